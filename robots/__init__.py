@@ -1,1 +1,1 @@
-"""Robots: what they are, their arms and grippers; one robot a file, listed in `catalog.py`."""
+"""Robots: their description, arms and grippers; one robot a module, listed in `catalog.py`."""

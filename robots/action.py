@@ -1,4 +1,4 @@
-"""The unit of action: what the robot is told for one record frame."""
+"""The action of a robot for one record frame."""
 
 from __future__ import annotations
 
@@ -25,12 +25,8 @@ class ArmAction:
 
     @classmethod
     def of(cls, q: Array, gripper_m: float, forward: Callable[[Array], Array]) -> ArmAction:
-        """The action that leads to joint positions q (n,) [rad].
-
-        Args:
-            q: Joint positions [rad].
-            gripper_m: Opening [m].
-            forward: Forward kinematics, (n,) joints to (4, 4) `T_base_ee`.
+        """Returns the action that leads to joint positions q (n,) [rad]; `forward` maps (n,) joints to (4, 4)
+        `T_base_ee`.
         """
         return cls(np.array(q), gripper_m, Pose.from_matrix(forward(q)))
 
@@ -42,4 +38,4 @@ class Action:
     arms: Mapping[str, ArmAction]
     """Targets by arm name."""
     hold: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
-    """Per object: which of its joints are held (never beyond their own friction)."""
+    """By object: which of its joints are held (never beyond their own friction)."""

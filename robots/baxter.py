@@ -1,22 +1,22 @@
-"""Rethink Robotics Baxter with two electric grippers; the model is that of `example-robot-data` (extra `robots`).
+"""Rethink Robotics Baxter with two electric grippers. The model is from `example-robot-data` (extra `robots`).
 
-Ranges of the joints are those of the maker's SDK wiki ("Hardware Specifications"); the model's speeds of the first
-four joints, 1.5 rad/s in place of 2, are kept. The maker states no accelerations: these are our own, a stop within
-0.4 s. Stroke and force of the grippers (44 mm, of which the model has 41.7; 35 N) could not be looked up again: their
-data sheet is no longer to be had.
+Joint ranges come from the maker's SDK wiki ("Hardware Specifications"). The model's speeds of the first four joints,
+1.5 instead of 2 rad/s, are kept. The maker states no accelerations: ours stop a joint within 0.4 s. Stroke and force of
+the grippers (44 mm, of which the model has 41.7; 35 N) could not be checked again, because their data sheet is no
+longer available.
 
-Fingers are changed from the model's: in its file the left hand wears paddle tips and the right one half-round ones,
-and closed pads stand 16 mm apart, too far for most handles. Here both hands wear paddle tips, and the fingers sit 8 mm
+The fingers differ from the model's. In its file the left hand has paddle tips and the right hand half-round ones, and
+closed pads are 16 mm apart, too far for most handles. Here both hands have paddle tips, and the fingers are 8 mm
 further in, so that they meet.
 
-The springs that carry a part of the arm's weight at its second joint ("springs attached to the S1 joint", SDK wiki,
-"Gravity Compensation") are no part of the URDF: stretched out level, the arm alone then asks 56 N m of a joint that has
-50. The maker does not state them. With the rated payload of 2.2 kg at a reach of 1.04 m they carry at least 28 N m; we
-take 30.
+The springs that carry part of the arm's weight at its second joint ("springs attached to the S1 joint", SDK wiki,
+"Gravity Compensation") are not in the URDF. Without them, the level arm alone needs 56 N m of a joint that has 50. The
+maker does not state their effort. With the rated payload of 2.2 kg at a reach of 1.04 m they carry at least 28 N m; we
+use 30.
 
-The tips are rubber, and yield as the UR5's pads do (`robots/ur5.py`).
+The tips are rubber and yield like the UR5's pads (`robots/ur5.py`).
 
-The torso stands 0.1 m above the height of the table, with the pedestal below, and 0.2 m behind the origin.
+The torso is 0.1 m above the table, on its pedestal, and 0.2 m behind the origin.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ TRAVEL_M = 0.020833
 _SIDES = ("left", "right")
 _PAD_GAP_M = 0.016
 _SPRING_N_M = 30.0
-"""Of the springs at the second joint, where the upper arm is level."""
+"""Effort of the springs at the second joint where the upper arm is level."""
 _JOINTS = ("s0", "s1", "e0", "e1", "w0", "w1", "w2")
 _TWISTS = ("s0", "e0", "w0", "w2")
 _HOME = [0.375, -0.89, -1.69, 1.667, 0.676, 1.57, 0.22]
-"""Of the left arm, its elbow out to the side; of the right one the mirror image [rad]."""
+"""Home of the left arm, with its elbow out to the side; the right arm mirrors it [rad]."""
 _ARM_LINKS = (
     "upper_shoulder",
     "lower_shoulder",
@@ -57,7 +57,7 @@ _ARM_LINKS = (
 
 
 def urdf_path() -> Path:
-    """The URDF, made at first use from that of `example-robot-data`: its fingers are set further in.
+    """Returns the URDF, made on first use from that of `example-robot-data`, with the fingers further in.
 
     Raises:
         AssetError: The extra `robots` is not installed.
@@ -68,7 +68,7 @@ def urdf_path() -> Path:
 
 
 def baxter() -> RobotCfg:
-    """The configuration of both arms."""
+    """Returns the configuration of both arms."""
     ignored = [[f"{side}_{a}", f"{side}_{b}"] for side in _SIDES for a, b in _OVERLAPPING]
     ignored += [list(pair) for pair in _HEAD]
     for side in _SIDES:
@@ -93,13 +93,13 @@ _OVERLAPPING = (
     ("upper_forearm_visual", "lower_forearm"),
     ("upper_forearm_visual", "wrist"),
 )
-"""Links of an arm whose cylinders overlap next to a joint, as the package's own SRDF has it."""
+"""Links of an arm whose cylinders overlap next to a joint, as in the package's own SRDF."""
 _ON_TORSO = ("upper_shoulder", "lower_shoulder", "upper_elbow", "upper_elbow_visual")
-"""Links that the convex hull of the torso, which has no armpits, swallows."""
+"""Links inside the convex hull of the torso, which has no armpits."""
 _HEAD = tuple(
     (sphere, link) for sphere in ("collision_head_link_1", "collision_head_link_2") for link in ("head", "screen")
 )
-"""The head turns inside spheres that keep the arms off it."""
+"""The head turns inside spheres that keep the arms away from it."""
 
 
 def _make_arm(side: str) -> ArmCfg:
@@ -148,7 +148,7 @@ def _finger_links(side: str) -> list[str]:
 
 
 def _make_hands_alike(robot: ET.Element) -> None:
-    """Gives the right hand the tips of the left one and sets all fingers further in."""
+    """Gives the right hand the tips of the left one and moves all fingers further in."""
     links = {link.get("name"): link for link in robot.iter("link")}
     joints = {joint.get("name"): joint for joint in robot.iter("joint") if joint.get("type")}
     for finger, sign in (("l", 1.0), ("r", -1.0)):

@@ -1,4 +1,4 @@
-"""Which robots there are."""
+"""The robots by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that are made from one of an installed package: changed, and kept in the cache with the meshes they name."""
+"""Changes the model of an installed package, and caches the result with its meshes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FRAME_KG, _FRAME_M = 1e-4, 0.01
 
 
 def changed_model(name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
-    """The URDF that a change of another one gives, made at first use.
+    """Returns the changed URDF, which is made on first use.
 
     Args:
         name: Name of the robot; it names the file.
@@ -66,7 +66,7 @@ def _make_model(root: Path, name: str, source: Path, change: Callable[[ET.Elemen
 
 
 def _localise_meshes(robot: ET.Element, source: Path) -> dict[str, Path]:
-    """Has every mesh lie beside the URDF; what is to be copied there, and from where."""
+    """Gives every mesh a path beside the URDF; returns the source of each."""
     files: dict[str, Path] = {}
     by_path: dict[Path, str] = {}
     for mesh in robot.iter("mesh"):
@@ -92,10 +92,10 @@ def _to_text(robot: ET.Element) -> str:
 
 
 def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> None:
-    """Has every collider of an STL or COLLADA file be its convex hull, which Bullet makes of each at every loading.
+    """Replaces every collider of an STL or COLLADA file by its convex hull; Bullet would make it at every loading.
 
-    The room that it takes is the same; the hand of an xArm 6 has 100,000 corners in its files and 2,000 in their hulls.
-    What a URDF calls concave is left alone.
+    The occupied room is the same; the hand of an xArm 6 has 100,000 vertices in its files and 2,000 in their hulls.
+    Colliders marked as concave stay.
 
     Args:
         robot: Root element of a URDF whose meshes lie in a folder; changed in place.
@@ -114,18 +114,18 @@ def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> 
         if not (folder / hull).exists():
             try:
                 text = format_obj([convex_hull(_read_corners(folder / local, sources[local.as_posix()]))])
-            except QhullError:  # it is flat
+            except QhullError:  # the mesh is flat
                 continue
             (folder / hull).write_text(text, encoding="utf-8")
         mesh.set("filename", hull.as_posix())
 
 
 def _read_corners(path: Path, source: Path) -> Array:
-    """(V, 3) corners of the hull that Bullet makes of a mesh, or of the file where Bullet reads none (ASCII STL)."""
+    """Returns (V, 3) vertices of Bullet's hull of a mesh, or of the file if Bullet cannot read it (ASCII STL)."""
     if path.suffix == ".dae":
         with path.open("rb") as file:
             is_collada = b"<COLLADA" in file.read(4096)
-        if not is_collada:  # Bullet dies of other XML under that name
+        if not is_collada:  # Bullet crashes on other XML under that name
             raise _unreadable_error(source, "it is no COLLADA document")
     try:
         points = hull_points(path)
@@ -145,12 +145,12 @@ def _unreadable_error(source: Path, reason: str) -> AssetError:
 
 
 def repair_inertias(robot: ET.Element) -> None:
-    """Makes the inertia of every link one that a body can have, by as little as it takes, and frames weigh nothing.
+    """Makes the inertia of every link physically possible with the smallest change, and gives frames almost no mass.
 
-    A link without an inertial gets 0.1 g: Bullet would take it for 1 kg.
+    A link without an inertial gets 0.1 g: Bullet would give it 1 kg.
 
-    Of the three principal moments none exceeds the sum of the others; where a file's numbers are rounded beyond that,
-    Bullet drops the whole tensor. The two smaller ones are raised evenly.
+    No principal moment exceeds the sum of the others. If a file's rounded numbers break this rule, Bullet ignores the
+    whole tensor; the two smaller moments are then raised evenly.
 
     Args:
         robot: Root element of a URDF; changed in place.

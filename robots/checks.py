@@ -27,7 +27,7 @@ _ARM_LIMITS = (
     ("max_acceleration", "rad/s^2", -1.0),
     ("max_effort", "N m", -1.0),
 )
-"""Limits by joint: name, unit, and +1 where they may be raised only, -1 where they may be lowered only."""
+"""Limits by joint: name, unit, and +1 if it may only be raised, -1 if it may only be lowered."""
 _ROUNDED = 1e-3
 _GRIPPER_LIMITS = (("max_width_m", "m"), ("max_force_n", "N"), ("max_speed_m_s", "m/s"))
 
@@ -151,7 +151,7 @@ def _named_links(robot: RobotCfg) -> Iterator[tuple[str, str]]:
 
 
 def _moving_chain(model: UrdfModel, base: str, tip: str) -> list[str]:
-    """Names of the moving joints from one link out to another; empty where the first does not carry the second."""
+    """Returns the moving joints from one link to another; empty if the first does not carry the second."""
     chain: list[str] = []
     link = tip
     while link != base:
@@ -182,7 +182,7 @@ def _arm_limit_problems(
 
 
 def _hand_problems(arm: ArmCfg, maker: ArmCfg, *, where: str) -> Iterator[ConfigError]:
-    """What may touch the part, and what may not, as the robot is built."""
+    """Yields an error if other links may touch the part than on the real robot."""
     if list(arm.gripper.joints) != list(maker.gripper.joints):
         yield ConfigError(
             f"{where}.gripper.joints={list(arm.gripper.joints)} are not the finger joints of the arm, expected "

@@ -1,4 +1,4 @@
-"""What a robot is: its model, its arms, its grippers and their limits; no simulator inside."""
+"""The description of a robot: its model, arms, grippers and their limits, without a simulator."""
 
 from __future__ import annotations
 

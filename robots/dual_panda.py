@@ -14,12 +14,12 @@ from unlatch.robots.franka_panda import franka_panda
 
 
 def urdf_path() -> Path:
-    """The URDF, made at first use; see `dual_panda_model`."""
+    """Returns the URDF, made on first use; see `dual_panda_model`."""
     return dual_panda_path()
 
 
 def dual_panda() -> RobotCfg:
-    """The configuration of both arms."""
+    """Returns the configuration of both arms."""
     single = franka_panda()
     (panda,) = single.arms
     return RobotCfg(
@@ -34,7 +34,7 @@ def dual_panda() -> RobotCfg:
 
 
 def _make_arm(arm: ArmCfg, side: str) -> ArmCfg:
-    """A copy of an arm whose links and joints have the prefix of its side."""
+    """Returns a copy of an arm whose links and joints have the prefix of its side."""
 
     def named(names: list[str]) -> list[str]:
         return [f"{side}_{name}" for name in names]

@@ -16,11 +16,11 @@ from unlatch.simcore.urdf.xml import parse_xml
 ROOT_LINK = "stand"
 """The plate that carries both arms."""
 BASE_Y_M = {"left": 0.30, "right": -0.30}
-"""Where the arms stand on it, across [m].
+"""Positions of the arms on the stand, across [m].
 
-A hand that looks ahead, down or to a side comes to 94 % of the points of a grid over the region of derived tasks (0.44
-to 0.64 m before the stand, 0.18 m to either side) from the nearer of the two and to 92 % from the farther one; that of
-a single arm in the middle to 94 %. From 0.40 m on the farther one loses a tenth, and nearer to each other elbows meet.
+A hand that looks ahead, down or to a side reaches 94 % of a grid over the region of derived tasks (0.44 to 0.64 m
+before the stand, 0.18 m to either side) from the nearer arm and 92 % from the farther one; a single arm in the middle
+reaches 94 %. From 0.40 m on the farther arm loses a tenth, and closer together the elbows meet.
 """
 STAND_SIZE_M = (0.32, 0.88, 0.02)
 """Edge lengths of the plate, x, y, z [m]."""
@@ -33,7 +33,7 @@ _FILE = "dual_panda.urdf"
 
 
 def dual_panda_path() -> Path:
-    """The URDF, made at first use and kept in the cache with the meshes that it names.
+    """Returns the URDF, made on first use and cached with its meshes.
 
     Raises:
         AssetError: The Panda's URDF is missing or damaged, or the cache cannot be written.
@@ -63,10 +63,7 @@ def _make_model(root: Path) -> Path:
 
 
 def dual_panda_urdf(panda: Path) -> str:
-    """The text of a URDF with two copies of an arm on a plate; names of links and joints begin with `left_`, `right_`.
-
-    Args:
-        panda: The URDF of one arm; its root link is `panda_link0`.
+    """Returns the text of a URDF with two copies of an arm on a plate; names begin with `left_` and `right_`.
 
     Raises:
         AssetError: It is missing or no XML.
@@ -89,7 +86,7 @@ def dual_panda_urdf(panda: Path) -> str:
 def _make_stand() -> ET.Element:
     link = ET.Element("link", {"name": ROOT_LINK})
     x, y, z = STAND_SIZE_M
-    inertial = ET.SubElement(link, "inertial")  # it is fixed: Bullet only wants it said
+    inertial = ET.SubElement(link, "inertial")  # it is fixed, but Bullet requires an inertial
     ET.SubElement(inertial, "mass", {"value": "10"})
     ET.SubElement(inertial, "inertia", {axes: "1" if axes[1] == axes[2] else "0" for axes in _INERTIA})
     for tag in ("visual", "collision"):
@@ -103,7 +100,7 @@ def _make_stand() -> ET.Element:
 
 
 def _rename_element(element: ET.Element, prefix: str) -> ET.Element:
-    """A copy of a link or joint under another name, as are the links and joints that it names."""
+    """Returns a copy of a link or joint with a prefix on its name and on the names that it refers to."""
     made = copy.deepcopy(element)
     made.set("name", prefix + made.get("name", ""))
     for tag, key in (("parent", "link"), ("child", "link"), ("mimic", "joint")):

@@ -1,9 +1,9 @@
-"""Franka Emika Panda with the Franka Hand; the model is the one that PyBullet's wheel ships.
+"""Franka Emika Panda with the Franka Hand. The model is the one in PyBullet's wheel.
 
-Limits are the maker's: ranges, speeds and efforts those of franka_ros
-(franka_description/robots/panda/joint_limits.yaml), which are narrower than the model's own, accelerations those of
-libfranka (rate_limiting.h), the hand's those of the product manual 220010 v1.2 (30 to 70 N for as long as one likes,
-80 mm, 50 mm/s a finger).
+Limits are the maker's. Ranges, speeds and efforts come from franka_ros
+(franka_description/robots/panda/joint_limits.yaml), and are narrower than the model's; accelerations come from
+libfranka (rate_limiting.h), those of the hand from the product manual 220010 v1.2 (30 to 70 N continuously, 80 mm, 50
+mm/s a finger).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from unlatch.robots.gripper import GripperCfg
 
 
 def urdf_path() -> Path:
-    """The URDF in the installed `pybullet_data` package."""
+    """Returns the URDF in the installed `pybullet_data` package."""
     return Path(pybullet_data.getDataPath()) / "franka_panda" / "panda.urdf"
 
 
 def franka_panda() -> RobotCfg:
-    """The Panda's configuration."""
+    """Returns the Panda's configuration."""
     links = [f"panda_link{i}" for i in range(8)]
     hand = GripperCfg(
         joints=["panda_finger_joint1", "panda_finger_joint2"],

@@ -1,4 +1,4 @@
-"""A gripper with two fingers: how its joints follow one opening, and what it may do."""
+"""A gripper with two fingers: how its joints follow one opening, and its limits."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class GripperCfg:
 
     def __post_init__(self) -> None:
         if MISSING in (self.max_width_m, self.max_force_n, self.grip_force_n, self.max_speed_m_s):
-            return  # a schema that is not filled yet; what is still missing is refused where it is read
+            return  # a schema without values yet; missing values are refused where they are read
         for key in ("max_width_m", "max_force_n", "grip_force_n", "max_speed_m_s", "friction"):
             if not getattr(self, key) > 0.0:
                 raise ConfigError(
@@ -114,7 +114,7 @@ class GripperCfg:
             )
 
     def positions(self, width_m: float) -> list[float]:
-        """Positions of `joints` at an opening [rad or m].
+        """Returns the positions of `joints` at an opening [rad or m].
 
         Args:
             width_m: Opening between the pads [m]; beyond what the fingers can do, the end of their way.
@@ -125,11 +125,7 @@ class GripperCfg:
         return [a + share * (b - a) for a, b in zip(self.closed, self.opened, strict=True)]
 
     def width(self, positions: ArrayLike) -> float:
-        """Opening between the pads [m].
-
-        Args:
-            positions: (n,) positions of `joints` [rad or m].
-        """
+        """Returns the opening between the pads [m] at (n,) positions of `joints` [rad or m]."""
         if not self.opened:
             return float(np.sum(positions))
         shares = (np.asarray(positions) - self.closed) / self.travel()
@@ -137,25 +133,25 @@ class GripperCfg:
 
     @property
     def on_levers(self) -> bool:
-        """Whether the fingers swing, which takes them to and fro as well, and lets a push at a tip move them."""
+        """Whether the fingers swing: they then also move back and forth, and a push at a tip moves them."""
         return bool(self.widths_m)
 
     def travel(self) -> list[float]:
-        """How far each of `joints` moves from closed to open, with its sign [rad or m]."""
+        """Returns how far each of `joints` moves from closed to open, with its sign [rad or m]."""
         if not self.opened:
             return [self.max_width_m / len(self.joints)] * len(self.joints)
         return [b - a for a, b in zip(self.closed, self.opened, strict=True)]
 
     def opening_range(self) -> tuple[float, float]:
-        """Least and largest opening [m]: fingers on levers may leave a gap where they are closed."""
+        """Returns the smallest and the largest opening [m]: fingers on levers may leave a gap when closed."""
         return self._widths()[0], self.max_width_m
 
     def offsets(self) -> list[float]:
-        """Position of each of `joints` with closed fingers [rad or m]."""
+        """Returns the position of each of `joints` with closed fingers [rad or m]."""
         return list(self.closed) if self.opened else [0.0] * len(self.joints)
 
     def efforts(self) -> list[float]:
-        """Effort of each of `joints` that together press with `grip_force_n` on each side [N m or N].
+        """Returns the effort of each of `joints`; together they press with `grip_force_n` on each side [N m or N].
 
         By virtual work, at the mean lever of a finger: what all joints do over their travel is what the force does over
         the opening.
@@ -166,7 +162,7 @@ class GripperCfg:
         return [self.grip_force_n * stroke_m / (len(self.joints) * abs(way)) for way in self.travel()]
 
     def speeds(self) -> list[float]:
-        """Speed of each of `joints` while a finger moves at `max_speed_m_s` [rad/s or m/s]."""
+        """Returns the speed of each of `joints` while a finger moves at `max_speed_m_s` [rad/s or m/s]."""
         if not self.opened:
             return [self.max_speed_m_s] * len(self.joints)
         stroke_m = self.max_width_m - self._widths()[0]

@@ -1,4 +1,4 @@
-"""The room that a hand takes: boxes about slices of fingers and palm, from the colliders of the robot's model."""
+"""The room that a hand occupies: boxes about slices of fingers and palm, from the colliders of the robot's model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SLICE_M = 0.015
 
 @dataclass(frozen=True)
 class HandBox:
-    """A box about a slice of one link, tool frame, at several openings; between two, its corners lie between."""
+    """A box about a slice of one link, tool frame, at several openings; corners are interpolated between openings."""
 
     corners: Array
     """(W, 2, 3) lower and upper corner at each of the hand's openings, from closed to wide open [m]."""
@@ -42,9 +42,9 @@ class HandShape:
     """A hand as boxes; tool frame: x from the palm to the fingertips, y where the fingers open, origin `tool_head`."""
 
     fingers: tuple[HandBox, ...]
-    """What may touch the part."""
+    """Boxes that may touch the part."""
     palm: tuple[HandBox, ...]
-    """What may not."""
+    """Boxes that may not touch it."""
     widths_m: tuple[float, ...]
     """The openings at which the boxes are known, from closed to wide open [m]."""
 
@@ -54,11 +54,7 @@ class HandShape:
         return self.widths_m[-1]
 
     def takes_same_room(self, other: HandShape) -> bool:
-        """Whether two hands take the same room.
-
-        Args:
-            other: The other hand.
-        """
+        """Returns whether two hands occupy the same room."""
         pairs = [(self.fingers, other.fingers), (self.palm, other.palm)]
         return self.widths_m == other.widths_m and all(
             len(first) == len(second)
@@ -72,21 +68,13 @@ class HandShape:
         return float(max(box.corners[:, 1, 0].max() for box in self.fingers))
 
     def between(self, width_m: float) -> Array:
-        """(1, 2, 3) corners of the box between the pads, tool frame [m].
-
-        Args:
-            width_m: Opening between the pads [m].
-        """
+        """Returns (1, 2, 3) corners of the box between the pads at an opening, tool frame [m]."""
         fingers, _ = self.boxes(width_m)
         low, high = float(fingers[:, 0, 2].max()), float(fingers[:, 1, 2].min())
         return np.array([[[self.tip_m - PAD_M, -width_m / 2, low], [self.tip_m, width_m / 2, high]]])
 
     def boxes(self, width_m: float) -> tuple[Array, Array]:
-        """((F, 2, 3), (P, 2, 3)) corners of the boxes of fingers and palm at an opening, tool frame [m].
-
-        Args:
-            width_m: Opening between the pads [m].
-        """
+        """Returns (F, 2, 3) and (P, 2, 3) corners of the boxes of fingers and palm at an opening, tool frame [m]."""
         widths = np.array(self.widths_m)
         i = int(np.clip(np.searchsorted(widths, width_m, side="right") - 1, 0, len(widths) - 2))
         share = float(np.clip((width_m - widths[i]) / (widths[i + 1] - widths[i]), 0.0, 1.0))
@@ -98,7 +86,7 @@ class HandShape:
 
 
 def hand_shape(robot: RobotCfg | str, arm: ArmCfg) -> HandShape:
-    """The hand of an arm, made once for each.
+    """Returns the hand of an arm; it is cached.
 
     Args:
         robot: The robot, or its name in the catalog.
@@ -129,7 +117,7 @@ def hand_shape(robot: RobotCfg | str, arm: ArmCfg) -> HandShape:
 
 
 def hand_shapes(robot: RobotCfg, *, arm: str | None = None) -> list[HandShape]:
-    """The different hands with which a robot may act, in the order of its arms.
+    """Returns the different hands with which a robot may act, in the order of its arms.
 
     Args:
         robot: The robot.
@@ -171,7 +159,7 @@ def _make_hand_shape(
 def _link_clouds(
     model: UrdfModel, ee: str, T_ee_tool: Pose, links: Sequence[str], positions: Mapping[str, float]
 ) -> dict[str, Array]:
-    """(N, 3) points all over the colliders of links, tool frame [m]; the same points of a link at any positions."""
+    """Returns (N, 3) points over the colliders of links, tool frame [m]; a link has the same points at any position."""
     at = dict(positions)
     T_tool_root = (model.link_pose(ee, at) @ T_ee_tool).inverse()
     clouds = {}
@@ -187,7 +175,7 @@ def _link_clouds(
 
 
 def _slice_boxes(clouds: Sequence[Array]) -> list[HandBox]:
-    """Boxes about slices along x of a link's points (N, 3), the same ones at every opening."""
+    """Returns boxes about slices along x of a link's points (N, 3), the same slices at every opening."""
     closed = clouds[0]
     low, high = float(closed[:, 0].min()), float(closed[:, 0].max())
     cuts = np.linspace(low, high, max(1, round((high - low) / _SLICE_M)) + 1)

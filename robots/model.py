@@ -1,4 +1,4 @@
-"""Where the model of a robot is."""
+"""Finds the model of a robot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXTRAS = {"example-robot-data": "robots", "pycollada": "assets"}
 
 
 def model_path(robot: RobotCfg | str) -> Path:
-    """The URDF of a robot: the one that its description names, or that of the catalog.
+    """Returns the URDF of a robot: the one that its description names, or that of the catalog.
 
     Args:
         robot: The robot as configured, or its name in the catalog.
@@ -29,7 +29,7 @@ def model_path(robot: RobotCfg | str) -> Path:
     """
     name, stated = (robot, None) if isinstance(robot, str) else (robot.name, robot.urdf)
     if stated is not None:
-        # into the cache, where its meshes lie beside it, wherever they came from
+        # into the cache, with its meshes beside it
         return changed_model(name, stated_path(stated, where=f"robot.urdf of '{name}'"), repair_inertias)
     entry = ROBOTS.entry(name)
     module = import_module(entry.target.partition(":")[0])
@@ -49,7 +49,7 @@ def model_path(robot: RobotCfg | str) -> Path:
 
 
 def stated_path(stated: str, *, where: str) -> Path:
-    """The file that a description names.
+    """Returns the file that a description names.
 
     Args:
         stated: A path, or `distribution://NAME/PATH`.
@@ -72,7 +72,7 @@ def stated_path(stated: str, *, where: str) -> Path:
 
 
 def example_robot_urdf(path: str, *, robot: str) -> Path:
-    """A URDF of the package `example-robot-data`, which has the files of a CMake project.
+    """Returns a URDF of the package `example-robot-data`, which has the files of a CMake project.
 
     Args:
         path: The file, in its folder of robots.
@@ -86,7 +86,7 @@ def example_robot_urdf(path: str, *, robot: str) -> Path:
 
 
 def distribution_file(distribution: str, path: str, *, where: str) -> Path:
-    """A file that an installed distribution brings.
+    """Returns a file of an installed distribution.
 
     Args:
         distribution: Its name.

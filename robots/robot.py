@@ -110,22 +110,22 @@ class Arm(Module):
 
     @property
     def q_read(self) -> Array:
-        """(n,) what its encoders read now [rad]; those who plan and control know no other positions."""
+        """(n,) what its encoders read now [rad]; planner and controller know no other positions."""
         return self._signals.reading(self.q)
 
     @property
     def signals(self) -> ArmSignals:
-        """Errors of its encoders and of the way of its commands."""
+        """Errors of its encoders and of its commands."""
         return self._signals
 
     @property
     def q_target(self) -> Array:
-        """(n,) joint targets last applied [rad]."""
+        """(n,) the last joint targets [rad]."""
         return self._to.copy()
 
     @property
     def gripper_target_m(self) -> float:
-        """Opening last asked for [m]."""
+        """The last target of the opening [m]."""
         return self._gripper_target_m
 
     @property
@@ -151,7 +151,7 @@ class Arm(Module):
         self._set_motors(positions, np.zeros(len(positions)))
 
     def hold_position(self) -> None:
-        """Makes where the joints are now their targets; resets only."""
+        """Makes the present joint positions the targets; used by resets only."""
         self._signals.clear()
         self._from = self._to = self.q_read
         self._gripper_target_m = float(np.clip(self.gripper_opening_m, 0.0, self._cfg.gripper.max_width_m))
@@ -168,14 +168,14 @@ class Arm(Module):
         self._gripper_target_m = float(action.gripper_target_m)
 
     def control_step(self, index: int, count: int, *, frame_s: float) -> None:
-        """Sets the motors for one of the frame's control steps, linearly interpolated.
+        """Sets the motors for one control step of the frame, with linear interpolation.
 
         Args:
             index: Which control step of the frame, from 0.
             count: Control steps in a frame.
             frame_s: Length of a record frame [s].
         """
-        # the middle of the step: the servo's error then has zero mean over it
+        # the middle of the step: the servo's error then has zero mean over the step
         share = (index + 0.5) / count
         self._set_motors(self._from + share * (self._to - self._from), (self._to - self._from) / frame_s)
 
@@ -233,7 +233,7 @@ class Robot(Module):
         self._world = world
         self._body = world.load_urdf(urdf_path, name=cfg.name, T_world_root=T_world_root, self_collision=True)
         self.T_world_root = T_world_root
-        """Pose of its root link, which stands still."""
+        """Pose of its root link, which does not move."""
         for first, second in cfg.self_collision_ignored:
             self._body.ignore_collision(self._body, first, second)
         self._arms: dict[str, Arm] = {}
@@ -243,7 +243,7 @@ class Robot(Module):
         self._hold_still()
 
     def _hold_still(self) -> None:
-        """Holds what is in no arm, such as a head, where the model has it."""
+        """Holds joints that belong to no arm, such as those of a head, at the model's positions."""
         used = {joint for arm in self._cfg.arms for joint in (*arm.joints, *arm.gripper.joints)}
         others = [joint for joint in self._body.movable_joints if joint.name not in used]
         if others:
@@ -269,7 +269,7 @@ class Robot(Module):
         return self._arms
 
     def arm(self, name: str | None) -> Arm:
-        """An arm by name; the only one if the name is None.
+        """Returns an arm by name; the only arm if the name is None.
 
         Raises:
             WorldError: No such arm, or several and no name.
@@ -285,7 +285,7 @@ class Robot(Module):
         return self._arms[name]
 
     def apply(self, action: Action) -> None:
-        """Takes one record frame's action; `control_step` then turns it into motor targets."""
+        """Takes the action of one record frame; `control_step` then turns it into motor targets."""
         for name, arm_action in action.arms.items():
             self.arm(name).begin_frame(arm_action)
 
@@ -301,5 +301,5 @@ class Robot(Module):
         return self._world.time_s
 
     def max_joint_speed(self) -> float:
-        """Largest joint speed now [rad/s or m/s]."""
+        """Returns the largest joint speed now [rad/s or m/s]."""
         return self._body.max_joint_speed()

@@ -1,4 +1,4 @@
-"""Encoders and commands of a robot, as a view."""
+"""A view of a robot's encoder and command errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = np.ndarray
 
 
 class SignalView(AttributeView):
-    """What lies between a robot's arms and who commands them, in the one environment of an episode."""
+    """The errors between a robot's arms and their commands, in the one environment of an episode."""
 
     kind = "signal view"
 

@@ -1,4 +1,4 @@
-"""What lies between an arm and who commands it: encoders that err, commands that come late or not at all."""
+"""Errors between an arm and its commands: wrong encoders, late and lost commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_LATE_STEPS = 600
 
 
 class MotorTargets(NamedTuple):
-    """What the motors of an arm are told for one control step."""
+    """Targets of an arm's motors for one control step."""
 
     positions: Array
     """(n,) joint positions [rad]."""
@@ -25,40 +25,33 @@ class MotorTargets(NamedTuple):
 
 
 class ArmSignals:
-    """Errors of one arm's encoders and of the way of its commands; none at first.
+    """Errors of one arm's encoders and commands; none at first.
 
-    An encoder reads joint position plus offset. The servo believes it: it goes to where the reading is the target.
+    An encoder reads joint position plus offset. The servo uses the reading: it moves to where the reading equals the
+    target.
     """
 
     def __init__(self, n_joints: int) -> None:
         self.encoder_offset_rad: Array = np.zeros(n_joints)
-        """(n,) what each encoder reads beyond the joint's position [rad]."""
+        """(n,) error of each encoder: its reading minus the joint's position [rad]."""
         self.late_steps = 0
-        """Control steps by which commands reach the motors late."""
+        """Number of control steps by which commands reach the motors late."""
         self.dropped = False
         """Whether the command of this control step is lost; the motors then keep the last one."""
         self._sent: deque[MotorTargets] = deque(maxlen=MAX_LATE_STEPS + 1)
         self._arrived: MotorTargets | None = None
 
     def reading(self, q: Array) -> Array:
-        """(n,) what the encoders read [rad].
-
-        Args:
-            q: (n,) where the joints are [rad].
-        """
+        """Returns (n,) what the encoders read at joint positions q (n,) [rad]."""
         return q + self.encoder_offset_rad if self.encoder_offset_rad.any() else q
 
     def clear(self) -> None:
-        """Forgets commands that are on their way: after a reset none is."""
+        """Forgets commands that have not arrived; a reset needs this."""
         self._sent.clear()
         self._arrived = None
 
     def transmit(self, sent: MotorTargets) -> MotorTargets:
-        """What reaches the motors in a control step, in joint positions as they are.
-
-        Args:
-            sent: The command of this control step.
-        """
+        """Returns what reaches the motors in a control step, in true joint positions."""
         self._sent.append(sent)
         if not self.dropped or self._arrived is None:
             self._arrived = self._sent[max(0, len(self._sent) - 1 - self.late_steps)]

@@ -1,14 +1,14 @@
-"""Universal Robots UR5 with a two-finger gripper; the model is that of `example-robot-data` (extra `robots`).
+"""Universal Robots UR5 with a two-finger gripper. The model is from `example-robot-data` (extra `robots`).
 
-Speeds and efforts are those of ur_description (config/ur5/joint_limits.yaml), which quotes the user manual CB3 3.13
-and the maker's article "Max. joint torques" (180 deg/s; 150 N m in base, shoulder and elbow, 28 N m in the wrist).
-Its joints turn by 360 degrees to either side; the model, whose limits are taken, by 180. The maker states no
-accelerations: these are our own, a stop within a fifth of a second.
+Speeds and efforts come from ur_description (config/ur5/joint_limits.yaml), which quotes the user manual CB3 3.13 and
+the maker's article "Max. joint torques" (180 deg/s; 150 N m in base, shoulder and elbow, 28 N m in the wrist). Its
+joints turn by 360 degrees to either side; the model's limits of 180 degrees are used. The maker states no
+accelerations: ours stop a joint within a fifth of a second.
 
 The package's gripper is three boxes that are fixed to the flange: a palm and two fingers 55 mm apart. Here the same
-boxes move, as those of a Robotiq Hand-E: stroke 50 mm, force 130 N at most, 20 to 150 mm/s (its manual), mass 1 kg.
-Its rubber pads yield: rubber of 2 MPa, 2 mm thick, that bears on 2 square centimetres has 2e5 N/m, shared by the four
-points at which Bullet lets two flat faces touch.
+boxes move, like those of a Robotiq Hand-E: stroke 50 mm, force at most 130 N, 20 to 150 mm/s (its manual), mass 1 kg.
+Its rubber pads yield: rubber of 2 MPa, 2 mm thick, with a contact area of 2 square centimetres has 2e5 N/m, shared by
+the four points at which two flat faces touch in Bullet.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _HAND = "tool0"
 
 
 def urdf_path() -> Path:
-    """The URDF, made at first use from that of `example-robot-data`: its fingers are put on sliders.
+    """Returns the URDF, made on first use from that of `example-robot-data`, with the fingers on sliders.
 
     Raises:
         AssetError: The extra `robots` is not installed.
@@ -39,7 +39,7 @@ def urdf_path() -> Path:
 
 
 def ur5() -> RobotCfg:
-    """The UR5's configuration."""
+    """Returns the UR5's configuration."""
     joints = ["shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint"]
     joints += ["wrist_1_joint", "wrist_2_joint", "wrist_3_joint"]
     links = ["base_link", "shoulder_link", "upper_arm_link", "forearm_link"]
@@ -91,7 +91,7 @@ def ur5() -> RobotCfg:
 
 
 def _add_sliders(robot: ET.Element) -> None:
-    """Puts the two finger boxes of the hand on links of their own; with the joints at 0 they touch."""
+    """Puts the two finger boxes of the hand on links of their own; they touch at joint position 0."""
     hand = next((link for link in robot.iter("link") if link.get("name") == _HAND), None)
     boxes = [] if hand is None else [e for tag in ("visual", "collision") for e in hand.findall(tag)]
     fingers = [element for element in boxes if abs(_read_x(element)) > 0.0]
@@ -121,13 +121,13 @@ def _add_sliders(robot: ET.Element) -> None:
 
 
 def _read_x(element: ET.Element) -> float:
-    """Where a shape stands across the hand [m]."""
+    """Returns the position of a shape across the hand [m]."""
     origin = element.find("origin")
     return float(origin.get("xyz", "0").split()[0]) if origin is not None else 0.0
 
 
 def _close_finger(element: ET.Element, sign: float) -> ET.Element:
-    """A finger's shape, moved in so that its pad lies in the middle of the hand."""
+    """Moves a finger's shape so that its pad is in the middle of the hand, and returns it."""
     origin, box = element.find("origin"), element.find("geometry/box")
     if origin is not None and box is not None:
         _, y, z = origin.get("xyz", "0 0 0").split()
@@ -142,6 +142,6 @@ def _set_mass(link: ET.Element, mass_kg: float) -> None:
     inertial = ET.SubElement(link, "inertial")
     ET.SubElement(inertial, "origin", {"xyz": "0 0 0.035", "rpy": "0 0 0"})
     ET.SubElement(inertial, "mass", {"value": f"{mass_kg:g}"})
-    moment = f"{mass_kg * 0.02**2:g}"  # of a body 2 cm about its middle
+    moment = f"{mass_kg * 0.02**2:g}"  # of a body of 2 cm about its middle
     zeros = dict.fromkeys(("ixy", "ixz", "iyz"), "0")
     ET.SubElement(inertial, "inertia", {"ixx": moment, "iyy": moment, "izz": moment, **zeros})

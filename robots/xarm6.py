@@ -1,13 +1,12 @@
-"""UFACTORY xArm 6 with the xArm Gripper; the model is the one that PyBullet's wheel ships.
+"""UFACTORY xArm 6 with the xArm Gripper. The model is the one in PyBullet's wheel.
 
-Ranges, speeds and accelerations of the joints are those of the maker's documentation ("Robot specifications": 180
-deg/s, 1145 deg/s^2); efforts are those of the maker's own URDF (xarm_ros, xarm_description/urdf/xarm6.urdf.xacro), of
-which the model is a copy. Stroke and force of the gripper are those of its manual (V1.11.0: 84 mm, 30 N), which names
-no speed.
+Ranges, speeds and accelerations of the joints come from the maker's documentation ("Robot specifications": 180 deg/s,
+1145 deg/s^2), efforts from the maker's own URDF (xarm_ros, xarm_description/urdf/xarm6.urdf.xacro), of which the model
+is a copy. Stroke and force of the gripper come from its manual (V1.11.0: 84 mm, 30 N), which states no speed.
 
 The gripper is a linkage: one motor turns the left outer knuckle, five joints mimic it, and the fingers stay parallel
-while they swing in, which takes their tips 10 mm forward. Keypoints are those of the fingers as they hold something of
-the thickness of a handle, 20 mm.
+while they swing in, which moves their tips 10 mm forward. The keypoints hold for fingers that grip 20 mm, the thickness
+of a handle.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.gripper import GripperCfg
 
 _CLOSED_RAD, _OPENED_RAD = 0.85, 0.0582
-"""Drive joint with closed fingers, the model's upper limit, and at the maker's stroke."""
+"""Drive joint with closed fingers, which is the model's upper limit, and at the maker's stroke."""
 _WIDTHS = 8
-"""Spans of the table of openings, within 0.1 mm of the linkage."""
+"""Spans of the table of openings; it is within 0.1 mm of the linkage."""
 
 
 def urdf_path() -> Path:
-    """The URDF of the installed `pybullet_data` package; with repaired inertias of links 2 and 3.
+    """Returns the URDF of the installed `pybullet_data` package, with repaired inertias of links 2 and 3.
 
     Their smallest moments become 3 and 24 % larger.
     """
@@ -37,7 +36,8 @@ def urdf_path() -> Path:
 
 
 def pad_opening_m(drive_rad: float) -> float:
-    """Opening between the pads at a position of the drive joint [m], from the model's origins and finger meshes.
+    """Returns the opening between the pads at a position of the drive joint [m], from the model's origins and finger
+    meshes.
 
     An outer knuckle turns at 35 mm from the middle and carries the finger at (35.465, 42.039) mm, whose pad lies 26 mm
     further in.
@@ -49,7 +49,7 @@ def pad_opening_m(drive_rad: float) -> float:
 
 
 def xarm6() -> RobotCfg:
-    """The xArm 6's configuration."""
+    """Returns the xArm 6's configuration."""
     links = ["link_base", *(f"link{i}" for i in range(1, 7)), "xarm_gripper_base_link"]
     knuckles = [f"{side}_{kind}_knuckle" for side in ("left", "right") for kind in ("outer", "inner")]
     joints = ["drive_joint", "left_finger_joint", "left_inner_knuckle_joint"]

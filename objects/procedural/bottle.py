@@ -1,12 +1,12 @@
 """A bottle or a jar with a screw cap.
 
-Caps are those of the finishes that are usual in catalogues of bottles (GPI: 28 and 38 mm with 1.5 or 2 turns of thread
-for bottles, 48 to 58 mm with 1 turn for jars), in the tall form that a hand takes, 22 to 30 mm; bodies those of bottles
-of 0.3 to 1 l, 66 to 90 mm across, and of jars of 0.25 to 0.7 l.
+Caps have the usual sizes of catalogues of bottles (GPI: 28 and 38 mm with 1.5 or 2 turns of thread for bottles, 48 to
+58 mm with 1 turn for jars), in the tall form that a hand can hold, 22 to 30 mm. Bodies are those of bottles of 0.3 to 1
+l, 66 to 90 mm across, and of jars of 0.25 to 0.7 l.
 
 Note:
-    The cap turns in its place: a joint of a URDF does not rise as a thread does. The bottle stands fixed, as all
-    objects here do.
+    The cap turns in place: a joint of a URDF does not rise as a thread does. The bottle is fixed to the ground, as all
+    objects are here.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _LABELS: tuple[Colour, ...] = (
 
 @dataclass(frozen=True)
 class BottleParameters:
-    """Everything that varies between bottles."""
+    """The values that vary between bottles."""
 
     kind: str
     """`bottle` or `jar`."""
@@ -112,7 +112,7 @@ def draw_parameters(rng: np.random.Generator) -> BottleParameters:
 def build(assembly: Assembly, p: BottleParameters) -> GeneratedObject:
     """Builds a bottle.
 
-    The root frame lies at the middle of the bottom, z up, x out of the front, which has the label. The cap's frame lies
+    The root frame is at the middle of the bottom, z up, x out of the front, which has the label. The cap's frame lies
     on its axis, at its lower edge, parallel to the root frame.
     """
     body = LinkBuilder("body")
@@ -145,7 +145,7 @@ def build(assembly: Assembly, p: BottleParameters) -> GeneratedObject:
         "body",
         (0.0, 0.0, seat),
         (0.0, 0.0, 1.0),
-        p.range_rad,  # against the clock, as a right-handed thread opens
+        p.range_rad,  # counterclockwise, as a right-handed thread opens
         p.friction_n_m,
         p.damping_n_m_s,
     )
@@ -158,14 +158,14 @@ generate = ObjectGenerator("bottle", draw_parameters, build)
 
 
 def _add_body(body: LinkBuilder, p: BottleParameters) -> float:
-    """Body, shoulder, neck and label; returns the height of the neck's upper end [m]."""
+    """Adds body, shoulder, neck and label; returns the height of the neck's upper end [m]."""
     radius, neck = p.radius_m, p.cap_m / 2 - 0.003
     body.cylinder("heel", (0, 0, 0.002), axis="z", radius=radius - 0.003, length=0.004, rgba=darker(p.colour, 0.85))
     body.cylinder(
         "body", (0, 0, (0.004 + p.height_m) / 2), axis="z", radius=radius, length=p.height_m - 0.004, rgba=p.colour
     )
     for number in range(_SHOULDERS):
-        # a quarter of a wave from the body's side to the neck's
+        # a quarter of a wave from the side of the body to that of the neck
         share = (number + 0.5) / _SHOULDERS
         wide = neck + (radius - neck) * (1 + float(np.cos(np.pi * share))) / 2
         low, length = p.height_m + p.shoulder_m * number / _SHOULDERS, p.shoulder_m / _SHOULDERS

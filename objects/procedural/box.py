@@ -1,6 +1,6 @@
 """A storage box with a hinged lid, of wood or of plastic.
 
-Sizes are those in catalogues of keepsake and storage boxes: 24 to 42 cm wide, 17 to 30 cm deep, 10 to 24 cm high.
+Sizes come from catalogues of keepsake and storage boxes: 24 to 42 cm wide, 17 to 30 cm deep, 10 to 24 cm high.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _GAP_M = 0.002
 
 @dataclass(frozen=True)
 class BoxParameters:
-    """Everything that varies between boxes, but the handle."""
+    """The values that vary between boxes, without the handle."""
 
     width_m: Annotated[float, uniform(0.24, 0.42)]
     depth_m: Annotated[float, uniform(0.18, 0.30)]
@@ -53,7 +53,7 @@ class BoxParameters:
     material: str
     limit_rad: Annotated[float, uniform(1.6, 2.0)]
     holding: Annotated[float, uniform(HOLDING, 1.6)]
-    """Friction of the hinge over the moment of gravity."""
+    """Friction of the hinge divided by the moment of gravity."""
     damping_n_m_s: Annotated[float, uniform(0.02, 0.08)]
     density_kg_m3: float
     colour: Colour
@@ -88,7 +88,7 @@ def draw_parameters(rng: np.random.Generator) -> Box:
 def build(assembly: Assembly, box: Box) -> GeneratedObject:
     """Builds a box.
 
-    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The lid's frame lies
+    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The lid's frame lies
     on the hinge, at the upper back edge of the box, parallel to the root frame when closed.
     """
     p, handle = box
@@ -104,7 +104,7 @@ def build(assembly: Assembly, box: Box) -> GeneratedObject:
     depth, side, face = p.depth_m + p.overhang_m, half + p.overhang_m / 2, _GAP_M + p.lid_m
     lid.box("board", (0.0, -side, _GAP_M), (depth, side, face), rgba=p.lid_colour)
     rgba = darker(p.lid_colour, 0.85)
-    if p.material == "plastic":  # a raised field, as lids that stack have it
+    if p.material == "plastic":  # a raised field, as on lids that stack
         lid.visual.border("rim", (0.006, depth - 0.006), side - 0.006, width=0.016, out=(face, face + 0.002), rgba=rgba)
     else:
         for number, along in enumerate((-0.33, 0.33)):
@@ -127,7 +127,7 @@ generate = ObjectGenerator("box", draw_parameters, build)
 
 
 def _add_trim(body: LinkBuilder, p: BoxParameters) -> None:
-    """Straps on a wooden box, a label and grips on a plastic one, hinges on both."""
+    """Adds straps to a wooden box, a label and grips to a plastic one, hinges to both."""
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
     for number, sign in enumerate((-1.0, 1.0)):
         y, skin = sign * 0.55 * half, 0.0012

@@ -1,6 +1,6 @@
 """A low cabinet with one or two doors on vertical hinges, as a nightstand or a wall unit.
 
-Sizes are those in catalogues of nightstands and bathroom units: 34 to 60 cm wide, 25 to 38 cm deep, 36 to 62 cm high,
+Sizes come from catalogues of nightstands and bathroom units: 34 to 60 cm wide, 25 to 38 cm deep, 36 to 62 cm high,
 boards of 15 to 20 mm.
 """
 
@@ -33,7 +33,7 @@ _INSIDE: Colour = (0.88, 0.83, 0.74, 1.0)
 
 @dataclass(frozen=True)
 class CabinetParameters:
-    """Everything that varies between cabinets, but the handle."""
+    """The values that vary between cabinets, without the handle."""
 
     width_m: float
     depth_m: Annotated[float, uniform(0.25, 0.38)]
@@ -90,7 +90,7 @@ def draw_parameters(rng: np.random.Generator) -> Cabinet:
 def build(assembly: Assembly, cabinet: Cabinet) -> GeneratedObject:
     """Builds a cabinet.
 
-    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The frame of a door
+    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The frame of a door
     lies on its hinge, in the plane of the carcass' front at the door's mid height, parallel to the root frame.
     """
     p, handle = cabinet

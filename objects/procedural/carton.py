@@ -1,6 +1,6 @@
 """A carton with two flaps that meet in the middle, and a strip of tape.
 
-Sizes are those in catalogues of shipping cartons: 24 to 40 cm by 20 to 32 cm, 14 to 26 cm high. The board is 8 to 9 mm
+Sizes come from catalogues of shipping cartons: 24 to 40 cm by 20 to 32 cm, 14 to 26 cm high. The board is 8 to 9 mm
 thick, as that of heavy cartons of two and three layers: thinner flaps are hard to pinch.
 """
 
@@ -35,12 +35,12 @@ _FLAPS = {
     "lid": PanelFrame(across=Y, out=Z),
     "lid_2": PanelFrame(across=(0.0, -1.0, 0.0), out=Z),
 }
-"""Hinged at the sides: the flaps open to the right and to the left of who stands before it."""
+"""Hinges at the sides: the flaps open to the right and to the left, as seen from the front."""
 
 
 @dataclass(frozen=True)
 class CartonParameters:
-    """Everything that varies between cartons."""
+    """The values that vary between cartons."""
 
     width_m: Annotated[float, uniform(0.24, 0.36)]
     """Across the flaps."""
@@ -50,7 +50,7 @@ class CartonParameters:
     board_m: Annotated[float, uniform(0.008, 0.009)]
     limit_rad: Annotated[float, uniform(2.1, 2.7)]
     holding: Annotated[float, uniform(HOLDING, 1.8)]
-    """Friction of the fold over the moment of gravity."""
+    """Friction of the fold divided by the moment of gravity."""
     damping_n_m_s: Annotated[float, uniform(0.005, 0.03)]
     density_kg_m3: Annotated[float, uniform(120.0, 220.0)]
     tape_m: Annotated[float, uniform(0.042, 0.055)]
@@ -69,7 +69,7 @@ def draw_parameters(rng: np.random.Generator) -> CartonParameters:
 def build(assembly: Assembly, p: CartonParameters) -> GeneratedObject:
     """Builds a carton.
 
-    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The frame of a flap
+    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The frame of a flap
     lies on its fold, at the upper outer edge of a side, parallel to the root frame when closed.
     """
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
@@ -105,7 +105,7 @@ def _add_flap(assembly: Assembly, label: str, frame: PanelFrame, p: CartonParame
 
 
 def _add_print(body: LinkBuilder, p: CartonParameters) -> None:
-    """The end of the tape on the front, and arrows or a label beside it."""
+    """Adds the end of the tape on the front, and arrows or a label beside it."""
     x, half, h, skin = p.depth_m / 2, p.width_m / 2, p.height_m, 0.0006
     lower, upper = (x, -p.tape_m / 2, h - 0.055), (x + skin, p.tape_m / 2, h)
     body.visual.box("tape", lower, upper, rgba=p.tape_colour)

@@ -1,6 +1,6 @@
 """A small chest of drawers that stands on a desk, or inside a larger piece of furniture.
 
-Sizes are those in catalogues of mini chests and desk organizers: 18 to 26 cm wide, 15 to 21 cm deep, one to three
+Sizes come from catalogues of mini chests and desk organizers: 18 to 26 cm wide, 15 to 21 cm deep, one to three
 drawers of 7 to 10 cm that come out by 8 to 13 cm.
 """
 

@@ -1,8 +1,7 @@
 """A tabletop dishwasher: a door hinged below, controls over it, a basket with plates inside.
 
-Sizes are those in catalogues of tabletop dishwashers for 6 settings: 50 to 56 cm wide, 43 to 50 cm high, 42 to 50 cm
-deep. A built-in one, 82 cm high, opens at the height of its upper edge, which is out of the reach of an arm on a
-table.
+Sizes come from catalogues of tabletop dishwashers for 6 settings: 50 to 56 cm wide, 43 to 50 cm high, 42 to 50 cm deep.
+An arm on a table cannot reach the upper edge of a built-in one, 82 cm high.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _TRIM: Colour = (0.52, 0.54, 0.56, 1.0)
 
 @dataclass(frozen=True)
 class DishwasherParameters:
-    """Everything that varies between dishwashers, but the handle."""
+    """The values that vary between dishwashers, without the handle."""
 
     width_m: float
     depth_m: Annotated[float, uniform(0.40, 0.46)]
@@ -63,7 +62,7 @@ class DishwasherParameters:
     most_open_rad: Annotated[float, uniform(1.45, 1.57)]
     handle_inset_m: Annotated[float, uniform(0.030, 0.042)]
     holding: Annotated[float, uniform(HOLDING, 1.5)]
-    """Friction of the hinge over the moment of gravity: springs balance a real door."""
+    """Friction of the hinge divided by the moment of gravity: springs balance a real door."""
     damping_n_m_s: Annotated[float, uniform(0.1, 0.4)]
     door_density_kg_m3: Annotated[float, uniform(350.0, 550.0)]
     body_density_kg_m3: Annotated[float, uniform(350.0, 500.0)]
@@ -97,7 +96,7 @@ def draw_parameters(rng: np.random.Generator) -> Dishwasher:
 def build(assembly: Assembly, dishwasher: Dishwasher) -> GeneratedObject:
     """Builds a dishwasher.
 
-    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
+    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
     on its hinge, in the plane of the body's front, parallel to the root frame when closed.
     """
     p, handle = dishwasher
@@ -113,7 +112,7 @@ def build(assembly: Assembly, dishwasher: Dishwasher) -> GeneratedObject:
     door.visual.box("inside", (0.02, -half + 0.03, _GAP_M - 0.001), (height - 0.02, half - 0.03, _GAP_M), rgba=_TUB)
     door.visual.box("soap", (0.4 * height, -0.05, _GAP_M - 0.002), (0.62 * height, 0.03, _GAP_M - 0.001), rgba=_TRIM)
     at = (height - p.handle_inset_m, 0.0)
-    if not handle_reach(handle):  # a strip along the edge that is taken
+    if not handle_reach(handle):  # a strip along the edge that is held
         low = (height - 0.014, -half + 0.01, t)
         door.visual.box("strip", low, (height, half - 0.01, t + 0.0008), rgba=p.handle_colour)
     held = add_handle(door, handle, at=at, face=t, thickness=t, edge=height, length=2 * half, rgba=p.handle_colour)
@@ -158,7 +157,7 @@ def _add_body(builder: LinkBuilder, p: DishwasherParameters) -> None:
 
 
 def _add_basket(builder: LinkBuilder, tub: Carcass, p: DishwasherParameters) -> None:
-    """A basket of wire with plates that stand in it; to be seen only."""
+    """Adds a visual basket of wire with plates."""
     (a0, b0, c0), (a1, b1, _) = tub.inner
     low, high, front = c0 + 0.03, c0 + 0.085, a1 - 0.03
     for number, z in enumerate((low, high)):

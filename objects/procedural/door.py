@@ -1,11 +1,8 @@
 """A small door in a frame, with a lever handle.
 
 The handle has the size of a real one (levers of 10 to 14 cm, 45 to 60 mm off the leaf, as in catalogues of door
-furniture). The leaf is that of a hatch or of a bench for practice, 36 to 48 cm wide and 50 to 66 cm high: the handle
-of a door of two metres is out of the reach of an arm on a table.
-
-Note:
-    The lever turns freely and no latch holds the door.
+furniture). The leaf is that of a hatch or a practice bench, 36 to 48 cm wide and 50 to 66 cm high: an arm on a table
+cannot reach the handle of a door of two metres.
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ _PLATE_M = 0.006
 
 @dataclass(frozen=True)
 class DoorParameters:
-    """Everything that varies between doors."""
+    """The values that vary between doors."""
 
     width_m: Annotated[float, uniform(0.44, 0.56)]
     """Of the frame."""
@@ -58,7 +55,7 @@ class DoorParameters:
     standoff_m: Annotated[float, uniform(0.036, 0.046)]
     """Free gap between leaf and lever."""
     lever_height_m: float
-    """Across the lever, where fingers close."""
+    """Across the lever, where the fingers close."""
     lever_depth_m: float
     backset_m: Annotated[float, uniform(0.045, 0.06)]
     """From the free edge to the lever's axis."""
@@ -99,7 +96,7 @@ def draw_parameters(rng: np.random.Generator) -> DoorParameters:
 def build(assembly: Assembly, p: DoorParameters) -> GeneratedObject:
     """Builds a door.
 
-    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
+    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
     on its hinge, at the outer edge of its face at mid height, parallel to the root frame when closed; the lever's on
     its axis, where that meets the leaf.
     """
@@ -117,7 +114,7 @@ def build(assembly: Assembly, p: DoorParameters) -> GeneratedObject:
     _add_fields(leaf, p, inset)
     up = float(frame.along[2])
     axis_at = (high - p.backset_m, up * p.lever_rise_m)
-    # the edge is held clear of the lever, under it
+    # the edge is held below the lever, clear of it
     along = -up * min(0.16 - p.lever_rise_m, half_z - 0.05)
     held = edge_grip(frame, edge=high, along=along, face=0.0, thickness=p.leaf_m, length=2 * half_z)
     moving = door_motion(frame, inset.at, p)
@@ -135,7 +132,7 @@ generate = ObjectGenerator("door", draw_parameters, build)
 
 
 def _add_frame(body: LinkBuilder, p: DoorParameters, opening: Carcass) -> None:
-    """Two posts, a head, a sill, and feet that stand before and behind."""
+    """Adds two posts, a head, a sill, and feet in front and behind."""
     (x0, y0, _), (x1, y1, z1) = opening.low, opening.high
     (_, b0, c0), (_, b1, c1) = opening.inner
     for number, (a, b) in enumerate(((y0, b0), (b1, y1))):
@@ -144,7 +141,7 @@ def _add_frame(body: LinkBuilder, p: DoorParameters, opening: Carcass) -> None:
             body.box(f"foot_{side}_{number}", (c, a, 0.0), (d, b, 0.03), rgba=darker(p.colour, 0.8))
     body.box("head", (x0, b0, c1), (x1, b1, z1), rgba=p.colour)
     body.box("sill", (x0, b0, 0.0), (x1, b1, c0), rgba=p.colour)
-    # the leaf closes against these strips, which are not touched: it must not stick to them
+    # the leaf closes against these strips, which do not collide: it must not stick to them
     stop = x1 - p.leaf_m - 0.004
     for number, (a, b) in enumerate(((b0, b0 + 0.012), (b1 - 0.012, b1))):
         body.visual.box(f"stop_{number}", (stop - 0.012, a, c0), (stop, b, c1), rgba=darker(p.colour))
@@ -160,7 +157,7 @@ def _add_fields(leaf: PanelBuilder, p: DoorParameters, inset: InsetDoor) -> None
 
 
 def _add_lever(assembly: Assembly, p: DoorParameters, at: np.ndarray, *, toward: float, top: np.ndarray) -> None:
-    """The lever points to the hinge; its end goes down."""
+    """Adds the lever, which points to the hinge; its end moves down."""
     frame = DRAWER_FRONT
     lever = PanelBuilder("lever", frame)
     middle = _PLATE_M + p.standoff_m + p.lever_depth_m / 2
@@ -185,7 +182,7 @@ def _add_lever(assembly: Assembly, p: DoorParameters, at: np.ndarray, *, toward:
         "door",
         at.tolist(),
         (1.0, 0.0, 0.0),
-        # about +x, y turns to z: down where the lever points to -y
+        # about +x, y turns to z: down if the lever points to -y
         -toward * p.lever_range_rad,
         p.lever_friction_n_m,
         p.lever_damping_n_m_s,

@@ -1,4 +1,4 @@
-"""A low cabinet with one or two drawers; the one that is acted on is the part `drawer`."""
+"""A low cabinet with one or two drawers; the acted one is the part `drawer`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PANEL_M = 0.012
 
 @dataclass(frozen=True)
 class DrawerParameters:
-    """Everything that varies between cabinets."""
+    """The values that vary between cabinets."""
 
     width_m: float
     depth_m: float
@@ -51,7 +51,7 @@ class DrawerParameters:
     """Of each drawer front, gap included."""
     wall_m: Annotated[float, uniform(0.015, 0.02)]
     count: int
-    """One or two drawers, above one another."""
+    """One drawer, or two above one another."""
     acted: int
     """Index from below of the part `drawer`."""
     front_thickness_m: Annotated[float, uniform(0.018, 0.024)]
@@ -79,7 +79,7 @@ def draw_parameters(rng: np.random.Generator) -> Drawer:
     acted = 1 if count == 2 and rng.random() < 0.75 else 0
     width = draw_uniform(rng, 0.34, 0.48)
     travel = draw_uniform(rng, 0.22, 0.32)
-    # The hand is 20 cm wide across a horizontal bar: the middle of a low front stays 13 cm over the ground.
+    # The hand is 20 cm wide across a horizontal bar: the middle of a low front is 13 cm over the ground.
     front_height = draw_uniform(rng, 0.13, 0.17) if count == 2 else draw_uniform(rng, 0.15, 0.20)
     plinth_low = max(0.035, 0.135 - (acted + 0.5) * front_height)
     wood = _WOODS[int(rng.integers(len(_WOODS)))]
@@ -104,11 +104,11 @@ def draw_parameters(rng: np.random.Generator) -> Drawer:
 def build(assembly: Assembly, drawer: Drawer) -> GeneratedObject:
     """Builds a cabinet.
 
-    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. A drawer's frame lies
+    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. A drawer's frame lies
     at the middle of the back of its front panel, parallel to the root frame.
     """
     p, handle = drawer
-    assembly.renames_shapes = False  # the names it has had from the start: same seed, same bytes
+    assembly.renames_shapes = False  # the names of the first version: same seed, same bytes
     body = LinkBuilder("body")
     _add_body(body, p)
     assembly.add_body(body, mass_kg=p.body_mass_kg, edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m))

@@ -1,6 +1,6 @@
 """A chest with one to four drawers over one another, each of which can be opened.
 
-Sizes are those in catalogues of nightstands and desk units: 34 to 50 cm wide, 34 to 45 cm deep, drawers of 12 to 19 cm
+Sizes come from catalogues of nightstands and desk units: 34 to 50 cm wide, 34 to 45 cm deep, drawers of 12 to 19 cm
 that come out by 20 to 30 cm.
 """
 
@@ -35,7 +35,7 @@ _INSIDE: Colour = (0.88, 0.83, 0.74, 1.0)
 
 @dataclass(frozen=True)
 class DrawerCabinetParameters:
-    """Everything that varies between chests, but the handles."""
+    """The values that vary between chests, without the handles."""
 
     width_m: float
     depth_m: float
@@ -92,7 +92,7 @@ def draw_parameters(rng: np.random.Generator) -> DrawerCabinet:
 def build(assembly: Assembly, drawer_cabinet: DrawerCabinet) -> GeneratedObject:
     """Builds a chest.
 
-    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. A drawer's frame lies
+    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. A drawer's frame lies
     at the middle of the back of its front panel, parallel to the root frame. The uppermost one is `drawer`.
     """
     p, handle = drawer_cabinet
@@ -155,7 +155,7 @@ def _add_drawer(assembly: Assembly, label: str, number: int, p: DrawerCabinetPar
 
 
 def _add_tray(drawer: PanelBuilder, p: DrawerCabinetParameters, half_h: float) -> None:
-    """Floor, sides and back of the drawer; across runs down."""
+    """Adds floor, sides and back of the drawer; across runs down."""
     half = p.width_m / 2 - p.wall_m - 0.008
     back, top, low, b = -(p.depth_m - _BOARD_M - 0.012), -half_h + 0.022, half_h - 0.026, _BOARD_M
     drawer.box("floor", (low - 0.008, -half, back), (low, half, _GAP_M), rgba=_INSIDE)

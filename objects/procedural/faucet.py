@@ -1,6 +1,6 @@
 """A faucet on a piece of worktop: a mixer with a lever, or a spout between two knobs.
 
-Sizes are those in catalogues of basin and kitchen faucets: 15 to 32 cm high, spouts reaching 12 to 20 cm, levers of 10
+Sizes come from catalogues of basin and kitchen faucets: 15 to 32 cm high, spouts reaching 12 to 20 cm, levers of 10
 to 13 cm, cross and round handles of 38 to 50 mm.
 """
 
@@ -34,7 +34,7 @@ _DECK_M = 0.02
 
 @dataclass(frozen=True)
 class FaucetParameters:
-    """Everything that varies between faucets, but the knobs."""
+    """The values that vary between faucets, without the knobs."""
 
     kind: str
     """`lever` or `knobs`."""
@@ -49,7 +49,7 @@ class FaucetParameters:
     lever_m: Annotated[float, uniform(0.10, 0.13)]
     """From the lever's axis to its end."""
     lever_width_m: Annotated[float, uniform(0.016, 0.024)]
-    """Where fingers close."""
+    """The fingers close across it."""
     lever_height_m: Annotated[float, uniform(0.010, 0.014)]
     lever_range_rad: Annotated[float, uniform(1.0, 1.5)]
     post_m: Annotated[float, uniform(0.045, 0.065)]
@@ -83,7 +83,7 @@ def draw_parameters(rng: np.random.Generator) -> Faucet:
 def build(assembly: Assembly, faucet: Faucet) -> GeneratedObject:
     """Builds a faucet.
 
-    The root frame lies at the middle of the worktop's piece, z up from the bottom, x to where the water runs. The frame
+    The root frame is at the middle of the worktop's piece, z up from the bottom, x to where the water runs. The frame
     of a lever or knob lies on its axis, where that meets what it sits on, parallel to the root frame.
     """
     p, knob = faucet
@@ -117,7 +117,7 @@ def build(assembly: Assembly, faucet: Faucet) -> GeneratedObject:
             assembly,
             "knob" if number == 0 else "knob_2",
             replace(knob, friction_n_m=p.friction_n_m),
-            frame=LID_BEHIND,  # closed on from behind and in front: beside the knob stands the spout
+            frame=LID_BEHIND,  # the fingers close from behind and in front: the spout is beside the knob
             parent="body",
             at=(x, sign * p.spread_m, _DECK_M + p.post_m),
             edge=edge,
@@ -132,7 +132,7 @@ generate = ObjectGenerator("faucet", draw_parameters, build)
 
 
 def _add_mixer(body: LinkBuilder, p: FaucetParameters, x: float) -> None:
-    """A thick column, a spout that rises out of it, a mouth that looks down."""
+    """Adds a thick column, a spout that rises out of it, and an outlet that points down."""
     top = _DECK_M + p.height_m
     body.cylinder("flange", (x, 0, _DECK_M + 0.004), axis="z", radius=p.column_m + 0.006, length=0.008, rgba=p.metal)
     body.cylinder("column", (x, 0, (_DECK_M + top) / 2), axis="z", radius=p.column_m, length=p.height_m, rgba=p.metal)
@@ -148,7 +148,7 @@ def _add_mixer(body: LinkBuilder, p: FaucetParameters, x: float) -> None:
 
 
 def _add_gooseneck(body: LinkBuilder, p: FaucetParameters, x: float) -> None:
-    """A slender column that bends over in half a circle."""
+    """Adds a slender column that bends over in half a circle."""
     radius, top = p.reach_m / 2, _DECK_M + p.height_m
     body.cylinder("flange", (x, 0, _DECK_M + 0.005), axis="z", radius=0.028, length=0.010, rgba=p.metal)
     body.cylinder("foot", (x, 0, _DECK_M + 0.035), axis="z", radius=p.column_m + 0.003, length=0.06, rgba=p.metal)
@@ -167,7 +167,7 @@ def _add_gooseneck(body: LinkBuilder, p: FaucetParameters, x: float) -> None:
 
 
 def _add_lever(assembly: Assembly, p: FaucetParameters, x: float, edge: tuple[float, float, float]) -> None:
-    """A cap on the column with a lever that points over the spout, a little upwards."""
+    """Adds a cap on the column with a lever that points over the spout, slightly upwards."""
     lever = PanelBuilder("lever", _ABOVE)
     rise, cap = 0.022, 0.030
     lever.cylinder("cap", (0, 0, 0.002 + cap / 2), axis="out", radius=p.column_m, length=cap, rgba=p.metal)

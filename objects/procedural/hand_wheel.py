@@ -1,6 +1,6 @@
 """A gate valve in a pipe, turned by a hand wheel that stands on it or faces the front.
 
-Sizes are those in catalogues of cast valves for pipes of 1.5 to 3 inches: wheels of 13 to 21 cm with rims of 14 to 22
+Sizes come from catalogues of cast valves for pipes of 1.5 to 3 inches: wheels of 13 to 21 cm with rims of 14 to 22
 mm, flanges of 13 to 18 cm.
 """
 
@@ -44,12 +44,12 @@ _CASTS: tuple[Colour, ...] = (
     (0.55, 0.38, 0.22, 1.0),
 )
 _FRAMES = {"up": PanelFrame(across=X, out=Z), "front": PanelFrame(across=Z, out=X)}
-"""The rim is held where it is nearest to the robot, or at its top; the fingers close from the hub outwards."""
+"""The rim is held at its point nearest to the robot, or at its top; the fingers close from the hub outwards."""
 
 
 @dataclass(frozen=True)
 class HandWheelParameters:
-    """Everything that varies between hand wheels."""
+    """The values that vary between hand wheels."""
 
     faces: Annotated[str, either("up", "front")]
     """Where the wheel's axis points: `up` or to the `front`."""
@@ -61,7 +61,7 @@ class HandWheelParameters:
     hub_m: Annotated[float, uniform(0.014, 0.020)]
     """Radius of the hub."""
     dish_m: Annotated[float, uniform(0.0, 0.02)]
-    """The rim stands so much farther out than the hub."""
+    """Distance of the rim from the hub, outwards."""
     pipe_m: float
     """Radius of the pipe."""
     flange_m: float
@@ -88,12 +88,12 @@ def draw_parameters(rng: np.random.Generator) -> HandWheelParameters:
 def build(assembly: Assembly, p: HandWheelParameters) -> GeneratedObject:
     """Builds a hand wheel.
 
-    The root frame lies at the middle of the foot, z up from the bottom, x to who turns the wheel. The wheel's frame
+    The root frame is at the middle of the foot, z up from the bottom, x towards the robot. The wheel's frame
     lies in the middle of its hub, parallel to the root frame.
     """
     frame = _FRAMES[p.faces]
     out = np.asarray(frame.out)
-    # a wheel that faces the front clears the ground
+    # a wheel that faces the front must clear the ground
     lift = max(p.flange_m + 0.05, p.radius_m + 0.04 if p.faces == "front" else 0.0)
     middle = np.array([0.0, 0.0, lift])
     body = LinkBuilder("body")
@@ -109,7 +109,7 @@ def build(assembly: Assembly, p: HandWheelParameters) -> GeneratedObject:
         "body",
         (middle + out * p.stem_m).tolist(),
         frame.out,
-        # a valve opens against the clock
+        # a valve opens counterclockwise
         p.range_rad,
         p.friction_n_m,
         p.damping_n_m_s,
@@ -147,7 +147,7 @@ def _add_wheel(wheel: PanelBuilder, p: HandWheelParameters) -> tuple[float, floa
         wheel.rod(f"rim_{number}", start, end, radius=p.rim_m / 2, rgba=p.wheel_colour)
         wheel.visual.sphere(f"round_{number}", end, radius=p.rim_m / 2, rgba=p.wheel_colour)
     for number in range(p.spokes):
-        # between two spokes lies the place where the rim is held
+        # the rim is held between two spokes
         angle = 2 * np.pi * (number + 0.5) / p.spokes
         direction = wheel.frame.at(float(np.cos(angle)), float(np.sin(angle)), 0.0)
         end = direction * p.radius_m + wheel.frame.at(0.0, 0.0, p.dish_m)
@@ -159,7 +159,7 @@ def _add_wheel(wheel: PanelBuilder, p: HandWheelParameters) -> tuple[float, floa
 
 
 def _add_pipe(body: LinkBuilder, p: HandWheelParameters, lift: float) -> None:
-    """A pipe on two brackets, with a flange at each end and a pair at the valve."""
+    """Adds a pipe on two brackets, with a flange at each end and a pair at the valve."""
     half, seat = p.length_m / 2, 0.075
     body.cylinder("pipe", (0, 0, lift), axis="y", radius=p.pipe_m, length=p.length_m, rgba=p.body_colour)
     for number, sign in enumerate((-1.0, 1.0)):
@@ -186,7 +186,7 @@ def _add_pipe(body: LinkBuilder, p: HandWheelParameters, lift: float) -> None:
 
 
 def _add_bonnet(body: LinkBuilder, p: HandWheelParameters, middle: np.ndarray, out: np.ndarray) -> None:
-    """The valve's casing and the stem that carries the wheel."""
+    """Adds the valve's casing and the stem of the wheel."""
     body.sphere("casing", middle, radius=p.pipe_m * 1.45, rgba=p.body_colour)
     shoulder, neck, end = 0.45 * p.stem_m, 0.78 * p.stem_m, p.stem_m - 0.010
     body.rod("bonnet", middle, middle + out * shoulder, radius=p.pipe_m * 0.95, rgba=p.body_colour)

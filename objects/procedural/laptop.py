@@ -1,6 +1,6 @@
 """A laptop: a base with keys, a screen on a hinge behind.
 
-Sizes are those in catalogues of laptops with screens of 13 to 16 inches: 30 to 37 cm wide, 21 to 26 cm deep, bases of
+Sizes come from catalogues of laptops with screens of 13 to 16 inches: 30 to 37 cm wide, 21 to 26 cm deep, bases of
 14 to 20 mm. Lids are 8 to 10 mm thick, as those of sturdy ones are: thinner ones are hard to pinch.
 """
 
@@ -33,13 +33,13 @@ _SCREENS: tuple[tuple[Colour, Colour], ...] = (
     ((0.36, 0.24, 0.48, 1.0), (0.80, 0.48, 0.46, 1.0)),
     ((0.12, 0.40, 0.38, 1.0), (0.44, 0.70, 0.52, 1.0)),
 )
-"""Two colours of what is on the screen."""
+"""Two colours of the picture on the screen."""
 _ROWS = (13, 13, 12, 11)
 
 
 @dataclass(frozen=True)
 class LaptopParameters:
-    """Everything that varies between laptops."""
+    """The values that vary between laptops."""
 
     width_m: float
     depth_m: float
@@ -51,7 +51,7 @@ class LaptopParameters:
     """The lid reaches over the base in front."""
     limit_rad: Annotated[float, uniform(2.0, 2.4)]
     holding: Annotated[float, uniform(HOLDING, 1.7)]
-    """Friction of the hinge over the moment of gravity."""
+    """Friction of the hinge divided by the moment of gravity."""
     damping_n_m_s: Annotated[float, uniform(0.01, 0.05)]
     lid_density_kg_m3: Annotated[float, uniform(800.0, 1100.0)]
     base_density_kg_m3: Annotated[float, uniform(1000.0, 1500.0)]
@@ -78,7 +78,7 @@ def draw_parameters(rng: np.random.Generator) -> LaptopParameters:
 def build(assembly: Assembly, p: LaptopParameters) -> GeneratedObject:
     """Builds a laptop.
 
-    The root frame lies at the middle of the footprint, z up from the bottom, x to who types. The lid's frame lies on
+    The root frame is at the middle of the footprint, z up from the bottom, x towards the user. The lid's frame is on
     the hinge, at the upper back edge of the base, parallel to the root frame when closed.
     """
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
@@ -113,7 +113,7 @@ generate = ObjectGenerator("laptop", draw_parameters, build)
 
 
 def _add_keys(body: LinkBuilder, p: LaptopParameters, top: float) -> None:
-    """Four rows of keys, a row with the space bar, and the pad before them."""
+    """Adds four rows of keys, a row with the space bar, and the pad in front of them."""
     half, back = p.width_m / 2 - 0.024, -p.depth_m / 2 + 0.034
     pitch = 0.40 * p.depth_m / 5
     body.visual.box(

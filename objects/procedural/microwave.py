@@ -33,7 +33,7 @@ _DISPLAY: Colour = (0.10, 0.55, 0.45, 1.0)
 
 @dataclass(frozen=True)
 class MicrowaveParameters:
-    """Everything that varies between microwaves, within the sizes of common products."""
+    """The values that vary between microwaves, within the sizes of common products."""
 
     width_m: Annotated[float, uniform(0.44, 0.54)]
     depth_m: Annotated[float, uniform(0.30, 0.40)]
@@ -43,7 +43,7 @@ class MicrowaveParameters:
     panel_m: Annotated[float, uniform(0.08, 0.13)]
     """Width of the control panel beside the door; the body behind it is solid."""
     hinge_side: Annotated[str, either("left", "right")]
-    """`left` or `right`, seen by who stands in front."""
+    """`left` or `right`, as seen from the front."""
     door_thickness_m: Annotated[float, uniform(0.03, 0.04)]
     door_mass_kg: Annotated[float, uniform(1.2, 2.4)]
     body_mass_kg: Annotated[float, uniform(9.0, 14.0)]
@@ -77,7 +77,7 @@ def draw_parameters(rng: np.random.Generator) -> Microwave:
 def build(assembly: Assembly, microwave: Microwave) -> GeneratedObject:
     """Builds a microwave.
 
-    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
+    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
     on the hinge axis, at the body's front plane and the door's mid height, parallel to the root frame when closed.
     """
     p, bar = microwave
@@ -121,7 +121,7 @@ def _add_body(builder: LinkBuilder, p: MicrowaveParameters, away: float) -> None
         low, high = min(a[1], b[1]), max(a[1], b[1])
         builder.box(label, (a[0], low, w), (b[0], high, h - w), rgba=p.colour)
     _add_lining(builder, p, away)
-    # The control panel fills the front beside the door, so that door and panel lie flush.
+    # The control panel fills the front beside the door, so that door and panel are flush.
     inner, outer = away * (p.width_m / 2 - p.panel_m) + away * 0.002, away * p.width_m / 2
     low, high = min(inner, outer), max(inner, outer)
     front = x1 + p.door_thickness_m
@@ -147,7 +147,7 @@ def _add_body(builder: LinkBuilder, p: MicrowaveParameters, away: float) -> None
 
 
 def _add_lining(builder: LinkBuilder, p: MicrowaveParameters, away: float) -> None:
-    """Light inner faces and a turntable, to be seen only."""
+    """Adds visual inner faces and a turntable."""
     x0, x1, w, h, skin = -p.depth_m / 2 + p.wall_m, p.depth_m / 2, p.wall_m, p.height_m, 0.0008
     a, b = sorted((-away * (p.width_m / 2 - w), away * (p.width_m / 2 - p.panel_m)))
     faces = {

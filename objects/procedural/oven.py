@@ -1,7 +1,7 @@
 """A countertop oven: a door hinged below with a window and a bar, and knobs beside or above it.
 
-Sizes are those in catalogues of countertop and mini ovens of 20 to 45 l: 40 to 55 cm wide, 26 to 37 cm high, 30 to 42
-cm deep. A built-in oven, 60 cm wide and a metre off the ground, is out of the reach of an arm on a table.
+Sizes come from catalogues of countertop and mini ovens of 20 to 45 l: 40 to 55 cm wide, 26 to 37 cm high, 30 to 42 cm
+deep. An arm on a table cannot reach a built-in oven, 60 cm wide and a metre off the ground.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _CAVITY: Colour = (0.30, 0.30, 0.31, 1.0)
 
 @dataclass(frozen=True)
 class OvenParameters:
-    """Everything that varies between ovens, but the handle and the knobs."""
+    """The values that vary between ovens, without the handle and the knobs."""
 
     width_m: float
     depth_m: Annotated[float, uniform(0.30, 0.42)]
@@ -65,7 +65,7 @@ class OvenParameters:
     handle_inset_m: Annotated[float, uniform(0.024, 0.034)]
     """From the door's upper edge to the bar."""
     holding: Annotated[float, uniform(HOLDING, 1.5)]
-    """Friction of the hinge over the moment of gravity: a spring balances the door of a real oven."""
+    """Friction of the hinge divided by the moment of gravity: a spring balances the door of a real oven."""
     damping_n_m_s: Annotated[float, uniform(0.05, 0.2)]
     door_density_kg_m3: Annotated[float, uniform(700.0, 1000.0)]
     body_density_kg_m3: Annotated[float, uniform(500.0, 800.0)]
@@ -108,7 +108,7 @@ def draw_parameters(rng: np.random.Generator) -> Oven:
 def build(assembly: Assembly, oven: Oven) -> GeneratedObject:
     """Builds an oven.
 
-    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
+    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
     on its hinge, in the plane of the body's front, parallel to the root frame when closed; a knob's on its axis, where
     that meets the panel.
     """
@@ -142,17 +142,17 @@ def _upper_edge(p: OvenParameters) -> tuple[float, float, float]:
 
 
 def _door_span(p: OvenParameters) -> tuple[float, float, float, float]:
-    """Of the door: lowest and highest y, hinge and upper edge z [m]."""
+    """Returns the lowest and highest y of the door, and the z of its hinge and upper edge [m]."""
     half = p.width_m / 2
     low = p.feet_m + p.sill_m
-    # who looks along -x has +y to the right
+    # seen along -x, +y is to the right
     if p.panel == "right":
         return -half, half - p.panel_m - _GAP_M, low, p.height_m - 0.004
     return -half, half, low, p.height_m - p.panel_m - _GAP_M
 
 
 def _knob_places(p: OvenParameters) -> list[tuple[float, float]]:
-    """(y, z) of the knobs [m]."""
+    """Returns (y, z) of the knobs [m]."""
     if p.panel == "above":
         reach = 0.68 * p.width_m / 2
         return [(float(y), p.height_m - p.panel_m / 2) for y in np.linspace(-reach, reach, p.knobs)]
@@ -199,7 +199,7 @@ def _add_rack(builder: LinkBuilder, cavity: Carcass) -> None:
 
 
 def _add_dial_marks(builder: LinkBuilder, p: OvenParameters, front: float) -> None:
-    """Ticks around each knob, from its stop on the left to that on the right."""
+    """Adds ticks around each knob, from its left stop to its right one."""
     rgba = mark_colour(p.front_colour)
     for number, (y, z) in enumerate(_knob_places(p)):
         for tick, angle in enumerate(np.linspace(-2.3, 2.3, 7)):

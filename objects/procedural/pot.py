@@ -1,7 +1,7 @@
 """A cooking pot with two handles and a lid that is hinged behind.
 
-Sizes are those in catalogues of pots of 2 to 5 l: 18 to 25 cm across, 9 to 15 cm high. Most lids lie loose; a hinged
-one, as on kettles and some rice cookers, is what a task with a joint needs.
+Sizes come from catalogues of pots of 2 to 5 l: 18 to 25 cm across, 9 to 15 cm high. Most lids are loose; a task with a
+joint needs a hinged one, as on kettles and some rice cookers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _GLASS: Colour = (0.70, 0.79, 0.82, 1.0)
 
 @dataclass(frozen=True)
 class PotParameters:
-    """Everything that varies between pots, but the lid's handle."""
+    """The values that vary between pots, without the lid's handle."""
 
     radius_m: float
     height_m: Annotated[float, uniform(0.09, 0.15)]
@@ -51,7 +51,7 @@ class PotParameters:
     ear_width_m: Annotated[float, uniform(0.07, 0.09)]
     limit_rad: Annotated[float, uniform(1.5, 1.9)]
     holding: Annotated[float, uniform(HOLDING, 1.6)]
-    """Friction of the hinge over the moment of gravity."""
+    """Friction of the hinge divided by the moment of gravity."""
     damping_n_m_s: Annotated[float, uniform(0.01, 0.05)]
     density_kg_m3: Annotated[float, uniform(1500.0, 2500.0)]
     colour: Colour
@@ -83,7 +83,7 @@ def draw_parameters(rng: np.random.Generator) -> Pot:
 def build(assembly: Assembly, pot: Pot) -> GeneratedObject:
     """Builds a pot.
 
-    The root frame lies at the middle of the bottom, z up, x away from the hinge. The lid's frame lies on the hinge, at
+    The root frame is at the middle of the bottom, z up, x away from the hinge. The lid's frame is on the hinge, at
     the height of the rim, parallel to the root frame when closed.
     """
     p, handle = pot
@@ -114,7 +114,7 @@ generate = ObjectGenerator("pot", draw_parameters, build)
 
 
 def _add_ears(body: LinkBuilder, p: PotParameters) -> dict[str, FixedHandle]:
-    """A loop on either side, called as who stands before the pot sees them."""
+    """Adds a loop on either side; the names are as seen from the front."""
     handles = {}
     z, half = 0.72 * p.height_m, p.ear_width_m / 2
     foot = float(np.sqrt(p.radius_m**2 - half**2)) + 0.002

@@ -1,7 +1,7 @@
 """A small refrigerator with one door, or with a freezer's door over it.
 
-Sizes are those in catalogues of mini bars and table-top refrigerators: 44 to 50 cm wide, 42 to 50 cm deep, 48 to 85 cm
-high. The handles of a kitchen's tall one, 60 cm wide and 1.5 m high, are out of the reach of an arm on a table.
+Sizes come from catalogues of mini bars and table-top refrigerators: 44 to 50 cm wide, 42 to 50 cm deep, 48 to 85 cm
+high. An arm on a table cannot reach the handles of a kitchen refrigerator, 60 cm wide and 1.5 m high.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ from unlatch.objects.procedural.building.panel_handles import (
 )
 
 _SEAL_M = 0.008
-"""Between the body and the doors, filled by the seal."""
+"""Gap between the body and the doors, filled by the seal."""
 _GAP_M = 0.006
-"""Between two doors."""
+"""Gap between two doors."""
 
 
 @dataclass(frozen=True)
 class RefrigeratorParameters:
-    """Everything that varies between refrigerators, but the handle."""
+    """The values that vary between refrigerators, without the handle."""
 
     width_m: Annotated[float, uniform(0.44, 0.50)]
     depth_m: Annotated[float, uniform(0.40, 0.47)]
@@ -66,7 +66,7 @@ class RefrigeratorParameters:
     feet_m: Annotated[float, uniform(0.015, 0.03)]
     doors: int
     freezer_share: Annotated[float, uniform(0.34, 0.42)]
-    """Of the height, of the upper of two doors."""
+    """Share of the height that the upper of two doors has."""
     hinge_side: Annotated[str, either("left", "right")]
     door_thickness_m: Annotated[float, uniform(0.030, 0.038)]
     limit_rad: Annotated[float, uniform(1.6, 2.1)]
@@ -109,7 +109,7 @@ def draw_parameters(rng: np.random.Generator) -> Refrigerator:
 def build(assembly: Assembly, refrigerator: Refrigerator) -> GeneratedObject:
     """Builds a refrigerator.
 
-    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The frame of a door
+    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The frame of a door
     lies on its hinge, in the plane of the body's front at the door's mid height, parallel to the root frame.
     """
     p, handle = refrigerator
@@ -129,7 +129,7 @@ generate = ObjectGenerator("refrigerator", draw_parameters, build)
 
 
 def _door_spans(p: RefrigeratorParameters) -> list[tuple[float, float]]:
-    """Lower and upper z of the doors, the largest first [m]."""
+    """Returns the lower and upper z of the doors, the largest first [m]."""
     low, high = p.feet_m + 0.004, p.height_m - 0.012
     if p.doors == 1:
         return [(low, high)]
@@ -171,14 +171,14 @@ def _add_door(
     door.visual.box("inside", (0.034, -half + 0.034, 0.002), (width - 0.034, half - 0.034, _SEAL_M), rgba=WHITE)
     up = float(frame.along[2])
     is_main = name == "door"
-    # who opens the lower door of two takes it high, the upper one low
+    # of two doors, the lower one is held high and the upper one low
     rise = 0.0 if p.doors == 1 else 0.25 * half * (1.0 if is_main else -1.0)
     at = (width - p.handle_inset_m, up * rise)
     if is_main:
         low = (width * 0.12, up * (half - 0.050), face)
         badge = (width * 0.12 + 0.09, up * (half - 0.036), face + 0.001)
         door.visual.box("badge", low, badge, rgba=CHROME if mark_colour(p.door_colour) == DARK else WHITE)
-    if isinstance(handle, EdgeParameters):  # a pocket at the edge that is taken
+    if isinstance(handle, EdgeParameters):  # a pocket at the edge that is held
         pocket = 0.35 * half
         low, high = (width - 0.028, at[1] - pocket, face), (width - 0.004, at[1] + pocket, face + 0.0008)
         door.visual.box("pocket", low, high, rgba=DARK)

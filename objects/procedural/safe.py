@@ -1,6 +1,6 @@
 """A small safe: a thick door that lies in the front, with a bar and a dial.
 
-Sizes are those in catalogues of home and hotel safes: 31 to 43 cm wide, 25 to 36 cm deep, 22 to 40 cm high.
+Sizes come from catalogues of home and hotel safes: 31 to 43 cm wide, 25 to 36 cm deep, 22 to 40 cm high.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TICKS = 20
 
 @dataclass(frozen=True)
 class SafeParameters:
-    """Everything that varies between safes, but the handle and the dial."""
+    """The values that vary between safes, without the handle and the dial."""
 
     width_m: Annotated[float, uniform(0.33, 0.43)]
     depth_m: Annotated[float, uniform(0.25, 0.36)]
@@ -48,7 +48,7 @@ class SafeParameters:
     limit_rad: Annotated[float, uniform(1.6, 2.0)]
     handle_inset_m: Annotated[float, uniform(0.040, 0.055)]
     dial_share: Annotated[float, uniform(0.36, 0.44)]
-    """Where the dial sits between hinge and bar, as a share of the door's width."""
+    """Place of the dial between hinge and bar, as a share of the door's width."""
     dial_rise_m: Annotated[float, uniform(0.0, 0.03)]
     friction_n_m: Annotated[float, uniform(0.4, 1.5)]
     damping_n_m_s: Annotated[float, uniform(0.1, 0.5)]
@@ -72,7 +72,7 @@ def draw_parameters(rng: np.random.Generator) -> Safe:
 def build(assembly: Assembly, safe: Safe) -> GeneratedObject:
     """Builds a safe.
 
-    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
+    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
     on its hinge, at the outer edge of its face at mid height, parallel to the root frame; the dial's on its axis, where
     that meets the door.
     """
@@ -129,7 +129,7 @@ generate = ObjectGenerator("safe", draw_parameters, build)
 
 
 def _add_ticks(door: PanelBuilder, spot: tuple[float, float], dial: TurningKnobParameters, p: SafeParameters) -> None:
-    """A dark ring with ticks around the dial, every fourth one longer."""
+    """Adds a dark ring with ticks around the dial, every fourth one longer."""
     radius = dial.diameter_m / 2 * 1.12
     centre = (*spot, 0.0005)
     door.visual.cylinder("ring", centre, axis="out", radius=radius + 0.016, length=0.001, rgba=DARK)

@@ -1,7 +1,7 @@
 """A window with two sashes, one of which slides sideways behind a pull.
 
 The sections are those of aluminium and vinyl sliders in catalogues (sashes of 30 to 45 mm, frames of 70 to 100 mm
-depth); the size, 50 to 68 cm by 38 to 54 cm, is that of a small one, as over a sink or in a caravan.
+depth). The size, 50 to 68 cm by 38 to 54 cm, is that of a small window, as over a sink or in a caravan.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _GAP_M = 0.003
 
 @dataclass(frozen=True)
 class SlidingWindowParameters:
-    """Everything that varies between windows."""
+    """The values that vary between windows."""
 
     width_m: Annotated[float, uniform(0.50, 0.68)]
     height_m: Annotated[float, uniform(0.38, 0.54)]
@@ -49,14 +49,14 @@ class SlidingWindowParameters:
     """Width of a sash's sections."""
     sash_depth_m: Annotated[float, uniform(0.022, 0.028)]
     closed_side: Annotated[str, either("left", "right")]
-    """Where the sliding sash stands when it is closed: `left` or `right`, seen from the front."""
+    """Side of the closed sliding sash: `left` or `right`, seen from the front."""
     grip_m: Annotated[float, uniform(0.016, 0.024)]
-    """Height of the pull's grip, where fingers close."""
+    """Height of the pull's grip, where the fingers close."""
     grip_depth_m: Annotated[float, uniform(0.046, 0.054)]
     """How far the pull stands out."""
     grip_length_m: Annotated[float, uniform(0.028, 0.034)]
     rail_m: Annotated[float, uniform(0.014, 0.018)]
-    """How far the rail stands out that the sash is pushed at."""
+    """How far the rail for pushing the sash stands out."""
     grip_rise_m: Annotated[float, uniform(0.04, 0.08)]
     """Of the grip over the middle."""
     friction_n: Annotated[float, uniform(2.0, 6.0)]
@@ -78,11 +78,11 @@ def draw_parameters(rng: np.random.Generator) -> SlidingWindowParameters:
 def build(assembly: Assembly, p: SlidingWindowParameters) -> GeneratedObject:
     """Builds a window.
 
-    The root frame lies at the middle of the footprint, z up from the bottom, x to the room. The sash's frame lies in
+    The root frame is at the middle of the footprint, z up from the bottom, x to the room. The sash's frame is in
     its middle, in the plane of its back, parallel to the root frame. Its pull stands at the stile that leads when it
     closes; fingers close on it from above and below.
     """
-    # who looks along -x has +y to the right
+    # seen along -x, +y is to the right
     side = 1.0 if p.closed_side == "right" else -1.0
     half = p.width_m / 2
     frame_box = Carcass((-p.depth_m / 2, -half, 0.0), (p.depth_m / 2, half, p.height_m), p.frame_m)
@@ -92,7 +92,7 @@ def build(assembly: Assembly, p: SlidingWindowParameters) -> GeneratedObject:
     body = LinkBuilder("body")
     _add_frame(body, p, frame_box)
     middle = (c0 + c1) / 2
-    # the fixed sash stands behind, on the other side
+    # the fixed sash is behind, on the other side
     fixed = ((b0 + width / 2) if side > 0 else (b1 - width / 2), -p.sash_depth_m - _GAP_M / 2)
     _add_sash(body, "fixed", p, (fixed[1], fixed[0], middle), half_w, half_h)
     assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3, digits=3), edge=(p.depth_m / 2, 0.0, p.height_m))
@@ -121,7 +121,7 @@ generate = ObjectGenerator("sliding_window", draw_parameters, build)
 
 
 def _add_frame(body: LinkBuilder, p: SlidingWindowParameters, box: Carcass) -> None:
-    """Four sections, tracks below and above, and a sill that stands out."""
+    """Adds four sections, tracks below and above, and a sill that stands out."""
     (x0, y0, _), (x1, y1, z1) = box.low, box.high
     (_, b0, c0), (_, b1, c1) = box.inner
     boards = {
@@ -147,7 +147,7 @@ def _add_sash(
     half_w: float,
     half_h: float,
 ) -> None:
-    """A pane between two stiles and two rails; its back lies at `at`."""
+    """Adds a pane between two stiles and two rails; its back is at `at`."""
     x, y, z = at
     w, front = p.sash_m, x + p.sash_depth_m
     sections = {
@@ -170,7 +170,7 @@ def _add_sash(
 def _add_pull(
     sash: LinkBuilder, p: SlidingWindowParameters, side: float, half_w: float, half_h: float, frame: PanelFrame
 ) -> tuple[PanelGrip, np.ndarray]:
-    """A rail along the leading stile with a grip before it; returns where it is held, and where it is pushed shut."""
+    """Adds a rail along the leading stile with a grip before it; returns the grip and the push point for closing."""
     front, y = p.sash_depth_m, side * (half_w - p.sash_m / 2 - 0.004)
     half = 0.008
     tall = 0.55 * half_h
@@ -182,6 +182,6 @@ def _add_pull(
     head = np.array([end - 0.012, y, z])
     R_link_handle = np.column_stack([[1.0, 0.0, 0.0], frame.across, np.cross([1.0, 0.0, 0.0], frame.across)])
     size = np.array([p.grip_depth_m - p.rail_m, p.grip_m, p.grip_length_m])
-    # the face of the rail that looks to where the sash opens
+    # the face of the rail that looks in the opening direction
     push = np.array([front + p.rail_m / 2, y - side * half, -0.5 * tall])
     return PanelGrip(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head, frame), push

@@ -1,6 +1,6 @@
 """A toaster with a lever at its end, which goes up and down.
 
-Sizes are those in catalogues of toasters for two and four slices: 27 to 36 cm long, 16 to 20 cm wide (four slots side
+Sizes come from catalogues of toasters for two and four slices: 27 to 36 cm long, 16 to 20 cm wide (four slots side
 by side: 27 to 31 cm), 17 to 21 cm high.
 
 Note:
@@ -33,7 +33,7 @@ from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame
 from unlatch.simcore.geometry import Pose
 
 _UPWARDS = PanelFrame(across=(0.0, -1.0, 0.0), out=(0.0, 0.0, 1.0))
-"""The lever leaves upwards; the fingers close along y, and along is +x, out of the front."""
+"""The lever moves upwards; the fingers close along y, and along is +x, out of the front."""
 _TOAST: Colour = (0.80, 0.58, 0.32, 1.0)
 _CRUST: Colour = (0.55, 0.34, 0.16, 1.0)
 _GAP_M = 0.003
@@ -41,7 +41,7 @@ _GAP_M = 0.003
 
 @dataclass(frozen=True)
 class ToasterParameters:
-    """Everything that varies between toasters."""
+    """The values that vary between toasters."""
 
     length_m: Annotated[float, uniform(0.27, 0.36)]
     """Along x, from the back to the end with the lever."""
@@ -54,9 +54,9 @@ class ToasterParameters:
     slot_m: Annotated[float, uniform(0.028, 0.034)]
     """Width of a slot."""
     slices: Annotated[str, either("bread", "none")]
-    """`none`, or `bread` that looks out of the slots."""
+    """`none`, or `bread` in the slots."""
     lever_width_m: Annotated[float, uniform(0.026, 0.038)]
-    """Where fingers close."""
+    """The fingers close across it."""
     lever_depth_m: Annotated[float, uniform(0.024, 0.032)]
     lever_height_m: Annotated[float, uniform(0.014, 0.020)]
     low_m: float
@@ -90,8 +90,8 @@ def draw_parameters(rng: np.random.Generator) -> ToasterParameters:
 def build(assembly: Assembly, p: ToasterParameters) -> GeneratedObject:
     """Builds a toaster.
 
-    The root frame lies at the middle of the footprint, z up from the bottom, x out of the end with the lever. The
-    lever's frame lies in that end's plane, in the middle of the lever when it is pressed down.
+    The root frame is at the middle of the footprint, z up from the bottom, x out of the end with the lever. The
+    lever's frame is in that end's plane, in the middle of the lever when it is pressed down.
     """
     body = LinkBuilder("body")
     _add_body(body, p)
@@ -107,7 +107,7 @@ def build(assembly: Assembly, p: ToasterParameters) -> GeneratedObject:
         (half_w, _GAP_M + p.lever_depth_m + 0.001, 0.002),
         rgba=mark_colour(p.lever_colour),
     )
-    # held from the front and a little above, by its outer end
+    # held from the front and slightly above, at its outer end
     out = _GAP_M + p.lever_depth_m - min(0.012, p.lever_depth_m / 2)
     head = _UPWARDS.at(0.0, out, 0.0)
     R_link_handle = np.column_stack([_UPWARDS.out, _UPWARDS.across, _UPWARDS.along])
@@ -132,7 +132,7 @@ generate = ObjectGenerator("toaster", draw_parameters, build)
 
 
 def _add_body(builder: LinkBuilder, p: ToasterParameters) -> None:
-    """A block with rounded upper edges between two end plates, slots on top, a dial and keys below the lever."""
+    """Adds a block with rounded upper edges between two end plates, slots on top, a dial and keys below the lever."""
     x0, x1, half, h, r = -p.length_m / 2, p.length_m / 2, p.width_m / 2, p.height_m, p.rounding_m
     add_feet(
         builder, depth=(x0 + 0.04, x1 - 0.04), width=(-half + 0.03, half - 0.03), height_m=p.feet_m, radius_m=0.012

@@ -1,8 +1,8 @@
 """A children's toilet with a lid that is hinged behind, with a tank or before a wall that hides it.
 
-The seat stands at about the 26 cm that are recommended for day nurseries up to the age of three; widths and depths are
-those in catalogues of training toilets, 26 to 29 cm by 33 to 51 cm. The lid of one for adults, 42 cm off the ground,
-opens up to 85 cm: an arm on the same ground leads it no farther than half way.
+The seat is at about 26 cm, as recommended for day nurseries up to the age of three. Widths and depths come from
+catalogues of training toilets, 26 to 29 cm by 33 to 51 cm. The lid of a toilet for adults, 42 cm off the ground, opens
+up to 85 cm: an arm on the same ground opens it half way at most.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from unlatch.objects.procedural.building.panel_handles import EDGE_PUSH_M, edge_
 from unlatch.simcore.geometry import Pose
 
 _GAP_M = 0.006
-"""Between seat and lid, as the lid's buffers keep it."""
+"""Gap between seat and lid, which the lid's buffers keep."""
 _STAVES = 24
 _BOARDS = 13
 _STEPS = (0.92, 0.80, 0.70, 0.64)
-"""Widths of the foot from above, as shares of the bowl's."""
+"""Widths of the foot from above, as shares of the bowl's width."""
 _BEHIND_M = 0.05
-"""From the hinge to what stands behind it."""
+"""Distance from the hinge to the tank or wall."""
 _WATER: Colour = (0.62, 0.78, 0.84, 1.0)
 _CERAMICS: tuple[Colour, ...] = (
     (0.95, 0.95, 0.94, 1.0),
@@ -52,7 +52,7 @@ _SEATS: tuple[Colour, ...] = (
 
 @dataclass(frozen=True)
 class ToiletParameters:
-    """Everything that varies between toilets."""
+    """The values that vary between toilets."""
 
     tank: Annotated[str, either("low", "none", 0.65)]
     """`low` behind the seat, or `none`: it stands before a wall."""
@@ -72,7 +72,7 @@ class ToiletParameters:
     lid_m: Annotated[float, uniform(0.014, 0.020)]
     most_open_rad: Annotated[float, uniform(1.6, 1.75)]
     holding: Annotated[float, uniform(HOLDING, 1.6)]
-    """Friction of the hinge over the moment of gravity."""
+    """Friction of the hinge divided by the moment of gravity."""
     damping_n_m_s: Annotated[float, uniform(0.05, 0.2)]
     body_density_kg_m3: Annotated[float, uniform(900.0, 1400.0)]
     lid_density_kg_m3: Annotated[float, uniform(600.0, 900.0)]
@@ -87,12 +87,12 @@ class ToiletParameters:
 
     @property
     def hinge_x_m(self) -> float:
-        """Where the hinge lies in x [m]."""
+        """Position of the hinge in x [m]."""
         return -(self.length_m - self.behind_m) / 2
 
     @property
     def limit_rad(self) -> float:
-        """How far the lid opens: to where it leans on the tank, just before it."""
+        """How far the lid opens: almost until it leans on the tank."""
         if self.tank == "none":
             return self.most_open_rad
         room = _BEHIND_M - _GAP_M - self.lid_m - 0.006
@@ -117,7 +117,7 @@ def draw_parameters(rng: np.random.Generator) -> ToiletParameters:
 def build(assembly: Assembly, p: ToiletParameters) -> GeneratedObject:
     """Builds a toilet.
 
-    The root frame lies at the middle of the footprint, z up from the bottom, x to who sits on it. The lid's frame lies
+    The root frame is at the middle of the footprint, z up from the bottom, x towards the user. The lid's frame lies
     on its hinge, at the height of the seat's upper side, parallel to the root frame when closed.
     """
     radius, hinge_x = p.width_m / 2, p.hinge_x_m
@@ -163,7 +163,7 @@ generate = ObjectGenerator("toilet", draw_parameters, build)
 
 
 def _add_round(lid: PanelBuilder, p: ToiletParameters, *, middle: float, side: float) -> None:
-    """The lid's round front: a fan of boards, since renderers shade the flat end of a cylinder as if it were a cone.
+    """Adds the lid's round front as a fan of boards: renderers shade the flat end of a cylinder like a cone.
 
     Args:
         lid: The lid's link.
@@ -180,7 +180,7 @@ def _add_round(lid: PanelBuilder, p: ToiletParameters, *, middle: float, side: f
 
 
 def _add_bowl(body: LinkBuilder, p: ToiletParameters, middle: float) -> None:
-    """A hollow bowl, round in front, which narrows to its foot in steps."""
+    """Adds a hollow bowl, round in front, which narrows to its foot in steps."""
     radius, rim, back = p.width_m / 2, p.height_m, p.hinge_x_m - _BEHIND_M
     deep = 0.58 * rim
     _add_horseshoe(body, "bowl", p, span=(back, middle), width=p.wall_m, height=(deep, rim), rgba=p.colour)
@@ -219,7 +219,7 @@ def _add_horseshoe(
     height: tuple[float, float],
     rgba: Colour,
 ) -> None:
-    """A wall around the hollow: round in front, straight at the sides, closed behind.
+    """Adds a wall around the hollow: round in front, straight at the sides, closed behind.
 
     Args:
         body: The body's link.
@@ -258,7 +258,7 @@ def _add_step(
     share: float,
     height: tuple[float, float],
 ) -> None:
-    """A solid slice of the foot, as wide as its share of the bowl."""
+    """Adds a solid slice of the foot, as wide as its share of the bowl."""
     (back, middle), (low, high), half = span, height, share * p.width_m / 2
     body.box(f"{name}_box", (back, -half, low), (middle, half, high), rgba=p.colour)
     centre = (middle, 0.0, (low + high) / 2)
@@ -266,7 +266,7 @@ def _add_step(
 
 
 def _add_back(body: LinkBuilder, p: ToiletParameters) -> None:
-    """What stands behind the seat: a tank on a block, or the block alone."""
+    """Adds what is behind the seat: a tank on a block, or the block alone."""
     x0, x1, rim = p.hinge_x_m - p.behind_m, p.hinge_x_m, p.height_m
     half = p.width_m / 2 if p.tank == "none" else min(p.tank_width_m, p.width_m) / 2
     body.box("block", (x0, -half, 0.55 * rim), (x1, half, rim), rgba=p.colour)

@@ -1,6 +1,6 @@
 """A small bin with a pedal and a lid that is hinged behind, round or square.
 
-Sizes are those in catalogues of pedal bins of 3 to 15 l: 19 to 27 cm across, 26 to 42 cm high.
+Sizes come from catalogues of pedal bins of 3 to 15 l: 19 to 27 cm across, 26 to 42 cm high.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _BAG: Colour = (0.22, 0.22, 0.23, 1.0)
 
 @dataclass(frozen=True)
 class TrashCanParameters:
-    """Everything that varies between bins, but the lid's handle."""
+    """The values that vary between bins, without the lid's handle."""
 
     shape: Annotated[str, either("round", "square", 0.6)]
     """`round` or `square`."""
@@ -56,7 +56,7 @@ class TrashCanParameters:
     overhang_m: Annotated[float, uniform(0.006, 0.012)]
     limit_rad: Annotated[float, uniform(1.3, 1.6)]
     holding: Annotated[float, uniform(HOLDING, 1.6)]
-    """Friction of the hinge over the moment of gravity."""
+    """Friction of the hinge divided by the moment of gravity."""
     damping_n_m_s: Annotated[float, uniform(0.01, 0.05)]
     density_kg_m3: Annotated[float, uniform(700.0, 1100.0)]
     colour: Colour
@@ -84,7 +84,7 @@ def draw_parameters(rng: np.random.Generator) -> TrashCan:
 def build(assembly: Assembly, trash_can: TrashCan) -> GeneratedObject:
     """Builds a bin.
 
-    The root frame lies at the middle of the bottom, z up, x away from the hinge. The lid's frame lies on the hinge, at
+    The root frame is at the middle of the bottom, z up, x away from the hinge. The lid's frame is on the hinge, at
     the height of the rim, parallel to the root frame when closed.
     """
     p, handle = trash_can
@@ -131,7 +131,7 @@ generate = ObjectGenerator("trash_can", draw_parameters, build)
 
 
 def _add_pedal(body: LinkBuilder, p: TrashCanParameters) -> None:
-    """A slot in front, the pedal's arm out of it, and its plate."""
+    """Adds a slot in front, the pedal's arm and its plate."""
     x = p.radius_m
     lower, upper = (x, -0.028, p.foot_m * 0.3), (x + 0.004, 0.028, p.foot_m + 0.012)
     body.visual.box("slot", lower, upper, rgba=(0.05, 0.05, 0.05, 1.0))

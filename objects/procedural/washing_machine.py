@@ -1,8 +1,8 @@
 """A small front loader: a round door with a porthole, hinged at its side, before a drum.
 
-Sizes are those in catalogues of compact front loaders for 3 to 4 kg: 48 to 52 cm wide, 62 to 70 cm high, 40 to 50 cm
-deep, doors of 30 to 34 cm. The usual one, 60 cm wide and 85 cm high, has its door at the limit of the reach of an arm
-on a table.
+Sizes come from catalogues of compact front loaders for 3 to 4 kg: 48 to 52 cm wide, 62 to 70 cm high, 40 to 50 cm deep,
+doors of 30 to 34 cm. The door of the usual size, 60 cm wide and 85 cm high, is at the limit of the reach of an arm on a
+table.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ from unlatch.simcore.geometry import Pose
 
 _GAP_M = 0.004
 _OFFSET_M = 0.024
-"""From the hinge to the door's edge: far enough for the edge to turn clear of the front."""
+"""Distance from the hinge to the door's edge: enough for the edge to turn clear of the front."""
 _FRONT_M = 0.02
 """Thickness of the front."""
 _STAVES = 28
 _FASCIA_M = 0.012
 _STEEL: Colour = (0.62, 0.64, 0.66, 1.0)
 _R_LINK_RING = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
-"""Of a ring about x."""
+"""Rotation of a ring about x."""
 
 
 @dataclass(frozen=True)
 class WashingMachineParameters:
-    """Everything that varies between washing machines, but the handle."""
+    """The values that vary between washing machines, without the handle."""
 
     width_m: Annotated[float, uniform(0.48, 0.52)]
     depth_m: Annotated[float, uniform(0.40, 0.50)]
@@ -69,7 +69,7 @@ class WashingMachineParameters:
     """Height of the strip below the door."""
     door_radius_m: Annotated[float, uniform(0.152, 0.170)]
     rim_m: Annotated[float, uniform(0.040, 0.048)]
-    """The door's radius over that of the opening."""
+    """Radius of the door minus that of the opening."""
     door_thickness_m: Annotated[float, uniform(0.026, 0.034)]
     bowl_m: Annotated[float, uniform(0.03, 0.05)]
     """How far the glass reaches into the drum."""
@@ -117,7 +117,7 @@ def draw_parameters(rng: np.random.Generator) -> WashingMachine:
 def build(assembly: Assembly, machine: WashingMachine) -> GeneratedObject:
     """Builds a washing machine.
 
-    The root frame lies at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
+    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
     on its hinge, in the plane of the body's front at the height of the door's middle, parallel to the root frame.
     """
     p, handle = machine
@@ -168,7 +168,7 @@ generate = ObjectGenerator("washing_machine", draw_parameters, build)
 
 
 def _add_casing(body: LinkBuilder, p: WashingMachineParameters) -> None:
-    """A hollow box whose front has a round opening."""
+    """Adds a hollow box whose front has a round opening."""
     x0, x1, half, h = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2, p.height_m
     middles, across = (x0 + 0.05, x1 - 0.05), (-half + 0.05, half - 0.05)
     add_feet(body, depth=middles, width=across, height_m=p.feet_m, radius_m=0.02)
@@ -205,7 +205,7 @@ def _add_casing(body: LinkBuilder, p: WashingMachineParameters) -> None:
 
 
 def _add_drum(body: LinkBuilder, p: WashingMachineParameters) -> None:
-    """The seal around the opening and a steel drum behind it, to be seen only."""
+    """Adds the visual seal around the opening and a steel drum behind it."""
     x1 = p.depth_m / 2
     ring = Pose(_R_LINK_RING, np.array([x1, 0.0, p.door_z_m]))
     deep = 0.75 * p.depth_m
@@ -232,13 +232,13 @@ def _add_drum(body: LinkBuilder, p: WashingMachineParameters) -> None:
 
 
 def _add_panel(body: LinkBuilder, p: WashingMachineParameters) -> None:
-    """A strip above with the drawer for powder, a dial, a display and buttons."""
+    """Adds a strip above with the drawer for powder, a dial, a display and buttons."""
     x, half, h = p.depth_m / 2, p.width_m / 2, p.height_m
     low, front, mark = h - p.panel_m, p.depth_m / 2 + _FASCIA_M, mark_colour(p.panel_colour)
     body.box("fascia", (x, -half, low), (front, half, h), rgba=p.panel_colour)
     middle, skin = (low + h) / 2, 0.001
     groove = darker(p.panel_colour, 0.6)
-    # who looks along -x has +y to the right: the drawer is on the left
+    # seen along -x, +y is to the right: the drawer is on the left
     powder = (-half + 0.012, -half + 0.15)
     body.visual.box("powder", (front, powder[0], low + 0.014), (front + skin, powder[1], h - 0.014), rgba=groove)
     body.visual.box(

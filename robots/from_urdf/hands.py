@@ -1,4 +1,4 @@
-"""Arms and hands of a URDF: chains that end in fingers, and from the fingers' shapes how the hand is held."""
+"""Finds arms and hands in a URDF, and measures from the fingers' shapes how the hand is held."""
 
 from __future__ import annotations
 
@@ -17,36 +17,37 @@ from unlatch.simcore.urdf.xml import parse_xml
 Array = np.ndarray
 
 LEAST_JOINTS = 5
-"""An arm has at least so many joints."""
+"""Least number of joints of an arm."""
 SAMPLES = 9
-"""Openings at which a gripper is measured."""
+"""Number of openings at which a gripper is measured."""
 _SPACING_M = 0.003
 _TIPS_M = 0.008
-"""Links that come within so much of the furthest fingertip are fingers that hold."""
+"""Links within this distance of the furthest fingertip are fingers that hold."""
 _PAD_M = 0.02
 _MOST_DRIVEN = 2
 _SNAP = 0.99
 _EVEN_M = 1e-3
 _LEAST_OPENING_M = 0.01
 _HEAD_M, _TAIL_M, _SIDE_M = 0.009, 0.054, 0.04
-"""From the fingertips back: middle of the pads, and a point behind it; and a point beside it."""
+"""Distances from the fingertips back to the middle of the pads and to a point behind it; distance of a point beside it.
+"""
 
 
 @dataclass(frozen=True)
 class Chain:
-    """An arm of a URDF."""
+    """An arm in a URDF."""
 
     base_link: str
     joints: tuple[str, ...]
     ee_link: str
-    """Link that carries the fingers, or what the fingers hang on."""
+    """Link that carries the fingers."""
     finger_joints: tuple[str, ...]
-    """All moving joints beyond it, those that no other is mimicked by last."""
+    """All moving joints beyond that link; those that mimic another one come last."""
 
 
 @dataclass(frozen=True)
 class Hand:
-    """A gripper as measured from its colliders; ee frame."""
+    """A gripper as measured from its colliders, ee frame."""
 
     closed: tuple[float, ...]
     opened: tuple[float, ...]
@@ -57,13 +58,13 @@ class Hand:
 
     @property
     def opens_evenly(self) -> bool:
-        """Whether it opens from nothing, by as much for every share of the way: fingers that slide."""
+        """Whether the opening grows evenly from 0: the fingers slide."""
         straight = np.linspace(0.0, self.widths_m[-1], len(self.widths_m))
         return bool(np.abs(np.array(self.widths_m) - straight).max() < _EVEN_M)
 
 
 def read_mimics(urdf: Path) -> dict[str, tuple[str, float, float]]:
-    """By joint, the one that it mimics, the multiplier and the offset."""
+    """Returns for each mimic joint the joint that it follows, the multiplier and the offset."""
     found = {}
     for joint in parse_xml(urdf).iter("joint"):
         mimic = joint.find("mimic")
@@ -74,7 +75,7 @@ def read_mimics(urdf: Path) -> dict[str, tuple[str, float, float]]:
 
 
 def find_arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
-    """Every chain of at least five joints, one after the other, that ends where two or more joints part.
+    """Returns every chain of at least five joints that ends where two or more joints branch.
 
     Args:
         model: What was read from it.
@@ -114,7 +115,7 @@ def _collect_chains(
 
 
 def _moving_joints_below(model: UrdfModel, link: str) -> list[Joint]:
-    """The next moving joints below a link, past fixed ones."""
+    """Returns the next moving joints below a link, past fixed ones."""
     found = []
     for joint in model.joints.values():
         if joint.parent == link:
@@ -162,7 +163,7 @@ def measure_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, f
     forward = _snap_to_axis(unit(np.mean([np.concatenate(list(c.values())).mean(axis=0) for c in clouds], axis=0)))
     reach = max(float((points @ forward).max()) for points in clouds[0].values())
     tips = [name for name, points in clouds[0].items() if float((points @ forward).max()) > reach - _TIPS_M]
-    # fingers part along the direction in which their tips move against each other
+    # fingers part along the direction in which their tips move relative to each other
     moved = {name: (clouds[1][name] - clouds[0][name]).mean(axis=0) for name in tips}
     apart = max(moved.values(), key=lambda way: float(np.linalg.norm(way)))
     across = apart - forward * float(apart @ forward)
@@ -193,10 +194,10 @@ def measure_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, f
             link=chain.ee_link,
         )
     widest = int(np.argmax(widths > widths[-1] - _EVEN_M))
-    if widest < SAMPLES - 1:  # levers that swing on when they are wide open
+    if widest < SAMPLES - 1:  # levers that swing on although they are wide open
         high = low + shares[widest] * (high - low)
         placed, widths = swept(high)
-    widths = widths + 1e-5 * np.arange(SAMPLES)  # rising, where fingers meet before their joints end
+    widths = widths + 1e-5 * np.arange(SAMPLES)  # strictly rising, even if fingers meet before their joint limits
     tip = max(float((points @ forward).max()) for name, points in placed[1].items() if name in tips)
     side = unit(np.cross(forward, across))
     third = float(np.mean([points.mean(axis=0) @ side for points in placed[0].values()]))
@@ -219,7 +220,7 @@ def measure_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, f
 def _finger_positions(
     model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, float, float]], share: float
 ) -> list[float]:
-    """Positions of the finger joints at a share of the way of those that are driven."""
+    """Returns the positions of the finger joints at a share of the range of the driven ones."""
     positions: dict[str, float] = {}
     for name in chain.finger_joints:
         joint = model.joints[name]
@@ -232,7 +233,7 @@ def _finger_positions(
 
 
 def _moved_links(model: UrdfModel, chain: Chain) -> list[str]:
-    """Links that move with a finger joint."""
+    """Returns the links that a finger joint moves."""
     joints = set(chain.finger_joints)
     found = []
     for name in model.links:
@@ -245,7 +246,7 @@ def _moved_links(model: UrdfModel, chain: Chain) -> list[str]:
 
 
 def _collider_points(model: UrdfModel, link: str) -> Array:
-    """(N, 3) points over the colliders of a link, link frame [m]."""
+    """Returns (N, 3) points over the colliders of a link, link frame [m]."""
     found = [
         sample_surface(shape_mesh(shape).moved(shape.T_link_shape), spacing_m=_SPACING_M)
         for shape in model.links[link].collisions
@@ -259,7 +260,7 @@ def _place_points(model: UrdfModel, chain: Chain, shapes: dict[str, Array], at: 
 
 
 def _measure_gap(clouds: dict[str, Array], tips: list[str], forward: Array, across: Array, middle: float) -> float:
-    """Distance between what lies on either side of the middle, near the tips [m]."""
+    """Returns the distance between what is on either side of the middle, near the tips [m]."""
     reach = max(float((clouds[name] @ forward).max()) for name in tips)
     inner: dict[bool, float] = {}
     for name in tips:
@@ -274,7 +275,7 @@ def _measure_gap(clouds: dict[str, Array], tips: list[str], forward: Array, acro
 
 
 def _snap_to_axis(direction: Array) -> Array:
-    """The direction, or the axis of the frame that it nearly is."""
+    """Returns the direction, or the axis of the frame that it almost equals."""
     axis = int(np.argmax(np.abs(direction)))
     if abs(float(direction[axis])) < _SNAP:
         return direction

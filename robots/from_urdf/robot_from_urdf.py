@@ -29,7 +29,7 @@ Array = np.ndarray
 _HOME_HEADS_M = tuple((x, z) for z in (0.49, 0.55, 0.43, 0.62) for x in (0.31, 0.27, 0.35, 0.4))
 """Places of the hand at home, x and z, best first: before the nearest object, as for the Panda [m]."""
 GRIP_N = 30.0
-"""Grip force where the URDF does not allow a smaller one: that of the smallest grippers in the catalog [N]."""
+"""Grip force unless the URDF allows only a smaller one: that of the smallest grippers in the catalog [N]."""
 _ACCELERATION_RAD_S2 = 5.0
 _FASTEST_RAD_S = 3.0
 _STRONGEST_NM = 500.0
@@ -91,13 +91,13 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
     joints = [model.joints[joint] for joint in chain.joints]
     # a joint that can turn more than once keeps one turn about 0: further turns reach nothing new
     free = [joint.kind == "continuous" or joint.upper - joint.lower > 4.0 * math.pi - 1e-3 for joint in joints]
-    # a little inside, so that rounding never goes beyond the model
+    # a little inside, so that rounding never exceeds the model
     lower = [round((-math.pi if f else j.lower) + 1e-4, 4) for j, f in zip(joints, free, strict=True)]
     upper = [round((math.pi if f else j.upper) - 1e-4, 4) for j, f in zip(joints, free, strict=True)]
     drive = model.joints[chain.finger_joints[0]]
     way = abs(hand.opened[0] - hand.closed[0])
     stroke = hand.widths_m[-1] - hand.widths_m[0]
-    # by virtual work, what the motor of the first joint gives at the pads
+    # by virtual work, the force at the pads that the motor of the first joint can give
     allowed = drive.effort * way / stroke if drive.effort > 0.0 and stroke > 0.0 else GRIP_N
     force = float(round(min(GRIP_N, max(allowed, 1.0)), 1))
     slides = model.joints[chain.finger_joints[0]].kind == "prismatic"
@@ -151,7 +151,7 @@ def _forbidden_links(model: UrdfModel, chain: Chain, hand: Hand) -> list[str]:
 def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
     """Returns the robot with its base where its arms reach most; of equal places it takes the lowest and nearest."""
     places = [(height, x) for height in _BASE_HEIGHTS_M for x in sorted(_BASE_X_M, key=abs)]
-    # torsos and masts whose arms hang high stand lower than the table
+    # torsos and masts with high arms stand lower than the table
     model = read_urdf(model_path(cfg))
     shoulder = max(float(model.link_pose(arm.base_link).p[2]) for arm in cfg.arms)
     still, loose = _standing_points(cfg, model)
@@ -256,7 +256,7 @@ def _choose_homes(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
 
 
 def _find_home(cfg: RobotCfg, arm: ArmCfg, robot: Robot, world: World, reach: ReachModel) -> Array:
-    """(n,) the best joint positions that touch nothing, with the hand at the first of several places [rad or m]."""
+    """Returns (n,) the best joint positions without contact, with the hand at one of several places [rad or m]."""
     T_world_base = base_pose(cfg) @ read_urdf(model_path(cfg)).link_pose(arm.base_link)
     across = 0.0 if len(cfg.arms) == 1 else 0.25 * (1.0 if arm.name == "left" else -1.0)
     own = {*arm.forbidden_links, *arm.gripper.finger_links}

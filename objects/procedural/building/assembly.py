@@ -22,7 +22,7 @@ LICENCE = "Apache-2.0"
 TAIL_M = 0.05
 """Distance from head to tail."""
 HOLDING = 1.3
-"""Friction of what stays where it is let go, as a multiple of the largest moment of gravity."""
+"""Factor on the largest moment of gravity: with this friction a part stays where it is released."""
 LEAST_FRICTION_N_M = 0.2
 _GRAVITY_M_S2 = 9.81
 _SAMPLES = 25
@@ -30,7 +30,7 @@ _SAMPLES = 25
 
 @dataclass(frozen=True)
 class PanelGrip:
-    """Where a hand holds a panel; everything in the frame of its link."""
+    """Where a hand holds a panel; all values are in the frame of its link."""
 
     handle: Handle
     head: np.ndarray
@@ -41,7 +41,7 @@ class PanelGrip:
 
 @dataclass(frozen=True)
 class PartMotion:
-    """How a part is joined to what it moves against."""
+    """The joint of a part."""
 
     kind: PartKind
     parent: str
@@ -52,11 +52,11 @@ class PartMotion:
     opens: float
     """Joint position of the open part [rad or m]; closed is 0."""
     friction: float
-    """[N m or N]; of a part that holds against gravity, the share over what it needs is `holding`."""
+    """[N m or N]; a part with `holding` has at least the friction that holds its weight."""
     damping: float
     """[N m s/rad or N s/m]."""
     holding: float = 0.0
-    """At least this multiple of the largest moment of gravity is its friction."""
+    """The friction is at least this multiple of the largest moment of gravity."""
 
 
 def hinge_motion(
@@ -70,7 +70,7 @@ def hinge_motion(
     parent: str = "body",
     holding: float = 0.0,
 ) -> PartMotion:
-    """The motion of a panel that turns about its `along` axis, out of the closed pose.
+    """Returns the motion of a panel that turns about its `along` axis, out of the closed pose.
 
     Args:
         frame: How the panel lies.
@@ -88,7 +88,7 @@ def hinge_motion(
 
 
 class SwingParameters(Protocol):
-    """What the parameters of a door on a vertical hinge hold."""
+    """The parameters of a door on a vertical hinge."""
 
     @property
     def limit_rad(self) -> float:
@@ -108,7 +108,7 @@ class FlapParameters(Protocol):
 
     @property
     def holding(self) -> float:
-        """Friction over the moment of gravity."""
+        """Friction divided by the moment of gravity."""
 
     @property
     def damping_n_m_s(self) -> float:
@@ -124,7 +124,7 @@ class LidParameters(FlapParameters, Protocol):
 
 
 def door_motion(frame: PanelFrame, at: Sequence[float], p: SwingParameters) -> PartMotion:
-    """The motion of a door on a vertical hinge at `at` (3,) [m]."""
+    """Returns the motion of a door on a vertical hinge at `at` (3,) [m]."""
     kind = PartKind.hinge_vertical
     return hinge_motion(
         frame, kind=kind, at=at, limit_rad=p.limit_rad, friction=p.friction_n_m, damping=p.damping_n_m_s
@@ -132,23 +132,23 @@ def door_motion(frame: PanelFrame, at: Sequence[float], p: SwingParameters) -> P
 
 
 def lid_motion(frame: PanelFrame, at: Sequence[float], p: LidParameters) -> PartMotion:
-    """The motion of a lid on a hinge at `at` (3,) [m]; it stays where it is let go."""
+    """Returns the motion of a lid on a hinge at `at` (3,) [m]; the lid stays where it is released."""
     moving = hinge_motion(frame, kind=PartKind.lid, at=at, limit_rad=p.limit_rad, friction=0.0, damping=p.damping_n_m_s)
     return replace(moving, holding=p.holding)
 
 
 def flap_motion(at: Sequence[float], p: FlapParameters, *, limit_rad: float) -> PartMotion:
-    """The motion of a door that is hinged below, in the front, at `at` (3,) [m]; it stays where it is let go."""
+    """Returns the motion of a door in the front that is hinged below, at `at` (3,) [m]; it stays when released."""
     kind = PartKind.hinge_horizontal
     moving = hinge_motion(FLAP_BELOW, kind=kind, at=at, limit_rad=limit_rad, friction=0.0, damping=p.damping_n_m_s)
     return replace(moving, holding=p.holding)
 
 
 class Assembly:
-    """Collects what an object consists of; the first link is the root."""
+    """Collects the links, joints and parts of an object; the first link is the root."""
 
     def __init__(self, category: str, *, name: str, seed: int) -> None:
-        """Starts with nothing.
+        """Starts empty.
 
         Args:
             category: Of the annotation.
@@ -158,17 +158,17 @@ class Assembly:
         self._category, self._name, self._seed = category, name, seed
         self._shape_names: set[str] = set()
         self.renames_shapes = True
-        """Whether a shape that is called as one of another link gets the link's name too, as MuJoCo wants it."""
+        """Whether a shape with the name of a shape of another link also gets its link's name, as MuJoCo requires."""
         self.links: dict[str, Link] = {}
         self.joints: dict[str, Joint] = {}
         self.parts: dict[str, Part] = {}
         self.handles: dict[str, FixedHandle] = {}
-        """What the object can be held by while its parts move."""
+        """Handles of the object that do not move."""
         self._textures: dict[Colour, TextureKind] = {}
         self._edge: Sequence[float] = (0.0, 0.0, 0.0)
 
     def add_body(self, builder: LinkBuilder, *, mass_kg: float, edge: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
-        """Adds the link that stands still.
+        """Adds the link that does not move.
 
         Args:
             builder: Its shapes.
@@ -188,7 +188,7 @@ class Assembly:
         push: np.ndarray,
         edge: Sequence[float] | None = None,
     ) -> None:
-        """Adds a moving link with its joint and its annotation; the part is called as its link.
+        """Adds a moving link with its joint and its annotation; the part has the link's name.
 
         Args:
             builder: Its shapes, in the frame of the joint.
@@ -260,7 +260,7 @@ class Assembly:
         self.links[link.name] = link
 
     def finish(self, *parameters: Any, **more: float | str) -> GeneratedObject:
-        """The object; the record holds the fields of the parameters, and what is given by name."""
+        """Returns the object; its record holds the fields of the parameters, and the values given by name."""
         model = UrdfModel(self._name, self.links, self.joints)
         values: dict[str, float | str] = {}
         for item in parameters:
@@ -282,7 +282,7 @@ class Assembly:
 
 
 def gravity_moment(link: Link, joint: Joint) -> float:
-    """The largest moment of gravity about a hinge over its range, its parent upright [N m]."""
+    """Returns the largest moment of gravity about a hinge over its range, with an upright parent [N m]."""
     if link.inertial is None:
         return 0.0
     T_down = np.array([0.0, 0.0, -_GRAVITY_M_S2 * link.inertial.mass_kg])
@@ -294,7 +294,7 @@ def gravity_moment(link: Link, joint: Joint) -> float:
 
 
 def flap_limit(*, far_m: float, out_m: float, height_m: float, most_rad: float) -> float:
-    """How far a door that is hinged below may open before its handle touches the ground [rad].
+    """Returns how far a door that is hinged below may open before its handle touches the ground [rad].
 
     Args:
         far_m: From the hinge to the far side of the handle, along the door [m].

@@ -1,4 +1,4 @@
-"""Hollow boxes, feet and rings of staves: what bodies are made of."""
+"""Hollow boxes, feet and rings of staves for the bodies of objects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Carcass:
     opening: str = "x"
     """`x` or `z`."""
     back_m: float | None = None
-    """Thickness of the side across from the opening; None: as the walls."""
+    """Thickness of the side opposite the opening; None: as the walls."""
 
     @property
     def inner(self) -> tuple[Corner, Corner]:
@@ -37,7 +37,7 @@ class Carcass:
         return (x0 + w, y0 + w, z0 + back), (x1 - w, y1 - w, z1)
 
     def build(self, builder: LinkBuilder, *, rgba: Colour, lining: Colour | None = None) -> None:
-        """Adds the boards, and on request a lining of another colour.
+        """Adds the boards, and a lining of another colour if one is given.
 
         Args:
             builder: The link that gets them.
@@ -84,7 +84,7 @@ def add_feet(
     radius_m: float,
     rgba: Colour = RUBBER,
 ) -> None:
-    """Adds four round feet.
+    """Adds four round feet, from 0 up to a height; `depth` and `width` are their middles in x and y [m].
 
     Args:
         builder: The link that gets them.
@@ -101,7 +101,7 @@ def add_feet(
 def add_base(
     builder: LinkBuilder, style: str, *, depth: tuple[float, float], half_m: float, height_m: float, rgba: Colour
 ) -> None:
-    """Adds what a piece of furniture stands on.
+    """Adds the base of a piece of furniture: `legs`, or a closed `plinth` that stands back.
 
     Args:
         builder: The link that gets it.

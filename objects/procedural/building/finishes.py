@@ -1,4 +1,4 @@
-"""Colours of what generated objects are made of."""
+"""Colours and textures of generated objects."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ BODY_COLOURS: tuple[Colour, ...] = (
     (0.72, 0.20, 0.17, 1.0),
     (0.62, 0.75, 0.72, 1.0),
 )
-"""Casings: white, anthracite, steel, red, mint."""
+"""Colours of casings: white, anthracite, steel, red, mint."""
 
 HANDLE_COLOURS: tuple[Colour, ...] = ((0.80, 0.81, 0.83, 1.0), (0.12, 0.12, 0.13, 1.0), (0.86, 0.72, 0.42, 1.0))
-"""Chrome, black, brass."""
+"""Colours of handles: chrome, black, brass."""
 
 APPLIANCES: tuple[Colour, ...] = (
     WHITE,
@@ -41,7 +41,7 @@ APPLIANCES: tuple[Colour, ...] = (
     (0.62, 0.76, 0.72, 1.0),
     (0.91, 0.86, 0.74, 1.0),
 )
-"""White, anthracite, steel, red, mint, cream."""
+"""Colours of appliances: white, anthracite, steel, red, mint, cream."""
 
 WOODS: tuple[tuple[Colour, Colour], ...] = (
     ((0.76, 0.60, 0.40, 1.0), (0.85, 0.71, 0.51, 1.0)),
@@ -50,7 +50,7 @@ WOODS: tuple[tuple[Colour, Colour], ...] = (
     ((0.33, 0.40, 0.47, 1.0), (0.46, 0.54, 0.61, 1.0)),
     ((0.43, 0.53, 0.43, 1.0), (0.56, 0.66, 0.55, 1.0)),
 )
-"""Carcass and front: beech, walnut, white, blue-grey, green."""
+"""Colours of carcass and front: beech, walnut, white, blue-grey, green."""
 
 PAINTS: tuple[Colour, ...] = (
     (0.30, 0.32, 0.35, 1.0),
@@ -58,7 +58,7 @@ PAINTS: tuple[Colour, ...] = (
     (0.55, 0.57, 0.58, 1.0),
     (0.22, 0.26, 0.36, 1.0),
 )
-"""Of steel: grey, green, light grey, blue."""
+"""Colours of painted steel: grey, green, light grey, blue."""
 
 PLASTICS: tuple[Colour, ...] = (
     (0.28, 0.46, 0.66, 1.0),
@@ -67,36 +67,36 @@ PLASTICS: tuple[Colour, ...] = (
     (0.32, 0.55, 0.40, 1.0),
     (0.35, 0.36, 0.38, 1.0),
 )
-"""Blue, red, white, green, grey."""
+"""Colours of plastic: blue, red, white, green, grey."""
 
 METALS: tuple[Colour, ...] = (CHROME, (0.66, 0.67, 0.69, 1.0), (0.16, 0.16, 0.17, 1.0), (0.78, 0.62, 0.38, 1.0))
-"""Chrome, brushed steel, black, brass."""
+"""Colours of metal: chrome, brushed steel, black, brass."""
 
 
 def darker(colour: Colour, factor: float = 0.8) -> Colour:
-    """The same colour in shade."""
+    """Returns a darker or lighter shade of a colour."""
     r, g, b, a = colour
     return (round(r * factor, 4), round(g * factor, 4), round(b * factor, 4), a)
 
 
 def draw_contrast(rng: np.random.Generator, colours: Sequence[Colour], ground: Colour) -> Colour:
-    """One of the colours that stand out from the ground they are seen on; the clearest if none does."""
+    """Draws one of the colours that contrast with their background; if none does, the one with the most contrast."""
     clear = [colour for colour in colours if abs(_brightness(colour) - _brightness(ground)) > _CLEAR]
     return draw_colour(rng, clear or [max(colours, key=lambda c: abs(_brightness(c) - _brightness(ground)))])
 
 
 def mark_colour(ground: Colour) -> Colour:
-    """Light marks on a dark ground, dark ones on a light one."""
+    """Returns a light colour for marks on a dark ground, a dark one on a light ground."""
     return MARK if _brightness(ground) < 0.5 else DARK
 
 
 def board_texture(colour: Colour) -> TextureKind:
-    """What a board of a colour shows: browns their grain, other colours what comes through paint."""
+    """Returns the texture of a board: grain for browns, a faint grain for other colours."""
     return TextureKind.wood if colour[0] - colour[2] > _BROWN else TextureKind.painted_wood
 
 
 def sheet_texture(colour: Colour) -> TextureKind | None:
-    """What a casing of a colour shows: steel is brushed, enamel and plastic are plain."""
+    """Returns the texture of a casing: brushed for steel; None for enamel and plastic."""
     return TextureKind.brushed_metal if colour in _STEELS else None
 
 
@@ -109,9 +109,9 @@ _STEELS: tuple[Colour, ...] = (
     (0.74, 0.75, 0.77, 1.0),
 )
 _BROWN = 0.1
-"""Red over blue from which a colour is one of wood."""
+"""Red minus blue from which a colour counts as wood."""
 _CLEAR = 0.25
-"""Difference in brightness from which a thing is seen at a glance."""
+"""Difference in brightness that is seen at a glance."""
 
 
 def _brightness(colour: Colour) -> float:

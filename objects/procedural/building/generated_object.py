@@ -30,12 +30,7 @@ class GeneratedObject:
 
 
 def model_bounds(model: UrdfModel, positions: dict[str, float] | None = None) -> np.ndarray:
-    """(2, 3) bounds of all colliding primitives in the root link frame [m].
-
-    Args:
-        model: Of primitives alone.
-        positions: Positions of its joints [rad or m]; 0 for those that are left out.
-    """
+    """Returns (2, 3) bounds of all colliding primitives in the root link frame [m]; other joints are at 0."""
     corners: list[np.ndarray] = []
     for link in model.links.values():
         pose = model.link_pose(link.name, positions)

@@ -1,4 +1,4 @@
-"""From a seed to an object: what the generators of all categories have in common."""
+"""Makes an object from a seed; the generators of all categories share it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Drawn = TypeVar("Drawn")
 
 @dataclass(frozen=True)
 class ObjectGenerator(Generic[Drawn]):
-    """The generator of one category: draws parameters, then builds the object of them."""
+    """The generator of one category: it draws parameters and builds the object from them."""
 
     category: str
     draw: Callable[[np.random.Generator], Drawn]
-    """Draws everything that varies, from a stream that is the seed's and the category's own."""
+    """Draws all parameters, from a random stream of the seed and the category."""
     build: Callable[[Assembly, Drawn], GeneratedObject]
-    """Fills an empty assembly and finishes it; nothing is drawn there."""
+    """Fills an empty assembly and finishes it, without random numbers."""
 
     def __call__(self, seed: int, *, name: str | None = None) -> GeneratedObject:
         """Generates the object of a seed.

@@ -1,4 +1,4 @@
-"""Bar and knob handles on a front whose outward normal is +x of its link."""
+"""Bar and knob handles on a front with the outward normal +x."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class BarParameters:
     thickness_m: float
     """Across the bar, where the fingers close."""
     depth_m: float
-    """Of the bar, away from the front; equal to the thickness of a round one."""
+    """Away from the front; equal to the thickness of a round bar."""
     length_m: float
-    """Over all, posts included."""
+    """Overall length, with the posts."""
     standoff_m: Annotated[float, uniform(0.032, 0.045)]
     """Free gap between the front and the bar."""
     post_m: Annotated[float, uniform(0.01, 0.014)]
@@ -44,7 +44,7 @@ class BarParameters:
 
 
 def draw_bar(rng: np.random.Generator, *, length: tuple[float, float], thickness: tuple[float, float]) -> BarParameters:
-    """Draws a bar.
+    """Draws a bar from a range of lengths and one of thicknesses [m].
 
     Args:
         rng: Source of the draws.
@@ -136,7 +136,7 @@ def draw_knob(rng: np.random.Generator) -> KnobParameters:
 def add_knob(
     builder: LinkBuilder, knob: KnobParameters, *, at_front: tuple[float, float, float], rgba: Colour
 ) -> Handle:
-    """Adds a knob whose axis stands on the front.
+    """Adds a knob whose axis is normal to the front.
 
     Args:
         builder: The link that gets it.

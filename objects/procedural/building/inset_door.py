@@ -1,4 +1,4 @@
-"""A door that lies within its frame, flush with the front, on a hinge at the outer edge of its face."""
+"""A door inside its frame, flush with the front, with a hinge at the outer edge of its face."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _BARREL_M = 0.005
 
 @dataclass(frozen=True)
 class InsetDoor:
-    """Where the door lies. Its face is at 0 outwards, so that it swings clear of the frame beside the hinge."""
+    """The place of the door. Its face is at 0 outwards, so that it swings clear of the frame beside the hinge."""
 
     frame: PanelFrame
     at: tuple[float, float, float]
     """(3,) the hinge at mid height, in the body's frame [m]."""
     span: tuple[float, float]
-    """From the hinge's edge to the free one, across [m]."""
+    """From the edge at the hinge to the free edge, across [m]."""
     half_along: float
     thickness_m: float
 
     @classmethod
     def of(cls, box: Carcass, *, hinge_side: str, thickness_m: float) -> InsetDoor:
-        """The door that fills the opening of a box.
+        """Returns the door that fills the opening of a box.
 
         Args:
             box: The box, open in front.
-            hinge_side: `left` or `right`, seen by who stands before it.
+            hinge_side: `left` or `right`, as seen from the front.
             thickness_m: Of the door.
         """
         frame = door_frame(hinge_side)
@@ -43,22 +43,12 @@ class InsetDoor:
         return cls(frame, at, (_HINGE_GAP_M, width - room), (c1 - c0) / 2 - 0.003, thickness_m)
 
     def add_slab(self, door: PanelBuilder, *, rgba: Colour) -> None:
-        """Adds the door's slab.
-
-        Args:
-            door: The door's link.
-            rgba: Colour.
-        """
+        """Adds the slab of the door to its link."""
         (low, high), half = self.span, self.half_along
         door.box("slab", (low, -half, -self.thickness_m), (high, half, 0.0), rgba=rgba)
 
     def add_hinges(self, body: LinkBuilder, *, rgba: Colour) -> None:
-        """Adds two barrels on the body, beside the hinge; to be seen only.
-
-        Args:
-            body: The link that the door is hinged to.
-            rgba: Colour.
-        """
+        """Adds two visual barrels to the body, beside the hinge."""
         x, y, z = self.at
         for number, sign in enumerate((-1.0, 1.0)):
             centre = (x, y - self.frame.across[1] * _BARREL_M, z + sign * 0.6 * self.half_along)

@@ -22,7 +22,7 @@ class LinkBuilder:
     def __init__(self, name: str) -> None:
         self.name = name
         self.volume_m3 = 0.0
-        """Of the colliding primitives so far."""
+        """Volume of the colliding primitives so far."""
         self._visuals: list[Shape] = []
         self._collisions: list[Shape] = []
 
@@ -60,7 +60,7 @@ class LinkBuilder:
         self._add(Shape(ShapeKind.cylinder, (round(radius, 6), round(length, 6)), pose, name, rgba))
 
     def turned_box(self, name: str, size: Sequence[float], T_link_box: Pose, *, rgba: Colour) -> None:
-        """Adds a box of full extents [m] about its centre, turned as its pose says."""
+        """Adds a box of full extents [m] about its centre, with a pose."""
         x, y, z = (round(float(v), 6) for v in size)
         self._add(Shape(ShapeKind.box, (x, y, z), T_link_box, name, rgba))
 
@@ -90,7 +90,7 @@ class LinkBuilder:
         return round(self.volume_m3 * density_kg_m3, digits)
 
     def build(self, *, mass_kg: float) -> Link:
-        """The link; its inertia is that of the colliding primitives with one common density."""
+        """Returns the link; its inertia is that of the colliding primitives with one density."""
         return Link(
             name=self.name,
             visuals=tuple(self._visuals),
@@ -99,11 +99,11 @@ class LinkBuilder:
         )
 
     def _place(self, point: Sequence[float]) -> np.ndarray:
-        """(3,) a point of a box or cylinder in the link frame [m]; here it is given in that frame."""
+        """Returns (3,) a point of a box or cylinder in the link frame [m]; here it is given in that frame."""
         return np.asarray(point, dtype=float)
 
     def _letter(self, axis: str) -> str:
-        """`x`, `y` or `z`: the link's axis that a cylinder runs along; here it is given so."""
+        """Returns `x`, `y` or `z`, the link's axis along a cylinder; here it is given so."""
         return axis
 
     def _add(self, shape: Shape) -> None:

@@ -1,4 +1,4 @@
-"""Textures by number: the same number is the same picture, on every machine."""
+"""Textures by number: a number gives the same picture on every machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FILE = "texture.png"
 
 
 def texture_file(number: int) -> Path:
-    """The picture of a number as a PNG file of this process; 0 is white.
+    """Returns the picture of a number as a PNG file of this process; 0 is white.
 
     Args:
         number: From 0; its kind (wood, metal, cardboard, stone, ...) and what is drawn follow from it.

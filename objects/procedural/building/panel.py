@@ -1,4 +1,4 @@
-"""Panels: doors, lids, flaps and fronts, built in directions of their own instead of x, y and z."""
+"""Panels: doors, lids, flaps and fronts, built in the directions across, along and out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = np.ndarray
 class PanelFrame:
     """How a panel lies in the frame of its link; every direction is plus or minus x, y or z.
 
-    `across` runs from the hinge to the free edge (of a drawer's front: down), `out` to the hand, and `along = out x
+    `across` runs from the hinge to the free edge (down on a drawer's front), `out` to the hand, and `along = out x
     across` along the hinge, which is the contact axis of the annotation.
     """
 
@@ -36,34 +36,34 @@ class PanelFrame:
         return self.rotation[:, 1]
 
     def at(self, across: float, along: float, out: float) -> Array:
-        """(3,) a point in the frame of the link [m]."""
+        """Returns (3,) a point in the frame of the link [m]."""
         point: Array = self.rotation @ np.array([across, along, out])
         return point
 
     def letter(self, direction: str) -> str:
-        """`x`, `y` or `z`: the link's axis that `across`, `along` or `out` runs along."""
+        """Returns `x`, `y` or `z`: the link's axis along `across`, `along` or `out`."""
         column = self.rotation[:, ("across", "along", "out").index(direction)]
         return "xyz"[int(np.argmax(np.abs(column)))]
 
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 FRONT = PanelFrame(across=Y, out=X)
-"""What stands in the front; a door that is hinged on the left, as seen by who stands before it."""
+"""A panel in the front; a door with its hinge on the left, as seen from the front."""
 FLAP_BELOW = PanelFrame(across=Z, out=X)
 """A door in the front that is hinged below."""
 LID_BEHIND = PanelFrame(across=X, out=Z)
 """A lid that is hinged behind."""
 DRAWER_FRONT = PanelFrame(across=(0.0, 0.0, -1.0), out=X)
-"""A drawer's front; its upper edge is the one that a hand takes."""
+"""A drawer's front; a hand holds its upper edge."""
 
 
 def door_frame(hinge_side: str) -> PanelFrame:
-    """A door in the front, hinged `left` or `right` as seen by who stands before it."""
+    """Returns the frame of a door in the front, hinged `left` or `right` as seen from the front."""
     return FRONT if hinge_side == "left" else PanelFrame(across=(0.0, -1.0, 0.0), out=X)
 
 
 class PanelBuilder(LinkBuilder):
-    """A link whose boxes and cylinders are given as (across, along, out) of its panel; axes are one of these words."""
+    """A link whose boxes and cylinders are given in (across, along, out) of its panel."""
 
     def __init__(self, name: str, frame: PanelFrame) -> None:
         super().__init__(name)
@@ -101,9 +101,9 @@ class PanelBuilder(LinkBuilder):
             self.box(f"{name}_{side}", low, high, rgba=rgba)
 
     def _place(self, point: Sequence[float]) -> Array:
-        """(3,) a point that is given as (across, along, out), in the link frame [m]."""
+        """Returns (3,) a point given as (across, along, out), in the link frame [m]."""
         return self.frame.at(*point)
 
     def _letter(self, axis: str) -> str:
-        """The link's axis that `across`, `along` or `out` runs along."""
+        """Returns the link's axis along `across`, `along` or `out`."""
         return self.frame.letter(axis)

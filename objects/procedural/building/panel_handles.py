@@ -1,4 +1,4 @@
-"""Handles on panels: bar, knob, cup, or nothing but the free edge."""
+"""Handles on panels: bar, knob, cup, or only the free edge."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame
 from unlatch.simcore.geometry import Pose
 
 FINGER_DEPTH_M = 0.012
-"""How deep the middle between the fingertips lies in an edge."""
+"""Depth of the middle between the fingertips in an edge."""
 PUSH_GAP_M = 0.065
-"""From the side of a handle to where the part is pushed: more than half of a hand's thickness."""
+"""Distance of the push point from the side of a handle: more than half of a hand's thickness."""
 EDGE_PUSH_M = 0.075
-"""The same from an edge that is held."""
+"""Distance of the push point from an edge that is held."""
 _PUSH_INSET_M = 0.025
-"""From the side of a panel to where it is pushed beside its bar."""
+"""Distance of the push point from the side of a panel, beside its bar."""
 PUSH_ROOM_M = _PUSH_INSET_M + 0.05
-"""So much a bar leaves free at either end for that."""
+"""A bar leaves this much free at either end for a push."""
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,13 @@ def draw_handle(
 
 
 def handle_record(handle: PanelHandle) -> dict[str, float | str]:
-    """What is recorded of a handle."""
+    """Returns the record of a handle."""
     values: dict[str, float | str] = {"handle_kind": _NAMES[type(handle)]}
     return values | {f"handle_{key}": value for key, value in parameter_record(handle).items()}
 
 
 def handle_reach(handle: PanelHandle) -> float:
-    """How far a handle stands out of its panel [m]."""
+    """Returns how far a handle stands out of its panel [m]."""
     if isinstance(handle, BarParameters):
         return handle.standoff_m + handle.depth_m
     if isinstance(handle, KnobParameters):
@@ -93,7 +93,7 @@ def handle_reach(handle: PanelHandle) -> float:
 
 
 def half_across(handle: PanelHandle) -> float:
-    """Half of a handle's extent across the panel [m]."""
+    """Returns half of a handle's extent across the panel [m]."""
     if isinstance(handle, BarParameters):
         return handle.thickness_m / 2
     if isinstance(handle, KnobParameters):
@@ -102,7 +102,7 @@ def half_across(handle: PanelHandle) -> float:
 
 
 def half_along(handle: PanelHandle) -> float:
-    """Half of a handle's extent along the panel [m]."""
+    """Returns half of a handle's extent along the panel [m]."""
     if isinstance(handle, KnobParameters):
         return handle.diameter_m / 2
     return 0.0 if isinstance(handle, EdgeParameters) else handle.length_m / 2
@@ -119,7 +119,7 @@ def add_handle(
     length: float,
     rgba: Colour,
 ) -> PanelGrip:
-    """Adds a handle to a panel and says where it is held.
+    """Adds a handle to a panel and returns where it is held.
 
     Args:
         panel: The link that gets it.
@@ -143,7 +143,7 @@ def add_handle(
 def edge_grip(
     frame: PanelFrame, *, edge: float, along: float, face: float, thickness: float, length: float
 ) -> PanelGrip:
-    """The free edge of a panel; of a drawer's front, whose `across` runs down, the upper one.
+    """Returns the grip at the free edge of a panel; on a drawer's front this is the upper edge.
 
     Args:
         frame: How the panel lies.
@@ -164,7 +164,7 @@ def edge_grip(
 def grip_standing_out(
     frame: PanelFrame, kind: HandleType, *, at: tuple[float, float], out: float, size: Sequence[float]
 ) -> PanelGrip:
-    """What stands out of a panel and is held about its middle.
+    """Returns the grip about the middle of something that stands out of a panel.
 
     Args:
         frame: How the panel lies; the fingers close across.
@@ -181,7 +181,7 @@ def grip_standing_out(
 def push_point(
     frame: PanelFrame, handle: PanelHandle, *, at: tuple[float, float], edge: float, face: float
 ) -> np.ndarray:
-    """(3,) where the face of a hinged panel is pushed: beside the handle, towards the hinge [m].
+    """Returns (3,) the push point of a hinged panel: beside the handle, towards the hinge [m].
 
     Args:
         frame: How the panel lies.
@@ -198,7 +198,8 @@ def push_point(
 def push_beside(
     frame: PanelFrame, handle: PanelHandle, *, at: tuple[float, float], edge: float, half: float, face: float
 ) -> np.ndarray:
-    """(3,) where a door that is hinged below is pushed: beside the bar, since a hand from below would meet it [m].
+    """Returns (3,) the push point of a door that is hinged below: beside the bar, which a hand from below would meet
+    [m].
 
     Args:
         frame: How the panel lies.
@@ -247,7 +248,9 @@ def _add_knob(
 
 
 def _add_cup(panel: PanelBuilder, cup: CupParameters, at: tuple[float, float], face: float, rgba: Colour) -> PanelGrip:
-    """Closed above, behind and at its ends; the lip hangs down before the hollow; fingers close on it and the top."""
+    """Adds a cup: closed above, behind and at its ends; its lip hangs before the hollow, and fingers close on lip and
+    top.
+    """
     (across, along), half, wall = at, cup.length_m / 2, 0.004
     top, low, front = across - cup.height_m / 2, across + cup.height_m / 2, face + cup.depth_m
     panel.box("handle_top", (top, along - half, face), (top + wall, along + half, front), rgba=rgba)

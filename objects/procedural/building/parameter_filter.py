@@ -1,4 +1,4 @@
-"""Which generated objects take part: those whose parameters are as wanted."""
+"""Chooses generated objects by their parameters."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.rng import stream
 
 MOST_TRIES = 1000
-"""So many seeds are looked at for one that is wanted."""
+"""Most seeds that are tried for a matching object."""
 _SEEDS = 2**31
 
 
 def read_filter(value: Any) -> dict[str, Any]:
-    """`object.where` as it is kept.
+    """Checks `object.where` and returns it.
 
     Args:
         value: As it stands in a YAML: by parameter a value, a list of values, or `{min, max}`.
@@ -50,7 +50,7 @@ def read_filter(value: Any) -> dict[str, Any]:
 
 
 def first_matching_seed(category: str, wanted: Mapping[str, Any], seed: int, *, takes: Callable[[str], bool]) -> str:
-    """The given seed if its object is as wanted, else the first of those that follow from it.
+    """Returns the given seed if its object matches, else the first matching seed of those drawn from it.
 
     Args:
         category: A generator's name.

@@ -1,4 +1,4 @@
-"""Round vessels with a lid that is hinged behind: what pots and bins have in common."""
+"""Round vessels with a lid that is hinged behind, for pots and bins."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.building.panel import PanelBuilder
 
 GAP_M = 0.002
-"""Between the rim and the lid."""
+"""Gap between the rim and the lid."""
 
 
 @dataclass(frozen=True)
 class RoundLid:
-    """A vessel about the z axis, open above, and where its lid lies."""
+    """A vessel about the z axis, open above, and the place of its lid."""
 
     radius_m: float
     """Outer radius of the vessel."""
@@ -27,7 +27,7 @@ class RoundLid:
     lid_m: float
     """Thickness of the lid at its edge."""
     overhang_m: float
-    """The lid's radius over that of the vessel."""
+    """Radius of the lid minus that of the vessel."""
 
     @property
     def lid_radius_m(self) -> float:
@@ -41,18 +41,11 @@ class RoundLid:
 
     @property
     def face_m(self) -> float:
-        """Where the lid's outer face lies, over the hinge [m]."""
+        """Height of the lid's outer face over the hinge [m]."""
         return GAP_M + self.lid_m
 
     def add_vessel(self, body: LinkBuilder, *, rgba: Colour, inside: Colour, count: int = 24) -> None:
-        """Adds wall, floor, and a darker floor to be seen.
-
-        Args:
-            body: The body's link.
-            rgba: Colour of the wall.
-            inside: Colour of the floor inside.
-            count: Staves of the wall.
-        """
+        """Adds wall, floor, and a darker visual floor."""
         add_ring_wall(
             body,
             "wall",
@@ -68,29 +61,19 @@ class RoundLid:
         body.visual.cylinder("bottom", (0, 0, floor), axis="z", radius=inner * 0.99, length=0.001, rgba=inside)
 
     def add_hinge(self, body: LinkBuilder, *, rgba: Colour) -> None:
-        """Adds a bracket behind the rim, under the lid.
-
-        Args:
-            body: The body's link.
-            rgba: Colour.
-        """
+        """Adds a bracket behind the rim, under the lid."""
         x, _, z = self.hinge
         lower, upper = (x, -0.022, z - 0.022), (-self.radius_m + self.wall_m * 0.5, 0.022, z)
         body.box("bracket", lower, upper, rgba=rgba)
         body.visual.cylinder("hinge", (x, 0.0, z), axis="y", radius=0.005, length=0.05, rgba=rgba)
 
     def add_disc(self, lid: PanelBuilder, *, rgba: Colour) -> None:
-        """Adds the lid's disc, whose frame lies on the hinge.
-
-        Args:
-            lid: The lid's link.
-            rgba: Colour.
-        """
+        """Adds the disc of the lid, whose frame is on the hinge."""
         r = self.lid_radius_m
         lid.cylinder("disc", (r, 0, GAP_M + self.lid_m / 2), axis="out", radius=r, length=self.lid_m, rgba=rgba)
 
     def add_dome(self, lid: PanelBuilder, *, shares: tuple[float, ...], step_m: float, rgba: Colour) -> float:
-        """Adds ever smaller discs on the lid; returns where the highest one ends, over the hinge [m].
+        """Adds ever smaller discs on the lid; returns the height of the highest one's upper side over the hinge [m].
 
         Args:
             lid: The lid's link.

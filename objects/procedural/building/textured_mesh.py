@@ -1,4 +1,4 @@
-"""Primitives as triangles with texture coordinates in metres, as an OBJ says them."""
+"""Primitives as triangles with texture coordinates in metres, for OBJ files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from unlatch.simcore.urdf.model import Shape, ShapeKind
 Array = np.ndarray
 
 _SEGMENTS = 32
-"""Sides of a round shape."""
+"""Number of sides of a round shape."""
 _DIGITS = 6
-"""Of a metre and of a turn: what is computed differently in the last place by another machine is written the same."""
+"""Values are rounded to this, because machines differ in the last digits."""
 
 
 @dataclass(frozen=True)
@@ -22,16 +22,16 @@ class TexturedMesh:
     """Triangles of one texture in the frame of their link."""
 
     vertices: Array
-    """(V, 3) [m]; every face of a box has corners of its own."""
+    """(V, 3) [m]; every face of a box has vertices of its own."""
     normals: Array
-    """(V, 3) unit vectors outwards."""
+    """(V, 3) outward unit vectors."""
     uvs: Array
-    """(V, 2) places in the picture, from 0, 1 for each time that it is repeated; Bullet shows black below 0."""
+    """(V, 2) places in the picture; it repeats at every whole number, and Bullet shows black below 0."""
     faces: Array
     """(F, 3) indices, counterclockwise from outside."""
 
     def obj_lines(self, first: int) -> list[str]:
-        """Lines of an OBJ; `first` is the number of its first vertex there."""
+        """Returns the lines of an OBJ; `first` is the number of its first vertex."""
         lines = [f"v {x:.6g} {y:.6g} {z:.6g}" for x, y, z in (self.vertices.round(_DIGITS) + 0.0).tolist()]
         lines += [f"vt {u:.6g} {v:.6g}" for u, v in (self.uvs.round(4) + 0.0).tolist()]
         lines += [f"vn {x:.4g} {y:.4g} {z:.4g}" for x, y, z in (self.normals.round(4) + 0.0).tolist()]
@@ -39,7 +39,7 @@ class TexturedMesh:
 
 
 def textured_mesh(shape: Shape, texture: Texture, rng: np.random.Generator) -> TexturedMesh:
-    """The triangles of a box, cylinder or ball.
+    """Returns the triangles of a box, cylinder or sphere.
 
     Args:
         shape: The primitive.
@@ -50,17 +50,20 @@ def textured_mesh(shape: Shape, texture: Texture, rng: np.random.Generator) -> T
     surface = {ShapeKind.box: _map_box, ShapeKind.cylinder: _map_cylinder, ShapeKind.sphere: _map_ball}[shape.kind]
     vertices, normals, places, faces = surface(shape, texture)
     uvs = places / np.asarray(texture.size_m)
-    # pieces that go on into each other keep their places; whole repeats are taken off to stay above 0
+    # pieces that continue each other keep their places; whole repeats are subtracted to stay above 0
     uvs = uvs - uvs.min(axis=0) + start if texture.loose else uvs - np.floor(uvs.min(axis=0))
     return TexturedMesh(shape.T_link_shape @ vertices, normals @ shape.T_link_shape.R.T, uvs, faces)
 
 
 Surface = tuple[Array, Array, Array, Array]
-"""Vertices (V, 3) and normals (V, 3) in the frame of the shape, places (V, 2) along and across the grain [m], faces."""
+"""Returns vertices (V, 3) and normals (V, 3) in the shape's frame, places (V, 2) along and across the grain [m], faces.
+"""
 
 
 def _unit_box() -> tuple[Array, Array, Array]:
-    """Corners (24, 3) of a box from -1 to 1, four to a side, counterclockwise from outside; normals (24, 3); faces."""
+    """Returns corners (24, 3) of a box from -1 to 1, four a side, counterclockwise from outside; normals (24, 3);
+    faces.
+    """
     corners, normals = np.zeros((6, 4, 3)), np.zeros((6, 4, 3))
     for number in range(6):
         axis, sign = number // 2, 1.0 if number % 2 else -1.0
@@ -77,7 +80,7 @@ _CORNERS, _NORMALS, _FACES = _unit_box()
 def _map_box(shape: Shape, texture: Texture) -> Surface:
     pose = shape.T_link_shape
     corners = _CORNERS * (np.asarray(shape.size) / 2)
-    # measured along the axes of the shape from the origin of its link: boxes that lie alike go on into each other
+    # measured along the shape's axes from the origin of its link: aligned boxes continue each other
     measured = corners + pose.R.T @ pose.p
     places = np.empty((24, 2))
     for axis in range(3):
@@ -87,13 +90,13 @@ def _map_box(shape: Shape, texture: Texture) -> Surface:
 
 
 def _map_along_grain(axes: tuple[int, int], shape: Shape, kind: TextureKind) -> tuple[int, int]:
-    """The axis of a face that the grain runs along, and the other one."""
+    """Returns the axis of a face along the grain, and the other one."""
     first, second = axes
     R = shape.T_link_shape.R
     if kind in (TextureKind.wood, TextureKind.painted_wood):
         swap = shape.size[second] > shape.size[first]  # boards are cut along the grain
     elif kind is TextureKind.cardboard:
-        swap = abs(R[2, second]) > abs(R[2, first])  # flutes stand upright: so a carton bears more
+        swap = abs(R[2, second]) > abs(R[2, first])  # flutes are upright: so a carton carries more
     else:
         swap = abs(R[2, second]) < abs(R[2, first])  # metal is brushed from side to side
     return (second, first) if swap else (first, second)
@@ -107,7 +110,7 @@ def _map_cylinder(shape: Shape, texture: Texture) -> Surface:
     side = np.concatenate([np.column_stack([radius * ring, np.full(len(ring), z)]) for z in ends])
     outward = np.tile(np.column_stack([ring, np.zeros(len(ring))]), (2, 1))
     runs_along = texture.kind in (TextureKind.wood, TextureKind.painted_wood, TextureKind.cardboard)
-    # the picture goes round a whole number of times
+    # the picture repeats a whole number of times around
     wide = texture.size_m[1 if runs_along else 0]
     turn = wide * max(1, round(2 * np.pi * radius / wide))
     around = np.tile(angles / (2 * np.pi) * turn, 2)

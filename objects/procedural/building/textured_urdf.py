@@ -1,7 +1,7 @@
-"""The files of a generated object, with textures on what is seen.
+"""The files of a generated object with textures.
 
-In a URDF, neither Bullet nor MuJoCo draws a texture on a primitive: what carries one becomes an OBJ with texture
-coordinates. What is touched stays a primitive, and a simulation without pictures never loads these files.
+Neither Bullet nor MuJoCo draws a texture on a primitive of a URDF, so a visual with a texture becomes an OBJ with
+texture coordinates. Colliders stay primitives, and a simulation without pictures never loads these files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MATERIAL_FILE = "object.mtl"
 
 
 def textured_files(made: GeneratedObject) -> tuple[UrdfModel, dict[str, bytes]]:
-    """The model with textures on its visuals, and the files that it names: OBJ, MTL and PNG, all beside the URDF.
+    """Returns the model with textures on its visuals, and its files: OBJ, MTL and PNG, all beside the URDF.
 
     They are drawn from a stream of their own, so that size, mass and joints of a seed do not depend on them. Without
     textures, the model is the object's own and there are no files.
@@ -61,7 +61,7 @@ def textured_files(made: GeneratedObject) -> tuple[UrdfModel, dict[str, bytes]]:
 
 
 def write_textured_urdf(made: GeneratedObject, name: str, urdf_file: str) -> Path:
-    """Writes the URDF to draw an object from to the scratch folder, and returns its path.
+    """Writes the URDF for rendering to the scratch folder, and returns its path.
 
     Args:
         made: The object.
@@ -76,13 +76,13 @@ def write_textured_urdf(made: GeneratedObject, name: str, urdf_file: str) -> Pat
 
 
 def _replace_by_meshes(link: Link, meshes: dict[Colour, Shape]) -> Link:
-    """The link with one mesh in place of all visuals of its colour."""
+    """Returns the link with one mesh in place of all visuals of its colour."""
     plain = tuple(shape for shape in link.visuals if shape.rgba not in meshes)
     return replace(link, visuals=(*meshes.values(), *plain))
 
 
 def _tint_texture(rgba: Colour, texture: Texture) -> Colour:
-    """The colour that looks, under the shades of a texture, as bright as the given one without."""
+    """Returns the colour that looks as bright under the shades of a texture as the given one without."""
     red, green, blue = (min(1.0, round(value / mean, 4)) for value, mean in zip(rgba, texture.mean, strict=False))
     return (red, green, blue, rgba[3])
 
@@ -97,6 +97,6 @@ def _write_obj(shapes: list[Shape], texture: Texture, rng: np.random.Generator, 
 
 
 def _write_material(label: str, rgba: Colour, texture: Texture) -> list[str]:
-    """The colour stands in the URDF too: Bullet takes it from there alone, other software from here."""
+    """Returns the lines of a material. The URDF has the colour too: Bullet reads it only there, other software here."""
     colour = " ".join(f"{value:g}" for value in rgba[:3])
     return [f"newmtl {label}", f"Kd {colour}", "Ks 0 0 0", f"d {rgba[3]:g}", f"map_Kd {texture.kind.value}.png"]

@@ -1,10 +1,10 @@
-"""Small pictures of what things are made of, drawn from a stream: wood grain, brushed metal, cardboard, stone, paint.
+"""Small pictures of materials from a random stream: wood grain, brushed metal, cardboard, stone, paint.
 
-A picture holds shades only, near white; the colour of what carries it comes on top, as in Bullet, in glTF and in USD.
-It repeats without a seam, and lies on a surface in metres.
+A picture holds only shades near white; the colour of the surface is multiplied with it, as in Bullet, glTF and USD. It
+repeats without a seam, and its size on a surface is in metres.
 
 Only sums, products and comparisons of single numbers are used, which IEEE 754 defines to the bit, and the PNG is stored
-uncompressed: sines, sums of arrays and the compressors differ between machines and versions in the last digits.
+uncompressed: sines, sums of arrays and compressors differ between machines and versions in the last digits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PIXELS = 128
 
 
 class TextureKind(Enum):
-    """What a surface is made of."""
+    """The materials."""
 
     wood = "wood"
     painted_wood = "painted_wood"
@@ -43,13 +43,13 @@ class Texture:
 
     kind: TextureKind
     png: bytes
-    """The picture as a PNG file; rows run along the grain."""
+    """The picture as a PNG file; rows are along the grain."""
     size_m: tuple[float, float]
-    """How much of a surface it covers: along the grain, and across it [m]."""
+    """Extents of the picture on a surface: along the grain, and across it [m]."""
     mean: Shade
     """Mean shade of red, green and blue, 0 to 1."""
     loose: bool
-    """Whether every piece shows another cut, as boards do; else pieces side by side go on into each other."""
+    """Whether every piece shows another part of the picture, as boards do; else adjacent pieces continue each other."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class _Recipe:
     levels: Callable[[np.random.Generator], Array]
     """Draws (PIXELS, PIXELS) levels from 0 (dark) to 1."""
     dark: Shade
-    """Shade of level 0 where the contrast is 1; level 1 is white."""
+    """Shade of level 0 at contrast 1; level 1 is white."""
     contrast: tuple[float, float]
     size_m: tuple[float, float]
     loose: bool = False
@@ -88,7 +88,7 @@ def draw_texture(kind: TextureKind, rng: np.random.Generator) -> Texture:
 
 
 def indexed_png(levels: Array, palette: list[list[int]]) -> bytes:
-    """A PNG file of a palette, stored uncompressed.
+    """Returns a PNG file with a palette, stored uncompressed.
 
     Args:
         levels: (height, width) indices of the palette, uint8.
@@ -115,7 +115,7 @@ def indexed_png(levels: Array, palette: list[list[int]]) -> bytes:
 
 
 def _draw_noise(rng: np.random.Generator, along: int, across: int) -> Array:
-    """Smooth noise (PIXELS, PIXELS) from 0 to 1 that repeats, of so many cells along and across."""
+    """Returns smooth noise (PIXELS, PIXELS) from 0 to 1 that repeats, with a number of cells along and across."""
     cells = rng.random((across, along))
     rows, columns = (_cell_weights(count) for count in (across, along))
     low, high, t = columns
@@ -126,7 +126,7 @@ def _draw_noise(rng: np.random.Generator, along: int, across: int) -> Array:
 
 
 def _cell_weights(count: int) -> tuple[Array, Array, Array]:
-    """Of each pixel: the cell corners that it lies between, and its share of the second one."""
+    """Returns for each pixel the cell corners beside it, and its share of the second one."""
     place = np.arange(PIXELS) * (count / PIXELS)
     low = place.astype(int)
     t = place - low
@@ -134,7 +134,7 @@ def _cell_weights(count: int) -> tuple[Array, Array, Array]:
 
 
 def _draw_wood(rng: np.random.Generator) -> Array:
-    """Growth rings cut lengthwise: each goes slowly dark and ends at once; pores are short dashes."""
+    """Draws growth rings cut lengthwise, which darken slowly and end abruptly, and pores as short dashes."""
     rings = int(rng.integers(5, 9))
     bend = float(rng.uniform(0.6, 1.4))
     across = np.arange(PIXELS)[:, None] * (rings / PIXELS)
@@ -148,12 +148,12 @@ def _draw_wood(rng: np.random.Generator) -> Array:
 
 
 def _draw_brushed(rng: np.random.Generator) -> Array:
-    """Scratches that run along, fine ones on broad ones."""
+    """Draws scratches along the surface, fine ones on broad ones."""
     return 0.5 * _draw_noise(rng, 3, PIXELS) + 0.3 * _draw_noise(rng, 2, 40) + 0.2 * _draw_noise(rng, 2, 9)
 
 
 def _draw_cardboard(rng: np.random.Generator) -> Array:
-    """Fibres, specks, and the flutes inside that show faintly as lines along."""
+    """Draws fibres, specks, and the flutes inside, which show faintly as lines."""
     flutes = 32
     place = (np.arange(PIXELS) % (PIXELS // flutes)) * (2.0 * flutes / PIXELS)
     line = np.minimum(place, 2.0 - place)[:, None]
@@ -163,14 +163,14 @@ def _draw_cardboard(rng: np.random.Generator) -> Array:
 
 
 def _draw_stone(rng: np.random.Generator) -> Array:
-    """Grains of several sizes, some of them dark."""
+    """Draws grains of several sizes, some of them dark."""
     grains = _draw_noise(rng, 64, 64)
     dark = np.where(_draw_noise(rng, 48, 48) < 0.22, 0.0, 1.0)
     return 0.4 * grains + 0.35 * dark + 0.25 * _draw_noise(rng, 6, 6)
 
 
 def _draw_speckled(rng: np.random.Generator, *, cells: int) -> Array:
-    """Small dents close to each other."""
+    """Draws small dents close to each other."""
     return 0.75 * _draw_noise(rng, cells, cells) + 0.25 * _draw_noise(rng, 4, 4)
 
 

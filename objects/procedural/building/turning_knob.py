@@ -1,4 +1,4 @@
-"""Knobs that turn: a round or a bladed one on a panel, with a mark that shows where it stands."""
+"""Knobs that turn: a round one or one with a blade, with a mark that shows its angle."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _SKIRT_M = 0.004
 
 @dataclass(frozen=True)
 class TurningKnobParameters:
-    """A knob on an axis that stands on its panel."""
+    """A knob on an axis normal to its panel."""
 
     style: Annotated[str, either("blade", "round", 0.65)]
     """`round`, or `blade`: a bar across a disc."""
     diameter_m: float
     depth_m: float
-    """How far it stands out."""
+    """How far it stands out of the panel."""
     blade_m: Annotated[float, uniform(0.010, 0.014)]
     """Thickness of a blade."""
     range_rad: Annotated[float, uniform(3.6, 5.0)]
@@ -43,7 +43,7 @@ class TurningKnobParameters:
 def draw_turning_knob(
     rng: np.random.Generator, *, diameter: tuple[float, float], depth: tuple[float, float] = (0.030, 0.036)
 ) -> TurningKnobParameters:
-    """Draws a knob.
+    """Draws a knob from a range of diameters and one of depths [m].
 
     Args:
         rng: Source of the draws.
