@@ -53,7 +53,7 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 
 fuzz: $(STAMP)
-	UNLATCH_FUZZ=2000 $(BIN)/python -m pytest -n 2 -m slow tests/configs/test_fuzz.py tests/workflows/commands/test_annotate.py
+	UNLATCH_FUZZ=2000 $(BIN)/python -m pytest -n 2 -m slow tests/integration/configs/test_fuzz.py tests/workflows/commands/test_annotate.py
 
 # LeRobot needs Python 3.12 or later.
 LEROBOT_PYTHON ?= $(shell for p in python3.12 python3.13; do $$p -c '' 2>/dev/null && echo $$p && break; done)

@@ -1,9 +1,23 @@
-"""Settings of every test: Hypothesis does not judge a machine by its speed."""
+"""Settings of every test, and the folder of real objects."""
 
 from __future__ import annotations
 
+import os
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from unlatch.objects.importers.partnet.source import ROOT_VARIABLE
 
 # a loaded machine draws slowly; what a test states does not depend on that
 settings.register_profile("unlatch", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unlatch")
+
+
+@pytest.fixture
+def partnet_dir() -> str:
+    """The real data, from outside the repository."""
+    folder = os.environ.get(ROOT_VARIABLE)
+    if not folder:
+        pytest.skip(f"{ROOT_VARIABLE} is not set: real PartNet-Mobility objects are tested only where they are")
+    return folder

@@ -155,3 +155,9 @@ def test_tests_hold_no_package_file():
 def test_every_package_of_the_repository_is_linked_into_unlatch():
     links = {path.name for path in (ROOT / "unlatch").iterdir() if path.is_symlink()}
     assert links == set(PACKAGES)
+
+
+def test_tests_of_lower_packages_do_not_import_workflows():
+    lower = [path for name in PACKAGES if name != "workflows" for path in (ROOT / "tests" / name).rglob("*.py")]
+    assert len(lower) > 100
+    assert [str(path) for path in lower if any(name.startswith("unlatch.workflows") for name in imports(path))] == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import numpy as np
 import pybullet as p
 import pytest
 
-from unlatch.objects.importers.partnet.source import ROOT_VARIABLE
 from unlatch.simcore.meshes.convex_hull import convex_hull
 
 Box = tuple[tuple[float, float, float], tuple[float, float, float]]
@@ -42,15 +40,6 @@ def client() -> Iterator[int]:
 @pytest.fixture
 def cache_dir(tmp_path: Path) -> str:
     return str(tmp_path / "cache")
-
-
-@pytest.fixture
-def partnet_dir() -> str:
-    """The real data, from outside the repository."""
-    folder = os.environ.get(ROOT_VARIABLE)
-    if not folder:
-        pytest.skip(f"{ROOT_VARIABLE} is not set: real PartNet-Mobility objects are tested only where they are")
-    return folder
 
 
 def write_box(path: Path, box: Box) -> None:

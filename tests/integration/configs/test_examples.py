@@ -10,7 +10,7 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.runs.schema import CollectCfg
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "configs"
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "configs"
 
 
 def read(task: str) -> CollectCfg:
