@@ -1,4 +1,4 @@
-"""What the skills that move a part of an object have in common: the snapshot, the plan and the checks."""
+"""Base class of skills that move a part of an object: the snapshot of the scene, the plan and the checks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Array = np.ndarray
 
 _CLOSED_WITHIN_M = 2e-3
 _UNEVEN = 1.5
-"""Fingers on levers move unevenly: so many times the mean time to close."""
+"""Factor on the mean time to close: fingers on levers move unevenly."""
 
 
 class ArticulationSkill(Skill):
@@ -57,8 +57,8 @@ class ArticulationSkill(Skill):
         """Joint position to which the part is moved [rad or m]."""
 
     @abstractmethod
-    def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
-        """The command list of a plan that was found."""
+    def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
+        """Returns the commands that carry out a plan."""
 
     @property
     def closed_gripper(self) -> bool:
@@ -67,26 +67,26 @@ class ArticulationSkill(Skill):
 
     @property
     def part_speed(self) -> float | None:
-        """Speed at which the part is led [rad/s or m/s]; None = the planner's own."""
+        """Speed of the part [rad/s or m/s]; None = the planner's own."""
         return None
 
     @property
     def approach_width_m(self) -> float:
-        """Opening of the fingers on the way to the part and back [m]: the setting's, or as wide as they go."""
-        return self._width_m(self.cfg.planner_setting)
+        """Opening of the fingers on the approach and the retreat [m]: that of the setting, or fully open."""
+        return self._approach_width_of(self.cfg.planner_setting)
 
-    def _width_m(self, setting: PlannerSettingCfg) -> float:
-        """The same of any setting."""
+    def _approach_width_of(self, setting: PlannerSettingCfg) -> float:
+        """Returns `approach_width_m` of a setting [m]."""
         width, widest = setting.approach_width_m, self.context.arm.cfg.gripper.max_width_m
         return widest if width is None else min(width, widest)
 
     @property
     def slips(self) -> tuple[Slip, ...] | None:
-        """What the hand may do on the part, tried in this order; None for the planner's own choice."""
+        """Freedoms of the hand on the part, in the order in which they are tried; None = the planner's choice."""
         return None
 
-    def _allowed_slips(self, setting: PlannerSettingCfg) -> tuple[Slip, ...] | None:
-        """Those that a setting names, else the skill's own."""
+    def _slips_of(self, setting: PlannerSettingCfg) -> tuple[Slip, ...] | None:
+        """Returns the freedoms that a setting names, else those of the skill."""
         named = setting.slips
         return tuple(Slip(SlipMode(name)) for name in named) if named else self.slips
 
@@ -100,9 +100,9 @@ class ArticulationSkill(Skill):
             self.context.robot_model,
             obstacles,
             ignored_substrings=self.cfg.ignore_substring,
-            beside=self.context.beside,
+            concurrent_motions=self.context.concurrent_motions,
         )
-        self.keyframe_plan = self._planned(rng)
+        self.keyframe_plan = self._plan_motion(rng)
         if not self.keyframe_plan.found:
             diagnosis = self.keyframe_plan.diagnosis
             if diagnosis is None:
@@ -110,19 +110,19 @@ class ArticulationSkill(Skill):
             else:
                 self.fail(diagnosis.code, diagnosis.message, **diagnosis.evidence)
             return False
-        self.commands = self._commands_of(self.keyframe_plan)
+        self.commands = self.make_commands(self.keyframe_plan)
         return True
 
-    def _planned(self, rng: np.random.Generator) -> KeyframePlan:
-        """What the planner makes of the scene, which is loaded."""
-        return self._solve(self.request(), rng)
+    def _plan_motion(self, rng: np.random.Generator) -> KeyframePlan:
+        """Returns the plan for the loaded scene."""
+        return self._plan_request(self.request(), rng)
 
-    def _solve(self, request: PlanRequest, rng: np.random.Generator) -> KeyframePlan:
-        """The plan of one request."""
+    def _plan_request(self, request: PlanRequest, rng: np.random.Generator) -> KeyframePlan:
+        """Returns the plan of one request."""
         return plan_keyframes(request, self.context.checker, rng)
 
     def follow_target(self) -> float:
-        """Joint position that the setting's `follow_joint` names, inside the joint's limits [rad or m]."""
+        """Returns the joint position that `follow_joint` of the setting names, else the default [rad or m]."""
         openness = self.part.openness
         follow = self.cfg.planner_setting.follow_joint
         target = follow.target(s_closed=openness.closed, s_open=openness.open) if follow is not None else None
@@ -130,11 +130,11 @@ class ArticulationSkill(Skill):
 
     @abstractmethod
     def default_target(self) -> float:
-        """Joint position to follow to where the setting names none [rad or m]."""
+        """Returns the joint position at the end of the motion if the setting names none [rad or m]."""
 
     @property
     def success_mode(self) -> SuccessMode:
-        """How the joint's displacement is judged: the setting's, or the skill's own default."""
+        """How the joint's displacement is measured: as the setting says, or the default of the skill."""
         return self.cfg.planner_setting.success_mode or self.success_modes[0]
 
     @property
@@ -149,7 +149,7 @@ class ArticulationSkill(Skill):
         return 1.0 if self.part.openness.open >= self.part.openness.closed else -1.0
 
     def displacement(self) -> Displacement:
-        """How far the joint has come since the skill began, against how far it must."""
+        """Returns the displacement of the joint since the skill began, with its threshold."""
         return Displacement.of(
             self.success_mode,
             s=self.s,
@@ -158,13 +158,13 @@ class ArticulationSkill(Skill):
             threshold=float(self.cfg.planner_setting.success_threshold),
         )
 
-    def shortfall(self) -> Failure | None:
+    def unmet_condition(self) -> Failure | None:
         """See `Skill.shortfall`: the joint is not where the setting wants it."""
         found = self.displacement()
         if found.enough:
             return None
         if found.mode is SuccessMode.zero:
-            return self._failure(
+            return self._make_failure(
                 "not_reached",
                 f"'{self.part.name}' is {found.value:.3f} from closed, expected at most {found.threshold:.3f}",
                 distance=found.value,
@@ -172,7 +172,7 @@ class ArticulationSkill(Skill):
                 s=self.s,
                 s0=self.s0,
             )
-        return self._failure(
+        return self._make_failure(
             "not_reached",
             f"'{self.part.name}' moved {found.value:.3f} of the {found.threshold:.3f} wanted",
             moved=found.value,
@@ -189,13 +189,13 @@ class ArticulationSkill(Skill):
         follow_to: float | None = None,
         setting: PlannerSettingCfg | None = None,
     ) -> PlanRequest:
-        """What the planner is asked, from a snapshot of the scene.
+        """Returns the problem for the planner, from a snapshot of the scene.
 
         Args:
-            s: Joint position at which the part is taken [rad or m]; None = where it is.
-            q_current: (n,) joints from which the arm comes [rad]; None = those that it has.
-            follow_to: Joint position to which the part is led [rad or m]; None = the skill's.
-            setting: What is solved; None = the skill's.
+            s: Joint position of the part at the grasp [rad or m]; None = its position now.
+            q_current: (n,) joints of the arm at the start [rad]; None = its joints now.
+            follow_to: Joint position of the part at the end [rad or m]; None = that of the skill.
+            setting: Planner setting; None = that of the skill.
         """
         context = self.context
         setting = self.cfg.planner_setting if setting is None else setting
@@ -210,23 +210,23 @@ class ArticulationSkill(Skill):
             closed_gripper=self.closed_gripper,
             part_pairs=self.part_pairs(),
             frame_s=context.frame_s,
-            gripper_open_m=self._width_m(setting),
+            gripper_open_m=self._approach_width_of(setting),
             part_speed=self.part_speed,
             asset=self.object.asset.instance,
-            slips=self._allowed_slips(setting),
+            slips=self._slips_of(setting),
             budget=context.budget,
         )
 
     def part_pairs(self) -> frozenset[tuple[str, str]]:
-        """Pairs of links that may touch from contact on: the fingers and the moving part."""
+        """Returns the pairs of links that may touch from contact on: the fingers and the moving part."""
         fingers = self.context.arm.cfg.gripper.finger_links
         return frozenset((finger, f"{self.object_name}/{self.part.link}") for finger in fingers)
 
     def snapshot(self, setting: PlannerSettingCfg | None = None) -> PlanningScene:
-        """Keypoints, axes and the joint in the arm's base frame, as the planner is told of them now.
+        """Returns keypoints, axes and the joint in the arm's base frame, with the pose errors that the planner sees.
 
         Args:
-            setting: Whose shifts of keypoints count; None = the skill's.
+            setting: Planner setting with shifts of keypoints; None = that of the skill.
         """
         setting = self.cfg.planner_setting if setting is None else setting
         T_base_world = self.context.arm.T_world_base.inverse()
@@ -261,50 +261,50 @@ class ArticulationSkill(Skill):
         return scene if error == 0.0 else scene.at(float(np.clip(self.s + error, joint.lower, joint.upper)))
 
     def held_joints(self) -> dict[str, frozenset[str]]:
-        """See `Skill.held_joints`: the part's joint, where `update_art_joint` asks for it."""
-        if self.cfg.planner_setting.update_art_joint and self._holds_joint():
+        """See `Skill.held_joints`: the part's joint, if `update_art_joint` is true."""
+        if self.cfg.planner_setting.update_art_joint and self._is_joint_held():
             return {self.object_name: frozenset((self.part.joint,))}
         return {}
 
-    def _holds_joint(self) -> bool:
+    def _is_joint_held(self) -> bool:
         """Whether `update_art_joint` holds the joint in the next frame."""
         return True
 
     def _on_frame(self) -> None:
-        """Nothing beyond the checks that every skill has."""
+        """Adds no check to those of every skill."""
 
-    def _moves(
+    def _motion_commands(
         self, plan: KeyframePlan, segment_kind: str, kind: ManipKind, phase: Phase, *, gripper_m: float | None = None
     ) -> list[ManipCommand]:
-        """Motion commands for the plan's segments of one kind."""
+        """Returns motion commands for the segments of one kind."""
         return [
-            _move(segment, plan, kind=kind, phase=phase, gripper_m=gripper_m)
+            _motion_command(segment, plan, kind=kind, phase=phase, gripper_m=gripper_m)
             for segment in plan.segments
             if segment.kind == segment_kind
         ]
 
-    def _closed_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
-        """There, along with the part, and back, with closed fingers: nothing is taken, nothing let go."""
+    def _closed_gripper_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
+        """Returns the commands to approach, lead the part and step back with closed fingers."""
         return [
-            self._allow(plan, touching=False),
-            *self._closing_first(plan),
-            *self._moves(plan, "transit", ManipKind.close_gripper, Phase.transit),
-            *self._moves(plan, "approach", ManipKind.close_gripper, Phase.approach),
-            self._allow(plan, touching=True),
-            *self._moves(plan, "follow", ManipKind.close_gripper, Phase.follow),
-            *self._moves(plan, "retreat", ManipKind.close_gripper, Phase.retreat),
+            self._allow_contact(plan, touching=False),
+            *self._close_levers_first(plan),
+            *self._motion_commands(plan, "transit", ManipKind.close_gripper, Phase.transit),
+            *self._motion_commands(plan, "approach", ManipKind.close_gripper, Phase.approach),
+            self._allow_contact(plan, touching=True),
+            *self._motion_commands(plan, "follow", ManipKind.close_gripper, Phase.follow),
+            *self._motion_commands(plan, "retreat", ManipKind.close_gripper, Phase.retreat),
         ]
 
-    def _closing_first(self, plan: KeyframePlan) -> list[ManipCommand]:
-        """Fingers on levers close before the hand sets out: half open, a tip that meets the part is thrown aside."""
+    def _close_levers_first(self, plan: KeyframePlan) -> list[ManipCommand]:
+        """Returns a command that closes fingers on levers before transit: the part would push half-open tips aside."""
         gripper, opening = self.context.arm.cfg.gripper, self.context.arm.gripper_opening_m
         if not gripper.on_levers or opening <= gripper.widths_m[0] + _CLOSED_WITHIN_M:
             return []
         frames = self.context.frames(_UNEVEN * 0.5 * opening / gripper.max_speed_m_s)
         return [ManipCommand(ManipKind.close_gripper, plan.keyframes[0].T_base_ee, Phase.transit, dwell_frames=frames)]
 
-    def _allow(self, plan: KeyframePlan, *, touching: bool) -> ManipCommand:
-        """States which pairs may touch from here on."""
+    def _allow_contact(self, plan: KeyframePlan, *, touching: bool) -> ManipCommand:
+        """Returns the command that sets which pairs may touch from here on."""
         pairs = sorted(self.part_pairs()) if touching else []
         return ManipCommand(
             ManipKind.update_specific,
@@ -314,7 +314,7 @@ class ArticulationSkill(Skill):
         )
 
 
-def _move(
+def _motion_command(
     segment: Segment, plan: KeyframePlan, *, kind: ManipKind, phase: Phase, gripper_m: float | None
 ) -> ManipCommand:
     return ManipCommand(

@@ -20,11 +20,11 @@ class ArtPreplanCfg(SkillCfg):
     """Entry of `artpreplan`: first in the chain; it searches for all skills that follow."""
 
     candidates: int = 16
-    """Layouts that are tried at most: object poses in their regions, openings, and start joints of the arms."""
+    """Largest number of layouts tried: object poses in their regions, openings, and start joints of the arms."""
     best_of: int = 1
-    """Layouts that plan among which the one with the most room to the joint limits is taken; 1 = the first."""
+    """Number of layouts with a plan to compare; the one with the largest margin to the joint limits is taken."""
     planner_setting: Any = None
-    """None: what is planned stands in the entries that follow."""
+    """Always None: the entries that follow have the planner settings."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -52,15 +52,15 @@ class ArtPreplan(Skill):
     executes: ClassVar[bool] = False
 
     def plan(self, rng: np.random.Generator) -> bool:
-        """Nothing is left to plan."""
+        """Returns True: there is nothing to plan."""
         return True
 
     def is_ready(self) -> bool:
-        """True: nothing is to be carried out."""
+        """Returns True: there is nothing to carry out."""
         return True
 
-    def shortfall(self) -> Failure | None:
-        """None: an episode without a layout that plans has not begun."""
+    def unmet_condition(self) -> Failure | None:
+        """Returns None: an episode begins only with a layout that has a plan."""
         return None
 
     def _on_frame(self) -> None:

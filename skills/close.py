@@ -1,4 +1,4 @@
-"""Close a part: push it along its joint with the fingers closed, and step back."""
+"""Closes a part: pushes it along its joint with closed fingers, and steps back."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _PAST_CLOSED_M = 0.003
 _PUSH_LIMIT_RAD = math.radians(60.0)
 _SLIDER_LIMIT_RAD = math.radians(45.0)
 _PRESS_N = 20.0
-"""What the fingers press with while the part stands at its stop ends the push [N]: a stiff arm that went on would press
-with 100 to 400 N, which no real one may, and drag the part along as it draws back."""
+"""Force of the fingers on a part at its stop that ends the push [N]. A stiff arm that goes on presses with 100 to
+400 N, which no real arm may, and drags the part along as it draws back."""
 _AT_STOP_RAD = 0.002
 _AT_STOP_M = 0.0005
 
@@ -37,9 +37,9 @@ class Close(ArticulationSkill):
 
     @property
     def slips(self) -> tuple[Slip, ...]:
-        """The hand may turn about the line between its fingertips while it pushes; else in a cone; else slide too.
+        """The hand may turn about the line between its fingertips while it pushes, else in a cone, else also slide.
 
-        On what slides it need not turn, and turns little where the arm has to: fingertips roll off levers and bars.
+        On a slider it need not turn, and turns little if it must: fingertips roll off levers and bars.
         """
         if self.object.body.joint(self.part.joint).prismatic:
             cone = Slip(SlipMode.cone, limit_rad=_SLIDER_LIMIT_RAD)
@@ -59,16 +59,17 @@ class Close(ArticulationSkill):
         return self.follow_target()
 
     def default_target(self) -> float:
-        """A little past closed: the limit stops the part, the push makes sure that it gets there."""
+        """Returns a position a little past closed: the joint limit stops the part."""
         prismatic = self.object.body.joint(self.part.joint).prismatic
         past = _PAST_CLOSED_M if prismatic else _PAST_CLOSED_RAD
         return self.part.openness.closed - self.opening_sign * past
 
-    def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
-        return self._closed_commands(plan)
+    def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
+        """See `ArticulationSkill.make_commands`."""
+        return self._closed_gripper_commands(plan)
 
     def _on_frame(self) -> None:
-        """Ends the push of a part that is at its stop; see `_PRESS_N`."""
+        """Ends the push of a part at its stop; see `_PRESS_N`."""
         if self.phase is not Phase.follow or not self._is_at_stop():
             return
         if float(np.asarray(self.views.fingers_link.force_mean_n.get_value())) > _PRESS_N:
@@ -79,6 +80,6 @@ class Close(ArticulationSkill):
         stop = min(max(self.part.openness.closed, joint.lower), joint.upper)
         return self.opening_sign * (self.s - stop) <= (_AT_STOP_M if joint.prismatic else _AT_STOP_RAD)
 
-    def _holds_joint(self) -> bool:
-        """Once it is closed far enough."""
-        return self.shortfall() is None
+    def _is_joint_held(self) -> bool:
+        """The joint is held once the part is closed far enough."""
+        return self.unmet_condition() is None

@@ -1,4 +1,4 @@
-"""What a skill is still going to do, as another arm's planner must know it."""
+"""The motion that a skill still has to carry out, for the planner of another arm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unlatch.skills.holding import HoldingSkill
 
 
 def planned_motion(skill: Skill) -> PlannedMotion:
-    """The motion that remains of a planned skill: from where its arm and its part are now to the end of its commands.
+    """Returns the remaining motion of a planned skill, from where its arm and part are now to the end of its commands.
 
     Args:
         skill: A skill that has a plan, started or not.

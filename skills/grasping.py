@@ -1,4 +1,4 @@
-"""What the skills that hold a part have in common: fingers that close on it, lead it, and let go."""
+"""Base class of skills that grasp a part: the fingers close on it, lead it along its joint, and let go."""
 
 from __future__ import annotations
 
@@ -17,44 +17,35 @@ from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.solver.settings.setting import SuccessMode
 
 _GRASP_S = 0.85
-"""Least time to close the fingers: 40 mm at 50 mm/s, and a little to settle."""
+"""Shortest time to close the fingers: 40 mm at 50 mm/s, and a little to settle."""
 _SETTLE_S = 0.05
 _RELEASE_S = 0.4
 _FINGER_GAP_M = 0.001
-"""Least gap beside either finger as it comes to a knob: the arm is true to half a millimetre."""
+"""Smallest gap between a knob and either finger on the approach: the arm is accurate to half a millimetre."""
 EMPTY_GRIPPER_M = 0.002
-"""Fingers that close further hold nothing [m]."""
+"""Fingers with a smaller opening hold nothing [m]."""
 _LOST_S = 0.5
-"""So long without a finger on the part, while it should move, is a slip."""
+"""A part that should move without a finger on it for this time has slipped."""
 _MEETS_S = 2.0
-"""A hook sets out with up to 10 mm between it and the part, and slowly: it has so long to meet it."""
+"""Time for hooking fingers to meet the part: they start slowly, up to 10 mm away from it."""
 _OVERSHOOT = 1.2
 _HOOKED_SPEED = {True: 0.075, False: 0.25}
-"""Of what slides [m/s], else [rad/s]: half the planner's own. A hook cannot brake: what every step of its targets
-pushes on runs ahead of it until its friction has stopped it, half as fast in a quarter of the time."""
+"""Speed of a hooked part: sliders (True) [m/s], others [rad/s]; half the planner's own speed. A hook cannot brake: each
+step of its targets pushes the part ahead until friction stops it, at half the speed in a quarter of the time."""
 
 
 def closing_frames(context: SkillContext, gripper: GripperCfg) -> int:
-    """Record frames in which fingers close from wide open and come to rest.
-
-    Args:
-        context: The scene.
-        gripper: The gripper.
-    """
+    """Returns the number of record frames in which fingers close from wide open and come to rest."""
     return context.frames(max(_GRASP_S, 0.5 * gripper.max_width_m / gripper.max_speed_m_s + _SETTLE_S))
 
 
 def release_frames(context: SkillContext) -> int:
-    """Record frames in which fingers let go.
-
-    Args:
-        context: The scene.
-    """
+    """Returns the number of record frames in which fingers let go."""
     return context.frames(_RELEASE_S)
 
 
 class GraspingSkill(ArticulationSkill):
-    """Takes a part between the fingers, leads it along its joint, lets go and steps back."""
+    """Grasps a part, leads it along its joint, lets go and steps back."""
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         super().__init__(cfg, context)
@@ -63,8 +54,8 @@ class GraspingSkill(ArticulationSkill):
         self._has_met = False
 
     def plan(self, rng: np.random.Generator) -> bool:
-        """See `Skill.plan`; a knob that the fingers cannot span is not tried."""
-        wide_m = self._knob_m()
+        """See `Skill.plan`; fails at once for a knob that is too wide for the fingers."""
+        wide_m = self._knob_width_m()
         opening_m = self.context.arm.cfg.gripper.max_width_m
         if wide_m is not None and wide_m + 2.0 * _FINGER_GAP_M > opening_m:
             self.fail(
@@ -77,8 +68,8 @@ class GraspingSkill(ArticulationSkill):
             return False
         return super().plan(rng)
 
-    def _knob_m(self) -> float | None:
-        """Least width of the knob that is to be held [m]; None where something else is, or nothing."""
+    def _knob_width_m(self) -> float | None:
+        """Returns the smallest width of the knob to hold [m]; None if the part is held elsewhere."""
         setting, handle = self.cfg.planner_setting, self.part.handle
         if handle.type is not HandleType.knob or self.closed_gripper or setting.keypoint_shifts:
             return None
@@ -87,7 +78,7 @@ class GraspingSkill(ArticulationSkill):
     @property
     @abstractmethod
     def slips(self) -> tuple[Slip, ...] | None:
-        """What the part may do between the fingers, tried in this order; None for the planner's own choice."""
+        """Freedoms of the part between the fingers, in the order of trial; None = the planner's choice."""
 
     @property
     def follow_to(self) -> float:
@@ -95,7 +86,7 @@ class GraspingSkill(ArticulationSkill):
         return self.follow_target()
 
     def default_target(self) -> float:
-        """A fifth beyond the threshold: what the grasp slips and the arm lags is part of it."""
+        """Returns a position a fifth beyond the threshold: it makes up for slip of the grasp and lag of the arm."""
         setting, openness = self.cfg.planner_setting, self.part.openness
         span = abs(openness.open - openness.closed)
         wanted = float(setting.success_threshold) * (span if self.success_mode is SuccessMode.fraction else 1.0)
@@ -105,7 +96,7 @@ class GraspingSkill(ArticulationSkill):
 
     @property
     def closed_gripper(self) -> bool:
-        """See `ArticulationSkill.closed_gripper`: fingers that stay closed on the way there hook the part."""
+        """See `ArticulationSkill.closed_gripper`: fingers that stay closed on the approach hook the part."""
         return self.approach_width_m <= 0.0
 
     @property
@@ -117,27 +108,32 @@ class GraspingSkill(ArticulationSkill):
 
     @property
     def finger_contact_required(self) -> bool:
-        """True: the part is led, not thrown."""
+        """True: the fingers lead the part, they do not throw it."""
         return True
 
-    def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
-        return self._closed_commands(plan) if self.closed_gripper else self._taking(plan, self.approach_width_m)
+    def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
+        """See `ArticulationSkill.make_commands`."""
+        return (
+            self._closed_gripper_commands(plan)
+            if self.closed_gripper
+            else self._grasp_commands(plan, self.approach_width_m)
+        )
 
-    def _taking(self, plan: KeyframePlan, width: float) -> list[ManipCommand]:
-        """There with fingers open by `width` [m], along with the part between them, and back."""
+    def _grasp_commands(self, plan: KeyframePlan, width: float) -> list[ManipCommand]:
+        """Returns the commands to approach with fingers open by `width` [m], grasp, lead, release and step back."""
         contact = plan.keyframes[plan.contact_pose_index].T_base_ee
         last = plan.keyframes[-1].T_base_ee
         grasp = closing_frames(self.context, self.context.arm.cfg.gripper)
         release = release_frames(self.context)
         return [
-            self._allow(plan, touching=False),
-            *self._moves(plan, "transit", ManipKind.open_gripper, Phase.transit, gripper_m=width),
-            *self._moves(plan, "approach", ManipKind.open_gripper, Phase.approach, gripper_m=width),
-            self._allow(plan, touching=True),
+            self._allow_contact(plan, touching=False),
+            *self._motion_commands(plan, "transit", ManipKind.open_gripper, Phase.transit, gripper_m=width),
+            *self._motion_commands(plan, "approach", ManipKind.open_gripper, Phase.approach, gripper_m=width),
+            self._allow_contact(plan, touching=True),
             ManipCommand(ManipKind.close_gripper, contact, Phase.grasp, dwell_frames=grasp),
-            *self._moves(plan, "follow", ManipKind.close_gripper, Phase.follow),
+            *self._motion_commands(plan, "follow", ManipKind.close_gripper, Phase.follow),
             ManipCommand(ManipKind.open_gripper, last, Phase.release, dwell_frames=release, params={"width_m": width}),
-            *self._moves(plan, "retreat", ManipKind.open_gripper, Phase.retreat, gripper_m=width),
+            *self._motion_commands(plan, "retreat", ManipKind.open_gripper, Phase.retreat, gripper_m=width),
         ]
 
     def _on_frame(self) -> None:
@@ -145,7 +141,7 @@ class GraspingSkill(ArticulationSkill):
             return
         s, expected = self.s, self.executor.expected_s
         touching = float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
-        if self._led_by != self.executor.index:  # the fingers have just closed
+        if self._led_by != self.executor.index:  # the first frame after the fingers closed
             self._led_by, self._lost_frames = self.executor.index, 0
             self._has_met = False
             if not self.closed_gripper:
@@ -158,7 +154,7 @@ class GraspingSkill(ArticulationSkill):
         if on_its_way:
             self.fail(
                 "grasp_missed",
-                f"The hooking fingers met nothing of '{self.part.name}' in {_MEETS_S:g} s",
+                f"The hooking fingers did not meet '{self.part.name}' in {_MEETS_S:g} s",
                 s=s,
                 expected=expected,
                 frames_without_contact=self._lost_frames,

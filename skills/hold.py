@@ -1,4 +1,4 @@
-"""Hold a handle of an object while another arm moves one of its parts, then let go and step back."""
+"""Holds a handle of an object while another arm moves one of its parts, then lets go and steps back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _REACH_M = 0.05
 
 @dataclass
 class HoldCfg(SkillCfg):
-    """Entry of `hold`: it holds one of the object's handles that stand still; `part` is what moves meanwhile."""
+    """Entry of `hold`: it holds a fixed handle of the object; `part` is the part that moves meanwhile."""
 
     handle: str = MISSING
     """Name of the handle in the object's annotation: `left_handle` or `right_handle` of a pot."""
@@ -76,26 +76,27 @@ class Hold(HoldingSkill, ArticulationSkill):
             scene, keypoints={**scene.keypoints, **{name: T_base_link @ point for name, point in points.items()}}
         )
 
-    def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
+    def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
+        """See `ArticulationSkill.make_commands`."""
         contact = plan.keyframes[plan.contact_pose_index].T_base_ee
         width, gripper = self.approach_width_m, self.context.arm.cfg.gripper
         close, release = ManipKind.close_gripper, ManipKind.open_gripper
         return [
-            self._allow(plan, touching=False),
-            *self._moves(plan, "transit", release, Phase.transit, gripper_m=width),
-            *self._moves(plan, "approach", release, Phase.approach, gripper_m=width),
-            self._allow(plan, touching=True),
+            self._allow_contact(plan, touching=False),
+            *self._motion_commands(plan, "transit", release, Phase.transit, gripper_m=width),
+            *self._motion_commands(plan, "approach", release, Phase.approach, gripper_m=width),
+            self._allow_contact(plan, touching=True),
             ManipCommand(close, contact, Phase.grasp, dwell_frames=closing_frames(self.context, gripper)),
             ManipCommand(close, contact, Phase.hold, dwell_frames=1),
             ManipCommand(
                 release, contact, Phase.release, dwell_frames=release_frames(self.context), params={"width_m": width}
             ),
-            *self._moves(plan, "retreat", release, Phase.retreat, gripper_m=width),
+            *self._motion_commands(plan, "retreat", release, Phase.retreat, gripper_m=width),
         ]
 
     @property
     def gripper_hold_m(self) -> float:
-        """See `HoldingSkill.gripper_hold_m`: as thick as the handle is."""
+        """See `HoldingSkill.gripper_hold_m`: the thickness of the handle."""
         return self.handle.thickness_m
 
     @property
@@ -114,21 +115,21 @@ class Hold(HoldingSkill, ArticulationSkill):
         if self.phase is not Phase.hold:
             return
         opening_m = self.context.arm.gripper_opening_m
-        if opening_m < EMPTY_GRIPPER_M or not self._touches:
+        if opening_m < EMPTY_GRIPPER_M or not self._is_touched:
             self.fail(
                 "slipped",
                 f"The fingers do not hold the handle of '{self.object_name}', {1e3 * opening_m:.1f} mm open",
                 gripper_opening_m=opening_m,
-                touching=self._touches,
+                touching=self._is_touched,
             )
 
     @property
-    def _touches(self) -> bool:
+    def _is_touched(self) -> bool:
         return float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
 
-    def shortfall(self) -> Failure | None:
+    def unmet_condition(self) -> Failure | None:
         """See `Skill.shortfall`: where nothing planned it, fingers that are on the handle now are enough."""
         has_let_go = self._is_to_let_go and self.phase is not Phase.hold
-        if has_let_go or (not self.commands and self._touches):
+        if has_let_go or (not self.commands and self._is_touched):
             return None
-        return self._failure("not_reached", f"No finger is on the handle of '{self.object_name}'")
+        return self._make_failure("not_reached", f"No finger is on the handle of '{self.object_name}'")

@@ -1,4 +1,4 @@
-"""What a skill must have that keeps hold of something while other arms of its stage act."""
+"""Base class of skills that hold something while other arms of their stage act."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from unlatch.skills.contract.skill import Skill
 
 
 class HoldingSkill(Skill):
-    """Holds while others of its stage act: these begin once it does, and it is told to let go when they are done.
+    """Holds while other skills of its stage act: they begin once it holds, and `let_go` is called when they are done.
 
-    A subclass has one command of phase `hold`, which lasts until it is told, and writes `q_hold` and `gripper_hold_m`.
+    A subclass has one command of phase `hold`, which lasts until `let_go`, and writes `q_hold` and `gripper_hold_m`.
     """
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
@@ -27,7 +27,7 @@ class HoldingSkill(Skill):
     @property
     @abstractmethod
     def q_hold(self) -> np.ndarray:
-        """(n,) joints while it holds [rad]; asked once it has planned."""
+        """(n,) joints while it holds [rad]; read after `plan`."""
 
     @property
     @abstractmethod
@@ -41,11 +41,11 @@ class HoldingSkill(Skill):
 
     @property
     def is_holding(self) -> bool:
-        """Whether it holds: others may begin."""
+        """Whether it holds, so that others may begin."""
         return self.phase is Phase.hold and not self._failures
 
     def let_go(self) -> None:
-        """Tells it that what it held for is done."""
+        """Ends the hold: the others are done."""
         self._is_to_let_go = True
 
     @property
@@ -54,10 +54,10 @@ class HoldingSkill(Skill):
         return bool(self.commands) and self.commands[0].phase is Phase.hold
 
     def skip_to_hold(self) -> None:
-        """Drops what comes before it holds: for a search that puts the arm there."""
+        """Drops the commands before the hold, for a search that places the arm there."""
         phases = [command.phase for command in self.commands]
         self.commands = self.commands[phases.index(Phase.hold) :]
 
     def is_subtask_done(self) -> bool:
-        """See `Skill.is_subtask_done`; the hold is done when it is told to let go."""
+        """See `Skill.is_subtask_done`; the hold is done after `let_go`."""
         return super().is_subtask_done() and (self.phase is not Phase.hold or self._is_to_let_go)

@@ -1,4 +1,4 @@
-"""Open a part: take its handle or edge, move it along its joint, let go and step back."""
+"""Opens a part: grasps its handle or edge, moves it along its joint, lets go and steps back."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ class Open(GraspingSkill):
 
     @property
     def slips(self) -> tuple[Slip, ...] | None:
-        """See `GraspingSkill.slips`; a bar turns in the hand where it is round."""
+        """See `GraspingSkill.slips`; the planner lets a round bar turn in the hand."""
         return None

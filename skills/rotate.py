@@ -1,7 +1,7 @@
-"""Rotate a knob, a lever or a wheel: take it, turn it about its axis, let go; where the wrist ends, take it again.
+"""Rotates a knob, a lever or a wheel: grasps it, turns it about its axis, lets go, and regrasps where the wrist ends.
 
-Each turn takes the part in the first of the entry's ways that goes furthest: a bladed knob beside a spout across its
-blade while that points away from it, along its blade after a quarter turn.
+Each turn uses the strategy that goes furthest. A bladed knob beside a spout, for example, is first held across its
+blade, and along its blade after a quarter turn.
 """
 
 from __future__ import annotations
@@ -28,31 +28,38 @@ class Rotate(GraspingSkill):
 
     @property
     def slips(self) -> tuple[Slip, ...]:
-        """The hand turns with the part; a lever may turn between the fingers, and about its own length too."""
+        """The hand turns with the part; a lever may also turn between the fingers, and about its own length."""
         fixed = Slip(SlipMode.fixed)
         if self.part.kind is not PartKind.lever:
             return (fixed,)
         return (fixed, Slip(SlipMode.side), Slip(SlipMode.gimbal))
 
-    def _planned(self, rng: np.random.Generator) -> KeyframePlan:
+    def _plan_motion(self, rng: np.random.Generator) -> KeyframePlan:
         if self.cfg.planner_setting.follow_joint is None:
-            return super()._planned(rng)
+            return super()._plan_motion(rng)
 
-        def plan_turn(grip: str, s: float, q: Array, to: float) -> KeyframePlan:
-            return self._solve(self.request(s=s, q_current=q, follow_to=to, setting=self._grips[grip]), rng)
+        def plan_turn(strategy: str, s: float, q: Array, to: float) -> KeyframePlan:
+            return self._plan_request(
+                self.request(s=s, q_current=q, follow_to=to, setting=self._settings_by_strategy[strategy]), rng
+            )
 
-        return plan_turns(plan_turn, list(self._grips), s=self.s, q=self.context.arm.q_read, target_s=self.follow_to)
+        return plan_turns(
+            plan_turn, list(self._settings_by_strategy), s=self.s, q=self.context.arm.q_read, target_s=self.follow_to
+        )
 
     @property
-    def _grips(self) -> dict[str, PlannerSettingCfg]:
-        """The ways to take the part by name, the one that is planned first."""
+    def _settings_by_strategy(self) -> dict[str, PlannerSettingCfg]:
+        """The planner settings by strategy, the one that is planned first."""
         others = {item.name: item.planner_setting for item in self.cfg.strategies}
         return {self.cfg.strategy: self.cfg.planner_setting, **others}
 
-    def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
+    def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
+        """See `ArticulationSkill.make_commands`."""
         if not isinstance(plan, TurningPlan):
-            return super()._commands_of(plan)
-        grips = self._grips
+            return super().make_commands(plan)
+        settings = self._settings_by_strategy
         return [
-            command for turn in plan.turns for command in self._taking(turn.plan, self._width_m(grips[turn.strategy]))
+            command
+            for turn in plan.turns
+            for command in self._grasp_commands(turn.plan, self._approach_width_of(settings[turn.strategy]))
         ]

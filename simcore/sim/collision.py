@@ -124,7 +124,7 @@ class BulletCollisionChecker:
         obstacles: Sequence[ObstacleModel],
         *,
         ignored_substrings: Iterable[str] = (),
-        beside: Sequence[PlannedMotion] = (),
+        concurrent_motions: Sequence[PlannedMotion] = (),
     ) -> None:
         """Loads a robot and obstacles in place of everything in the checker.
 
@@ -132,8 +132,8 @@ class BulletCollisionChecker:
             robot: The arm to check.
             obstacles: Objects that the arm must not touch.
             ignored_substrings: Links whose name (`<body>/<link>`) contains one of these are left out.
-            beside: What the robot's other arms do at the same time; the whole room that they and their parts take on
-                their way is kept clear of, by the arm and by the part that it moves.
+            concurrent_motions: Motions of the robot's other arms at the same time; the arm and the part that it moves
+                keep clear of the whole space that these arms and their parts sweep.
         """
         self._ignored = tuple(ignored_substrings)
         self._world.reset()
@@ -159,9 +159,9 @@ class BulletCollisionChecker:
         links = () if moving is None else moved_links(moving[0], moving[1].name)
         self._moved = frozenset((moving[0].body_id, link) for link in links) if moving is not None else frozenset()
         self._swept = {}
-        for motion in beside:
+        for motion in concurrent_motions:
             self._sweep(motion)
-        if beside:
+        if concurrent_motions:
             meets_copies(self._robot, self._own or self._robot.links.values())
             if self._joint_of is not None:
                 meets_copies(self._joint_of[0], moved_links(self._joint_of[0], self._joint_of[1].name))

@@ -1,4 +1,4 @@
-"""A chain as stages: what runs one after the other, and what at the same time."""
+"""Groups the skills of a chain into stages: stages run in sequence, the arms of a stage run concurrently."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from itertools import groupby
 from unlatch.skills.contract.config import SkillCfg
 
 Sequences = list[list[int]]
-"""One list for each arm that acts in a stage: indices of its skills in the chain, in their order."""
+"""One list for each arm of a stage: indices of its skills in the chain, in order."""
 
 
 def stages_of(chain: Sequence[SkillCfg]) -> list[Sequences]:
-    """The stages of a chain, in order; each arm of a stage has a sequence of its own, and these run side by side.
+    """Returns the stages of a chain, in order; each arm of a stage has its own sequence, and these run concurrently.
 
     Args:
-        chain: The entries; neighbours of one `stage` number belong together, each other one is a stage of its own.
+        chain: The entries; neighbours with the same `stage` number form a stage, every other entry is its own stage.
     """
     stages: list[Sequences] = []
-    numbered = groupby(range(len(chain)), key=lambda index: (chain[index].stage, _own(chain, index)))
+    numbered = groupby(range(len(chain)), key=lambda index: (chain[index].stage, _stage_or_own(chain, index)))
     for _, indices in numbered:
         sequences: dict[str | None, list[int]] = {}
         for index in indices:
@@ -27,5 +27,5 @@ def stages_of(chain: Sequence[SkillCfg]) -> list[Sequences]:
     return stages
 
 
-def _own(chain: Sequence[SkillCfg], index: int) -> int:
+def _stage_or_own(chain: Sequence[SkillCfg], index: int) -> int:
     return index if chain[index].stage is None else -1

@@ -1,4 +1,4 @@
-"""Manipulation commands: what a skill tells an arm, one after the other."""
+"""Manipulation commands: the steps of a skill for an arm."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = np.ndarray
 
 
 class ManipKind(Enum):
-    """What a command does: it moves as its motion says, or it tells a planner something and moves nothing."""
+    """Kind of a command: it moves the arm by its motion, or it sets a parameter of the planner and moves nothing."""
 
     open_gripper = "open_gripper"
     """Moves to the target, or dwells there, with the gripper open."""
@@ -45,7 +45,7 @@ PLANNER_PARAMETER = {
     ManipKind.update_specific: "allowed_pairs",
     ManipKind.update_pose_cost_metric: "hold_vec_weight",
 }
-"""Kinds that only tell a planner something, and the parameter that says what."""
+"""Kinds that only set a parameter of the planner, and the name of that parameter."""
 
 _MUST_MOVE = frozenset({ManipKind.dummy_forward, ManipKind.in_plane_rotation, ManipKind.joint_ctrl})
 
@@ -88,10 +88,10 @@ class JointMotion:
         return len(self.q)
 
     def begun_at(self, q: Array) -> JointMotion:
-        """The same from another start: what it is off by fades out over the motion, evenly; a single row stays.
+        """Returns the motion from another start: the offset fades out linearly; a single row is unchanged.
 
         Args:
-            q: (n,) joints where it begins [rad].
+            q: (n,) joints at the start [rad].
         """
         left = np.linspace(1.0, 0.0, len(self.q))[:, None] if len(self.q) > 1 else np.zeros((1, 1))
         return replace(self, q=self.q + left * (q - self.q[:1]))
@@ -106,17 +106,17 @@ class ManipCommand:
     """Target of the ee frame in the arm's base frame."""
     phase: Phase
     motion: JointMotion | None = None
-    """The planned way to the target; None where nothing moves."""
+    """The planned motion to the target; None if nothing moves."""
     dwell_frames: int = 0
     """Record frames to stay at the target."""
     params: Mapping[str, Any] = field(default_factory=dict)
     """Parameters of the kind, such as `allowed_pairs`."""
 
     def __post_init__(self) -> None:
-        """Refuses a command that could not be carried out.
+        """Checks that the command can be carried out.
 
         Raises:
-            SkillError: The kind needs a motion or a parameter that is missing, or has one that it cannot use.
+            SkillError: The kind lacks a motion or a parameter, or has one that it cannot use.
         """
         object.__setattr__(self, "params", MappingProxyType(dict(self.params)))
         parameter = PLANNER_PARAMETER.get(self.kind)

@@ -1,4 +1,4 @@
-"""Configuration of a skill entry: what every skill has."""
+"""Configuration of an entry of `skills`: the keys that every skill has."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.solver.settings.setting import PlannerSettingCfg, omitted_setting
 
 _IN_HAND = frozenset((PartKind.knob, PartKind.lever))
-"""What turns in a hand: `rotate` is for these, `open` and `close` for all else."""
+"""Kinds of parts that turn in the hand: `rotate` acts on these, `open` and `close` on all others."""
 
 
 def part_acted_on(skill: str, part: str | None, articulation: Articulation) -> Part:
-    """The part that a skill acts on: the one that is named, else the first that the skill is for, else the first.
+    """Returns the part that a skill acts on: the named one, else the first that the skill fits, else the first.
 
     Args:
         skill: Name of the skill.
-        part: Name of the part; None = not named.
+        part: Name of the part; None = none is named.
         articulation: The object's annotation.
 
     Raises:
@@ -34,12 +34,12 @@ def part_acted_on(skill: str, part: str | None, articulation: Articulation) -> P
 
 @dataclass
 class StrategyCfg:
-    """A further way to carry out a skill."""
+    """Another strategy to carry out a skill."""
 
     name: str = MISSING
-    """What the record calls it."""
+    """Its name in the record."""
     planner_setting: PlannerSettingCfg = field(default_factory=omitted_setting)
-    """What the planner solves then."""
+    """The planner setting of this strategy."""
 
     def __post_init__(self) -> None:
         if self.planner_setting.derived:
@@ -77,13 +77,13 @@ class SkillCfg:
     language: list[str] = field(default_factory=list)
     """Phrasings of this step; `{object}`, `{part}` and `{side}` are filled in."""
     planner_setting: PlannerSettingCfg = field(default_factory=omitted_setting)
-    """What the planner solves; left out, it and `strategies` are derived from the part's kind when the skill begins."""
+    """What the planner solves; if left out, it and `strategies` are derived from the part when the skill begins."""
     strategy: str = "given"
-    """What the record calls `planner_setting`."""
+    """Name of the strategy of `planner_setting` in the record."""
     strategies: list[StrategyCfg] = field(default_factory=list)
-    """Further ways, tried in this order where `planner_setting` does not plan."""
+    """Further strategies, tried in this order where `planner_setting` finds no plan."""
     order: list[str] = field(default_factory=list)
-    """Ways that are tried before all others, in this order, by name or by its beginning: `edge` is `edge+12cm` too."""
+    """Strategies to try first, in this order, by name or beginning of the name: `edge` means `edge+12cm` too."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.contact_force_threshold_n <= 1000.0:
@@ -96,29 +96,29 @@ class SkillCfg:
         for name in names:
             if names.count(name) > 1:
                 raise ConfigError(
-                    f"skills[{self.name}].strategies has '{name}' twice. Expected a name of its own for each way. "
+                    f"skills[{self.name}].strategies has '{name}' twice. Expected a different name for each strategy. "
                     "Rename it.",
                     key="strategies",
                 )
 
-    def ways(self) -> list[SkillCfg]:
-        """One entry for each way in the order in which they are tried, each with its own `planner_setting`.
+    def entries_by_strategy(self) -> list[SkillCfg]:
+        """Returns one entry for each strategy, in the order in which they are tried, with its own `planner_setting`.
 
-        The `strategies` of each are all the others: a skill that takes its part several times may change over to them.
+        The `strategies` of each are all the others: a skill that grasps its part several times may change the strategy.
         """
-        ways = [StrategyCfg(self.strategy, self.planner_setting), *self.strategies] if self.strategies else []
-        if not ways:
+        if not self.strategies:
             return [self]
-        ways.sort(key=lambda way: self._rank(way.name))
+        ranked = [StrategyCfg(self.strategy, self.planner_setting), *self.strategies]
+        ranked.sort(key=lambda strategy: self._rank_strategy(strategy.name))
         return [
             replace(
                 self,
-                strategy=way.name,
-                planner_setting=way.planner_setting,
-                strategies=[other for other in ways if other is not way],
+                strategy=strategy.name,
+                planner_setting=strategy.planner_setting,
+                strategies=[other for other in ranked if other is not strategy],
             )
-            for way in ways
+            for strategy in ranked
         ]
 
-    def _rank(self, strategy: str) -> int:
+    def _rank_strategy(self, strategy: str) -> int:
         return next((i for i, name in enumerate(self.order) if strategy.startswith(name)), len(self.order))

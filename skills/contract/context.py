@@ -1,4 +1,4 @@
-"""What a skill may see and use of an episode."""
+"""The parts of an episode that a skill sees and uses."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Views:
 
     @property
     def forbidden(self) -> tuple[ContactView, ...]:
-        """Those that should see no force."""
+        """The views in which any force is a violation."""
         return (self.fingers_base, self.forbid_collision, self.environment)
 
 
@@ -61,8 +61,8 @@ class SkillContext:
     fixtures: tuple[ObstacleModel, ...]
     """Table, floor and plinths."""
     rates: WorldCfg
-    beside: tuple[PlannedMotion, ...] = ()
-    """What other arms do at the same time; their whole ways are kept clear of."""
+    concurrent_motions: tuple[PlannedMotion, ...] = ()
+    """Motions of other arms at the same time; the planner keeps clear of their whole paths."""
     budget: PlanBudget = field(default_factory=PlanBudget)
     """How much the planner tries."""
 
@@ -72,7 +72,7 @@ class SkillContext:
         return 1.0 / self.rates.record_hz
 
     def frames(self, seconds: float) -> int:
-        """Record frames that last at least so long [s]."""
+        """Returns the number of record frames that last at least this time [s]."""
         return self.rates.frames(seconds)
 
     @property
@@ -81,7 +81,7 @@ class SkillContext:
         return self.robot.time_s
 
     def obstacles(self, *, seen: bool = False) -> list[ObstacleModel]:
-        """Everything the planner must stay clear of, as it is now.
+        """Returns everything that the planner must keep clear of, as it is now.
 
         Args:
             seen: Whether objects stand where the planner is told that they are, in place of where they are.

@@ -1,4 +1,4 @@
-"""Turns a list of commands into one action a record frame."""
+"""Turns a list of commands into one action per record frame."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Array = np.ndarray
 
 _ARRIVAL_TOLERANCE_RAD = 5e-3
 _ARRIVAL_S = 0.33
-"""After so long at its target a command is done, whether the arm has arrived or not."""
+"""A command is done after this time at its target, even if the arm has not arrived."""
 _HOLDS_NOTHING = (0.0,) * 6
 
 
 class CommandExecutor:
-    """Steps through commands; asked once a record frame.
+    """Steps through commands, once per record frame.
 
-    Commands that only tell a planner something take no time. What they said is kept here, for a skill that plans anew
-    in the middle of its way: `allowed_pairs`, `attached` and `hold_vec_weight` change nothing in the simulation.
+    Commands that only set parameters of the planner take no time. Their values are kept here for a skill that replans
+    while it moves: `allowed_pairs`, `attached` and `hold_vec_weight` change nothing in the simulation.
     """
 
     def __init__(self, arm: Arm, *, forward: Callable[[Array], tuple[Array, Array]], rates: WorldCfg) -> None:
@@ -38,8 +38,8 @@ class CommandExecutor:
         """
         self._arm = arm
         self._forward = forward
-        self._ways: tuple[Array, list[Pose]] = (np.zeros((0, 0)), [])
-        """The joints that poses were asked for last, and their poses."""
+        self._pose_cache: tuple[Array, list[Pose]] = (np.zeros((0, 0)), [])
+        """The last joint path, and the poses along it."""
         self._arrival_frames = rates.frames(_ARRIVAL_S)
         self._commands: list[ManipCommand] = []
         self._index = 0
@@ -53,14 +53,14 @@ class CommandExecutor:
         self._hold_vec_weight: tuple[float, ...] = _HOLDS_NOTHING
 
     def load(self, commands: Sequence[ManipCommand]) -> None:
-        """Replaces the commands and starts at the first; what a planner was told so far stays true."""
+        """Replaces the commands and starts at the first; parameters of the planner are kept."""
         self._commands = list(commands)
         self._index = 0
         self._frame = 0
         self._is_ended = False
         self._q = self._arm.q_target
         self._gripper_m = self._arm.gripper_target_m
-        self._tell_planner()
+        self._apply_planner_commands()
 
     @property
     def index(self) -> int:
@@ -79,7 +79,7 @@ class CommandExecutor:
 
     @property
     def expected_s(self) -> float | None:
-        """Position that the part's joint should have now [rad or m]; None where the plan does not say."""
+        """Planned position of the part's joint now [rad or m]; None if the plan has none."""
         command = self.current
         if command is None or command.motion is None or command.motion.s is None or self._frame == 0:
             return None
@@ -102,12 +102,12 @@ class CommandExecutor:
 
     def next_action(self) -> ArmAction:
         """The arm's action for the next record frame."""
-        command, way, frame = self.current, self._q[None], 0
+        command, path, frame = self.current, self._q[None], 0
         if command is not None:
             motion = command.motion
             if motion is not None and len(motion):
-                way, frame = motion.q, min(self._frame, len(motion) - 1)
-                self._q = way[frame]
+                path, frame = motion.q, min(self._frame, len(motion) - 1)
+                self._q = path[frame]
             if motion is not None and motion.gripper_m is not None:
                 self._gripper_m = motion.gripper_m
             elif command.kind is ManipKind.open_gripper:
@@ -115,31 +115,31 @@ class CommandExecutor:
             elif command.kind is ManipKind.close_gripper:
                 self._gripper_m = 0.0
             self._frame += 1
-        return ArmAction(np.array(self._q), self._gripper_m, self._poses_of(way)[frame])
+        return ArmAction(np.array(self._q), self._gripper_m, self._tool_poses(path)[frame])
 
-    def _poses_of(self, way: Array) -> list[Pose]:
-        """`T_base_ee` at joints (B, n) [rad]: of a whole motion at once, and of an arm that waits once."""
-        if not np.array_equal(self._ways[0], way):
-            self._ways = (way, [Pose(R, p) for R, p in zip(*self._forward(way), strict=True)])
-        return self._ways[1]
+    def _tool_poses(self, path: Array) -> list[Pose]:
+        """Returns `T_base_ee` at joints (B, n) [rad]; a whole motion is computed at once."""
+        if not np.array_equal(self._pose_cache[0], path):
+            self._pose_cache = (path, [Pose(R, p) for R, p in zip(*self._forward(path), strict=True)])
+        return self._pose_cache[1]
 
     def advance(self) -> None:
-        """Goes on to the next command; called after the record frame in which the current one is done."""
+        """Advances to the next command; called after the record frame in which the current one is done."""
         self._index += 1
         self._frame = 0
-        self._tell_planner()
+        self._apply_planner_commands()
         command, was_ended = self.current, self._is_ended
         self._is_ended = False
         if was_ended and command is not None and command.motion is not None:
             self._commands[self._index] = replace(command, motion=command.motion.begun_at(self._q))
 
     def end_motion(self) -> None:
-        """Ends the current motion where the arm is: the next begins there, and is back on its own way by its end."""
+        """Ends the current motion where the arm is; the next one starts there and ends on its own path."""
         self._is_ended = True
         self._q = self._arm.q_read
 
     def is_subtask_done(self) -> bool:
-        """Whether the current command is done: its frames are over and the arm has arrived, or has had its time."""
+        """Whether the current command is done: its frames are over, and the arm has arrived or its time is up."""
         command = self.current
         if command is None:
             return False
@@ -158,11 +158,11 @@ class CommandExecutor:
         return self.current is None
 
     def stop(self) -> None:
-        """Drops what is left; the arm stays at its last target."""
+        """Drops the remaining commands; the arm stays at its last target."""
         self._index = len(self._commands)
 
-    def _tell_planner(self) -> None:
-        """Carries out the commands that take no time."""
+    def _apply_planner_commands(self) -> None:
+        """Applies the commands that take no time."""
         while (command := self.current) is not None and command.kind in PLANNER_PARAMETER:
             value = command.params[PLANNER_PARAMETER[command.kind]]
             if command.kind is ManipKind.update_specific:

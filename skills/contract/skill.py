@@ -1,9 +1,9 @@
 """The contract of a skill.
 
-The runner calls, once for each skill and in this order: `plan`, `is_feasible`, `is_ready`, `start`; then for every
-record frame `next_action`, the frame's physics, `update` (which asks `is_subtask_done`), `is_done`; at the end
-`is_success` and `failure`. What has no plan is not started. Every frame is recorded: a record that lacks some could not
-be replayed.
+For each skill the runner calls once, in this order: `plan`, `is_feasible`, `is_ready`, `start`. Then for every record
+frame it calls `next_action`, simulates the frame, and calls `update` (which calls `is_subtask_done`) and `is_done`. At
+the end it calls `is_success` and `failure`. A skill without a plan is not started. Every frame is recorded, so that the
+record can be replayed.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from unlatch.solver.settings.setting import SuccessMode
 
 _BLOCKED_ERROR_RAD = 0.15
 _BLOCKED_S = 0.5
-"""So long away from its target is a blocked arm."""
+"""An arm that is away from its target for this time is blocked."""
 
 
 class Skill(ABC):
-    """One skill of one episode. A subclass writes `plan`, `_on_frame` and `shortfall`."""
+    """One skill of one episode. A subclass writes `plan`, `_on_frame` and `unmet_condition`."""
 
     cfg_type: ClassVar[type[SkillCfg]] = SkillCfg
     """Dataclass of its entry in `skills`."""
     executes: ClassVar[bool] = True
-    """Whether it moves an arm; one that does not has no plan of its own and no frames."""
+    """Whether it moves an arm; a skill that does not has no plan and no frames."""
     derived_as: ClassVar[str | None] = None
-    """`open`, `close` or `rotate`: the skill whose ways serve this one where its entry has no `planner_setting`, and
-    whose tasks fit it; None where there are none. Those three are their own."""
+    """`open`, `close` or `rotate`: the skill whose derived strategies and tasks serve this one if its entry has no
+    `planner_setting`; None = none. Those three serve themselves."""
     success_modes: ClassVar[tuple[SuccessMode, ...]] = ()
-    """Values of `success_mode` that the skill knows, its default first; another one is refused before a run."""
+    """Values of `success_mode` that the skill accepts, its default first."""
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         """Makes a skill; nothing is planned yet.
@@ -64,24 +64,24 @@ class Skill(ABC):
 
     @abstractmethod
     def plan(self, rng: np.random.Generator) -> bool:
-        """Fills `commands` from the scene as it is now; False, with a failure noted, if there is no plan.
+        """Fills `commands` from the scene as it is now; returns False, with a failure noted, if there is no plan.
 
-        Called once, before the first frame. Nothing of the simulated scene may be changed.
+        Called once, before the first frame. It must not change the simulated scene.
         """
 
     @abstractmethod
     def _on_frame(self) -> None:
-        """Looks at the record frame that just ended; notes failures that end the skill early."""
+        """Checks the record frame that just ended; notes failures that end the skill early."""
 
     @abstractmethod
-    def shortfall(self) -> Failure | None:
-        """What is missing for success as the scene is now; None where nothing is.
+    def unmet_condition(self) -> Failure | None:
+        """Returns the condition of success that is not met now; None if all are met.
 
-        Asked of a skill that never planned too: of one whose task a policy carries out.
+        Also called on a skill that never planned, when a policy carries out its task.
         """
 
     def start(self) -> None:
-        """Hands the commands to the arm; called once, before the first frame.
+        """Gives the commands to the arm; called once, before the first frame.
 
         Raises:
             SkillError: There is no plan to carry out.
@@ -109,9 +109,9 @@ class Skill(ABC):
         return self.executor.next_action()
 
     def update(self) -> None:
-        """Takes notice of the record frame that just ended: is the arm where it should be, is the part still held.
+        """Checks the record frame that just ended: whether the arm is on its path and the part still held.
 
-        Forbidden contacts, speeds and time are judged by the runner, whatever the skill.
+        The runner checks forbidden contacts, speeds and time for every skill.
         """
         self._check_blocked()
         self._on_frame()
@@ -121,15 +121,15 @@ class Skill(ABC):
             self.executor.advance()
 
     def is_feasible(self) -> bool:
-        """Whether the task can be planned, as far as is known: nothing failed before the start. Asked after `plan`."""
+        """Whether nothing failed before the start; called after `plan`."""
         return self._started or not self._failures
 
     def is_ready(self) -> bool:
-        """Whether there is a plan to carry out and nothing speaks against it; asked before `start`."""
+        """Whether there is a plan and no failure; called before `start`."""
         return bool(self.commands) and not self._failures
 
     def is_subtask_done(self) -> bool:
-        """Whether the current command is done and the next one may begin; asked by `update`."""
+        """Whether the current command is done and the next one may begin; called by `update`."""
         return self.executor.is_subtask_done()
 
     def is_done(self) -> bool:
@@ -137,8 +137,8 @@ class Skill(ABC):
         return self.executor.is_done()
 
     def is_success(self) -> bool:
-        """Whether the skill did what it is for and nothing went wrong on the way; asked after `is_done`."""
-        return not self._failures and self.shortfall() is None
+        """Whether every condition of success is met and nothing failed; called after `is_done`."""
+        return not self._failures and self.unmet_condition() is None
 
     @property
     def failure(self) -> Failure | None:
@@ -146,7 +146,7 @@ class Skill(ABC):
         return earliest(self._failures)
 
     def held_joints(self) -> dict[str, frozenset[str]]:
-        """Joints, by object, that are held where they are during the next frame, with at most their own friction."""
+        """Returns joints, by object, that are held in place during the next frame, with at most their own friction."""
         return {}
 
     @property
@@ -168,7 +168,7 @@ class Skill(ABC):
 
     @property
     def touched_link(self) -> str | None:
-        """Link of the object that its fingers may touch; None = that of its part."""
+        """Link of the object that the fingers may touch; None = the link of its part."""
         return None
 
     @property
@@ -177,10 +177,10 @@ class Skill(ABC):
         return self.executor.phase
 
     def fail(self, code: str, message: str, **evidence: object) -> None:
-        """Notes a violated condition, at the present time."""
-        self._failures.append(self._failure(code, message, **evidence))
+        """Notes a violated condition at the present time."""
+        self._failures.append(self._make_failure(code, message, **evidence))
 
-    def _failure(self, code: str, message: str, **evidence: object) -> Failure:
+    def _make_failure(self, code: str, message: str, **evidence: object) -> Failure:
         return Failure(code, message, self.context.time_s, evidence)
 
     def _check_blocked(self) -> None:

@@ -1,4 +1,4 @@
-"""How far a part has come, and whether that is far enough: the one meaning of `success_mode` for all skills."""
+"""What counts as success: how far the joint of a part has moved, compared as `success_mode` says, for all skills."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from unlatch.solver.settings.setting import SuccessMode
 
 @dataclass(frozen=True)
 class Displacement:
-    """A joint position against a threshold."""
+    """A measured displacement of a joint and its threshold."""
 
     mode: SuccessMode
-    """What is compared."""
+    """How the displacement is measured."""
     value: float
-    """What the mode looks at [rad or m, or a share of the joint's range]."""
+    """The displacement [rad or m, or a share of the joint's range]."""
     threshold: float
-    """What it is compared with, in the same unit."""
+    """The threshold, in the same unit."""
 
     @classmethod
     def of(cls, mode: SuccessMode, *, s: float, s0: float, openness: Openness, threshold: float) -> Displacement:
-        """Measures a joint position.
+        """Measures the displacement of a joint.
 
         Args:
-            mode: How the displacement is judged.
+            mode: How it is measured.
             s: Position of the joint now [rad or m].
             s0: Position when the skill began [rad or m].
             openness: Its closed and open positions.
@@ -43,5 +43,5 @@ class Displacement:
 
     @property
     def enough(self) -> bool:
-        """Whether the joint is where it should be: near closed for `zero`, far from its start for the others."""
+        """Whether the threshold is met: near closed for `zero`, far from the start for the others."""
         return self.value <= self.threshold if self.mode is SuccessMode.zero else self.value >= self.threshold

@@ -66,7 +66,7 @@ def free_edges(fit: HandFit) -> list[FreeEdge]:
     Args:
         fit: The hand at the part.
     """
-    frame = _frame(fit)
+    frame = _edge_axes(fit)
     if frame is None:
         return []
     out, along, outward = frame
@@ -89,7 +89,7 @@ def free_edges(fit: HandFit) -> list[FreeEdge]:
     return found
 
 
-def _frame(fit: HandFit) -> tuple[Array, Array, Array] | None:
+def _edge_axes(fit: HandFit) -> tuple[Array, Array, Array] | None:
     """(out over the edge, along it, out of the face), unit directions in the frame of the link."""
     part, model = fit.part, fit.solids.model
     on_link = all(part.keypoint(name).frame == "link" for name in (HEAD, TAIL))
@@ -119,12 +119,12 @@ def edge_grip(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[flo
     """
     if edge.thickness_m > GRIP_MAX_M:
         return None
-    part = _held_at(fit.part, edge)
+    part = _annotate_at_edge(fit.part, edge)
     there = HandFit(asset, part, fit.hand, approach_m=EDGE_APPROACH_M)
     grasp = there.grasp_over(start)
     if grasp is None:
         return None
-    return replace(planner_setting("open", part, asset, start, grasp), keypoint_shifts=_shifts(fit.part, part))
+    return replace(planner_setting("open", part, asset, start, grasp), keypoint_shifts=_keypoint_shifts(fit.part, part))
 
 
 def edge_hook(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[float, float]) -> PlannerSettingCfg | None:
@@ -154,7 +154,7 @@ def edge_hook(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[flo
         )
         if hit:
             return None
-    part = _held_at(fit.part, replace(edge, point=behind))
+    part = _annotate_at_edge(fit.part, replace(edge, point=behind))
     setting = planner_setting("open", part, asset, start)
     point, _, back = setting.constraint_list
     side = FrameAxisParallel(
@@ -169,12 +169,12 @@ def edge_hook(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[flo
         setting,
         approach_width_m=0.0,
         constraint_list=[point, side, with_tolerance(back, _HOOK_LEAN_RAD)],
-        keypoint_shifts=_shifts(fit.part, part),
+        keypoint_shifts=_keypoint_shifts(fit.part, part),
         slips=list(HOOK_SLIPS),
     )
 
 
-def _held_at(part: Part, edge: FreeEdge) -> Part:
+def _annotate_at_edge(part: Part, edge: FreeEdge) -> Part:
     """The part as if it had no handle and were annotated at an edge; of what slides, head to tail points down."""
     tail = edge.point + (-1.0 if part.kind is PartKind.slider else 1.0) * _TAIL_M * edge.out
     points = {HEAD: FramedVector.of("link", edge.point), TAIL: FramedVector.of("link", tail)}
@@ -182,7 +182,7 @@ def _held_at(part: Part, edge: FreeEdge) -> Part:
     return replace(part, keypoints={**part.keypoints, **points}, handle=handle)
 
 
-def _shifts(part: Part, other: Part) -> dict[str, list[float]]:
+def _keypoint_shifts(part: Part, other: Part) -> dict[str, list[float]]:
     """What takes the keypoints of a part to those of another, frame of the link [m]."""
     return {
         name: [round(float(v), 5) for v in other.keypoint(name).xyz - part.keypoint(name).xyz] for name in (HEAD, TAIL)

@@ -95,10 +95,10 @@ class HandFit:
         thickness = float(extent) if self.part.handle.type is not HandleType.none else 0.0
         if thickness > self.hand.max_width_m:
             return None
-        poses = self._poses(positions, shift_m, along=along)
+        poses = self._tool_poses(positions, shift_m, along=along)
         for room in FINGER_ROOM_M:
             width = min(thickness + 2 * room, self.hand.max_width_m)
-            for back in np.arange(0.0, self._most_back() + 1e-9, _STEP_BACK_M):
+            for back in np.arange(0.0, self._largest_setback_m() + 1e-9, _STEP_BACK_M):
                 if any(self._fits(T, float(back), width, positions) for T in poses):
                     return HandGrasp(round(width, 4), round(float(back), 4))
         return None
@@ -150,12 +150,12 @@ class HandFit:
             return False
         return bool(np.all(place > points.min(axis=0) - _BESIDE_M) and np.all(place < points.max(axis=0) + _BESIDE_M))
 
-    def _most_back(self) -> float:
+    def _largest_setback_m(self) -> float:
         """How far the hand may stay back while the pads still reach over what they hold [m]."""
         depth = float(self.part.handle.size[0]) if self.part.handle.type is not HandleType.none else 0.0
         return max(0.0, self.hand.tip_m + depth / 2 - LEAST_HELD_M)
 
-    def _poses(self, positions: dict[str, float], shift_m: float, *, along: bool) -> list[Pose]:
+    def _tool_poses(self, positions: dict[str, float], shift_m: float, *, along: bool) -> list[Pose]:
         """Poses of the tool frame on the head as the setting allows them, the straight one first, root frame."""
         part = self.part
         T_root_link = self.solids.model.link_pose(part.link, positions)

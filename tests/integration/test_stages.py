@@ -133,7 +133,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[tuple[str, str
 
     def plan_later(self: Close, rng: np.random.Generator) -> bool:
         seen.append((self.context.arm.name, self.cfg.strategy))
-        assert [motion.links for motion in self.context.beside] == (
+        assert [motion.links for motion in self.context.concurrent_motions] == (
             [] if self.context.arm.name == "left" else [frozenset(seen_links)]
         )
         if self.context.arm.name == "right" and sum(arm == "right" for arm, _ in seen) <= times:

@@ -95,7 +95,7 @@ def _check_settings(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: Robo
         _check_derivable(skill, asset, part, robot, arm, where)
         return
     keys = _setting_keys(skill, where)
-    for way in skill.ways():
+    for way in skill.entries_by_strategy():
         key = keys[way.strategy]
         check_names(way.planner_setting, list(arm.keypoints), list(part.keypoints), key, list(part.axes))
         check_skill(way, part, asset, where=key)

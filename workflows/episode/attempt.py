@@ -194,7 +194,7 @@ class Attempt:
         found = []
         for lane in lanes:
             skill, run = lane.skill, lane.run
-            if not skill.is_success() and skill.failure is None and skill.shortfall() is None:
+            if not skill.is_success() and skill.failure is None and skill.unmet_condition() is None:
                 skill.fail("not_reached", f"Skill '{skill.cfg.name}' says that it did not succeed")
             if run is not None:
                 self.episode.judge.end_skill(run, broken_off=skill.failure is not None)

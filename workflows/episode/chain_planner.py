@@ -135,7 +135,7 @@ class ChainPlanner:
             concurrent: Planned skills that other arms carry out at the same time.
         """
         context = self._make_context(self.scene.robot.arm(entry.arm).name)
-        context = replace(context, beside=tuple(planned_motion(skill) for skill in concurrent))
+        context = replace(context, concurrent_motions=tuple(planned_motion(skill) for skill in concurrent))
         if budget is not None:
             context = replace(context, budget=budget)
         skill: Skill = SKILLS.load(entry.name)(entry, context)
@@ -220,7 +220,7 @@ class ChainPlanner:
         if (index, arm_name, s) not in self._derived:
             wanted = self._displacement_of_goal(index, part)
             derived = with_setting(entry, item.asset, part, robot=self.cfg.robot, arm=arm.cfg, s=s, wanted=wanted)
-            self._derived[index, arm_name, s] = derived.ways()
+            self._derived[index, arm_name, s] = derived.entries_by_strategy()
         return self._derived[index, arm_name, s]
 
     def _displacement_of_goal(self, index: int, part: Part) -> float:

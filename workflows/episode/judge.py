@@ -227,9 +227,9 @@ class Judge:
     def _unmet_conditions(self, run: SkillRun) -> list[Failure]:
         """Returns the conditions of success that a run does not meet now."""
         found = []
-        shortfall = run.skill.shortfall()
-        if shortfall is not None:
-            found.append(shortfall)
+        unmet_condition = run.skill.unmet_condition()
+        if unmet_condition is not None:
+            found.append(unmet_condition)
         if run.rule.finger_contact_required:
             share = run.touching_while_moving / run.moving_frames if run.moving_frames else 1.0
             if not run.touching_frames:

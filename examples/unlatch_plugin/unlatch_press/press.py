@@ -50,23 +50,23 @@ class Press(Close):
         self._hold: ManipCommand | None = None
         self._pressed: list[bool] = []
 
-    def _commands_of(self, plan: KeyframePlan) -> list[ManipCommand]:
+    def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """Returns the commands of `close` with a stay at the end of the push."""
-        commands = self._closed_commands(plan)
+        commands = self._closed_gripper_commands(plan)
         end = next(i for i, command in enumerate(commands) if command.phase is Phase.retreat)
         self._hold = ManipCommand(
             ManipKind.close_gripper, commands[end - 1].T_base_ee, Phase.follow, dwell_frames=self._hold_frames
         )
         return [*commands[:end], self._hold, *commands[end:]]
 
-    def shortfall(self) -> Failure | None:
+    def unmet_condition(self) -> Failure | None:
         """Returns what is missing, as for `close`; an unfinished stay is also missing, however far the part is down.
 
         If a policy moves the arm, the skill was not started, and only the position of the part counts.
         """
-        missing = super().shortfall()
+        missing = super().unmet_condition()
         if missing is None and self._started and len(self._pressed) < self._hold_frames:
-            return self._failure(
+            return self._make_failure(
                 "not_reached",
                 f"'{self.part.name}' was kept pressed for {len(self._pressed)} of {self._hold_frames} frames",
                 frames=len(self._pressed),
@@ -79,7 +79,7 @@ class Press(Close):
         if self.executor.current is not self._hold:
             return
         touching = float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
-        self._pressed.append(touching and super().shortfall() is None)
+        self._pressed.append(touching and super().unmet_condition() is None)
         if len(self._pressed) == self._hold_frames and sum(self._pressed) < _LEAST_SHARE * self._hold_frames:
             self.fail(
                 "slipped",

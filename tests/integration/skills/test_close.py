@@ -109,14 +109,14 @@ def test_a_part_at_its_stop_is_let_go_of_at_once(config: Callable[..., CollectCf
 def test_near_closed_is_closed_whatever_the_way_there(skill: Close) -> None:
     closed, allowed = skill.part.openness.closed, skill.cfg.planner_setting.success_threshold
     skill.object.set_joints({skill.part.joint: closed + skill.opening_sign * (allowed + 0.001)})
-    failure = skill.shortfall()
+    failure = skill.unmet_condition()
     assert failure is not None
     assert failure.code == "not_reached"
     assert failure.message == (
         f"'{skill.part.name}' is {allowed + 0.001:.3f} from closed, expected at most {allowed:.3f}"
     )
     skill.object.set_joints({skill.part.joint: closed + skill.opening_sign * (allowed - 0.001)})
-    assert skill.shortfall() is None
+    assert skill.unmet_condition() is None
 
 
 @pytest.mark.parametrize("mode", [SuccessMode.dis_to_init, SuccessMode.fraction])
@@ -125,11 +125,11 @@ def test_a_part_may_be_closed_by_a_distance_or_a_share_instead(skill: Close, mod
     openness = asked.part.openness
     unit = abs(openness.open - openness.closed) if mode is SuccessMode.fraction else 1.0
     asked.object.set_joints({asked.part.joint: asked.s0 - asked.opening_sign * 0.04 * unit})
-    failure = asked.shortfall()
+    failure = asked.unmet_condition()
     assert failure is not None
     assert failure.message == f"'{asked.part.name}' moved 0.040 of the 0.050 wanted"
     asked.object.set_joints({asked.part.joint: asked.s0 - asked.opening_sign * 0.06 * unit})
-    assert asked.shortfall() is None
+    assert asked.unmet_condition() is None
 
 
 def test_a_joint_is_held_once_it_is_closed_and_only_where_the_setting_asks(skill: Close) -> None:

@@ -45,7 +45,7 @@ def at_rate(skill: Open, record_hz: int) -> Open:
 def test_fingers_have_the_same_time_at_every_record_rate(
     planned: Open, record_hz: int, grasp: int, release: int
 ) -> None:
-    commands = at_rate(planned, record_hz)._commands_of(planned.keyframe_plan)
+    commands = at_rate(planned, record_hz).make_commands(planned.keyframe_plan)
     dwells = {command.phase: command.dwell_frames for command in commands if command.dwell_frames}
     assert dwells == {Phase.grasp: grasp, Phase.release: release}
 
@@ -121,12 +121,12 @@ def test_a_part_that_has_not_moved_far_enough_is_a_shortfall(skill: Open, mode: 
     openness = asked.part.openness
     unit = abs(openness.open - openness.closed) if mode is SuccessMode.fraction else 1.0
     asked.object.set_joints({asked.part.joint: asked.s0 + asked.opening_sign * 0.49 * unit})
-    failure = asked.shortfall()
+    failure = asked.unmet_condition()
     assert failure is not None
     assert failure.code == "not_reached"
     assert failure.message == "'door' moved 0.490 of the 0.500 wanted"
     asked.object.set_joints({asked.part.joint: asked.s0 + asked.opening_sign * 0.51 * unit})
-    assert asked.shortfall() is None
+    assert asked.unmet_condition() is None
 
 
 def test_fingers_that_closed_on_nothing_have_missed(skill: Open) -> None:

@@ -61,7 +61,7 @@ def test_an_arm_is_kept_clear_of_the_whole_way_of_another(checker: BulletCollisi
     in_the_way = turned(RIGHT, 1.2)
     checker.load(model(RIGHT), [])
     assert checker.first_collision(in_the_way) is None  # of the other arm where it stands it is clear
-    checker.load(model(RIGHT), [], beside=[motion(there_and_back)])
+    checker.load(model(RIGHT), [], concurrent_motions=[motion(there_and_back)])
     hit = checker.first_collision(in_the_way)
     assert hit is not None
     assert hit.link_a.startswith("right_panda_")
@@ -72,7 +72,7 @@ def test_an_arm_is_kept_clear_of_the_whole_way_of_another(checker: BulletCollisi
 
 def test_there_is_no_gap_between_two_copies(checker: BulletCollisionChecker):
     way = np.array([turned(LEFT, a) for a in np.linspace(0.0, -1.2, 300)])
-    checker.load(model(RIGHT), [], beside=[motion(way)])
+    checker.load(model(RIGHT), [], concurrent_motions=[motion(way)])
     angles = np.linspace(0.0, 1.2, 13)
     kept = {angle: checker.first_collision(turned(RIGHT, angle)) is not None for angle in angles}
     assert len(set(kept.values())) == 2
@@ -99,7 +99,9 @@ def test_a_part_is_kept_clear_of_the_way_of_another_objects_part(checker: Bullet
             span = other.openness.closed + np.linspace(0.0, 0.75, 40) * (other.openness.open - other.openness.closed)
             still = np.array(LEFT.home)[None]
             checker.load(
-                model(RIGHT), obstacles, beside=[replace(motion(still), obstacle="a", joint=other.joint, s=span)]
+                model(RIGHT),
+                obstacles,
+                concurrent_motions=[replace(motion(still), obstacle="a", joint=other.joint, s=span)],
             )
             assert checker.first_collision(np.array(RIGHT.home), s=mine.openness.closed) is None
             upright = mine.openness.closed + 0.6 * (mine.openness.open - mine.openness.closed)
@@ -121,7 +123,9 @@ def test_a_part_with_cylinders_is_copied_where_it_is(checker: BulletCollisionChe
     hits = {}
     for opening in (0.0, 0.5):
         s = np.full(1, opening * lid.openness.open)
-        checker.load(model(RIGHT), [obstacle], beside=[replace(still, obstacle="pot", joint=lid.joint, s=s)])
+        checker.load(
+            model(RIGHT), [obstacle], concurrent_motions=[replace(still, obstacle="pot", joint=lid.joint, s=s)]
+        )
         hits[opening] = checker.first_collision(hand)
     assert hits[0.0] is None
     assert hits[0.5] is not None
@@ -157,6 +161,6 @@ def kinematics_pose(q: np.ndarray) -> Pose:
 
 def test_loading_puts_the_robot_back(checker: BulletCollisionChecker):
     q = np.array([turned(LEFT, -1.2)])
-    checker.load(model(RIGHT), [], beside=[motion(q)])
+    checker.load(model(RIGHT), [], concurrent_motions=[motion(q)])
     checker.load(model(RIGHT), [])
     assert checker.first_collision(turned(RIGHT, 1.2)) is None

@@ -42,7 +42,7 @@ def test_a_setting_that_is_left_out_is_derived_from_how_things_are():
     assert not any(setting.derived for setting in made)
     assert made[0].success_threshold > made[1].success_threshold  # less is left to open
     assert made[0].approach_width_m < ARM.gripper.max_width_m
-    ways = with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0).ways()
+    ways = with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0).entries_by_strategy()
     assert ways[0].strategy == part.handle.type.value
     assert not ways[0].planner_setting.keypoint_shifts
     assert all(way.planner_setting.keypoint_shifts for way in ways[1:])
@@ -144,7 +144,7 @@ def test_ways_are_tried_in_the_order_that_an_entry_states():
     names = {}
     for order in ([], ["hook", "edge"]):
         made = with_setting(replace(entry, order=order), asset, part, robot="franka_panda", arm=ARM, s=s)
-        names[len(order)] = [way.strategy for way in made.ways()]
+        names[len(order)] = [way.strategy for way in made.entries_by_strategy()]
     assert names[0][-2:] == ["edge", "hook"]
     assert names[2] == ["hook", "edge", *names[0][:-2]]
 
