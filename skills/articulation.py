@@ -159,7 +159,7 @@ class ArticulationSkill(Skill):
         )
 
     def unmet_condition(self) -> Failure | None:
-        """See `Skill.shortfall`: the joint is not where the setting wants it."""
+        """See `Skill.unmet_condition`: the displacement of the joint misses its threshold."""
         found = self.displacement()
         if found.enough:
             return None

@@ -128,7 +128,7 @@ class Hold(HoldingSkill, ArticulationSkill):
         return float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
 
     def unmet_condition(self) -> Failure | None:
-        """See `Skill.shortfall`: where nothing planned it, fingers that are on the handle now are enough."""
+        """See `Skill.unmet_condition`; without a plan, fingers on the handle now are enough."""
         has_let_go = self._is_to_let_go and self.phase is not Phase.hold
         if has_let_go or (not self.commands and self._is_touched):
             return None

@@ -59,7 +59,7 @@ def test_a_cheat_is_an_error(
             cheat(self)
 
     monkeypatch.setattr(Close, "_on_frame", on_frame)
-    monkeypatch.setattr(Close, "shortfall", lambda self: None)
+    monkeypatch.setattr(Close, "unmet_condition", lambda self: None)
     (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=close_drawer"]))
     with EpisodeRunner(loaded.cfg) as runner:
         record = runner.run(0)

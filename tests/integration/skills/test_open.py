@@ -116,7 +116,7 @@ def test_a_joint_that_opens_the_other_way_is_led_the_other_way(skill: Open, open
 
 
 @pytest.mark.parametrize("mode", [None, SuccessMode.abs, SuccessMode.normal, SuccessMode.fraction])
-def test_a_part_that_has_not_moved_far_enough_is_a_shortfall(skill: Open, mode: SuccessMode | None) -> None:
+def test_a_part_that_has_not_moved_far_enough_has_an_unmet_condition(skill: Open, mode: SuccessMode | None) -> None:
     asked = with_setting(skill, success_mode=mode, success_threshold=0.5)
     openness = asked.part.openness
     unit = abs(openness.open - openness.closed) if mode is SuccessMode.fraction else 1.0
@@ -177,7 +177,7 @@ def test_a_hook_has_time_to_meet_the_part_and_none_to_lose_it(
     skill._on_frame()
     assert skill.failure is not None
     assert skill.failure.code == ("slipped" if has_met else "grasp_missed")
-    assert has_met or skill.failure.message == "The hooking fingers met nothing of 'door' in 2 s"
+    assert has_met or skill.failure.message == "The hooking fingers did not meet 'door' in 2 s"
 
 
 def test_no_plan_is_a_failure_with_the_planners_reason(
