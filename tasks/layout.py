@@ -83,9 +83,6 @@ class Layout:
     def from_dict(cls, values: Mapping[str, Any]) -> Layout:
         """Reads the layout that `to_dict` wrote, exactly.
 
-        Args:
-            values: `layout` of a record.
-
         Raises:
             RecordingError: A value is missing or has another type.
         """
@@ -157,12 +154,6 @@ def sample_layout(
 
 def check_opening(entry: OpennessCfg, part: Part, asset: ObjectAsset, *, index: int) -> None:
     """Raises if a range of openings exceeds what the part opens by; a draw is never clipped silently.
-
-    Args:
-        entry: The range.
-        part: The part that is opened.
-        asset: The object that it belongs to.
-        index: Place of the entry in `task.openness`.
 
     Raises:
         ConfigError: The range exceeds it.

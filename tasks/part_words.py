@@ -99,10 +99,6 @@ _DEPTHS = _Direction(("front", "rear"), ("front", "middle", "rear"), ("front", "
 def part_words(asset: ObjectAsset, part: str) -> PartWords:
     """Returns the words for a part.
 
-    Args:
-        asset: The object.
-        part: Name of the part.
-
     Raises:
         AssetError: There is no such part.
     """

@@ -102,9 +102,6 @@ class RelationCfg:
 def order_relations(relations: Sequence[RelationCfg]) -> list[str]:
     """Returns the objects of relations, each after the object that it is placed relative to.
 
-    Args:
-        relations: The entries of a task.
-
     Raises:
         ConfigError: The relations form a circle.
     """

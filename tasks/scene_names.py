@@ -7,9 +7,5 @@ TABLE = "table"
 
 
 def plinth_name(name: str) -> str:
-    """Returns the name of the box that may carry an object.
-
-    Args:
-        name: Name of the object.
-    """
+    """Returns the name of the box that may carry an object."""
     return f"{name}_plinth"

@@ -28,10 +28,6 @@ def plain(value: Any, *, where: str = "value") -> Any:
     method `to_plain` becomes what that returns. JSON has no
     numbers that are not finite: they become the strings "nan", "inf" and "-inf".
 
-    Args:
-        value: The value.
-        where: Key of the value, for messages.
-
     Raises:
         RecordingError: A value has no JSON form.
     """
@@ -104,10 +100,6 @@ def _encode_lines(content: dict[str, Any]) -> bytes:
 def break_seal(content: dict[str, Any], *, where: str) -> dict[str, Any]:
     """Verifies the checksum of a map that `encode_sealed` wrote, and returns the map without it.
 
-    Args:
-        content: The map as read.
-        where: Path of the file, for messages.
-
     Raises:
         RecordingError: The file was changed.
     """
@@ -123,10 +115,6 @@ def break_seal(content: dict[str, Any], *, where: str) -> dict[str, Any]:
 
 def decode_json_object(data: bytes, *, where: str) -> dict[str, Any]:
     """Reads a map from UTF-8 JSON; nothing is executed or constructed from it.
-
-    Args:
-        data: The bytes of the file.
-        where: Path of the file, for messages.
 
     Raises:
         RecordingError: It is not JSON, or not a map.
@@ -152,13 +140,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 def differences(old: Any, new: Any, *, key: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yields every key in which two plain values differ, with both values as text ("absent" for a missing one).
-
-    Args:
-        old: Plain value.
-        new: Plain value.
-        key: Key of both, for the results.
-    """
+    """Yields every key in which two plain values differ, with both values as text ("absent" for a missing one)."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name in sorted(old.keys() | new.keys()):
             inner = f"{key}.{name}" if key else name

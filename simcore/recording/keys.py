@@ -47,28 +47,30 @@ class KeySpec:
         return self.pattern.split(".")
 
 
-def _state(pattern: str, shape: tuple[int | str, ...], unit: str, meaning: str, *, dtype: str = "float64") -> KeySpec:
-    return KeySpec(pattern, STATE, shape, dtype, unit, meaning)
+def kind_of(key: str) -> str | None:
+    """Returns `STATE`, `ACTION` or `INTERVAL` from the first word of a key; None for other words."""
+    first = key.partition(".")[0]
+    return STATE if first in _STATE_PREFIXES else _PREFIX_KINDS.get(first)
 
 
-def _force(view: str, meaning: str) -> tuple[KeySpec, KeySpec]:
+def _spec(
+    pattern: str,
+    shape: tuple[int | str, ...] | None,
+    unit: str,
+    meaning: str,
+    *,
+    dtype: str = "float64",
+    required: bool = True,
+) -> KeySpec:
+    """Makes an entry of the table; its kind follows from the first word of the key."""
+    return KeySpec(pattern, kind_of(pattern) or "", shape, dtype, unit, meaning, required)
+
+
+def _force_specs(view: str, meaning: str) -> tuple[KeySpec, KeySpec]:
+    largest, mean = f"contacts.{view}.force_max_n", f"contacts.{view}.force_mean_n"
     return (
-        KeySpec(
-            f"contacts.{view}.force_max_n",
-            INTERVAL,
-            (),
-            "float64",
-            "N",
-            f"Largest force of one pair of links in one physics step. {meaning}",
-        ),
-        KeySpec(
-            f"contacts.{view}.force_mean_n",
-            INTERVAL,
-            (),
-            "float64",
-            "N",
-            f"Mean over the physics steps of the largest force of one pair. {meaning}",
-        ),
+        _spec(largest, (), "N", f"Largest force of one pair of links in one physics step. {meaning}"),
+        _spec(mean, (), "N", f"Mean over the physics steps of the largest force of one pair. {meaning}"),
     )
 
 
@@ -79,37 +81,42 @@ _ARM_ACTION = "actions.<robot>.<arm>"
 _ARM_VIEW = "<robot>.<arm>.<object>"
 
 KEYS: tuple[KeySpec, ...] = (
-    _state("time", (), "s", "Simulated time since the episode began."),
-    _state(f"{_ARM}.joint_positions", ("n",), "rad", "Arm joint positions q, from base to ee."),
-    _state(f"{_ARM}.joint_velocities", ("n",), "rad/s", "Arm joint velocities dq."),
-    _state(f"{_ARM}.joint_efforts", ("n",), "N m", "Efforts of the arm's motors in the last physics step."),
-    _state(f"{_ARM}.ee_position", (3,), "m", "Origin of the ee link, world frame."),
-    _state(f"{_ARM}.ee_quat_xyzw", (4,), "-", "Orientation of the ee link, world frame."),
-    _state(f"{_ARM}.tcp_position", (3,), "m", "The point between the fingertips, world frame."),
-    _state(f"{_ARM}.tcp_quat_xyzw", (4,), "-", "Orientation of the tcp frame, world frame."),
-    KeySpec(f"{_ARM}.gripper_joint_positions", STATE, ("k",), "float64", "m or rad", _FINGERS, False),
-    KeySpec(
+    _spec("time", (), "s", "Simulated time since the episode began."),
+    _spec(f"{_ARM}.joint_positions", ("n",), "rad", "Arm joint positions q, from base to ee."),
+    _spec(f"{_ARM}.joint_velocities", ("n",), "rad/s", "Arm joint velocities dq."),
+    _spec(f"{_ARM}.joint_efforts", ("n",), "N m", "Efforts of the arm's motors in the last physics step."),
+    _spec(f"{_ARM}.ee_position", (3,), "m", "Origin of the ee link, world frame."),
+    _spec(f"{_ARM}.ee_quat_xyzw", (4,), "-", "Orientation of the ee link, world frame."),
+    _spec(f"{_ARM}.tcp_position", (3,), "m", "The point between the fingertips, world frame."),
+    _spec(f"{_ARM}.tcp_quat_xyzw", (4,), "-", "Orientation of the tcp frame, world frame."),
+    _spec(f"{_ARM}.gripper_joint_positions", ("k",), "m or rad", _FINGERS, required=False),
+    _spec(
         f"{_ARM}.gripper_joint_velocities",
-        STATE,
         ("k",),
-        "float64",
         "m/s or rad/s",
         "Velocities of the gripper's joints.",
-        False,
+        required=False,
     ),
-    _state(f"{_ARM}.gripper_opening", (1,), "m", "Distance between the finger pads."),
-    _state(f"{_ARM}.gripper_target", (1,), "m", "Last commanded distance between the finger pads."),
-    _state("objects.<object>.root_position", (3,), "m", "Origin of the object's root link, world frame."),
-    _state("objects.<object>.root_quat_xyzw", (4,), "-", "Orientation of the object's root link, world frame."),
-    _state("objects.<object>.joint_positions", ("m",), "rad or m", "Positions s of the object's movable joints."),
-    _state("objects.<object>.joint_velocities", ("m",), "rad/s or m/s", "Velocities of the object's movable joints."),
-    _state("keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame."),
-    KeySpec("sensors.<sensor>.<value>", STATE, None, "float64", "-", "A value of a sensor (see sensors.md).", False),
-    _state("skills.index", (), "-", "Index into the skills of episode.json; -1 before the first.", dtype="int64"),
-    _state("skills.command_index", (), "-", "Index into the command list of that skill.", dtype="int64"),
-    _state("skills.phase", (), "-", f"Phase of the arm: {_PHASES}", dtype="int64"),
+    _spec(f"{_ARM}.gripper_opening", (1,), "m", "Distance between the finger pads."),
+    _spec(f"{_ARM}.gripper_target", (1,), "m", "Last commanded distance between the finger pads."),
+    _spec("objects.<object>.root_position", (3,), "m", "Origin of the object's root link, world frame."),
+    _spec("objects.<object>.root_quat_xyzw", (4,), "-", "Orientation of the object's root link, world frame."),
+    _spec("objects.<object>.joint_positions", ("m",), "rad or m", "Positions s of the object's movable joints."),
+    _spec("objects.<object>.joint_velocities", ("m",), "rad/s or m/s", "Velocities of the object's movable joints."),
+    _spec("keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame."),
+    _spec("sensors.<sensor>.<value>", None, "-", "A value of a sensor (see sensors.md).", required=False),
+    _spec("skills.index", (), "-", "Index into the skills of episode.json; -1 before the first.", dtype="int64"),
+    _spec("skills.command_index", (), "-", "Index into the command list of that skill.", dtype="int64"),
+    _spec("skills.phase", (), "-", f"Phase of the arm: {_PHASES}", dtype="int64"),
     *(
-        KeySpec(f"skills.<arm>.{name}", STATE, (), "int64", "-", f"Only for robots with several arms: {meaning}", False)
+        _spec(
+            f"skills.<arm>.{name}",
+            (),
+            "-",
+            f"Only for robots with several arms: {meaning}",
+            dtype="int64",
+            required=False,
+        )
         for name, meaning in (
             (
                 "index",
@@ -120,51 +127,18 @@ KEYS: tuple[KeySpec, ...] = (
             ("phase", "phase of the arm, with the same numbers."),
         )
     ),
-    _state("validity.collision_valid", (), "-", "False from the first forbidden contact on.", dtype="bool"),
-    _state("validity.process_valid", (), "-", "False from the first overspeed on.", dtype="bool"),
-    KeySpec(
-        f"{_ARM_ACTION}.joint_targets", ACTION, ("n",), "float64", "rad", "Joint positions to reach at the next frame."
-    ),
-    KeySpec(
-        f"{_ARM_ACTION}.ee_target_position",
-        ACTION,
-        (3,),
-        "float64",
-        "m",
-        "Origin of the ee link at joint_targets, world frame.",
-    ),
-    KeySpec(
-        f"{_ARM_ACTION}.ee_target_quat_xyzw",
-        ACTION,
-        (4,),
-        "float64",
-        "-",
-        "Orientation of the ee link at joint_targets, world frame.",
-    ),
-    KeySpec(
-        f"{_ARM_ACTION}.gripper_target", ACTION, (1,), "float64", "m", "Distance between the finger pads to reach."
-    ),
-    KeySpec(
-        "actions.hold",
-        ACTION,
-        None,
-        "float64",
-        "-",
-        "One value per object joint: 1 if its own friction holds it.",
-        False,
-    ),
-    *_force(f"{_ARM_VIEW}.fingers_link", "Fingers on the moving part."),
-    *_force(f"{_ARM_VIEW}.fingers_base", "Fingers on the object's body."),
-    *_force(f"{_ARM_VIEW}.forbid_collision", "Arm links on any link of the object."),
-    *_force("<robot>.environment", "Robot on floor, furniture, other objects and itself."),
-    KeySpec(
-        "speeds.<body>.max",
-        INTERVAL,
-        (),
-        "float64",
-        "rad/s or m/s",
-        "Largest joint speed of a robot or object in a physics step.",
-    ),
+    _spec("validity.collision_valid", (), "-", "False from the first forbidden contact on.", dtype="bool"),
+    _spec("validity.process_valid", (), "-", "False from the first overspeed on.", dtype="bool"),
+    _spec(f"{_ARM_ACTION}.joint_targets", ("n",), "rad", "Joint positions to reach at the next frame."),
+    _spec(f"{_ARM_ACTION}.ee_target_position", (3,), "m", "Origin of the ee link at joint_targets, world frame."),
+    _spec(f"{_ARM_ACTION}.ee_target_quat_xyzw", (4,), "-", "Orientation of the ee link at joint_targets, world frame."),
+    _spec(f"{_ARM_ACTION}.gripper_target", (1,), "m", "Distance between the finger pads to reach."),
+    _spec("actions.hold", None, "-", "One value per object joint: 1 if its own friction holds it.", required=False),
+    *_force_specs(f"{_ARM_VIEW}.fingers_link", "Fingers on the moving part."),
+    *_force_specs(f"{_ARM_VIEW}.fingers_base", "Fingers on the object's body."),
+    *_force_specs(f"{_ARM_VIEW}.forbid_collision", "Arm links on any link of the object."),
+    *_force_specs("<robot>.environment", "Robot on floor, furniture, other objects and itself."),
+    _spec("speeds.<body>.max", (), "rad/s or m/s", "Largest joint speed of a robot or object in a physics step."),
 )
 """Every key of `state.npz`, in the order of the page."""
 
@@ -240,22 +214,12 @@ def is_name(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def match_key(key: str) -> tuple[KeySpec, dict[str, str]] | None:
-    """Returns the table entry of a key and the names in the key; None for an unknown key.
-
-    Args:
-        key: Key of an array.
-    """
+    """Returns the table entry of a key and the names in the key; None for an unknown key."""
     for spec, regex in _COMPILED:
         found = regex.match(key)
         if found:
             return spec, found.groupdict()
     return None
-
-
-def kind_of(key: str) -> str | None:
-    """Returns `STATE`, `ACTION` or `INTERVAL` from the first word of a key; None for other words."""
-    first = key.partition(".")[0]
-    return STATE if first in _STATE_PREFIXES else _PREFIX_KINDS.get(first)
 
 
 def is_state_key(key: str) -> bool:

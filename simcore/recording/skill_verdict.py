@@ -187,9 +187,6 @@ def _moving_rows(skill: JudgedSkill, start: int, end: int) -> np.ndarray:
 def missed_threshold(skill: JudgedSkill) -> Iterator[BrokenRule]:
     """Yields `not_reached` where the joint misses the skill's threshold at its end.
 
-    Args:
-        skill: A skill with a `success_mode`.
-
     Raises:
         RecordingError: The mode is unknown, or a number is missing.
     """

@@ -78,10 +78,6 @@ def encode_state(arrays: Mapping[str, Array]) -> bytes:
 def decode_state(data: bytes, *, where: str) -> dict[str, Array]:
     """Returns the arrays of `state.npz` by key.
 
-    Args:
-        data: The bytes of the file.
-        where: Path of the file, for messages.
-
     Raises:
         RecordingError: The file is damaged, foreign or larger than allowed.
     """

@@ -61,10 +61,6 @@ class SuccessRule:
     def from_entry(cls, entry: Mapping[str, Any], *, where: str) -> SuccessRule:
         """Reads the rule of an entry of the record's `skills`.
 
-        Args:
-            entry: The entry.
-            where: Place of the entry, for messages.
-
         Raises:
             RecordingError: A key is missing or has another type.
         """

@@ -25,7 +25,7 @@ def config(*overrides: str) -> CollectCfg:
 
 
 @pytest.mark.parametrize(("y", "nearest"), [(0.2, "left"), (-0.4, "right")])
-def test_an_arm_that_is_not_named_is_the_nearest_to_the_part(y: float, nearest: str):
+def test_the_nearest_arm_acts_where_none_is_named(y: float, nearest: str):
     cfg = config(f"task.regions.0.center_m=[0.7,{y}]", "task.regions.0.half_extent_m=[0.0,0.0]")
     with EpisodeRunner(cfg) as runner:
         episode = runner.episode(0)
@@ -34,7 +34,7 @@ def test_an_arm_that_is_not_named_is_the_nearest_to_the_part(y: float, nearest: 
 
 
 @pytest.mark.parametrize("arm", ["left", pytest.param("right", marks=pytest.mark.slow)])
-def test_an_arm_that_is_named_acts(arm: str):
+def test_a_named_arm_acts(arm: str):
     with EpisodeRunner(config(f"skills.0.arm={arm}")) as runner:
         record = runner.run(0)
         again = runner.replay(record)
@@ -73,7 +73,7 @@ def test_a_search_tries_the_nearest_arm_first_and_then_the_other(monkeypatch: py
     assert record.skills[1]["refused"] == []
 
 
-def test_the_other_arm_is_an_obstacle_where_it_stands():
+def test_the_other_arm_is_an_obstacle():
     with EpisodeRunner(config("skills.0.arm=left")) as runner:
         episode = runner.episode(0)
         episode.reset()
@@ -92,7 +92,7 @@ def test_the_other_arm_is_an_obstacle_where_it_stands():
         assert skill.context.checker.first_collision(np.array(left.cfg.home)) is None
 
 
-def test_records_of_a_single_arm_say_nothing_of_arms():
+def test_records_of_one_arm_have_no_keys_for_arms():
     (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=open_microwave"]))
     with EpisodeRunner(loaded.cfg) as runner:
         record = runner.run(0)

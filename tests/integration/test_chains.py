@@ -45,7 +45,7 @@ def test_a_chain_is_carried_out(task: str):
 
 
 @pytest.mark.slow
-def test_the_drawer_behind_a_closed_door_is_blocked_by_it():
+def test_a_closed_door_blocks_the_drawer_behind_it():
     """The task above is one of its kind only if its drawer cannot be opened first."""
     cfg = config("open_cabinet_drawer")
     cfg.skills.pop(1)

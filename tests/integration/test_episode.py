@@ -48,7 +48,7 @@ def same_bits(a: EpisodeRecord, b: EpisodeRecord) -> bool:
     return a.arrays.keys() == b.arrays.keys() and all(np.array_equal(a.arrays[k], b.arrays[k]) for k in a.arrays)
 
 
-def test_an_episode_is_whole_and_its_verdict_is_recomputed(record: EpisodeRecord) -> None:
+def test_a_record_is_complete_and_its_verdict_is_recomputed(record: EpisodeRecord) -> None:
     assert check_record(record) == []
     assert recompute_success(record).success == record.success
     assert record.success
@@ -69,9 +69,7 @@ def test_another_episode_is_another(runner: EpisodeRunner, record: EpisodeRecord
     assert not same_bits(runner.run(1), record)
 
 
-def test_recorded_actions_lead_to_the_recorded_end_with_sensors_off(
-    runner: EpisodeRunner, record: EpisodeRecord
-) -> None:
+def test_recorded_actions_reach_the_recorded_end_with_sensors_off(runner: EpisodeRunner, record: EpisodeRecord) -> None:
     _, state = runner.replay_actions(record)
     for key, value in state.items():
         assert np.array_equal(record.arrays[key][-1], value), key
@@ -87,7 +85,7 @@ def test_no_limit_of_the_robot_is_exceeded(runner: EpisodeRunner, record: Episod
     assert np.all(np.abs(record.arrays["robots.franka_panda.left.joint_efforts"]) <= np.array(arm.max_effort) + 1e-9)
 
 
-def test_planning_leaves_the_world_as_it_is() -> None:
+def test_planning_changes_nothing_in_the_world() -> None:
     cfg = config()
     with World(cfg.world) as world, BulletCollisionChecker() as checker:
         episode = Episode(cfg, 2, world, checker)
@@ -123,7 +121,7 @@ def test_layouts_that_overlap_are_counted_not_redrawn() -> None:
     assert not recompute_success(record).success
 
 
-def test_out_of_reach_is_a_plan_that_does_not_exist() -> None:
+def test_an_object_out_of_reach_is_plan_infeasible() -> None:
     cfg = config("task.regions.0.center_m=[1.6,0.0]")
     with EpisodeRunner(cfg) as runner:
         record = runner.run(0)
@@ -132,7 +130,7 @@ def test_out_of_reach_is_a_plan_that_does_not_exist() -> None:
     assert not recompute_success(record).success
 
 
-def test_a_grasp_of_nothing_is_missed(runner: EpisodeRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fingers_that_close_on_nothing_are_grasp_missed(runner: EpisodeRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Arm, "gripper_opening_m", property(lambda self: 0.0))
     record = runner.run(0)
     assert record.code == "grasp_missed"
@@ -173,7 +171,7 @@ def test_a_bug_ends_the_episode_and_keeps_its_traceback(runner: EpisodeRunner, m
     assert not recompute_success(record).success
 
 
-def test_the_time_limit(runner: EpisodeRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_episode_past_its_time_limit_is_a_timeout(runner: EpisodeRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "cfg", replace(runner.cfg, task=replace(runner.cfg.task, max_duration_s=1.0)))
     record = runner.run(0)
     assert record.code == "timeout"
@@ -189,7 +187,7 @@ def test_every_task_succeeds_and_agrees_with_its_record(task: str) -> None:
     assert recompute_success(record).success
 
 
-def test_phrasings_are_those_of_task_and_skill_with_the_drawn_one_in_front() -> None:
+def test_phrasings_are_those_of_task_and_skill_and_the_drawn_one_comes_first() -> None:
     cfg = config(task="close_drawer")
     with EpisodeRunner(cfg) as runner:
         found = []

@@ -64,7 +64,7 @@ def test_every_timed_segment_is_inside_position_speed_and_acceleration(
             assert np.all(segment.q <= model.q_upper)
 
 
-def test_every_timed_sample_and_what_lies_between_is_free(runner: EpisodeRunner) -> None:
+def test_every_timed_sample_and_every_step_between_is_collision_free(runner: EpisodeRunner) -> None:
     for number in range(0, PLANS, 5):
         skill = runner.plan(number)  # the checker holds the scene of the last plan
         plan = skill.keyframe_plan

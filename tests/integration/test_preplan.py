@@ -51,7 +51,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[float]:
     return seen
 
 
-def test_a_first_layout_that_plans_is_the_one_without_a_search():
+def test_the_first_candidate_is_the_layout_without_a_search():
     with EpisodeRunner(config()) as runner:
         without = runner.run(0)
     with EpisodeRunner(config(candidates=4)) as runner:
@@ -78,7 +78,7 @@ def test_a_first_layout_that_plans_is_the_one_without_a_search():
     assert record.timings_ms["preplan"] > 0.0
 
 
-def test_layouts_that_do_not_plan_are_counted_and_another_is_taken(monkeypatch: pytest.MonkeyPatch):
+def test_refused_layouts_are_counted_and_the_next_one_is_tried(monkeypatch: pytest.MonkeyPatch):
     seen = refusing(monkeypatch, 2)
     with EpisodeRunner(config(candidates=5)) as runner:
         record = runner.run(0)
@@ -104,7 +104,9 @@ def test_an_episode_without_a_layout_that_plans_is_refused_with_counts(monkeypat
     assert check_record(record) == []
 
 
-def test_where_no_first_look_finds_a_plan_those_that_came_furthest_are_tried_with_all(monkeypatch: pytest.MonkeyPatch):
+def test_the_most_promising_layouts_are_tried_with_the_full_budget_where_no_first_look_plans(
+    monkeypatch: pytest.MonkeyPatch,
+):
     looks: list[tuple[float, bool, int]] = []
     plan = Open.plan
 
@@ -132,7 +134,7 @@ def test_where_no_first_look_finds_a_plan_those_that_came_furthest_are_tried_wit
     ("lost", "expected"),
     [(False, ["open", "close", "open", "close all"]), (True, ["open", "close", "open", "open all", "close all"])],
 )
-def test_what_others_follow_is_planned_with_the_look_that_found_its_layout_and_the_last_with_all(
+def test_only_the_last_skill_is_planned_with_the_full_budget_after_a_first_look(
     monkeypatch: pytest.MonkeyPatch, lost: bool, expected: list[str]
 ):
     looks: list[str] = []
@@ -175,7 +177,7 @@ def test_the_reason_is_that_of_a_layout_tried_with_the_full_budget():
     assert (report.tried, report.refused_counts()) == (5, {"1 open: plan_infeasible": 4, "1 open: path_infeasible": 1})
 
 
-def test_the_best_of_several_has_the_most_room():
+def test_the_best_of_several_layouts_has_the_largest_margin():
     found = []
     for best_of in (1, 3):
         with EpisodeRunner(config(candidates=6, best_of=best_of)) as runner:
@@ -184,7 +186,7 @@ def test_the_best_of_several_has_the_most_room():
     assert found[1]["margin_rad"] >= found[0]["margin_rad"]
 
 
-def test_a_chain_is_planned_from_where_the_skill_before_leaves_things(monkeypatch: pytest.MonkeyPatch):
+def test_a_skill_is_planned_from_the_end_of_the_skill_before_it(monkeypatch: pytest.MonkeyPatch):
     (close,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=close_microwave"]))
     cfg = config(candidates=1)
     cfg = replace(cfg, skills=[*cfg.skills, replace(close.cfg.skills[0], part="door")])
@@ -202,7 +204,7 @@ def test_a_chain_is_planned_from_where_the_skill_before_leaves_things(monkeypatc
     assert opened[0] > 0.5
 
 
-def test_a_further_way_is_taken_where_the_first_does_not_plan(monkeypatch: pytest.MonkeyPatch):
+def test_the_next_strategy_is_taken_where_the_first_does_not_plan(monkeypatch: pytest.MonkeyPatch):
     cfg = config(candidates=2)
     search, entry = cfg.skills
     other = StrategyCfg(name="other", planner_setting=replace(entry.planner_setting, task_name="other"))
@@ -235,7 +237,7 @@ def test_a_further_way_is_taken_where_the_first_does_not_plan(monkeypatch: pytes
     assert check_record(record) == []
 
 
-def test_where_no_way_plans_the_first_ones_reason_is_told(monkeypatch: pytest.MonkeyPatch):
+def test_the_reason_of_the_first_strategy_is_recorded_where_none_plans(monkeypatch: pytest.MonkeyPatch):
     cfg = config()
     (entry,) = cfg.skills
     cfg = replace(cfg, skills=[replace(entry, strategies=[StrategyCfg("b", entry.planner_setting)])])
@@ -252,13 +254,13 @@ def test_where_no_way_plans_the_first_ones_reason_is_told(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("names", [["given"], ["b", "b"]])
-def test_ways_have_names_of_their_own(names: list[str]):
+def test_strategies_of_one_entry_have_different_names(names: list[str]):
     (entry,) = config().skills
     with pytest.raises(ConfigError, match=r"strategies has '(given|b)' twice"):
         replace(entry, strategies=[StrategyCfg(name, entry.planner_setting) for name in names])
 
 
-def test_replays_take_the_layout_and_search_for_none():
+def test_a_replay_takes_the_recorded_layout_without_a_search():
     with EpisodeRunner(config(candidates=2)) as runner:
         record = runner.run(0)
         again = runner.replay(record)
@@ -267,7 +269,7 @@ def test_replays_take_the_layout_and_search_for_none():
 
 
 @pytest.mark.parametrize("place", [1, None])
-def test_a_search_comes_first_and_before_others(place: int | None):
+def test_a_search_must_be_first_in_a_chain_and_have_skills_after_it(place: int | None):
     cfg = config(candidates=2)
     skills = [cfg.skills[1], cfg.skills[0]] if place == 1 else cfg.skills[:1]
     with pytest.raises(ConfigError, match=r"skills\[[01]\] is 'artpreplan', which looks for a layout"):

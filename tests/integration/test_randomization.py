@@ -65,7 +65,7 @@ def record() -> EpisodeRecord:
         return runner.run(0)
 
 
-def test_what_was_applied_is_in_the_record(record: EpisodeRecord) -> None:
+def test_applied_values_are_in_the_record(record: EpisodeRecord) -> None:
     assert check_record(record) == []
     applied = record.applied
     assert [rule["attribute"] for rule in applied["rules"]] == ["joint_friction", "joint_efforts"]
@@ -91,7 +91,7 @@ def test_a_randomized_episode_is_replayed_exactly(record: EpisodeRecord) -> None
     assert largest_deviation({k: v[None] for k, v in end.items()}, {k: record.arrays[k][-1:] for k in end}).value == 0.0
 
 
-def test_without_what_was_applied_the_replay_is_another(record: EpisodeRecord) -> None:
+def test_a_replay_without_the_applied_values_differs(record: EpisodeRecord) -> None:
     stripped = EpisodeRecord(**{**vars(record), "applied": {}})
     with EpisodeRunner(config()) as runner:
         assert replay_deviation(runner, stripped, ReplayMode.action).value > 0.0
@@ -106,7 +106,7 @@ def test_an_episode_does_not_depend_on_randomized_ones_before_it(record: Episode
 
 
 @pytest.mark.slow
-def test_thirty_randomized_episodes_leave_nothing_behind() -> None:
+def test_thirty_randomized_episodes_leave_the_world_unchanged() -> None:
     task = "close_drawer"  # of the shortest episodes
     full = config("randomization=full", task=task)
     with EpisodeRunner(full) as fresh:
@@ -124,7 +124,7 @@ def test_thirty_randomized_episodes_leave_nothing_behind() -> None:
     assert same_bits(unvaried, plain)
 
 
-def test_arms_and_bodies_that_a_reset_moves_are_where_the_planner_sees_them() -> None:
+def test_the_planner_sees_arms_and_bodies_where_a_reset_puts_them() -> None:
     cfg = with_rules(*MOVED)
     with EpisodeRunner(cfg) as runner:
         made = runner.run(0)
@@ -201,7 +201,7 @@ def fired(runner: EpisodeRunner, layers: dict[str, str], distractors: Distractor
 
 
 @pytest.mark.slow
-def test_rules_of_one_stream_leave_the_draws_of_the_others_as_they_were() -> None:
+def test_rules_of_one_stream_do_not_change_the_draws_of_the_others() -> None:
     with EpisodeRunner(config()) as runner:
         all_three = fired(runner, LAYERS, DistractorsCfg())
         assert all(len(firings) >= 5 for firings in all_three.values())
@@ -224,7 +224,7 @@ def test_recorded_values_that_do_not_fit_are_refused(record: EpisodeRecord) -> N
         runner.replay(odd)
 
 
-def test_an_episode_that_is_not_there_or_varies_nothing_is_no_source(
+def test_a_missing_or_unrandomized_episode_is_refused_as_a_source(
     record: EpisodeRecord, plain: EpisodeRecord, tmp_path: Path
 ) -> None:
     for name, made in (("varied", record), ("plain", plain)):
@@ -255,7 +255,7 @@ def test_an_episode_that_is_not_there_or_varies_nothing_is_no_source(
         ),
     ],
 )
-def test_values_of_an_episode_that_does_not_fit_stop_the_run_and_say_where_they_are_from(
+def test_values_that_do_not_fit_stop_the_run_and_the_error_names_their_source(
     rule: dict, values: list[float], message: str
 ) -> None:
     cfg = config()
@@ -314,7 +314,7 @@ SAID = re.compile(
 )
 
 
-def test_what_fires_when_is_told_rule_by_rule() -> None:
+def test_the_listing_has_one_line_per_rule_with_its_time() -> None:
     """All that `unlatch plan randomization=full` prints of it."""
     with EpisodeRunner(config("randomization=full")) as runner:
         episode = runner.episode(0)

@@ -34,7 +34,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_every_frame_has_what_annotators_say_of_it(rendered: Path):
+def test_every_frame_has_its_annotations(rendered: Path):
     found = RenderSet.open(rendered).episode(0).annotations("front")
     data_set = DataSet.open(rendered)
     record = data_set.read(0)
@@ -60,7 +60,7 @@ def test_every_frame_has_what_annotators_say_of_it(rendered: Path):
                 np.testing.assert_allclose(shot.T_world_camera @ value, recorded, atol=1e-9)
 
 
-def test_a_set_without_annotations_says_how_to_have_them(rendered: Path):
+def test_the_error_for_missing_annotations_says_how_to_render_them(rendered: Path):
     with pytest.raises(RecordingError, match=r"no annotations of camera 'side'.*modalities=\[boxes_2d_loose"):
         RenderSet.open(rendered).episode(0).annotations("side")
 
@@ -93,7 +93,7 @@ def test_a_fisheye_has_annotations_labels_and_points(rendered: Path):
     assert (rendered / "labels" / "fisheye" / "coco.json").exists()
 
 
-def test_a_record_is_not_needed_to_say_what_a_plugin_may_add(monkeypatch: pytest.MonkeyPatch):
+def test_annotators_of_plugins_are_listed_without_a_record(monkeypatch: pytest.MonkeyPatch):
     from unlatch.simcore.recording.images.rendered_annotations import ANNOTATIONS, annotation_names
     from unlatch.simcore.registry import CatalogEntry
     from unlatch.simcore.sim.annotators.catalog import ANNOTATORS

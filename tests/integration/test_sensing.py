@@ -40,7 +40,7 @@ def told_the_truth() -> EpisodeRecord:
     return made()
 
 
-def test_noise_of_perception_changes_the_plan_and_no_other_draw(told_the_truth: EpisodeRecord) -> None:
+def test_perception_noise_changes_the_plan_and_no_other_draw(told_the_truth: EpisodeRecord) -> None:
     record = made("randomization.perception.position_std_m=0.003", "randomization.perception.keypoint_std_m=0.001")
     assert check_record(record) == []
     assert record.layout == told_the_truth.layout
@@ -56,7 +56,7 @@ def test_noise_of_perception_changes_the_plan_and_no_other_draw(told_the_truth: 
     assert all(np.array_equal(record.arrays[key][0], told_the_truth.arrays[key][0]) for key in keys)
 
 
-def test_the_planner_is_told_another_opening(told_the_truth: EpisodeRecord) -> None:
+def test_the_planner_gets_the_perceived_opening(told_the_truth: EpisodeRecord) -> None:
     """A drawer that it takes for 20 mm further out is grasped 20 mm further out."""
     record = made(rules=(FRICTION, "{view: drawer, attribute: seen_joints, distribution: [0.02]}"))
     assert check_record(record) == []
@@ -71,7 +71,7 @@ def test_the_planner_is_told_another_opening(told_the_truth: EpisodeRecord) -> N
 
 
 @pytest.mark.slow
-def test_success_is_judged_on_the_truth() -> None:
+def test_success_is_judged_by_the_true_positions() -> None:
     """Told 15 cm beside the truth, the planner finds a way and the hand closes on nothing."""
     rule = "{view: drawer, attribute: seen_position, distribution: [0.0, 0.0, 0.15]}"
     record = made(rules=(rule,))

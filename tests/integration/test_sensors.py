@@ -65,7 +65,7 @@ def test_sensors_add_to_a_record_and_change_nothing_in_it(record: EpisodeRecord)
     assert check_record(record) == []
 
 
-def test_an_imu_on_the_hand_says_what_the_record_says_of_the_hand(record: EpisodeRecord) -> None:
+def test_an_imu_on_the_hand_agrees_with_the_recorded_motion(record: EpisodeRecord) -> None:
     arrays = record.arrays
     hand = "robots.franka_panda.left.ee"
     assert np.array_equal(arrays["sensors.imu.position"], arrays[f"{hand}_position"])
@@ -77,7 +77,7 @@ def test_an_imu_on_the_hand_says_what_the_record_says_of_the_hand(record: Episod
     assert speed.max() > 0.1
 
 
-def test_images_of_recorded_frames_differ_between_frames_and_are_the_same_for_the_same(record: EpisodeRecord) -> None:
+def test_images_differ_between_frames_and_are_equal_for_the_same_frame(record: EpisodeRecord) -> None:
     with open_scene(config(*SMALL), 0) as drawn:
         scene = drawn.episode.scene.state_tree
         scene.enable_rgb_rendering()

@@ -49,7 +49,7 @@ def test_both_arms_act_at_the_same_time(record: EpisodeRecord):
     assert ((forces["left"] > 0.0) & (forces["right"] > 0.0)).any()  # both push for a while
 
 
-def test_a_record_says_what_each_arm_does(record: EpisodeRecord):
+def test_a_record_has_the_status_of_each_arm(record: EpisodeRecord):
     _, left, right = record.skills
     for index, skill in ((1, left), (2, right)):
         own = record.arrays[f"skills.{skill['arm']}.index"]
@@ -63,7 +63,7 @@ def test_a_record_says_what_each_arm_does(record: EpisodeRecord):
 
 
 @pytest.mark.slow
-def test_its_replay_is_exact_and_so_is_a_second_run(record: EpisodeRecord):
+def test_replay_and_second_run_are_exact(record: EpisodeRecord):
     with EpisodeRunner(config(search=True)) as runner:
         replayed = runner.replay(record)
         again = runner.run(0)
@@ -109,7 +109,7 @@ def test_a_skill_that_fails_ends_the_chain_with_its_index_and_arm(monkeypatch: p
     assert check_record(record) == []
 
 
-def test_what_an_arm_misses_at_its_end_breaks_the_other_off(monkeypatch: pytest.MonkeyPatch):
+def test_a_failure_at_the_end_of_one_arm_stops_the_other(monkeypatch: pytest.MonkeyPatch):
     update = Close.update
 
     def stop_on_the_right(self: Close) -> None:
@@ -148,7 +148,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[tuple[str, str
 
 
 @pytest.mark.slow
-def test_where_the_second_arm_finds_no_room_the_first_goes_another_way(monkeypatch: pytest.MonkeyPatch):
+def test_the_first_arm_takes_another_strategy_where_the_second_finds_no_plan(monkeypatch: pytest.MonkeyPatch):
     with EpisodeRunner(config()) as runner:
         episode = runner.episode(0)
         episode.begin()
@@ -164,7 +164,7 @@ def test_where_the_second_arm_finds_no_room_the_first_goes_another_way(monkeypat
     assert record.skills[0]["strategy"] == ways[0][1]
 
 
-def test_where_none_has_room_the_second_arms_reason_is_told(monkeypatch: pytest.MonkeyPatch):
+def test_the_reason_of_the_second_arm_is_recorded_where_no_strategy_leaves_it_room(monkeypatch: pytest.MonkeyPatch):
     refusing(monkeypatch, 1000)
     with EpisodeRunner(config()) as runner:
         record = runner.run(0)
@@ -175,7 +175,7 @@ def test_where_none_has_room_the_second_arms_reason_is_told(monkeypatch: pytest.
 
 
 @pytest.mark.slow
-def test_a_sequence_goes_on_while_the_other_arm_is_at_work():
+def test_a_sequence_continues_while_the_other_arm_acts():
     cfg = config()
     left, right = cfg.skills
     cfg = replace(cfg, skills=[left, replace(left), right])

@@ -46,7 +46,7 @@ def tie(skill: Close) -> None:
         pytest.param(tie, "constraints", marks=pytest.mark.slow),
     ],
 )
-def test_a_cheat_is_an_error(
+def test_a_skill_that_moves_the_scene_itself_is_an_error(
     cheat: Callable[[Close], None],
     what: str,
     monkeypatch: pytest.MonkeyPatch,

@@ -89,7 +89,7 @@ def applied_to(shown: RecordedWorld) -> dict[str, Any]:
     return shown.episode.randomization.applied()
 
 
-def test_visuals_leave_layout_physics_and_planner_draws_to_the_bit(record: EpisodeRecord) -> None:
+def test_visuals_change_no_draw_of_layout_physics_and_planner(record: EpisodeRecord) -> None:
     with EpisodeRunner(config(PHYSICS)) as runner:
         plain = runner.run(0)
     assert record.layout == plain.layout
@@ -100,7 +100,7 @@ def test_visuals_leave_layout_physics_and_planner_draws_to_the_bit(record: Episo
     assert moved == ["sensors.front.position"]  # the camera stands elsewhere
 
 
-def test_physics_is_the_same_to_the_bit_where_somebody_looks(record: EpisodeRecord) -> None:
+def test_rendering_does_not_change_physics(record: EpisodeRecord) -> None:
     cfg = varied()
     with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
         attempt = Attempt(Episode(cfg, 0, world, checker))
@@ -148,7 +148,7 @@ def pixels_of(cfg: CollectCfg) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.slow
-def test_colours_of_table_floor_walls_an_object_and_one_link_are_seen() -> None:
+def test_colours_of_table_floor_walls_objects_and_links_are_visible() -> None:
     links = 13
     hand = [-1.0] * 3 * links
     hand[3 * 9 : 3 * 10] = PAINTED["franka_panda/panda_hand"]
@@ -165,7 +165,7 @@ def test_colours_of_table_floor_walls_an_object_and_one_link_are_seen() -> None:
 
 
 @pytest.mark.slow
-def test_textures_of_table_floor_walls_and_an_object_are_seen() -> None:
+def test_textures_of_table_floor_walls_and_objects_are_visible() -> None:
     views = {"table": "table", "floor": "floor", "walls": "wall", "drawer": "drawer"}
     numbers: dict[int, dict[str, np.ndarray]] = {}
     for number in (7, 0):
@@ -209,7 +209,7 @@ def _apart(a: Distractor, b: Distractor) -> float:
 
 
 @pytest.mark.slow
-def test_a_record_is_seen_the_same_in_any_order_and_with_another_draw_otherwise(record: EpisodeRecord) -> None:
+def test_pictures_of_a_record_do_not_depend_on_the_order_and_change_with_the_draw(record: EpisodeRecord) -> None:
     cfg = varied()
     with looked_at(cfg, record) as shown:
         first = [seen(shown, frame) for frame in (0, 3, 30)]
@@ -228,7 +228,7 @@ def test_a_record_is_seen_the_same_in_any_order_and_with_another_draw_otherwise(
 
 
 @pytest.mark.slow
-def test_other_cameras_may_look_at_a_record(record: EpisodeRecord) -> None:
+def test_a_record_can_be_rendered_with_other_cameras(record: EpisodeRecord) -> None:
     cfg = config(PHYSICS, line=(CAMERA.replace("front", "side"),))
     with looked_at(cfg, record) as shown:
         views = {rule["view"] for rule in applied_to(shown)["visuals"]["rules"]}
@@ -236,7 +236,7 @@ def test_other_cameras_may_look_at_a_record(record: EpisodeRecord) -> None:
 
 
 @pytest.mark.slow
-def test_applied_again_to_another_episode_it_looks_the_same(record: EpisodeRecord) -> None:
+def test_visuals_applied_to_another_episode_look_the_same(record: EpisodeRecord) -> None:
     cfg = varied()
     cfg.randomization = recorded_randomization(record.applied, name="again")
     with EpisodeRunner(cfg) as runner:
@@ -260,7 +260,7 @@ def arranged() -> CollectCfg:
 
 
 @pytest.mark.slow
-def test_a_rule_puts_distractors_elsewhere_while_the_episode_runs() -> None:
+def test_a_rule_rearranges_distractors_during_an_episode() -> None:
     cfg = arranged()
     with EpisodeRunner(cfg) as runner:
         record = runner.run(0)
@@ -287,7 +287,7 @@ def test_a_rule_puts_distractors_elsewhere_while_the_episode_runs() -> None:
     assert len({tuple(place) for place in places}) == 3
 
 
-def test_a_rule_of_distractors_needs_some() -> None:
+def test_a_rule_of_distractors_is_refused_without_distractors() -> None:
     with (
         EpisodeRunner(config(MOVING)) as runner,
         pytest.raises(ConfigError, match=r"view='distractors': there are none, randomization\.distractors\.most is 0"),

@@ -24,14 +24,14 @@ def cabinet(tmp_path: Path) -> ObjectAsset:
     return load_object(cfg, rng=stream(0, "layout"))
 
 
-def test_every_field_is_filled_in_and_what_is_unknown_leaves_no_gap():
+def test_fields_are_filled_in_and_unknown_ones_leave_no_gap():
     texts = ["open the {side} {part} of the {object}", " ".join(f"{{{name}}}" for name in sorted(FIELDS, reverse=True))]
     assert fill_in(texts, MICROWAVE) == ["open the left-hinged door of the microwave", "left-hinged door microwave"]
     plain = PartWords("microwave", "door", "", Manner.swing)
     assert fill_in(texts[:1], plain) == ["open the door of the microwave"]
 
 
-def test_phrasings_that_come_out_the_same_are_one():
+def test_equal_phrasings_are_merged():
     plain = PartWords("oven", "door", "", Manner.swing)
     assert fill_in(["open the {side} {part}", "pull the {part}", "open the {part}"], plain) == [
         "open the door",
@@ -48,14 +48,14 @@ def test_phrasings_that_come_out_the_same_are_one():
         ("pot", "lid", "open the lid of the pot"),
     ],
 )
-def test_no_noun_stands_twice(object_word: str, part_word: str, said: str):
+def test_no_noun_is_repeated(object_word: str, part_word: str, said: str):
     words = PartWords(object_word, part_word, "", Manner.swing)
     assert fill_in(["open the {part} of the {object}"], words) == [said]
     if " of " not in said:
         assert fill_in(["open the {object}'s {part}", "open the {object} {part}"], words) == [said]
 
 
-def test_a_task_without_phrasings_says_what_its_chain_does(cabinet: ObjectAsset):
+def test_a_task_without_phrasings_gets_those_of_its_chain(cabinet: ObjectAsset):
     alone = task_language([], [("open", cabinet, "drawer_2")], 0.0)
     assert alone[0] == "open the middle drawer of the cabinet"
     assert len(alone) == 4
@@ -67,7 +67,7 @@ def test_a_task_without_phrasings_says_what_its_chain_does(cabinet: ObjectAsset)
     ]
 
 
-def test_a_step_without_phrasings_has_those_of_its_skill(cabinet: ObjectAsset):
+def test_a_step_without_phrasings_gets_those_of_its_skill(cabinet: ObjectAsset):
     assert step_language([], "close", cabinet, "drawer_3", 0.0)[0] == "push the bottom drawer in"
     assert step_language(["shut the {part}"], "close", cabinet, "drawer_3", 0.0) == ["shut the bottom drawer"]
     assert step_language([], "artpreplan", cabinet, "drawer", 0.0) == []
@@ -75,14 +75,14 @@ def test_a_step_without_phrasings_has_those_of_its_skill(cabinet: ObjectAsset):
 
 
 @pytest.mark.parametrize(("draw", "first"), [(0.0, "a"), (0.34, "b"), (0.999999, "c")])
-def test_the_one_that_was_drawn_stands_in_front(draw: float, first: str):
+def test_the_drawn_phrasing_comes_first(draw: float, first: str):
     found = put_chosen_first(["a", "b", "c"], draw)
     assert found[0] == first
     assert sorted(found) == ["a", "b", "c"]
     assert put_chosen_first([], draw) == []
 
 
-def test_draws_depend_on_the_seed_alone_and_choose_all_alike():
+def test_draws_depend_on_the_seed_alone_and_are_uniform():
     assert phrasing_draws(7, 4)[:2] == phrasing_draws(7, 2)
     counts = Counter(put_chosen_first("abcd", phrasing_draws(seed, 1)[0])[0] for seed in range(2000))
     assert set(counts) == set("abcd")

@@ -80,18 +80,18 @@ def test_the_same_stream_gives_the_same_layout(microwave: ObjectAsset) -> None:
     assert sample(task(), microwave, 5).to_dict() != sample(task(), microwave, 6).to_dict()
 
 
-def test_region_of_an_unknown_object(microwave: ObjectAsset) -> None:
+def test_a_region_of_an_unknown_object_is_refused(microwave: ObjectAsset) -> None:
     cfg = TaskCfg(name="t", regions=[RegionCfg(object="microwav")])
     with pytest.raises(ConfigError, match=r"names object 'microwav'.* Did you mean 'microwave'\?"):
         sample(cfg, microwave, 0)
 
 
-def test_object_without_a_region(microwave: ObjectAsset) -> None:
+def test_an_object_without_a_region_is_refused(microwave: ObjectAsset) -> None:
     with pytest.raises(ConfigError, match=r"Object 'microwave' has no entry in task\.regions of 't'"):
         sample(TaskCfg(name="t"), microwave, 0)
 
 
-def test_opening_of_an_unknown_part(microwave: ObjectAsset) -> None:
+def test_an_opening_of_an_unknown_part_is_refused(microwave: ObjectAsset) -> None:
     cfg = task()
     cfg.openness[0].part = "dor"
     with pytest.raises(AssetError, match=r"'dor'.*Did you mean 'door'\?"):
@@ -106,11 +106,11 @@ def test_opening_of_an_unknown_part(microwave: ObjectAsset) -> None:
         ({"yaw_deg": 200.0}, r"yaw_deg=200\.0 is out of range\. Expected 0 to 180"),
     ],
 )
-def test_bad_regions(kwargs: dict[str, object], message: str) -> None:
+def test_invalid_regions_are_refused(kwargs: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         RegionCfg(object="x", **kwargs)  # type: ignore[arg-type]
 
 
-def test_bad_opening() -> None:
+def test_an_invalid_opening_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"range=\[0\.4, 0\.1\] must be two values, 0 <= low <= high"):
         OpennessCfg(object="x", part="y", range=[0.4, 0.1])

@@ -117,7 +117,9 @@ def test_manner_and_noun(category: str, part: str, manner: Manner, noun: str, tm
         ("joint0", "_", "door", "object"),
     ],
 )
-def test_names_of_others_become_words(name: str, category: str, part_said: str, object_said: str, tmp_path: Path):
+def test_names_of_foreign_parts_become_words(
+    name: str, category: str, part_said: str, object_said: str, tmp_path: Path
+):
     asset = renamed(load("microwave", 1, tmp_path), {"door": name}, category=category)
     words = part_words(asset, name)
     assert (words.part, words.object) == (part_said, object_said)

@@ -172,7 +172,7 @@ def test_facing_by_region_on_a_plinth(cabinet: ObjectAsset, toaster: ObjectAsset
     np.testing.assert_allclose(T.rotate([1.0, 0.0, 0.0])[:2], to_middle / np.linalg.norm(to_middle), atol=1e-9)
 
 
-def test_what_finds_no_place_is_said_and_recorded(cabinet: ObjectAsset) -> None:
+def test_an_object_without_a_free_place_is_reported_and_recorded(cabinet: ObjectAsset) -> None:
     fridge = generated("refrigerator", "2")
     layout = drawn(cabinet, fridge, 0, relation=RelationKind.inside, tries=7)
     assert layout.problem is not None
@@ -180,7 +180,7 @@ def test_what_finds_no_place_is_said_and_recorded(cabinet: ObjectAsset) -> None:
     assert Layout.from_dict(layout.to_dict()).problem == layout.problem
 
 
-def test_a_door_that_stands_open_is_kept_clear_of(cabinet: ObjectAsset, toaster: ObjectAsset) -> None:
+def test_objects_are_placed_clear_of_an_open_door(cabinet: ObjectAsset, toaster: ObjectAsset) -> None:
     """In front of it, where its door comes when it is open, there is room only while it is closed."""
     met = {}
     for opening in (0.0, 1.2):
@@ -231,12 +231,12 @@ def test_relations_are_placed_each_after_the_one_it_refers_to(cabinet: ObjectAss
         ({"relation": RelationKind.on, "tries": 0}, r"tries=0 is out of range"),
     ],
 )
-def test_bad_relations(keys: dict[str, object], message: str) -> None:
+def test_invalid_relations_are_refused(keys: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         RelationCfg(object="a", of="b", **keys)  # type: ignore[arg-type]
 
 
-def test_relations_in_a_circle() -> None:
+def test_a_circle_of_relations_is_refused() -> None:
     entries = [RelationCfg(object=a, of=b, relation=RelationKind.on) for a, b in (("x", "y"), ("y", "z"), ("z", "x"))]
     with pytest.raises(ConfigError, match=r"goes round in a circle: x -> y -> z -> x"):
         order_relations(entries)

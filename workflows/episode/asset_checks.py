@@ -35,10 +35,6 @@ from unlatch.workflows.episode.skill_checks import check_points, check_skill
 def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
     """Loads the robot's model and the objects of one episode, and checks everything that refers to them.
 
-    Args:
-        cfg: The configuration.
-        number: The episode whose objects are loaded.
-
     Raises:
         ConfigError: A name does not exist, or robot, skill or part cannot do what a value asks for; the message has
             the full key.

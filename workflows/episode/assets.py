@@ -47,10 +47,6 @@ def load_assets(
 def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
     """Returns the configuration with its derived task. Where a drawn object does not fit, only this episode fails.
 
-    Args:
-        cfg: The episode's configuration.
-        assets: Its objects by name.
-
     Raises:
         ConfigError: The task does not fit the object.
         AssetError: It does not fit the drawn object.
@@ -65,12 +61,7 @@ def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
 
 
 def describe_instances(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> dict[str, dict[str, Any]]:
-    """Returns category, instance, source, parameters and split of every object, for the record.
-
-    Args:
-        cfg: The episode's configuration.
-        assets: Its objects by name.
-    """
+    """Returns category, instance, source, parameters and split of every object, for the record."""
     cfgs = cfg.all_objects()
     return {
         name: {

@@ -45,11 +45,7 @@ class Attempt:
     """One demonstration: `run`, then `record`."""
 
     def __init__(self, episode: Episode) -> None:
-        """Takes an episode that has not begun.
-
-        Args:
-            episode: The episode.
-        """
+        """Takes an episode that has not begun."""
         self.episode = episode
 
     def run(self) -> None:

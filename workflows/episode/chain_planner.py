@@ -51,14 +51,7 @@ class ChainPlanner:
     def __init__(
         self, cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], checker: BulletCollisionChecker, *, seed: int
     ) -> None:
-        """Makes a planner; it has no scene yet.
-
-        Args:
-            cfg: The episode's configuration.
-            assets: Its objects by name.
-            checker: An open collision checker.
-            seed: Seed of the episode.
-        """
+        """Makes a planner; it has no scene yet."""
         self.cfg = cfg
         self.layout_search: LayoutSearchReport | None = None
         """Result of the search for a layout, if the chain begins with one; its strategies are tried first."""

@@ -51,11 +51,7 @@ class FrameLoop:
         }
 
     def stand_still(self, frames: int) -> None:
-        """Simulates frames in which every arm keeps its targets, without judging or recording them.
-
-        Args:
-            frames: How many.
-        """
+        """Simulates frames in which every arm keeps its targets, without judging or recording them."""
         for _ in range(frames):
             self._scene.apply(Action(self.idle_actions(), hold=self._scene.hold_flags({})))
             self._scene.advance_frame(self._before_control_step)

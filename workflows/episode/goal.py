@@ -54,12 +54,7 @@ class GoalJudge:
         self._positions[-1][joint] = s
 
     def settle_entry(self, frame_start: int, frame_end: int) -> dict[str, Any]:
-        """Returns a time of settling as the record's `settle`.
-
-        Args:
-            frame_start: First state frame.
-            frame_end: Last state frame.
-        """
+        """Returns a time of settling as the record's `settle`."""
         allowed = {f"{name}.{index}": self._max_change((name, index)) for name, index in sorted(self._acted_on)}
         return {
             "frame_start": frame_start,

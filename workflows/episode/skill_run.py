@@ -79,11 +79,7 @@ class SkillRun:
         return len(self.skill.context.robot.arms) > 1
 
     def label_failure(self, failure: Failure) -> Failure:
-        """Returns a failure of this skill with its place in the chain and its arm, where there are several arms.
-
-        Args:
-            failure: What went wrong.
-        """
+        """Returns a failure of this skill with its place in the chain and its arm, where there are several arms."""
         if not self.has_other_arms:
             return failure
         return replace(failure, evidence={**failure.evidence, "skill": self.chain_index, "arm": self.arm})

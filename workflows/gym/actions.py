@@ -38,12 +38,7 @@ class ActionDecoder:
     """Turns a flat array into one `ArmAction` an arm."""
 
     def __init__(self, cfg: ActionCfg, robot: RobotCfg) -> None:
-        """Assigns each arm its place in the action.
-
-        Args:
-            cfg: What the numbers mean.
-            robot: The robot.
-        """
+        """Assigns each arm its place in the action."""
         self.cfg = cfg
         self.shares: list[ArmShare] = []
         start = 0

@@ -23,12 +23,7 @@ class RecordedActions:
     """Repeats the recorded actions of the episode with the same number."""
 
     def __init__(self, data_set: DataSet, env: UnlatchEnv) -> None:
-        """Reads episodes from a data set.
-
-        Args:
-            data_set: The data set with the actions.
-            env: The environment.
-        """
+        """Reads episodes from a data set."""
         self._data_set = data_set
         self._robot = env.cfg.robot
         self._actions: Array = np.zeros((0, 0))

@@ -27,9 +27,6 @@ class DatasetHeader(NamedTuple):
 def read_header(folder: Path) -> DatasetHeader:
     """Reads the file of a data set.
 
-    Args:
-        folder: Folder of the data set.
-
     Raises:
         RecordingError: It is damaged or not ours.
         FormatVersionError: It was written in a format that this version does not read.
@@ -49,11 +46,6 @@ def read_header(folder: Path) -> DatasetHeader:
 
 def publish_header(folder: Path, found: DatasetHeader, *, scratch: Path) -> DatasetHeader:
     """Writes the file in one step unless another writer was faster, and returns its content.
-
-    Args:
-        folder: Folder of the data set.
-        found: The content of the file.
-        scratch: Folder in which it is prepared.
 
     Raises:
         RecordingError: The existing file has another header.

@@ -46,11 +46,6 @@ def each_summary_of(
 
 
 def summary_from_folder(data_set: Path, record: EpisodeRecord) -> EpisodeSummary:
-    """Returns the summary of an episode, made from its folder.
-
-    Args:
-        data_set: Folder of the data set.
-        record: The episode, as it was read.
-    """
+    """Returns the summary of an episode, made from its folder."""
     state = (episode_folder(data_set, record.number) / STATE_FILE).read_bytes()
     return EpisodeSummary.of(record, state_sha256=hashlib.sha256(state).hexdigest(), n_actions=record.n_actions)

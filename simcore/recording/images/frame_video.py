@@ -107,10 +107,6 @@ class FrameVideoWriter:
 def read_frames(path: Path, encoding: str) -> Iterator[Array]:
     """Yields the frames of a file.
 
-    Args:
-        path: The file.
-        encoding: Its encoding, one of `ENCODINGS`.
-
     Raises:
         RecordingError: It is missing or damaged.
     """

@@ -16,11 +16,7 @@ class PytorchListener:
         """`pytorch_rgb`: (C, height, width, 3) images of all cameras; `device`: where they are."""
 
     def write_data(self, data: Mapping[str, Any]) -> None:
-        """Updates the data; names that are not given keep their values.
-
-        Args:
-            data: Data by name.
-        """
+        """Updates the data; names that are not given keep their values."""
         self.data.update(data)
 
     def get_rgb_data(self) -> Any | None:

@@ -82,11 +82,7 @@ class RenderedEpisode:
         return dict(self._content["files"])
 
     def labels(self, modality: str) -> list[str]:
-        """Returns the labels of a segmentation: value v has label v of the list.
-
-        Args:
-            modality: `segmentation` or `instance_id_segmentation`.
-        """
+        """Returns the labels of a segmentation: value v has label v of the list."""
         return [str(label) for label in self._content["labels"][modality]]
 
     def path(self, camera: str, modality: str) -> Path:
@@ -122,9 +118,6 @@ class RenderedEpisode:
 
         NaN where nothing is seen. One point cloud is in memory at a time.
 
-        Args:
-            camera: Name of the camera.
-
         Raises:
             RecordingError: There are no images `distance` of it, or they are damaged.
         """
@@ -148,9 +141,6 @@ class RenderedEpisode:
 
     def annotations(self, camera: str) -> RenderedAnnotations:
         """Returns the annotations of every frame of a camera.
-
-        Args:
-            camera: Name of the camera.
 
         Raises:
             RecordingError: There are none, or they are damaged.
@@ -210,10 +200,6 @@ def _find_stream(streams: Mapping[str, Mapping[str, Stream]], camera: str, modal
 
 def read_sealed(path: Path, expected: str) -> dict[str, Any]:
     """Reads and verifies a JSON file of a render set.
-
-    Args:
-        path: The file.
-        expected: Its format.
 
     Raises:
         RecordingError: It is missing, damaged or not ours.

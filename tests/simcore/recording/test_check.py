@@ -100,7 +100,7 @@ class TestFiles:
         path.write_text(path.read_text().replace('"seed": 1000', '"seed": 5'))
         assert messages(data_set) == ["Episode 0: its line in the index contradicts its folder. Rebuild the index."]
 
-    def test_pictures_and_reports_beside_the_episodes_are_fine(self, data_set):
+    def test_pictures_and_reports_in_the_folder_are_accepted(self, data_set):
         (data_set.path / "renders" / "front").mkdir(parents=True)
         (data_set.path / "report.html").write_text("x")
         assert messages(data_set) == []
@@ -174,7 +174,7 @@ class TestArrays:
         record.arrays["speeds.mug.max"] = np.zeros(20)
         assert check_record(record) == []
 
-    def test_a_sensor_of_a_plugin_is_welcome(self, record):
+    def test_keys_of_a_plugin_sensor_are_accepted(self, record):
         record.arrays["sensors.wrist_imu.acceleration"] = np.zeros((21, 3))
         assert check_record(record) == []
 

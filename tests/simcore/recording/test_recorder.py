@@ -77,7 +77,7 @@ class TestOrder:
         with pytest.raises(RecordingError, match="add_action out of order after 0 states and 0 actions"):
             recorder.add_action(ACTION)
 
-    def test_the_first_frame_has_nothing_measured_before_it(self, recorder):
+    def test_the_first_frame_has_no_interval(self, recorder):
         with pytest.raises(RecordingError, match="add_frame out of order"):
             recorder.add_frame(STATE, INTERVAL)
 

@@ -92,7 +92,7 @@ def test_killed_before_each_of_its_calls_it_is_completed_by_the_rerun(tmp_path, 
 
 
 @pytest.mark.slow
-def test_killed_again_and_again_at_any_moment_it_gets_done(tmp_path, make_record):
+def test_a_writer_that_is_killed_repeatedly_completes_the_set(tmp_path, make_record):
     folder = tmp_path / "data"
     for moment_s in np.random.default_rng(0).uniform(0.003, 0.12, size=12):
         pid = fork(lambda: make_missing(folder, make_record, total=100_000) and 0)
@@ -147,7 +147,7 @@ def test_of_two_configurations_that_begin_at_once_one_is_refused(tmp_path):
         assert sorted(statuses) == [1, 2]
 
 
-def test_a_forked_child_of_a_writer_has_scratch_of_its_own(tmp_path, make_record):
+def test_a_forked_child_of_a_writer_has_its_own_scratch(tmp_path, make_record):
     with DataSet.create_or_resume(tmp_path / "data", header=HEADER) as data_set:
         data_set.write(make_record(0))
 
@@ -161,7 +161,7 @@ def test_a_forked_child_of_a_writer_has_scratch_of_its_own(tmp_path, make_record
     assert_complete(tmp_path / "data", 3)
 
 
-def test_scratch_of_a_writer_that_lives_is_left_alone(tmp_path):
+def test_scratch_of_a_running_writer_is_not_removed(tmp_path):
     area = WriterArea(tmp_path)
     (area.folder / "half").mkdir()
     assert clean_areas(tmp_path) == 0
@@ -170,7 +170,7 @@ def test_scratch_of_a_writer_that_lives_is_left_alone(tmp_path):
     assert list((tmp_path / ".tmp").iterdir()) == []
 
 
-def test_scratch_of_a_writer_that_was_killed_is_cleaned_by_the_next(tmp_path, make_record):
+def test_scratch_of_a_killed_writer_is_removed_by_the_next_one(tmp_path, make_record):
     def die():
         area = WriterArea(tmp_path)
         (area.folder / "half").mkdir()

@@ -40,7 +40,7 @@ def test_the_verdict_does_not_read_what_the_record_claims(make_record):
 
 class TestCollision:
     @pytest.mark.parametrize("view", [BASE, FORBIDDEN, ENVIRONMENT])
-    def test_a_force_above_the_threshold_is_one(self, record, view):
+    def test_a_force_above_the_threshold_is_a_collision(self, record, view):
         record.arrays[view][7] = 1.5
         verdict = recompute_success(record)
         assert verdict.code == "collision"
@@ -49,7 +49,7 @@ class TestCollision:
         assert view == f"contacts.{verdict.evidence['view']}.force_max_n"
         assert verdict.skills == (False,)
 
-    def test_a_force_at_the_threshold_is_none(self, record):
+    def test_a_force_at_the_threshold_is_no_collision(self, record):
         record.arrays[FORBIDDEN][7] = 1.0
         assert code_of(record) is None
         record.arrays[FORBIDDEN][7] = np.nextafter(1.0, 2.0)
@@ -60,7 +60,7 @@ class TestCollision:
         record.skills[0]["contact_force_threshold_n"] = 2.0
         assert code_of(record) is None
 
-    def test_fingers_on_the_moving_part_are_none(self, record):
+    def test_fingers_on_the_moving_part_are_no_collision(self, record):
         record.arrays[TOUCH][:] = 50.0
         assert code_of(record) is None
 
@@ -79,12 +79,12 @@ class TestCollision:
 
 class TestOverspeed:
     @pytest.mark.parametrize("body", ["panda", "microwave"])
-    def test_a_joint_above_the_limit_is_one(self, record, body):
+    def test_a_joint_above_the_limit_is_an_overspeed(self, record, body):
         record.arrays[f"speeds.{body}.max"][9] = 5.1
         verdict = recompute_success(record)
         assert (verdict.code, verdict.evidence["body"], verdict.evidence["frame"]) == ("overspeed", body, 10)
 
-    def test_a_joint_at_the_limit_is_none(self, record):
+    def test_a_joint_at_the_limit_is_no_overspeed(self, record):
         record.arrays["speeds.panda.max"][9] = 5.0
         assert code_of(record) is None
 
@@ -223,7 +223,7 @@ class TestGoalAndSettling:
         record.settle["max_change"] = 0.8 - 0.78
         assert code_of(record) is None
 
-    def test_joints_that_nobody_acts_on_may_move(self, record):
+    def test_joints_that_no_skill_acts_on_may_move(self, record):
         record.arrays[DOOR][18:, 0] = 5.0
         assert code_of(record) is None
 
@@ -254,7 +254,7 @@ class TestGoalAndSettling:
         with pytest.raises(RecordingError, match="needs s_closed and s_open"):
             recompute_success(record)
 
-    def test_nothing_to_judge_is_no_success(self, make_record):
+    def test_a_record_without_skills_and_goal_is_no_success(self, make_record):
         assert code_of(make_record(skills=[], goal={})) == "not_reached"
 
     def test_the_goal_alone_judges_an_episode_without_skills(self, make_record):
@@ -279,7 +279,7 @@ class TestBrokenOff:
     def test_codes_that_arrays_show_are_not_believed(self, make_record, code):
         assert recompute_success(make_record(success=False, code=code)).success
 
-    def test_a_collision_before_that_wins(self, make_record):
+    def test_a_collision_before_the_abort_wins(self, make_record):
         record = make_record(success=False, code="timeout", settle=None, evidence={"frame": 15})
         record.arrays[FORBIDDEN][12] = 4.0
         assert code_of(record) == "collision"
@@ -356,7 +356,7 @@ class TestIncomplete:
             "contact_force_threshold_n",
         ],
     )
-    def test_a_skill_without_what_is_judged_is_refused(self, record, key):
+    def test_a_skill_without_a_key_of_its_rule_is_refused(self, record, key):
         del record.skills[0][key]
         with pytest.raises(RecordingError, match=rf"{key}=None in entry 0 of the skills of episode 0, expected"):
             recompute_success(record)

@@ -15,7 +15,7 @@ def check(*overrides: str) -> None:
     check_assets(loaded.cfg)
 
 
-def test_links_that_sensors_are_mounted_on_are_there():
+def test_a_sensor_may_be_mounted_on_any_existing_link():
     check("sensors=[front,wrist,imu]")
     check("sensors=[{name: a, type: imu, mount: {body: drawer, link: body}}]")
 
@@ -30,6 +30,6 @@ def test_links_that_sensors_are_mounted_on_are_there():
         ("{body: drawer, link: lid}", r"^sensors\[0\]\.mount\.link='lid' is no link of 'drawer'\..* Links: .*\. Name"),
     ],
 )
-def test_a_link_that_is_not_there_is_named_with_those_that_are(mount: str, message: str):
+def test_an_unknown_link_is_refused_and_the_known_ones_are_listed(mount: str, message: str):
     with pytest.raises(ConfigError, match=message):
         check(f"sensors=[{{name: a, type: imu, mount: {mount}}}]")

@@ -34,7 +34,7 @@ def test_a_mode_that_the_skill_does_not_have_is_refused(task: str, known: list[s
         assert caught.value.values["available"] == known
 
 
-def test_the_part_can_be_led_to_its_limits_and_a_little_past_them_only() -> None:
+def test_a_target_may_be_only_a_little_past_the_limits_of_the_joint() -> None:
     check("open_drawer", f"{FOLLOW}={{follow_joint: {{to: 0.2}}}}")
     check("open_drawer", f"{FOLLOW}={{follow_joint: {{to: 100%}}}}")
     check("close_drawer", f"{FOLLOW}={{follow_joint: {{to: -0.005}}}}")
@@ -51,7 +51,7 @@ def test_a_start_opening_beyond_the_part_is_refused() -> None:
         check("open_drawer", "task.openness.0.range=[0.0,0.3]")
 
 
-def test_two_points_that_no_hand_can_meet_are_refused_before_anything_is_written():
+def test_contradicting_point_constraints_are_refused_before_anything_is_written():
     second = (
         "+skills.0.planner_setting.constraint_list.3={type: point2point_constraint, keypoint_name: tool_head, "
         "target_keypoint_name: articulated_object_tail, tolerance: 0.001}"
@@ -78,7 +78,7 @@ def test_two_points_that_no_hand_can_meet_are_refused_before_anything_is_written
         ("close_microwave", "success_threshold=0.0", None),
     ],
 )
-def test_a_threshold_that_the_joint_cannot_come_to_is_refused(task: str, override: str, message: str | None) -> None:
+def test_a_threshold_that_the_joint_cannot_reach_is_refused(task: str, override: str, message: str | None) -> None:
     changed = f"skills.0.planner_setting.{override}"
     if message is None:
         check(task, changed)

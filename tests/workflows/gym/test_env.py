@@ -110,7 +110,7 @@ def test_failures_are_judged_as_in_collection(overrides: list[str], code: str | 
     assert check_record(again) == []
 
 
-def test_a_plan_that_does_not_exist_is_a_failure_for_a_policy_too():
+def test_a_missing_plan_does_not_end_an_episode_of_a_policy():
     overrides = ["task.regions.0.center_m=[1.6,0.0]"]
     record = recorded("close_drawer", *overrides)
     env = UnlatchEnv("close_drawer", overrides=overrides)
@@ -133,7 +133,7 @@ def test_every_task_is_registered():
     assert set(ids) <= set(gymnasium.registry)
 
 
-def test_episodes_follow_each_other_and_a_seed_begins_anew():
+def test_resets_count_episodes_and_a_seed_restarts_the_count():
     env = UnlatchEnv("close_drawer")
     first, info_0 = env.reset(seed=3)
     second, info_1 = env.reset()
@@ -145,7 +145,7 @@ def test_episodes_follow_each_other_and_a_seed_begins_anew():
 
 
 @pytest.mark.slow
-def test_several_at_once_are_each_like_one_alone():
+def test_concurrent_environments_do_not_affect_each_other():
     register_environments()
     envs = gymnasium.make_vec("unlatch/CloseDrawer-v0", num_envs=2, vectorization_mode="sync")
     observations, _ = envs.reset(seed=3)
@@ -164,7 +164,7 @@ def test_several_at_once_are_each_like_one_alone():
 
 
 @pytest.mark.parametrize("mode", ["joint_delta", "ee_delta"])
-def test_changes_move_the_arm_as_they_say(mode: str):
+def test_delta_actions_move_the_arm_by_the_given_change(mode: str):
     env = UnlatchEnv("close_drawer", overrides=[f"action.mode={mode}"])
     before, _ = env.reset(seed=3)
     action = np.zeros(env.action_size)
@@ -204,7 +204,7 @@ def test_render_gives_a_picture():
         (["actoin.mode=ee_delta"], "actoin"),
     ],
 )
-def test_a_mistake_is_named(overrides: list[str], message: str):
+def test_a_wrong_key_is_named_in_the_error(overrides: list[str], message: str):
     with pytest.raises(ConfigError, match=message.replace(".", r"\.")):
         UnlatchEnv("close_drawer", overrides=overrides)
 
@@ -291,7 +291,7 @@ def test_the_columns_of_an_export_are_observed(task: str, conventions: dict[str,
     env.close()
 
 
-def test_a_policy_is_told_what_the_encoders_read():
+def test_a_policy_observes_the_readings_of_the_encoders():
     rule = "{view: franka_panda, attribute: encoder_offset, distribution: 0.01}"
     env = UnlatchEnv("open_drawer", overrides=[f"randomization.rules=[{rule}]"])
     observation, _ = env.reset(seed=5)

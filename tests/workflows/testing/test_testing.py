@@ -203,7 +203,7 @@ PLANE = {
         },
     ],
 )
-def test_built_in_terms_keep_theirs(entry: dict[str, Any]):
+def test_built_in_terms_fulfil_their_contract(entry: dict[str, Any]):
     check_term(entry)
 
 
@@ -217,20 +217,20 @@ def test_built_in_terms_keep_theirs(entry: dict[str, Any]):
         ("OutOfReach", r"No joints are found at which term 'wrong' holds"),
     ],
 )
-def test_a_wrong_term_is_told(wrong: Wrong, target: str, message: str):
+def test_a_term_that_breaks_its_contract_is_named(wrong: Wrong, target: str, message: str):
     wrong(TERMS, target)
     with pytest.raises(AssertionError, match=message):
         check_term({"type": "wrong", **PLANE})
 
 
-def test_a_term_that_is_not_listed_is_told():
+def test_a_term_that_is_not_listed_is_named():
     assert "wrong" not in {*TERMS.names(), *COSTS.names()}
     with pytest.raises(AssertionError, match=r"Term 'wrong' is not listed"):
         check_term({"type": "wrong", **PLANE})
 
 
 @pytest.mark.parametrize("entry", ["imu", {"name": "above", "type": "lidar", "rows": 2, "columns": 8}])
-def test_built_in_sensors_keep_theirs(entry: Any):
+def test_built_in_sensors_fulfil_their_contract(entry: Any):
     check_sensor(entry, frames=3)
 
 
@@ -243,13 +243,13 @@ def test_built_in_sensors_keep_theirs(entry: Any):
         ("Pushes", r"With sensor 'it' the state . has another 'objects\.drawer\..*'\. A sensor only reads"),
     ],
 )
-def test_a_wrong_sensor_is_told(wrong: Wrong, target: str, message: str):
+def test_a_sensor_that_breaks_its_contract_is_named(wrong: Wrong, target: str, message: str):
     wrong(SENSORS, target)
     with pytest.raises(AssertionError, match=message):
         check_sensor({"name": "it", "type": "wrong"}, frames=2)
 
 
-def test_built_in_robots_keep_theirs():
+def test_built_in_robots_fulfil_their_contract():
     check_robot("franka_panda")
 
 
@@ -262,7 +262,7 @@ def test_built_in_robots_keep_theirs():
         ("one_sided", r"All finger links of 'left' lie to one side of tool_head"),
     ],
 )
-def test_a_wrong_robot_is_told(wrong: Wrong, target: str, message: str):
+def test_a_robot_that_breaks_its_contract_is_named(wrong: Wrong, target: str, message: str):
     wrong(ROBOTS, target)
     with pytest.raises(AssertionError, match=message):
         check_robot("wrong")
@@ -276,7 +276,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", ["lerobot", "robomimic"])
-def test_built_in_formats_keep_theirs(name: str, data: Path):
+def test_built_in_formats_fulfil_their_contract(name: str, data: Path):
     check_exporter(name, data=data)
 
 
@@ -289,14 +289,14 @@ def test_built_in_formats_keep_theirs(name: str, data: Path):
         ("Grips", r"Format 'wrong' took 2 episodes that its target had already"),
     ],
 )
-def test_a_wrong_format_is_told(wrong: Wrong, target: str, message: str, data: Path):
+def test_a_format_that_breaks_its_contract_is_named(wrong: Wrong, target: str, message: str, data: Path):
     wrong(EXPORTERS, target)
     keys = {"append": True} if target == "Grips" else {}
     with pytest.raises(AssertionError, match=message):
         check_exporter("wrong", data=data, keys=keys)
 
 
-def test_built_in_generators_keep_theirs():
+def test_built_in_generators_fulfil_their_contract():
     check_object("drawer")
 
 
@@ -307,13 +307,13 @@ def test_built_in_generators_keep_theirs():
         ("changing", r"'wrong' of seed 0 is another one the second time"),
     ],
 )
-def test_a_wrong_generator_is_told(wrong: Wrong, target: str, message: str):
+def test_a_generator_that_breaks_its_contract_is_named(wrong: Wrong, target: str, message: str):
     wrong(GENERATORS, target)
     with pytest.raises(AssertionError, match=message):
         check_object("wrong")
 
 
-def test_built_in_tasks_keep_theirs():
+def test_built_in_tasks_fulfil_their_contract():
     check_task("close_drawer", episodes=1)
 
 
@@ -332,7 +332,7 @@ TASKS = {
 
 
 @pytest.mark.parametrize("what", TASKS)
-def test_a_wrong_task_is_told(what: str, tmp_path: Path):
+def test_a_task_that_breaks_its_contract_is_named(what: str, tmp_path: Path):
     content, message = TASKS[what]
     (tmp_path / "task").mkdir()
     (tmp_path / "task" / "mine.yaml").write_text(
@@ -342,13 +342,13 @@ def test_a_wrong_task_is_told(what: str, tmp_path: Path):
         check_task("mine", config_dirs=[str(tmp_path)])
 
 
-def test_a_skill_that_is_not_listed_is_told():
+def test_a_skill_that_is_not_listed_is_named():
     assert "wrong" not in SKILLS.names()
     with pytest.raises(AssertionError, match=r"Skill 'wrong' is not listed"):
         check_skill("wrong", "open_drawer")
 
 
-def test_a_skill_that_starts_without_a_plan_is_told(wrong: Wrong, monkeypatch: pytest.MonkeyPatch):
+def test_a_skill_that_starts_without_a_plan_is_named(wrong: Wrong, monkeypatch: pytest.MonkeyPatch):
     wrong(SKILLS, "NoPlan")
     monkeypatch.setattr(SKILLS, "_all", {**SKILLS.entries(), "open": SKILLS.entries()["wrong"]})
     with pytest.raises(AssertionError, match=r"Skill 'open' starts without a plan"):

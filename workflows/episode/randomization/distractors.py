@@ -64,13 +64,7 @@ class Distractor:
 
 
 def draw_distractors(scene: EpisodeScene, cfg: DistractorsCfg, rng: np.random.Generator) -> list[Distractor]:
-    """Draws distractors that overlap neither each other nor robot and objects nor the space between those.
-
-    Args:
-        scene: The scene after its reset.
-        cfg: Their number and size.
-        rng: Source of the draws.
-    """
+    """Draws distractors that overlap neither each other nor robot and objects nor the space between those."""
     return FreeTable(scene).draw(cfg, rng)
 
 
@@ -124,13 +118,7 @@ class FreeTable:
 
 
 def show_distractors(scene: EpisodeScene, distractors: Sequence[Distractor], textures: TextureStore) -> list[Body]:
-    """Adds distractors to a world with visuals; returns their bodies in the same order.
-
-    Args:
-        scene: The scene.
-        distractors: The distractors.
-        textures: Source of their textures.
-    """
+    """Adds distractors to a world with visuals; returns their bodies in the same order."""
     bodies = []
     for number, item in enumerate(distractors):
         red, green, blue = item.colour
@@ -157,10 +145,6 @@ def plain_distractors(distractors: Sequence[Distractor]) -> list[dict[str, Any]]
 
 def read_distractors(content: Sequence[Mapping[str, Any]], where: str) -> list[Distractor]:
     """Reads the distractors of a record.
-
-    Args:
-        content: As `plain_distractors` made them.
-        where: Full key.
 
     Raises:
         ConfigError: A distractor cannot be read.

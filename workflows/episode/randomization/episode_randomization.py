@@ -327,10 +327,5 @@ def make_randomization(
 
 
 def recorded_randomization(applied: Mapping[str, Any], *, name: str) -> RandomizationCfg:
-    """Returns the randomization that applies recorded values again; one without rules where there are none.
-
-    Args:
-        applied: `applied` of a record.
-        name: Name of the randomization.
-    """
+    """Returns the randomization that applies recorded values again; one without rules where there are none."""
     return RandomizationCfg(name=name, recorded=dict(applied) if applied else None)

@@ -79,11 +79,7 @@ class RandomizationLayer:
         self.setup.step_randomization([0])
 
     def show(self, step: int) -> None:
-        """Restores the values of a control step, whatever step is shown now.
-
-        Args:
-            step: Control steps since the reset.
-        """
+        """Restores the values of a control step, whatever step is shown now."""
         if self.setup.steps > step + 1:
             for slot in self.written():
                 slot.write(np.zeros(1, dtype=int), slot.defaults.copy(), on_reset=True)
@@ -107,11 +103,7 @@ class RandomizationLayer:
         }
 
     def lines(self, *, control_hz: int) -> list[str]:
-        """Returns one line a rule: when it fires, and the value that the reset wrote.
-
-        Args:
-            control_hz: Control steps a second.
-        """
+        """Returns one line a rule: when it fires, and the value that the reset wrote."""
         lines = []
         for rule in self.setup.rules:
             slot, gate = rule.slot, rule.gate
@@ -168,11 +160,7 @@ class RecordedLayer:
     """The values that they wrote."""
 
     def only(self, views: AbstractSet[str]) -> RecordedLayer:
-        """Returns the rules and firings of some views.
-
-        Args:
-            views: Names of views.
-        """
+        """Returns the rules and firings of some views."""
         kept = [index for index, (_, rule) in enumerate(self.rules) if rule.view in views]
         places = {index: place for place, index in enumerate(kept)}
         firings = [replace(item, rule=places[item.rule]) for item in self.firings if item.rule in places]

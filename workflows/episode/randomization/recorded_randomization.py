@@ -18,9 +18,6 @@ KEY = "randomization.from"
 def with_recorded(cfg: RandomizationCfg) -> RandomizationCfg:
     """Returns the randomization with the values of the episode that its `from` names, if any.
 
-    Args:
-        cfg: The randomization as configured.
-
     Raises:
         ConfigError: There is no such episode, or it has no randomization.
     """

@@ -44,13 +44,7 @@ def cameras(scene: EpisodeScene) -> list[Camera]:
 
 
 def visual_views(scene: EpisodeScene, used: AbstractSet[str], textures: TextureStore) -> list[AttributeView]:
-    """Returns the views that rules use; in a world with visuals, the bodies they show are added to the scene.
-
-    Args:
-        scene: The scene.
-        used: Names of views.
-        textures: Source of textures.
-    """
+    """Returns the views that rules use; in a world with visuals, the bodies they show are added to the scene."""
     world = scene.world
     found: list[AttributeView] = []
     for name, body in world.bodies.items():

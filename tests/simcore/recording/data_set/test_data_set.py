@@ -43,12 +43,12 @@ def assert_same_record(a: EpisodeRecord, b: EpisodeRecord):
 
 
 class TestEpisodes:
-    def test_an_attempt_comes_back_to_the_last_bit(self, data_set, make_record):
+    def test_an_attempt_is_read_exactly_as_it_was_written(self, data_set, make_record):
         record = make_record(3)
         assert data_set.write(record)
         assert_same_record(data_set.read(3), record)
 
-    def test_a_failed_attempt_without_arrays_comes_back(self, data_set, make_record):
+    def test_a_failed_attempt_without_arrays_is_read_back(self, data_set, make_record):
         record = make_record(
             5, success=False, code="error", evidence={"traceback": "..."}, arrays={}, skills=[], goal={}, settle=None
         )
@@ -56,14 +56,14 @@ class TestEpisodes:
         assert_same_record(data_set.read(5), record)
         assert data_set.read(5).n_actions == 0
 
-    def test_it_lies_where_the_design_says(self, data_set, make_record):
+    def test_an_episode_is_written_to_its_shard(self, data_set, make_record):
         data_set.write(make_record(1_234_567))
         folder = data_set.path / "episodes" / "0001234" / "0001234567"
         assert sorted(path.name for path in folder.iterdir()) == ["episode.json", "state.npz"]
         content = json.loads((folder / "episode.json").read_text())
         assert (content["success"], content["code"], content["assets"]) == (True, None, {"microwave": "ab12"})
 
-    def test_equal_attempts_give_equal_bytes_of_arrays(self, tmp_path, make_record):
+    def test_equal_attempts_have_equal_array_files(self, tmp_path, make_record):
         states = []
         for name in "ab":
             with DataSet.create_or_resume(tmp_path / name, header=HEADER) as data_set:
@@ -71,13 +71,13 @@ class TestEpisodes:
                 states.append((data_set.folder_of(0) / "state.npz").read_bytes())
         assert states[0] == states[1]
 
-    def test_the_first_of_two_attempts_with_one_number_stays(self, data_set, make_record):
+    def test_a_second_attempt_with_the_same_number_is_not_written(self, data_set, make_record):
         assert data_set.write(make_record(0))
         assert not data_set.write(make_record(0, seed=99))
         assert data_set.read(0).seed == 1000
         assert [summary.seed for summary in data_set.summaries()] == [1000]
 
-    def test_numbers_and_missing_look_at_the_folders(self, data_set, make_record):
+    def test_numbers_and_missing_read_the_folders(self, data_set, make_record):
         for number in (7, 2, 1500):
             data_set.write(make_record(number))
         assert data_set.numbers() == [2, 7, 1500] == [record.number for record in data_set]
@@ -87,7 +87,7 @@ class TestEpisodes:
         shutil.rmtree(data_set.folder_of(7))
         assert data_set.missing(range(5, 9)) == [5, 6, 7, 8]
 
-    def test_arrays_can_be_left_unread(self, data_set, make_record):
+    def test_a_record_can_be_read_without_arrays(self, data_set, make_record):
         data_set.write(make_record(0))
         assert data_set.read(0, arrays=False).arrays == {}
 
@@ -100,7 +100,7 @@ class TestEpisodes:
         with pytest.raises(RecordingError, match=r"has no frame 21\. Expected -21 to 20"):
             data_set.read(0).state_at(21)
 
-    def test_time_of_writing_is_noted(self, data_set, make_record):
+    def test_the_time_of_writing_is_recorded(self, data_set, make_record):
         record = make_record(0)
         data_set.write(record)
         assert record.timings_ms["write"] >= data_set.read(0).timings_ms["write"] > 0.0
@@ -110,11 +110,11 @@ class TestEpisodes:
         with pytest.raises(RecordingError, match=f"Episode number {number} is out of range"):
             data_set.folder_of(number)
 
-    def test_an_episode_that_is_not_there_is_named(self, data_set):
+    def test_a_missing_episode_is_named_in_the_error(self, data_set):
         with pytest.raises(RecordingError, match=r"Episode 4 is not in '.*data'\. It has 0 episodes"):
             data_set.read(4)
 
-    def test_a_copied_folder_is_not_another_episode(self, data_set, make_record):
+    def test_a_folder_copied_to_another_number_is_refused(self, data_set, make_record):
         data_set.write(make_record(0))
         shutil.copytree(data_set.folder_of(0), data_set.folder_of(1))
         with pytest.raises(RecordingError, match="holds episode 0, expected 1"):
@@ -135,13 +135,13 @@ class TestEpisodes:
 
 
 class TestResume:
-    def test_the_same_header_resumes(self, data_set, make_record):
+    def test_a_run_with_the_same_header_resumes(self, data_set, make_record):
         data_set.write(make_record(0))
         with DataSet.create_or_resume(data_set.path, header=json.loads(json.dumps(HEADER))) as again:
             assert again.missing(range(3)) == [1, 2]
             assert again.header == HEADER
 
-    def test_another_header_is_refused_with_every_key_that_differs(self, data_set, make_record):
+    def test_another_header_is_refused_and_every_differing_key_is_listed(self, data_set, make_record):
         data_set.write(make_record(0))
         before = tree(data_set.path)
         other = {"config": {"task": {"name": "open_drawer"}, "world": {}}, "seed": 8}
@@ -155,7 +155,7 @@ class TestResume:
         )
         assert tree(data_set.path) == before
 
-    def test_of_many_differences_five_are_told_the_task_first(self, tmp_path):
+    def test_at_most_five_differences_are_listed_and_the_task_comes_first(self, tmp_path):
         was, now = (
             {f"a{n}": n + more for n in range(9)} | {"task": {"name": name}} for more, name in ((0, "x"), (1, "y"))
         )
@@ -166,7 +166,7 @@ class TestResume:
         assert "config.a3: there 3, now 4; and 5 more. Expected the same values on resume." in str(e.value)
         assert len(e.value.values["differences"]) == 10
 
-    def test_info_is_noted_once_and_may_differ(self, tmp_path):
+    def test_info_is_written_once_and_may_differ_on_resume(self, tmp_path):
         DataSet.create_or_resume(tmp_path / "d", header=HEADER, info={"host": "a"}).close()
         again = DataSet.create_or_resume(tmp_path / "d", header=HEADER, info={"host": "b"})
         again.close()
@@ -196,7 +196,7 @@ class TestResume:
         with pytest.raises(RecordingError, match="was changed since it was written"):
             DataSet.open(data_set.path)
 
-    def test_a_data_set_goes_to_another_process_and_writes_there(self, data_set, make_record):
+    def test_a_data_set_can_be_sent_to_another_process_and_written_there(self, data_set, make_record):
         there = pickle.loads(pickle.dumps(data_set))  # what multiprocessing does
         assert there.write(make_record(0))
         there.close()
@@ -215,12 +215,12 @@ class TestResume:
             DataSet.open(tmp_path)
 
     @pytest.mark.parametrize("worker", ["", "a/b", "../a", ".hidden", "a" * 65, "a\n"])
-    def test_a_worker_name_must_name_a_file(self, tmp_path, worker):
+    def test_a_worker_name_must_be_a_valid_file_name(self, tmp_path, worker):
         with pytest.raises(RecordingError, match="cannot name a file"):
             DataSet.create_or_resume(tmp_path / "d", header=HEADER, worker=worker)
         assert tree(tmp_path) == []
 
-    def test_a_home_folder_is_found(self, tmp_path, monkeypatch):
+    def test_the_home_folder_is_expanded(self, tmp_path, monkeypatch):
         monkeypatch.setenv("HOME", str(tmp_path))
         with DataSet.create_or_resume("~/data", header=HEADER) as data_set:
             assert data_set.path == tmp_path / "data"
@@ -236,7 +236,7 @@ class TestRefused:
         assert tree(root) == before
         assert "\n" not in str(e.value)
 
-    def test_a_folder_with_other_things(self, tmp_path):
+    def test_a_folder_with_other_files_is_refused(self, tmp_path):
         (tmp_path / "thesis.tex").write_text("x")
         (tmp_path / "figures").mkdir()
         self.refused(
@@ -245,27 +245,27 @@ class TestRefused:
             root=tmp_path,
         )
 
-    def test_a_data_set_of_another_program(self, tmp_path):
+    def test_a_data_set_of_another_program_is_refused(self, tmp_path):
         (tmp_path / "dataset.json").write_text('{"name": "other"}')
         self.refused(tmp_path, r"is not ours: its format is None, expected 'unlatch-dataset'", root=tmp_path)
 
-    def test_a_file_in_the_way(self, tmp_path):
+    def test_a_file_in_place_of_the_folder_is_refused(self, tmp_path):
         (tmp_path / "data").write_text("x")
         self.refused(tmp_path / "data", "cannot be made: '.*data' is a file", root=tmp_path)
         self.refused(tmp_path / "data" / "deep" / "er", "cannot be made: '.*data' is a file", root=tmp_path)
 
-    def test_a_dangling_link_in_the_way(self, tmp_path):
+    def test_a_dangling_link_in_place_of_the_folder_is_refused(self, tmp_path):
         (tmp_path / "data").symlink_to(tmp_path / "nowhere")
         self.refused(tmp_path / "data", "is a file", root=tmp_path)
 
-    def test_dataset_json_that_is_a_link_or_a_folder(self, tmp_path):
+    def test_a_dataset_json_that_is_a_link_or_a_folder_is_refused(self, tmp_path):
         (tmp_path / "dataset.json").symlink_to("/etc/hostname")
         self.refused(tmp_path, "cannot be read|not a plain file", root=tmp_path)
         (tmp_path / "dataset.json").unlink()
         (tmp_path / "dataset.json").mkdir()
         self.refused(tmp_path, "cannot be read|not a plain file", root=tmp_path)
 
-    def test_a_dataset_json_that_is_cut(self, data_set, tmp_path):
+    def test_a_truncated_dataset_json_is_refused(self, data_set, tmp_path):
         path = data_set.path / "dataset.json"
         data = path.read_bytes()
         for length in range(0, len(data) - 1, 11):
@@ -273,7 +273,7 @@ class TestRefused:
             self.refused(data_set.path, "not valid JSON", root=tmp_path)
 
     @pytest.mark.parametrize("deep", ["", "a/b"])
-    def test_a_disk_that_is_read_only(self, tmp_path, monkeypatch, deep):
+    def test_a_read_only_disk_gives_an_error(self, tmp_path, monkeypatch, deep):
         def refuse(*args, **kwargs):
             raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
@@ -283,7 +283,7 @@ class TestRefused:
         )
         self.refused(tmp_path / deep, "cannot be written: Read-only file system", root=tmp_path)
 
-    def test_a_folder_that_this_user_may_not_write(self):
+    def test_a_folder_without_write_permission_is_refused(self):
         folder = Path(tempfile.mkdtemp(dir="/tmp"))
         try:
             folder.chmod(0o555)
@@ -293,7 +293,7 @@ class TestRefused:
             folder.chmod(0o755)
             shutil.rmtree(folder)
 
-    def test_a_header_that_cannot_be_stored(self, tmp_path):
+    def test_a_header_with_a_value_that_has_no_json_form_is_refused(self, tmp_path):
         with pytest.raises(RecordingError, match=r"'header\.x' holds a object"):
             DataSet.create_or_resume(tmp_path / "d", header={"x": object()})
         assert tree(tmp_path) == []
@@ -323,9 +323,7 @@ def try_as_nobody(folder):
 
 
 class TestFullDisk:
-    def test_an_episode_that_does_not_fit_leaves_nothing_and_can_be_made_again(
-        self, data_set, make_record, monkeypatch
-    ):
+    def test_a_failed_write_leaves_no_files_and_can_be_repeated(self, data_set, make_record, monkeypatch):
         before = tree(data_set.path)
         real_write = os.write
 
@@ -343,7 +341,7 @@ class TestFullDisk:
         assert data_set.write(make_record(0))
         assert check_dataset(data_set.path) == []
 
-    def test_a_true_limit_on_file_size_is_survived(self, data_set, make_record):
+    def test_a_limit_on_file_size_gives_an_error_and_loses_nothing(self, data_set, make_record):
         def write_too_much():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
@@ -357,7 +355,7 @@ class TestFullDisk:
         assert data_set.numbers() == []
         assert data_set.write(make_record(0))
 
-    def test_an_index_that_cannot_be_written_does_not_lose_the_episode(self, data_set, make_record, caplog):
+    def test_an_episode_is_kept_when_the_index_cannot_be_written(self, data_set, make_record, caplog):
         (data_set.path / "index").write_text("in the way")
         assert data_set.write(make_record(0))
         assert "the episode itself is safe" in caplog.text

@@ -25,17 +25,17 @@ class TestIndex:
     def index(self, data_set):
         return data_set.path / "index" / "main.jsonl"
 
-    def test_it_has_one_line_an_episode(self, filled):
+    def test_the_index_has_one_line_per_episode(self, filled):
         lines = [json.loads(line) for line in self.index(filled).read_text().splitlines()]
         assert [(line["number"], line["code"]) for line in lines] == [(n, None) for n in range(4)] + [(4, "slipped")]
         assert lines[0]["timings_ms"]["plan"] == 80.0
 
-    def test_summaries_come_from_it_without_opening_episodes(self, filled, monkeypatch):
+    def test_summaries_are_read_from_the_index_without_opening_episodes(self, filled, monkeypatch):
         monkeypatch.setattr(DataSet, "read", lambda *a, **k: pytest.fail("an episode was opened"))
         assert [(s.number, s.success) for s in filled.summaries()] == [(n, n < 4) for n in range(5)]
 
     @pytest.mark.parametrize("damage", ["lost", "cut", "garbage", "stale", "contradicting"])
-    def test_summaries_are_right_whatever_happened_to_it(self, filled, damage):
+    def test_summaries_are_right_for_any_damage_of_the_index(self, filled, damage):
         true = filled.summaries()
         path = self.index(filled)
         lines = path.read_bytes().splitlines(keepends=True)
@@ -54,13 +54,13 @@ class TestIndex:
             (s.number, s.seed, s.code, s.state_sha256) for s in true
         ]
 
-    def test_a_line_after_one_that_was_cut_is_not_lost(self, filled, make_record):
+    def test_a_line_after_a_truncated_line_is_not_lost(self, filled, make_record):
         path = self.index(filled)
         path.write_bytes(path.read_bytes()[:-30])
         filled.write(make_record(5))
         assert json.loads(path.read_bytes().splitlines()[-1])["number"] == 5
 
-    def test_it_can_be_made_again(self, filled):
+    def test_the_index_can_be_rebuilt(self, filled):
         true = [(s.number, s.code, s.state_sha256) for s in filled.summaries()]
         self.index(filled).write_bytes(b"nonsense\n")
         assert filled.rebuild_index() == 5

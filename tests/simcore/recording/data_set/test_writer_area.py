@@ -7,7 +7,7 @@ import pytest
 from unlatch.simcore.recording.data_set.writer_area import WriterArea, clean_areas
 
 
-def test_an_area_is_closed_where_nothing_can_be_removed_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_area_is_closed_even_if_its_files_cannot_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     area = WriterArea(tmp_path)
 
     def refuse(self: Path, *, missing_ok: bool = False) -> None:

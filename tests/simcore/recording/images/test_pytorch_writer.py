@@ -64,7 +64,7 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> Torch:
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda:1"])
-def test_tensors_lie_on_the_device_that_was_asked_for(torch: Torch, device: str):
+def test_tensors_are_on_the_requested_device(torch: Torch, device: str):
     listener = PytorchListener()
     writer = PytorchWriter(listener, device=device)
     writer.write(images())
@@ -80,7 +80,7 @@ def test_the_device_is_cuda_by_default(torch: Torch):
     assert PytorchWriter(PytorchListener()).device == "cuda"
 
 
-def test_a_device_that_is_not_there_is_told_and_tensors_are_on_the_cpu(torch: Torch, caplog: pytest.LogCaptureFixture):
+def test_a_missing_device_gives_a_warning_and_tensors_on_the_cpu(torch: Torch, caplog: pytest.LogCaptureFixture):
     listener = PytorchListener()
     with caplog.at_level(logging.WARNING):
         writer = PytorchWriter(listener, device="cuda:7")
@@ -96,7 +96,7 @@ def test_a_device_that_torch_does_not_know_is_refused(torch: Torch):
         PytorchWriter(PytorchListener(), device="gpu")
 
 
-def test_new_data_updates_what_is_there_and_leaves_the_rest():
+def test_new_data_updates_its_names_and_keeps_the_others():
     listener = PytorchListener()
     first, second = (np.full((1, 6, 8, 3), value, np.uint8) for value in (1, 2))
     listener.write_data({"pytorch_rgb": first, "device": "cpu", "frame": 4})
@@ -111,7 +111,7 @@ def images(value: int = 0) -> dict[str, np.ndarray]:
     return {f"sensors.{name}.rgb_image": rng.integers(0, 256, (6, 8, 3), dtype=np.uint8) for name in ("front", "wrist")}
 
 
-def test_before_the_first_write_there_is_nothing():
+def test_there_is_no_data_before_the_first_write():
     listener = PytorchListener()
     PytorchWriter(listener)
     assert listener.get_rgb_data() is None
@@ -159,12 +159,12 @@ def test_files_are_written_where_a_folder_is_given(tmp_path: Path, monkeypatch: 
         ({"rgb-a": np.zeros((6, 8, 3)), "rgb-b": np.zeros((5, 8, 3))}, r"a \[6, 8, 3\], b \[5, 8, 3\]"),
     ],
 )
-def test_what_makes_no_batch_is_refused(data, message: str):
+def test_images_that_do_not_form_a_batch_are_refused(data, message: str):
     with pytest.raises(RecordingError, match=message):
         PytorchWriter(PytorchListener()).write(data)
 
 
-def test_without_torch_it_says_that_batches_are_arrays(caplog: pytest.LogCaptureFixture):
+def test_batches_are_arrays_with_a_warning_without_torch(caplog: pytest.LogCaptureFixture):
     with caplog.at_level(logging.WARNING):
         writer = PytorchWriter(PytorchListener())
     assert writer.device == "cpu"

@@ -65,7 +65,7 @@ def images() -> dict[str, list[np.ndarray]]:
     return {kind: [image_of(kind, rng) for _ in range(FRAMES)] for kind in MODALITIES}
 
 
-def test_images_come_back_as_they_were(tmp_path: Path, images: dict[str, list[np.ndarray]]):
+def test_images_are_read_back_as_written(tmp_path: Path, images: dict[str, list[np.ndarray]]):
     with RenderSet.create_or_resume(tmp_path, "default", header()) as render_set:
         assert written(render_set, 1003, images)
         assert not written(render_set, 1003, images)  # the first one stays
@@ -86,20 +86,20 @@ def test_images_come_back_as_they_were(tmp_path: Path, images: dict[str, list[np
             np.testing.assert_allclose(seen, image, rtol=0.0, atol=tolerance.get(kind, 0.0))
 
 
-def test_the_encoder_does_not_look_at_what_nobody_wrote(tmp_path: Path):
+def test_the_encoder_reads_no_uninitialized_memory(tmp_path: Path):
     with FrameVideoWriter(tmp_path / "small.mp4", "h264", width=48, height=36, rate_hz=30) as video:
         video.add(np.zeros((36, 48, 3), np.uint8))
     assert b" mbtree=0 " in (tmp_path / "small.mp4").read_bytes()  # the encoder writes its options into the file
 
 
-def test_a_set_that_was_made_otherwise_is_refused_with_what_differs(tmp_path: Path):
+def test_a_set_with_another_header_is_refused_and_differences_are_listed(tmp_path: Path):
     RenderSet.create_or_resume(tmp_path, "default", header()).close()
     with pytest.raises(RecordingError, match=r"rate_hz: there 30, now 15.*Choose another name="):
         RenderSet.create_or_resume(tmp_path, "default", header(rate_hz=15))
     RenderSet.create_or_resume(tmp_path, "other", header(rate_hz=15)).close()
 
 
-def test_the_header_of_a_run_that_was_faster_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_header_of_a_faster_run_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     RenderSet.create_or_resume(tmp_path, "default", header()).close()
     exists = Path.exists
     # it was not there yet when this run looked
@@ -109,7 +109,7 @@ def test_the_header_of_a_run_that_was_faster_stays(tmp_path: Path, monkeypatch: 
     assert RenderSet.open(tmp_path).header["rate_hz"] == 30
 
 
-def test_what_is_not_there_is_told_with_what_is(tmp_path: Path, images: dict[str, list[np.ndarray]]):
+def test_missing_images_are_named_with_the_existing_ones(tmp_path: Path, images: dict[str, list[np.ndarray]]):
     with RenderSet.create_or_resume(tmp_path, "default", header()) as render_set:
         written(render_set, 3, images)
         with pytest.raises(RecordingError, match=r"Episode 4 is not in render set .* only=\[4\]"):
@@ -122,7 +122,7 @@ def test_what_is_not_there_is_told_with_what_is(tmp_path: Path, images: dict[str
         RenderSet.open(tmp_path, "../elsewhere")
 
 
-def test_images_that_were_changed_or_cut_short_are_told(tmp_path: Path, images: dict[str, list[np.ndarray]]):
+def test_changed_or_truncated_images_are_reported(tmp_path: Path, images: dict[str, list[np.ndarray]]):
     with RenderSet.create_or_resume(tmp_path, "default", header()) as render_set:
         written(render_set, 0, images)
         episode = render_set.episode(0)
@@ -133,7 +133,7 @@ def test_images_that_were_changed_or_cut_short_are_told(tmp_path: Path, images: 
         list(episode.frames("top", "depth"))
 
 
-def test_an_episode_whose_making_fails_leaves_nothing(tmp_path: Path):
+def test_an_episode_that_cannot_be_rendered_leaves_no_files(tmp_path: Path):
     with RenderSet.create_or_resume(tmp_path, "default", header()) as render_set:
 
         def fill(folder: Path) -> dict[str, object]:
