@@ -73,7 +73,7 @@ def replaced_folder(
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder.parent))
     except OSError as exc:
-        raise _unwritable(folder, exc) from exc
+        raise _cache_error(folder, exc) from exc
     try:
         yield temporary
         with locked_folder(folder.parent):
@@ -82,7 +82,7 @@ def replaced_folder(
                     _carry_over(carry_over, folder, temporary)
                 _move_into_place(temporary, folder)
     except OSError as exc:
-        raise _unwritable(folder, exc) from exc
+        raise _cache_error(folder, exc) from exc
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -116,7 +116,7 @@ def write_manifest(folder: Path, *, key: str) -> str:
         folder: The folder; every file in it is listed.
         key: Hash of the sources of the content.
     """
-    files = {str(p.relative_to(folder)): _file_hash(p) for p in _files(folder)}
+    files = {str(p.relative_to(folder)): _file_hash(p) for p in _list_files(folder)}
     total = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
     text = json.dumps({"key": key, "content_hash": total, "files": files}, indent=1, sort_keys=True)
     (folder / MANIFEST_FILE).write_text(text + "\n", encoding="utf-8")
@@ -136,7 +136,7 @@ def intact_hash(folder: Path, *, key: str, others: bool = False) -> str | None:
         listed: dict[str, str] = manifest["files"]
         if manifest["key"] != key:
             return None
-        present = {str(p.relative_to(folder)) for p in _files(folder)}
+        present = {str(p.relative_to(folder)) for p in _list_files(folder)}
         if (present if not others else present & set(listed)) != set(listed):
             return None
         if any(_file_hash(folder / name) != value for name, value in listed.items()):
@@ -147,7 +147,7 @@ def intact_hash(folder: Path, *, key: str, others: bool = False) -> str | None:
         return None
 
 
-def _files(folder: Path) -> list[Path]:
+def _list_files(folder: Path) -> list[Path]:
     return sorted(p for p in folder.rglob("*") if p.is_file() and p.name != MANIFEST_FILE)
 
 
@@ -201,7 +201,7 @@ def _rename_or_keep(temporary: Path, folder: Path) -> None:
     temporary.rename(folder)
 
 
-def _unwritable(folder: Path, exc: OSError) -> AssetError:
+def _cache_error(folder: Path, exc: OSError) -> AssetError:
     return AssetError(
         f"The asset cache at {folder.parent} cannot be written ({exc.strerror or exc}). "
         f"Set object.cache_dir or {CACHE_VARIABLE} to a folder that can.",

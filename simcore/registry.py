@@ -117,7 +117,7 @@ class Catalog:
         entry = self.entry(name)
         _check_version(self.kind, name, entry)
         try:
-            found = _imported(entry.target)
+            found = _import_entry(entry.target)
         except Exception as exc:
             raise PluginError(
                 f"The {self.kind} '{name}' of {entry.origin} cannot be loaded from '{entry.target}': "
@@ -148,7 +148,7 @@ class Catalog:
                 name=name,
                 origin=entry.origin,
             ) from exc
-        expected = _imported(self._makes or "builtins:object")
+        expected = _import_entry(self._makes or "builtins:object")
         if not isinstance(found, expected):
             raise PluginError(
                 f"The {self.kind} '{name}' of {entry.origin}, '{entry.target}', returns {type(found).__name__}. "
@@ -161,7 +161,7 @@ class Catalog:
     def _check_contract(self, name: str, entry: CatalogEntry, found: Any) -> None:
         if self._contract is None or name in self._builtin:
             return
-        base = _imported(self._contract)
+        base = _import_entry(self._contract)
         if not (isinstance(found, type) and issubclass(found, base)):
             raise PluginError(
                 f"The {self.kind} '{name}' of {entry.origin}, '{entry.target}', is {found!r}. Expected a subclass of "
@@ -216,6 +216,6 @@ def _check_version(kind: str, name: str, entry: CatalogEntry) -> None:
         )
 
 
-def _imported(target: str) -> Any:
+def _import_entry(target: str) -> Any:
     module_name, _, attribute = target.partition(":")
     return reduce(getattr, attribute.split("."), import_module(module_name))

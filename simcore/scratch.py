@@ -40,7 +40,7 @@ def scratch_files(name: str, files: Mapping[str, bytes]) -> Path:
         AssetError: The temporary folder cannot be written.
     """
     try:
-        return _area(os.getpid()).write(name, files)
+        return _get_area(os.getpid()).write(name, files)
     except OSError as exc:
         raise AssetError(
             f"The temporary folder {tempfile.gettempdir()} cannot be written ({exc.strerror or exc}). "
@@ -118,21 +118,21 @@ def _clean_one(folder: Path) -> bool:
     try:
         descriptor = os.open(folder / _LOCK_FILE, os.O_RDWR)
     except FileNotFoundError:  # its process has not locked it yet, or died before
-        return _is_old(folder) and _remove(folder)
+        return _is_old(folder) and _remove_leftover(folder)
     except OSError:  # of another user
         return False
     try:
         # without locks, age decides
         if (not HAS_LOCKS and not _is_old(folder)) or not try_lock(descriptor):
             return False
-        return _remove(folder)
+        return _remove_leftover(folder)
     except OSError:  # a file system without locks
         return False
     finally:
         os.close(descriptor)
 
 
-def _remove(folder: Path) -> bool:
+def _remove_leftover(folder: Path) -> bool:
     shutil.rmtree(folder, ignore_errors=True)
     return not folder.exists()
 
@@ -145,6 +145,6 @@ def _is_old(folder: Path) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _area(pid: int) -> ScratchArea:
+def _get_area(pid: int) -> ScratchArea:
     """Returns the folder of a process; a forked child has another process id and makes its own."""
     return ScratchArea()

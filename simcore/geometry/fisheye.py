@@ -46,7 +46,7 @@ class Fisheye:
                 f"A fisheye camera of {self.width} x {self.height} pixels with {self.fx} and {self.fy} pixels a radian "
                 "cannot be. Give numbers above 0."
             )
-        if np.any(np.diff(self._radius(np.linspace(0.0, WIDEST_RAD, _STEPS))) <= 0.0):
+        if np.any(np.diff(self._radius_at(np.linspace(0.0, WIDEST_RAD, _STEPS))) <= 0.0):
             raise GeometryError(
                 f"The distortion k={list(self.k)} folds the image: its radius does not grow up to "
                 f"{np.degrees(WIDEST_RAD):.0f} degrees from the axis. Give smaller values."
@@ -70,7 +70,7 @@ class Fisheye:
     @property
     def fov_rad(self) -> float:
         """Angle between the upper and the lower edge of an image whose axis is in its middle [rad]."""
-        return float(2.0 * self._angle(np.array(0.5 * self.height / self.fy)))
+        return float(2.0 * self._angle_at(np.array(0.5 * self.height / self.fy)))
 
     def with_fov(self, fov_rad: float) -> Fisheye:
         """The camera with other pixels a radian, its pixels as wide for their height as they are.
@@ -78,7 +78,7 @@ class Fisheye:
         Args:
             fov_rad: Angle between the upper and the lower edge of an image whose axis is in its middle [rad].
         """
-        focal = 0.5 * self.height / float(self._radius(np.array(0.5 * fov_rad)))
+        focal = 0.5 * self.height / float(self._radius_at(np.array(0.5 * fov_rad)))
         return replace(self, fx=self.fx * focal / self.fy, fy=focal)
 
     def project(self, points_camera: ArrayLike) -> Array:
@@ -88,7 +88,7 @@ class Fisheye:
         angle = np.arctan2(aside, points[:, 2])
         with np.errstate(invalid="ignore", divide="ignore"):
             along = np.where(aside[:, None] > 0.0, points[:, :2] / aside[:, None], 0.0)
-        pixels = self._radius(angle)[:, None] * along * [self.fx, self.fy] + [self.cx, self.cy]
+        pixels = self._radius_at(angle)[:, None] * along * [self.fx, self.fy] + [self.cx, self.cy]
         pixels[(angle > WIDEST_RAD) | ~np.any(points, axis=1)] = np.nan
         return pixels
 
@@ -101,22 +101,22 @@ class Fisheye:
         """(..., 3) the same of any places (...) in the image [pixels]."""
         x, y = (columns - self.cx) / self.fx, (rows - self.cy) / self.fy
         radius = np.hypot(x, y)
-        angle = self._angle(radius)
+        angle = self._angle_at(radius)
         with np.errstate(invalid="ignore", divide="ignore"):
             scale = np.where(radius > 0.0, np.sin(angle) / radius, 1.0)
         return np.stack([x * scale, y * scale, np.cos(angle)], axis=-1)
 
-    def _radius(self, angle: Array) -> Array:
+    def _radius_at(self, angle: Array) -> Array:
         return _polynomial(angle, self.k)
 
-    def _angle(self, radius: Array) -> Array:
+    def _angle_at(self, radius: Array) -> Array:
         """The angle of a radius; NaN beyond `WIDEST_RAD`."""
         angles = np.linspace(0.0, WIDEST_RAD, _STEPS)
-        radii = self._radius(angles)
+        radii = self._radius_at(angles)
         angle: Array = np.interp(radius, radii, angles, right=np.nan)
         for _ in range(2):  # Newton, from a guess that is good to a few microradians
             slope = 1.0 + sum((2 * i + 3) * k * angle ** (2 * i + 2) for i, k in enumerate(self.k))
-            angle = angle - (self._radius(angle) - radius) / slope
+            angle = angle - (self._radius_at(angle) - radius) / slope
         return angle
 
 

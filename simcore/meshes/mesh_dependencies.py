@@ -29,18 +29,20 @@ def mesh_dependencies(path: Path, folder: Path) -> dict[str, Path]:
         libraries = material_files(path, folder)
         found = [*libraries, *(texture for library in libraries for texture in texture_files(library, folder))]
     elif suffix in (".glb", ".gltf"):
-        found = [inside(folder, _below(path.parent / name, folder), where=str(path)) for name in _gltf_files(path)]
+        found = [
+            inside(folder, _relative_name(path.parent / name, folder), where=str(path)) for name in _gltf_files(path)
+        ]
     elif suffix == ".dae":
         for element in parse_xml(path).iter():
             name = (element.text or "").strip()
             if element.tag.rpartition("}")[2] == "init_from" and name and "://" not in name:
                 candidate = (path.parent / unquote(name)).resolve()
                 if candidate.is_file():
-                    found.append(inside(folder, _below(candidate, folder), where=str(path)))
+                    found.append(inside(folder, _relative_name(candidate, folder), where=str(path)))
     return {file.relative_to(folder).as_posix(): file for file in sorted(set(found))}
 
 
-def _below(path: Path, folder: Path) -> str:
+def _relative_name(path: Path, folder: Path) -> str:
     resolved = path.resolve()
     return resolved.relative_to(folder).as_posix() if resolved.is_relative_to(folder) else str(path)
 

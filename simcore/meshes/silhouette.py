@@ -37,13 +37,13 @@ def nearest_triangles(pinhole: Pinhole, mesh: TriangleMesh, *, near_m: float) ->
     corners = pinhole.project(cut.vertices)[cut.faces]  # (F, 3, 2)
     inverse = (1.0 / cut.vertices[:, 2])[cut.faces]  # (F, 3)
     limits = [pinhole.width, pinhole.height]
-    first = np.clip(np.ceil(_least(corners)), 0, limits).astype(int)  # (F, 2)
-    size = np.maximum(np.clip(np.floor(-_least(-corners)) + 1, 0, limits).astype(int) - first, 0)
+    first = np.clip(np.ceil(_lower_corners(corners)), 0, limits).astype(int)  # (F, 2)
+    size = np.maximum(np.clip(np.floor(-_lower_corners(-corners)) + 1, 0, limits).astype(int) - first, 0)
     kept = np.flatnonzero(size.prod(axis=1))
     ends = np.cumsum(size[kept].prod(axis=1))
     cuts = np.searchsorted(ends, np.arange(_BATCH, ends[-1] if len(ends) else 0, _BATCH))
     for part in np.split(kept, cuts):
-        place, met, of = _covered(pinhole.width, corners[part], inverse[part], first[part], size[part])
+        place, met, of = _find_covered_pixels(pinhole.width, corners[part], inverse[part], first[part], size[part])
         order = np.argsort(-met, kind="stable")  # of several writes to one place, the last one stays: the nearest
         nearest = np.full(len(depth), -1)
         nearest[place[order]] = order
@@ -99,7 +99,7 @@ def in_front(mesh: TriangleMesh, near_m: float) -> tuple[TriangleMesh, Array]:
         faces = mesh.faces[numbers]
         odd = np.argmax(inside[faces] == (wanted == 1), axis=1)  # the corner that is alone on its side
         a, b, c = (mesh.vertices[faces[np.arange(len(faces)), (odd + k) % 3]] for k in range(3))
-        ab, ac = _crossing(a, b, near_m), _crossing(a, c, near_m)
+        ab, ac = _depth_crossing(a, b, near_m), _depth_crossing(a, c, near_m)
         made = [(a, ab, ac)] if wanted == 1 else [(ab, b, c), (ab, c, ac)]
         pieces += [np.stack(corners, axis=1) for corners in made]
         source += [numbers] * len(made)
@@ -107,7 +107,7 @@ def in_front(mesh: TriangleMesh, near_m: float) -> tuple[TriangleMesh, Array]:
     return TriangleMesh(corners.reshape(-1, 3), np.arange(3 * len(corners)).reshape(-1, 3)), np.concatenate(source)
 
 
-def _crossing(a: Array, b: Array, z: float) -> Array:
+def _depth_crossing(a: Array, b: Array, z: float) -> Array:
     """(F, 3) where lines from a to b reach a depth, exactly at that depth."""
     share = (z - a[:, 2:]) / (b[:, 2:] - a[:, 2:])
     met = a + share * (b - a)
@@ -115,12 +115,14 @@ def _crossing(a: Array, b: Array, z: float) -> Array:
     return met
 
 
-def _least(corners: Array) -> Array:
+def _lower_corners(corners: Array) -> Array:
     """(F, 2) the smaller of the coordinates of three corners; along the middle axis NumPy's own minimum is slow."""
     return np.minimum(np.minimum(corners[:, 0], corners[:, 1]), corners[:, 2])
 
 
-def _covered(width: int, corners: Array, inverse: Array, first: Array, size: Array) -> tuple[Array, Array, Array]:
+def _find_covered_pixels(
+    width: int, corners: Array, inverse: Array, first: Array, size: Array
+) -> tuple[Array, Array, Array]:
     """Pairs of a triangle and a pixel whose centre lies in it: place of the pixel, depth there, and the triangle.
 
     Args:

@@ -158,9 +158,9 @@ class RuleCfg:
                 key="rule.num_buckets",
             )
         if self.distribution != MISSING:
-            self.made()
+            self.make_distribution()
 
-    def made(self) -> Distribution:
+    def make_distribution(self) -> Distribution:
         """The distribution.
 
         Raises:
@@ -259,7 +259,7 @@ class RandomizationCfg:
     """The values of that episode; they are read from `from` and stored with a data set."""
 
     def __post_init__(self) -> None:
-        if (self.source is not None or self.recorded is not None) and self._drawn:
+        if (self.source is not None or self.recorded is not None) and self._draws_anything:
             raise ConfigError(
                 f"randomization.from='{self.source}' has rules beside it (randomization={self.name}). Expected one of "
                 "the two: the recorded values are applied by the recorded rules. Set randomization=none.",
@@ -267,14 +267,14 @@ class RandomizationCfg:
             )
 
     @property
-    def _drawn(self) -> bool:
+    def _draws_anything(self) -> bool:
         """Whether it draws anything."""
         return bool(self.rules) or self.perception.active or self.distractors.active
 
     @property
     def active(self) -> bool:
         """Whether anything varies."""
-        return self._drawn or bool(self.views) or self.source is not None or self.recorded is not None
+        return self._draws_anything or bool(self.views) or self.source is not None or self.recorded is not None
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the content of its YAML, without empty entries."""

@@ -32,8 +32,8 @@ class Distribution(ABC):
     """Names of the optional parameters."""
 
     def __init__(self, **values: Any) -> None:
-        self._values = self._checked(values)
-        self.width = self._width(self._values)
+        self._values = self._check_values(values)
+        self.width = self._count_components(self._values)
         """Number of components; None: any number."""
         self._watchers: list[WeakMethod[Callable[[], None]]] = []
 
@@ -56,8 +56,8 @@ class Distribution(ABC):
         """
         for name in values:
             self._check_name(name)
-        changed = self._checked({**self._values, **values})
-        width = self._width(changed)
+        changed = self._check_values({**self._values, **values})
+        width = self._count_components(changed)
         if width != self.width and width is not None:
             raise ConfigError(
                 f"{self.type}: {', '.join(values)} would make it {width} components, it has "
@@ -101,11 +101,11 @@ class Distribution(ABC):
                 available=list(self.parameters),
             )
 
-    def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
+    def _check_values(self, values: dict[str, Any]) -> dict[str, Any]:
         """Checks parameters and returns them as arrays (w,) or ()."""
         return {name: numbers(value, f"{self.type}.{name}") for name, value in values.items()}
 
-    def _width(self, values: Mapping[str, Any]) -> int | None:
+    def _count_components(self, values: Mapping[str, Any]) -> int | None:
         widths = {np.shape(value)[0] for value in values.values() if np.ndim(value) == 1}
         if len(widths) > 1:
             raise ConfigError(
@@ -160,8 +160,8 @@ class Uniform(Distribution):
     type = "uniform"
     parameters = ("lower", "upper")
 
-    def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
-        checked = super()._checked(values)
+    def _check_values(self, values: dict[str, Any]) -> dict[str, Any]:
+        checked = super()._check_values(values)
         check_order(self.type, checked)
         return checked
 
@@ -179,8 +179,8 @@ class LogUniform(Uniform):
 
     type = "log_uniform"
 
-    def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
-        checked = super()._checked(values)
+    def _check_values(self, values: dict[str, Any]) -> dict[str, Any]:
+        checked = super()._check_values(values)
         if not np.all(checked["lower"] > 0.0):
             raise ConfigError(
                 f"log_uniform.lower={shown(checked['lower'])} is out of range. Expected above 0. Raise it.",
@@ -201,8 +201,8 @@ class Normal(Distribution):
     type = "normal"
     parameters = ("mean", "std")
 
-    def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
-        checked = super()._checked(values)
+    def _check_values(self, values: dict[str, Any]) -> dict[str, Any]:
+        checked = super()._check_values(values)
         if not np.all(checked["std"] >= 0.0):
             raise ConfigError(
                 f"normal.std={shown(checked['std'])} is out of range. Expected 0 or more. Raise it.", key="normal.std"
@@ -246,7 +246,7 @@ class Choice(Distribution):
     parameters = ("choices", "weights")
     optional = ("weights",)
 
-    def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
+    def _check_values(self, values: dict[str, Any]) -> dict[str, Any]:
         rows = rows_of(values["choices"], "choice.choices")
         weights = values.get("weights")
         if weights is not None:
@@ -259,7 +259,7 @@ class Choice(Distribution):
                 )
         return {"choices": rows, "weights": weights}
 
-    def _width(self, values: Mapping[str, Any]) -> int | None:
+    def _count_components(self, values: Mapping[str, Any]) -> int | None:
         return values["choices"].shape[1] if values["choices"].ndim == 2 else None
 
     def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
@@ -280,10 +280,10 @@ class Sequential(Distribution):
     type = "sequence"
     parameters = ("items",)
 
-    def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
+    def _check_values(self, values: dict[str, Any]) -> dict[str, Any]:
         return {"items": rows_of(values["items"], "sequence.items")}
 
-    def _width(self, values: Mapping[str, Any]) -> int | None:
+    def _count_components(self, values: Mapping[str, Any]) -> int | None:
         return values["items"].shape[1] if values["items"].ndim == 2 else None
 
     def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
@@ -312,13 +312,13 @@ class Combine(Distribution):
         vars(self).update(state)
         self._watch_parts()
 
-    def _checked(self, values: dict[str, Any]) -> dict[str, Any]:
+    def _check_values(self, values: dict[str, Any]) -> dict[str, Any]:
         parts = [as_distribution(part) for part in values["distributions"]]
         if not parts:
             raise ConfigError("combine.distributions is empty. Expected at least one. Add it.", key="combine")
         return {"distributions": tuple(parts)}
 
-    def _width(self, values: Mapping[str, Any]) -> int | None:
+    def _count_components(self, values: Mapping[str, Any]) -> int | None:
         return sum(part.width or 1 for part in values["distributions"])
 
     def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:

@@ -29,16 +29,16 @@ def draw_graph(content: Mapping[str, Any]) -> str:
         lines = [(side, *port) for side in ("in", "out") for port in node[f"{side}puts"].items()]
         height = _LINE * (len(lines) + 2)
         boxes.append(f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{height}" rx="5" fill="{_FILLS[column]}"/>')
-        boxes.append(_text(x + 8, y + _LINE, f"{node['type']}  {node['name']}", weight="bold"))
+        boxes.append(_draw_text(x + 8, y + _LINE, f"{node['type']}  {node['name']}", weight="bold"))
         for row, (side, name, value) in enumerate(lines, start=2):
             at = y + row * _LINE
             words = name if value is None else f"{name}: {value}"
             anchor = "start" if side == "in" else "end"
-            boxes.append(_text(x + 8 if side == "in" else x + _WIDTH - 8, at, _short(words), anchor=anchor))
+            boxes.append(_draw_text(x + 8 if side == "in" else x + _WIDTH - 8, at, _shorten_text(words), anchor=anchor))
             ports[node["name"], side, name] = (x if side == "in" else x + _WIDTH, at - 0.25 * _LINE)
         heights[column] = y + height + _GAP_Y
     lines_drawn = [
-        _curve(ports[edge["from_node"], "out", edge["from_port"]], ports[edge["to_node"], "in", edge["to_port"]])
+        _draw_curve(ports[edge["from_node"], "out", edge["from_port"]], ports[edge["to_node"], "in", edge["to_port"]])
         for edge in content["edges"]
     ]
     width, height = 2 * _MARGIN + (_LAST + 1) * _WIDTH + _LAST * _GAP_X, max(heights)
@@ -49,15 +49,15 @@ def draw_graph(content: Mapping[str, Any]) -> str:
     )
 
 
-def _text(x: float, y: float, words: str, *, anchor: str = "start", weight: str = "normal") -> str:
+def _draw_text(x: float, y: float, words: str, *, anchor: str = "start", weight: str = "normal") -> str:
     return f'<text x="{x}" y="{y}" text-anchor="{anchor}" font-weight="{weight}">{escape(words)}</text>'
 
 
-def _short(words: str) -> str:
+def _shorten_text(words: str) -> str:
     return words if len(words) <= _MAX_TEXT else words[: _MAX_TEXT - 3] + "..."
 
 
-def _curve(start: tuple[float, float], end: tuple[float, float]) -> str:
+def _draw_curve(start: tuple[float, float], end: tuple[float, float]) -> str:
     (x0, y0), (x1, y1) = start, end
     bend = max(40.0, 0.5 * abs(x1 - x0))
     return (

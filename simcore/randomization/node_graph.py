@@ -64,7 +64,7 @@ class Graph:
         self._setup = setup
         self._rules: list[tuple[Rule, Node, Node, Node | None]] = []
         none: Array = np.zeros(0, dtype=int)
-        self.frame = self._node(
+        self.frame = self._add_node(
             "frame",
             FRAME,
             {"run": True, "numEnvs": setup.num_envs or 0},
@@ -73,31 +73,33 @@ class Graph:
         filters: dict[Gate, Node] = {}
         for rule in setup.rules:
             if rule.gate not in filters:
-                filters[rule.gate] = self._filter(rule.gate, len(filters))
-            self._rules.append((rule, filters[rule.gate], *self._write(rule, filters[rule.gate], len(self._rules))))
+                filters[rule.gate] = self._add_filter(rule.gate, len(filters))
+            self._rules.append(
+                (rule, filters[rule.gate], *self._add_writer(rule, filters[rule.gate], len(self._rules)))
+            )
 
-    def _node(self, name: str, kind: str, inputs: dict[str, Any], outputs: dict[str, Any]) -> Node:
+    def _add_node(self, name: str, kind: str, inputs: dict[str, Any], outputs: dict[str, Any]) -> Node:
         self.nodes.append(Node(name, kind, inputs, outputs))
         return self.nodes[-1]
 
-    def _connect(self, source: Node, out_port: str, target: Node, in_port: str) -> None:
+    def _add_edge(self, source: Node, out_port: str, target: Node, in_port: str) -> None:
         self.edges.append(Edge(source.name, out_port, target.name, in_port))
         target.inputs[in_port] = source.outputs[out_port]
 
-    def _filter(self, gate: Gate, number: int) -> Node:
-        node = self._node(
+    def _add_filter(self, gate: Gate, number: int) -> Node:
+        node = self._add_node(
             f"filter_{number}",
             FILTER,
             {"interval": gate.interval or 0, "ignoreInterval": gate.on_reset},
             {"execOut": False, "indices": np.zeros(0, dtype=int), "on_reset": gate.on_reset},
         )
         for out_port, in_port in (("execOut", "execIn"), ("resetInds", "indices"), ("frameNum", "frameCounts")):
-            self._connect(self.frame, out_port, node, in_port)
-        count = self._node(f"count_{number}", COUNT, {}, {"count": 0})
-        self._connect(node, "indices", count, "indices")
+            self._add_edge(self.frame, out_port, node, in_port)
+        count = self._add_node(f"count_{number}", COUNT, {}, {"count": 0})
+        self._add_edge(node, "indices", count, "indices")
         return node
 
-    def _write(self, rule: Rule, gate: Node, number: int) -> tuple[Node, Node | None]:
+    def _add_writer(self, rule: Rule, gate: Node, number: int) -> tuple[Node, Node | None]:
         view = self._setup.views.get(rule.slot.view)
         kind = WRITE_ARTICULATION if isinstance(view, ArticulationView) else WRITE_RIGID
         inputs = {
@@ -107,19 +109,19 @@ class Graph:
             "num_buckets": rule.num_buckets,
             "values": rule.values,
         }
-        node = self._node(
+        node = self._add_node(
             f"write_{number}",
             WRITE_CONTEXT if rule.slot.view == SIMULATION_CONTEXT else kind,
-            {**inputs, **_parameters(rule)},
+            {**inputs, **_parameter_ports(rule)},
             {"execOut": False},
         )
         for port in ("indices", "on_reset"):
-            self._connect(gate, port, node, port)
-        self._connect(gate, "execOut", node, "execIn")
+            self._add_edge(gate, port, node, port)
+        self._add_edge(gate, "execOut", node, "execIn")
         if not (type(rule.distribution) is Uniform and (rule.distribution.width or rule.slot.attribute.width) == 3):
             return node, None
-        source = self._node(f"random_{number}", RANDOM, {}, {"output": np.zeros((0, 3))})
-        self._connect(source, "output", node, "values")
+        source = self._add_node(f"random_{number}", RANDOM, {}, {"output": np.zeros((0, 3))})
+        self._add_edge(source, "output", node, "values")
         return node, source
 
     def node(self, name: str) -> Node:
@@ -144,16 +146,16 @@ class Graph:
         setup.begin_step(reset_inds)
         frame.outputs.update(resetInds=setup.reset_inds, frameNum=setup.counters.copy())
         for node in self.nodes:
-            self._pull(node)
+            self._pull_inputs(node)
             if node.type == FILTER:
-                node.outputs["indices"] = _filtered(node.inputs)
+                node.outputs["indices"] = _filter_indices(node.inputs)
                 node.outputs["execOut"] = len(node.outputs["indices"]) > 0
             elif node.type == COUNT:
                 node.outputs["count"] = len(node.inputs["indices"])
         for index, (rule, _, write, source) in enumerate(self._rules):
-            self._pull(write)
+            self._pull_inputs(write)
             setup.fire(index, write.inputs["indices"])
-            write.inputs.update(_parameters(rule))
+            write.inputs.update(_parameter_ports(rule))
             fired = len(rule.envs) > 0
             write.outputs["execOut"] = fired
             write.inputs["values"] = rule.values if fired else rule.values[:0]
@@ -163,7 +165,7 @@ class Graph:
                 source.outputs["output"] = rule.drawn if fired else rule.drawn[:0]
         setup.end_step()
 
-    def _pull(self, node: Node) -> None:
+    def _pull_inputs(self, node: Node) -> None:
         """Copies values along the edges into a node's ports."""
         for edge in self.edges:
             if edge.to_node == node.name and edge.to_port != "values":
@@ -173,7 +175,7 @@ class Graph:
         """Returns nodes with their ports, and edges, as plain values."""
         return {
             "nodes": [
-                {"name": n.name, "type": n.type, "inputs": _plain(n.inputs), "outputs": _plain(n.outputs)}
+                {"name": n.name, "type": n.type, "inputs": _plain_value(n.inputs), "outputs": _plain_value(n.outputs)}
                 for n in self.nodes
             ],
             "edges": [vars(edge).copy() for edge in self.edges],
@@ -192,7 +194,7 @@ def graph() -> Graph:
     return Graph(session.current())
 
 
-def _filtered(inputs: Mapping[str, Any]) -> Array:
+def _filter_indices(inputs: Mapping[str, Any]) -> Array:
     """Returns the indices whose frame count is a positive multiple of the interval, or all if it is ignored."""
     if inputs["ignoreInterval"]:
         indices: Array = inputs["indices"]
@@ -201,7 +203,7 @@ def _filtered(inputs: Mapping[str, Any]) -> Array:
     return np.flatnonzero((counts > 0) & (counts % inputs["interval"] == 0))
 
 
-def _parameters(rule: Rule) -> dict[str, Any]:
+def _parameter_ports(rule: Rule) -> dict[str, Any]:
     """Returns the ports of a distribution's parameters; with one parameter, the second port is empty."""
     values = [rule.distribution.get(name) for name in rule.distribution.parameters]
     plain = [[part.to_dict() for part in v] if isinstance(v, tuple) else v for v in values]
@@ -209,5 +211,5 @@ def _parameters(rule: Rule) -> dict[str, Any]:
     return {"distribution": rule.distribution.type, "dist_param_1": first, "dist_param_2": second}
 
 
-def _plain(ports: Mapping[str, Any]) -> dict[str, Any]:
+def _plain_value(ports: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in ports.items()}

@@ -130,15 +130,15 @@ class Rule:
         """(n, width) its written values."""
         self.drawn: Array = self.values
         """(n, w) its draws before operation and bounds."""
-        self._check()
-        distribution.watch(self._check)
+        self._check_distribution()
+        distribution.watch(self._check_distribution)
 
     @property
     def key(self) -> str:
         """`view.attribute gate`."""
         return f"{self.slot.view}.{self.slot.attribute.name} {self.gate}"
 
-    def _check(self) -> None:
+    def _check_distribution(self) -> None:
         attribute, width = self.slot.attribute, self.distribution.width
         if width is not None and width not in attribute.widths:
             expected = " or ".join(f"({w},)" for w in attribute.widths)

@@ -70,7 +70,7 @@ class Setup:
         Raises:
             ConfigError: It is another kind of view, or its name is taken.
         """
-        self._register(rigid_prim_view, RigidPrimView, "register_rigid_prim_view")
+        self._register_view(rigid_prim_view, RigidPrimView, "register_rigid_prim_view")
 
     def register_articulation_view(self, articulation_view: ArticulationView) -> None:
         """Registers a view of articulated bodies.
@@ -78,7 +78,7 @@ class Setup:
         Raises:
             ConfigError: It is another kind of view, or its name is taken.
         """
-        self._register(articulation_view, ArticulationView, "register_articulation_view")
+        self._register_view(articulation_view, ArticulationView, "register_articulation_view")
 
     def register_view(self, view: AttributeView) -> None:
         """Registers a view of something other than a body, such as a light, a camera or a pose estimate.
@@ -86,9 +86,9 @@ class Setup:
         Raises:
             ConfigError: It is no view, or its name is taken.
         """
-        self._register(view, AttributeView, "register_view")
+        self._register_view(view, AttributeView, "register_view")
 
-    def _register(self, view: AttributeView, kind: type[AttributeView], call: str) -> None:
+    def _register_view(self, view: AttributeView, kind: type[AttributeView], call: str) -> None:
         if not isinstance(view, kind):
             raise ConfigError(
                 f"{call} got a {type(view).__name__}. Expected a {kind.__name__}. Use the call for its kind.", key=call
@@ -125,7 +125,7 @@ class Setup:
     @contextmanager
     def on_env_reset(self) -> Iterator[None]:
         """The gate that lets its rules write whenever an environment is reset."""
-        with self._within(Gate(None)):
+        with self._open_gate(Gate(None)):
             yield
 
     @contextmanager
@@ -137,11 +137,11 @@ class Setup:
         """
         if isinstance(interval, bool) or not isinstance(interval, int) or interval < 1:
             raise ConfigError(f"interval={interval!r} is out of range. Expected a whole number from 1.", key="interval")
-        with self._within(Gate(interval)):
+        with self._open_gate(Gate(interval)):
             yield
 
     @contextmanager
-    def _within(self, gate: Gate) -> Iterator[None]:
+    def _open_gate(self, gate: Gate) -> Iterator[None]:
         if not self._in_frame:
             raise ConfigError(f"{gate} stands outside of on_rl_frame. Write it inside `with ... on_rl_frame(...):`.")
         if self._gate is not None:
@@ -179,11 +179,11 @@ class Setup:
                 "`with ... on_interval(...):`.",
                 key=view_name,
             )
-        chosen = self._operation(operation)
+        chosen = self._find_operation(operation)
         given = {name: value for name, value in attributes.items() if value is not None}
         self._check_buckets(view_name, given, num_buckets)
         for name, value in given.items():
-            slot = self._slot(view_name, name, kind)
+            slot = self._get_slot(view_name, name, kind)
             if self._gate.on_reset and any(rule.slot is slot and rule.gate.on_reset for rule in self.rules):
                 raise ConfigError(
                     f"{view_name}.{name} is randomized on_env_reset twice; the second would undo the first. "
@@ -194,7 +194,7 @@ class Setup:
             self.rules.append(Rule(slot, self._gate, chosen, as_distribution(value), num_buckets=buckets))
         self._generators = None
 
-    def _operation(self, name: str) -> Operation:
+    def _find_operation(self, name: str) -> Operation:
         if name not in Operation.__members__:
             known = list(Operation.__members__)
             raise ConfigError(
@@ -218,14 +218,14 @@ class Setup:
                 key="num_buckets",
             )
 
-    def _slot(self, view_name: str, name: str, kind: type[AttributeView] | None) -> Slot:
+    def _get_slot(self, view_name: str, name: str, kind: type[AttributeView] | None) -> Slot:
         key = (view_name, name)
         if key not in self._slots:
-            attribute, count = self._attribute(view_name, name, kind)
+            attribute, count = self._find_attribute(view_name, name, kind)
             self._slots[key] = Slot(view_name, attribute, count)
         return self._slots[key]
 
-    def _attribute(self, view_name: str, name: str, kind: type[AttributeView] | None) -> tuple[ViewAttribute, int]:
+    def _find_attribute(self, view_name: str, name: str, kind: type[AttributeView] | None) -> tuple[ViewAttribute, int]:
         if view_name == SIMULATION_CONTEXT:
             if self._world is None:
                 raise ConfigError("No simulation context is registered. Call register_simulation_context first.")
@@ -267,7 +267,7 @@ class Setup:
         names = [f"{key} {keys[:index].count(key)}" for index, key in enumerate(keys)]
         self._generators = [stream(seed, name) for name in names]
         self._recorded = None
-        self._start()
+        self._reset_counters()
 
     def run_recorded(self, firings: Sequence[Firing]) -> None:
         """Arms the set-up with recorded firings in place of draws; each is written at its step.
@@ -291,9 +291,9 @@ class Setup:
                 )
             self._recorded.setdefault(firing.step, []).append(firing)
         self._generators = []
-        self._start()
+        self._reset_counters()
 
-    def _start(self) -> None:
+    def _reset_counters(self) -> None:
         for slot in self._slots.values():
             slot.arm()
         for rule in self.rules:
@@ -326,7 +326,7 @@ class Setup:
         """Runs the first part of `step_randomization`: counts the step and ends values that act for one step only."""
         if self._generators is None or self.num_envs is None:
             raise ConfigError("step_randomization was called before orchestrator.run(). Call that once first.")
-        reset = self._indices(reset_inds, self.num_envs)
+        reset = self._read_indices(reset_inds, self.num_envs)
         self.counters += 1
         self.counters[reset] = 0
         self.reset_inds = reset
@@ -371,7 +371,7 @@ class Setup:
             return self.reset_inds
         return np.flatnonzero((self.counters > 0) & (self.counters % gate.interval == 0))
 
-    def _indices(self, reset_inds: Any, num_envs: int) -> Array:
+    def _read_indices(self, reset_inds: Any, num_envs: int) -> Array:
         if reset_inds is None:
             return np.zeros(0, dtype=int)
         given = np.asarray(reset_inds)

@@ -80,7 +80,7 @@ class Body:
                 max_effort=info[10],
                 max_velocity=info[11],
                 child_link=link,
-                axis=self._axis(index, info[13]),
+                axis=self._joint_axis(index, info[13]),
             )
         self.link_names = {index: link for link, index in self.links.items()}
         self.rigid_groups = self._rigid_groups()
@@ -143,7 +143,7 @@ class Body:
         info = p.getDynamicsInfo(self.body_id, ROOT, physicsClientId=self.client)
         return Pose.from_quat_xyzw(info[3], info[4])
 
-    def _axis(self, index: int, axis_com: Sequence[float]) -> tuple[float, float, float]:
+    def _joint_axis(self, index: int, axis_com: Sequence[float]) -> tuple[float, float, float]:
         """Returns a joint's axis in the link frame; Bullet states it in the inertial frame of the child link."""
         info = p.getDynamicsInfo(self.body_id, index, physicsClientId=self.client)
         x, y, z = Pose.from_quat_xyzw(info[3], info[4]).rotate(np.array(axis_com, dtype=float)).tolist()
@@ -197,9 +197,9 @@ class Body:
     def root_pose(self) -> Pose:
         """`T_world_root` of the root link's frame."""
         there = p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)
-        return self._pose(ROOT, there, lambda: Pose.from_quat_xyzw(*there) @ self._T_com_root)
+        return self._reuse_pose(ROOT, there, lambda: Pose.from_quat_xyzw(*there) @ self._T_com_root)
 
-    def _pose(self, index: int, there: object, make: Callable[[], Pose]) -> Pose:
+    def _reuse_pose(self, index: int, there: object, make: Callable[[], Pose]) -> Pose:
         """Returns a pose and reuses the last `Pose` object of a link that has not moved, as most have not."""
         said, T_world_link = self._poses.get(index, (None, None))
         if T_world_link is None or said != there:
@@ -224,7 +224,7 @@ class Body:
         if index == ROOT:
             return self.root_pose()
         state = p.getLinkState(self.body_id, index, computeForwardKinematics=1, physicsClientId=self.client)
-        return self._pose(index, state[4:6], lambda: Pose.from_quat_xyzw(state[4], state[5]))
+        return self._reuse_pose(index, state[4:6], lambda: Pose.from_quat_xyzw(state[4], state[5]))
 
     def link_velocity(self, name: str) -> tuple[Array, Array]:
         """Linear (3,) [m/s] and angular velocity (3,) [rad/s] of a link's URDF frame, in the world frame.

@@ -154,19 +154,19 @@ class BulletCollisionChecker:
         names = robot.arm_links
         self._own = None if names is None else frozenset(self._robot.link_index(name) for name in names)
         for obstacle in obstacles:
-            self._add(obstacle)
+            self._load_obstacle(obstacle)
         moving = self._joint_of
         links = () if moving is None else moved_links(moving[0], moving[1].name)
         self._moved = frozenset((moving[0].body_id, link) for link in links) if moving is not None else frozenset()
         self._swept = {}
         for motion in concurrent_motions:
-            self._sweep(motion)
+            self._place_copies(motion)
         if concurrent_motions:
             meets_copies(self._robot, self._own or self._robot.links.values())
             if self._joint_of is not None:
                 meets_copies(self._joint_of[0], moved_links(self._joint_of[0], self._joint_of[1].name))
 
-    def _sweep(self, motion: PlannedMotion) -> None:
+    def _place_copies(self, motion: PlannedMotion) -> None:
         """Places copies of another arm, and of the part that it moves, along their motion."""
         robot = self._robot
         if robot is None:
@@ -181,7 +181,7 @@ class BulletCollisionChecker:
             label = motion.obstacle
             self._swept.update({number: (f"{label}/{name}", label) for number, name in copies.items()})
 
-    def _add(self, obstacle: ObstacleModel) -> None:
+    def _load_obstacle(self, obstacle: ObstacleModel) -> None:
         if obstacle.urdf_path is None:
             size = obstacle.size_m if obstacle.size_m is not None else (0.0, 0.0, 0.0)
             body = self._world.add_box(obstacle.name, size_m=size, T_world_box=obstacle.T_world_root)
@@ -224,7 +224,7 @@ class BulletCollisionChecker:
             raise WorldError(_EMPTY)
         self.queries += 1
         client = self._world.client
-        self._put(robot, model, q, gripper)
+        self._set_joints(robot, model, q, gripper)
         if s is not None and self._joint_of is not None:
             body, joint = self._joint_of
             # a part that is pushed past its limit stays at the limit
@@ -239,16 +239,16 @@ class BulletCollisionChecker:
             self._near_points(clearance_m) if clearance_m is not None else (),
         ):
             distance = point[8]
-            if distance >= self._room(point, limit, self_limit):
+            if distance >= self._required_clearance(point, limit, self_limit):
                 continue
             if worst is not None and distance >= worst.distance_m:
                 continue
-            found = self._named(point)
+            found = self._find_collision(point)
             if found is not None:
                 worst = found
         return worst if worst is not None or not self._swept else self._part_in_the_way()
 
-    def _put(self, robot: Body, model: RobotModel, q: Array, gripper: float | None) -> None:
+    def _set_joints(self, robot: Body, model: RobotModel, q: Array, gripper: float | None) -> None:
         """Sets the arm's joints and the fingers in one call, since Bullet updates all links of the robot in each."""
         indices, values = self._arm_indices, np.asarray(q, dtype=float).tolist()
         if len(values) != len(indices):
@@ -287,7 +287,7 @@ class BulletCollisionChecker:
                     return LinkCollision(body.label(link), f"{name} on its way", float(point[8]), tuple(point[5]))
         return None
 
-    def _room(self, point: tuple[Any, ...], limit: float, self_limit: float) -> float:
+    def _required_clearance(self, point: tuple[Any, ...], limit: float, self_limit: float) -> float:
         """Returns the clearance of a contact point's pair [m]; minus infinity for a pair without a moved link."""
         within = point[1] == point[2]
         own = self._own
@@ -324,7 +324,7 @@ class BulletCollisionChecker:
                     worst = LinkCollision(label, second.label(point[4]), float(point[8]), tuple(point[5]))
         return worst
 
-    def _named(self, point: tuple[Any, ...]) -> LinkCollision | None:
+    def _find_collision(self, point: tuple[Any, ...]) -> LinkCollision | None:
         """Returns the collision of a contact point, or None if its pair may touch."""
         robot, model = self._robot, self._model
         if robot is None or model is None:

@@ -137,7 +137,7 @@ class ContactMonitor:
         for point in p.getContactPoints(bodyA=self._robot.body_id, physicsClientId=self._world.client):
             key = (point[3], point[2], point[4])
             if key not in self._sorted:
-                self._sorted[key] = self._sort(*key)
+                self._sorted[key] = self._sort_contact(*key)
             pair, names = self._sorted[key]
             for name in names:
                 forces = found.setdefault(name, {})
@@ -148,7 +148,7 @@ class ContactMonitor:
             else:
                 view.sample_nothing()
 
-    def _sort(self, link_a: int, body_b: int, link_b: int) -> tuple[Pair, list[str]]:
+    def _sort_contact(self, link_a: int, body_b: int, link_b: int) -> tuple[Pair, list[str]]:
         """Returns the pair of a contact, and the names of the views that it belongs to."""
         robot = self._robot
         name_a = robot.link_names[link_a]

@@ -58,11 +58,11 @@ def load_converted(
     body.set_root_pose(T_world_root)
     world.bodies[name] = body
     _apply_rigid(world, body, physics.get("rigid", {}))
-    drives = {joint.name: _drive(joint.name, physics.get("drives", {})) for joint in body.movable_joints}
+    drives = {joint.name: _make_drive(joint.name, physics.get("drives", {})) for joint in body.movable_joints}
     return body, DriveGroup(body, drives, world=world)
 
 
-def _drive(name: str, drives: Mapping[str, Any]) -> JointDrive:
+def _make_drive(name: str, drives: Mapping[str, Any]) -> JointDrive:
     values = drives.get(name, {"type": "none"})
     if values["type"] == "none":
         return JointDrive(DriveMode.passive)
@@ -79,17 +79,17 @@ def _apply_rigid(world: World, body: Body, values: Mapping[str, Any]) -> None:
     damping = (values.get("linear_damping", 0.0), values.get("angular_damping", 0.0))
     if any(damping):
         # not Bullet's own damping, which differs between kinds of bodies
-        world.call_before_step(lambda: _damp(world, body, damping))
+        world.call_before_step(lambda: _damp_velocity(world, body, damping))
     if values.get("kinematic"):
         p.changeDynamics(body.body_id, ROOT, mass=0.0, physicsClientId=body.client)
     if values.get("disable_gravity"):
-        world.call_before_step(lambda: _lift(world, body))
+        world.call_before_step(lambda: _balance_weight(world, body))
     fastest = {key: values[key] for key in ("max_linear_velocity", "max_angular_velocity") if key in values}
     if fastest:
-        world.call_before_step(lambda: _limit(body, fastest))
+        world.call_before_step(lambda: _limit_velocity(body, fastest))
 
 
-def _lift(world: World, body: Body) -> None:
+def _balance_weight(world: World, body: Body) -> None:
     """Balances the weight of a body's root for one step."""
     mass = p.getDynamicsInfo(body.body_id, ROOT, physicsClientId=body.client)[0]
     where = p.getBasePositionAndOrientation(body.body_id, physicsClientId=body.client)[0]
@@ -97,14 +97,14 @@ def _lift(world: World, body: Body) -> None:
     p.applyExternalForce(body.body_id, ROOT, force, where, p.WORLD_FRAME, physicsClientId=body.client)
 
 
-def _damp(world: World, body: Body, damping: tuple[float, float]) -> None:
+def _damp_velocity(world: World, body: Body, damping: tuple[float, float]) -> None:
     """Damps a body's velocities by the share of one step."""
     velocities = p.getBaseVelocity(body.body_id, physicsClientId=body.client)
     linear, angular = (np.array(v) * np.exp(-d * world.dt) for v, d in zip(velocities, damping, strict=True))
     p.resetBaseVelocity(body.body_id, linear.tolist(), angular.tolist(), physicsClientId=body.client)
 
 
-def _limit(body: Body, fastest: Mapping[str, float]) -> None:
+def _limit_velocity(body: Body, fastest: Mapping[str, float]) -> None:
     """Slows a body's root down to its limits."""
     linear, angular = (np.array(v) for v in p.getBaseVelocity(body.body_id, physicsClientId=body.client))
     limits = (fastest.get("max_linear_velocity", np.inf), fastest.get("max_angular_velocity", np.inf))

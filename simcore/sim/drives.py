@@ -123,7 +123,7 @@ class DriveGroup:
         for name, drive in self.drives.items():
             self._set_damping(name, drive)
             if drive.mode is DriveMode.passive or (drive.mode is DriveMode.spring and drive.friction > 0.0):
-                self._brake(name, drive.friction)
+                self._brake_joint(name, drive.friction)
             if drive.armature > 0.0:
                 self._set_armature(name, drive.armature)
             if drive.mode is DriveMode.spring:
@@ -154,7 +154,7 @@ class DriveGroup:
             elif field == "stiffness" and drive.mode is DriveMode.passive and name not in self._spring_targets:
                 self._begin_spring(name)
             elif field == "friction":
-                self._hold_at(name, self._held[name]) if name in self._held else self._brake(name, drive.friction)
+                self._hold_at(name, self._held[name]) if name in self._held else self._brake_joint(name, drive.friction)
             if field == "damping":
                 self._set_damping(name, drive)
             elif field == "armature":
@@ -174,7 +174,7 @@ class DriveGroup:
                 body=self.body.name,
             )
         for name in sorted(self._changed):
-            self._servo(name)
+            self._drive_servo(name)
 
     def set_effort(self, name: str, effort: float) -> None:
         """Applies an effort to a joint beside its drive at every physics step, until another is set [N m or N].
@@ -250,16 +250,16 @@ class DriveGroup:
                 self._spring_targets[name] = float(position)
                 continue
             self._servo_targets[name] = (float(position), float(velocity))
-            self._servo(name)
+            self._drive_servo(name)
 
-    def _servo(self, name: str) -> None:
+    def _drive_servo(self, name: str) -> None:
         self._changed.discard(name)
         if name not in self._servo_targets:
             return
         drive = self.drives[name]
         position, velocity = self._servo_targets[name]
         if drive.friction > 0.0 and self._sticks(name, drive):
-            self._brake(name, drive.max_effort + drive.friction)
+            self._brake_joint(name, drive.max_effort + drive.friction)
             return
         p.setJointMotorControl2(
             self.body.body_id,
@@ -289,7 +289,7 @@ class DriveGroup:
 
     def _apply_efforts(self) -> None:
         for name in sorted(self._changed):
-            self._servo(name)
+            self._drive_servo(name)
         for name, target in self._spring_targets.items():
             drive = self.drives[name]
             q, dq, *_ = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)
@@ -297,23 +297,23 @@ class DriveGroup:
                 pull, most = drive.stiffness * (target - q) - drive.damping * dq, drive.max_effort
             else:  # its damping is the joint's own
                 pull, most = drive.stiffness * (target - q), drive.max_effort or math.inf
-            self._push(name, float(np.clip(pull, -most, most)))
+            self._push_joints(name, float(np.clip(pull, -most, most)))
         for name, effort in self._efforts.items():
-            self._push(name, effort)
+            self._push_joints(name, effort)
         for name in self._balanced:
             q = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)[0]
-            self._push(name, self.drives[name].counterbalance * math.cos(q))
+            self._push_joints(name, self.drives[name].counterbalance * math.cos(q))
         for name, most in self._speed_limits.items():
             dq = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)[1]
             if abs(dq) > most:
-                self._brake(name, _STRONG, velocity=math.copysign(most, dq))
+                self._brake_joint(name, _STRONG, velocity=math.copysign(most, dq))
             elif name in self._held:
                 self._hold_at(name, self._held[name])
             else:
-                self._brake(name, self.drives[name].friction)
+                self._brake_joint(name, self.drives[name].friction)
         self._balance_armatures()
 
-    def _push(self, name: str, effort: float) -> None:
+    def _push_joints(self, name: str, effort: float) -> None:
         p.setJointMotorControl2(
             self.body.body_id,
             self._indices[name],
@@ -344,7 +344,7 @@ class DriveGroup:
         drive = self.drives[name]
         if not enabled:
             self._held.pop(name, None)
-            self._brake(name, drive.friction)
+            self._brake_joint(name, drive.friction)
             return
         self._held[name] = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)[0]
         self._hold_at(name, self._held[name])
@@ -362,7 +362,7 @@ class DriveGroup:
             physicsClientId=self.body.client,
         )
 
-    def _brake(self, name: str, effort: float, *, velocity: float = 0.0) -> None:
+    def _brake_joint(self, name: str, effort: float, *, velocity: float = 0.0) -> None:
         p.setJointMotorControl2(
             self.body.body_id,
             self._indices[name],

@@ -55,18 +55,22 @@ def measure_motion(urdf_path: Path, *, continuous: Collection[str] = ()) -> list
             for joint in body.movable_joints
         }
         rest = {name: float(np.clip(0.0, *limits)) for name, limits in ranges.items()}
-        return [_measure(world, body, name, ranges[name], rest) for name in rest]
+        return [_measure_joint(world, body, name, ranges[name], rest) for name in rest]
 
 
-def _measure(world: World, body: Body, name: str, limits: tuple[float, float], rest: Mapping[str, float]) -> PartMotion:
+def _measure_joint(
+    world: World, body: Body, name: str, limits: tuple[float, float], rest: Mapping[str, float]
+) -> PartMotion:
     lower, upper = limits
     moving = _moved_by(body, body.joint(name).index)
     overlap = {}
     for label, position in (("lower", lower), ("half", (lower + upper) / 2), ("upper", upper)):
         body.set_joint_positions(list(rest), [*rest.values()])
         body.set_joint_positions([name], [position])
-        overlap[label] = _overlap(body, moving)
-    travel = max(_travel(world, body, name, start, end, rest) for start, end in ((lower, upper), (upper, lower)))
+        overlap[label] = _deepest_overlap(body, moving)
+    travel = max(
+        _measure_travel(world, body, name, start, end, rest) for start, end in ((lower, upper), (upper, lower))
+    )
     return PartMotion(name, lower, upper, overlap, travel)
 
 
@@ -79,7 +83,7 @@ def _moved_by(body: Body, joint: int) -> set[int]:
     return moving
 
 
-def _overlap(body: Body, moving: set[int]) -> float:
+def _deepest_overlap(body: Body, moving: set[int]) -> float:
     """Returns the deepest overlap of some links with the others [m]; 0 if they are apart."""
     p.performCollisionDetection(physicsClientId=body.client)
     others = (ROOT, *range(p.getNumJoints(body.body_id, physicsClientId=body.client)))
@@ -95,7 +99,7 @@ def _overlap(body: Body, moving: set[int]) -> float:
     return -deepest
 
 
-def _travel(world: World, body: Body, name: str, start: float, end: float, rest: Mapping[str, float]) -> float:
+def _measure_travel(world: World, body: Body, name: str, start: float, end: float, rest: Mapping[str, float]) -> float:
     """Returns the share of the range that a constant small effort covers."""
     joint = body.joint(name)
     if start == end:

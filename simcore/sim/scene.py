@@ -57,12 +57,12 @@ class Scene(Module):
 
     def add_keypoints(self, name: str, part: str, points: Module) -> None:
         """Adds the keypoints of a part."""
-        _group(self.keypoints, name).add_child(part, points)
+        _get_group(self.keypoints, name).add_child(part, points)
 
     def add_contact_view(self, view: ContactView) -> None:
         """Adds a contact view; the words of its name are its groups."""
         *groups, last = view.name.split(".")
-        _group(self.contacts, *groups).add_child(last, view)
+        _get_group(self.contacts, *groups).add_child(last, view)
 
     def add_sensor(self, sensor: Sensor[SensorCfg]) -> None:
         """Adds a sensor under its name."""
@@ -88,7 +88,7 @@ class Scene(Module):
         return first not in _OF_THE_EPISODE
 
 
-def _group(parent: Module, *names: str) -> Module:
+def _get_group(parent: Module, *names: str) -> Module:
     """Returns the group at a path below a module, and creates it if it is missing."""
     for name in names:
         if name not in parent.children:

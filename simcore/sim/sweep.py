@@ -71,14 +71,14 @@ def sweep(
     names = [joint.name for joint in body.movable_joints]
     before = body.joint_states(names)[0]
     body.set_joint_positions(list(fixed), list(fixed.values()))
-    shapes = {link: _shapes(body, link) for link in links}
+    shapes = {link: _copy_shapes(body, link) for link in links}
     last: dict[int, Pose] = {}
     copies: dict[int, str] = {}
     for row, values in enumerate(positions):
         body.set_joint_positions(joints, values)
         for link, found in shapes.items():
             T_world_com = _com_pose(body, link)
-            if found and (row == len(positions) - 1 or _moved(last.get(link), T_world_com)):
+            if found and (row == len(positions) - 1 or _has_moved(last.get(link), T_world_com)):
                 last[link] = T_world_com
                 for shape, T_com_shape in found:
                     T = T_world_com @ T_com_shape
@@ -120,7 +120,7 @@ _NO_FILE = b"unknown_file"
 """Bullet's file name of a hull that it made itself."""
 
 
-def _moved(before: Pose | None, now: Pose) -> bool:
+def _has_moved(before: Pose | None, now: Pose) -> bool:
     if before is None:
         return True
     turned = float(np.arccos(np.clip((np.trace(before.R.T @ now.R) - 1.0) / 2.0, -1.0, 1.0)))
@@ -137,18 +137,18 @@ def _com_pose(body: Body, link: int) -> Pose:
     return Pose.from_quat_xyzw(position, quat_xyzw)
 
 
-def _shapes(body: Body, link: int) -> list[tuple[int, Pose]]:
+def _copy_shapes(body: Body, link: int) -> list[tuple[int, Pose]]:
     """Creates copies of the collision shapes of a link, and returns them with their poses in its inertial frame."""
     found = p.getCollisionShapeData(body.body_id, link, physicsClientId=body.client)
     return [
-        (_hull(body, link, index), Pose.identity())
+        (_copy_cylinder(body, link, index), Pose.identity())
         if item[4] == _NO_FILE
-        else (_shape(item, body.client), Pose.from_quat_xyzw(item[5], item[6]))
+        else (_copy_shape(item, body.client), Pose.from_quat_xyzw(item[5], item[6]))
         for index, item in enumerate(found)
     ]
 
 
-def _hull(body: Body, link: int, index: int) -> int:
+def _copy_cylinder(body: Body, link: int, index: int) -> int:
     """Creates a copy of a cylinder of a URDF, which Bullet keeps as a hull without a file, in the inertial frame."""
     _, vertices = p.getMeshData(body.body_id, link, collisionShapeIndex=index, physicsClientId=body.client)
     return int(
@@ -156,7 +156,7 @@ def _hull(body: Body, link: int, index: int) -> int:
     )
 
 
-def _shape(item: tuple[Any, ...], client: int) -> int:
+def _copy_shape(item: tuple[Any, ...], client: int) -> int:
     kind, size, file = item[2], item[3], item[4]
     if kind == p.GEOM_MESH:
         return int(p.createCollisionShape(kind, fileName=file.decode(), meshScale=size, physicsClientId=client))

@@ -51,7 +51,7 @@ class Module(RenderingSwitches):
             buffers: dict[str, Buffer] | None = self.__dict__.get("_buffers")
             if buffers is not None:
                 # the name may have held a buffer or a module before
-                _drop(name, buffers, self._children)
+                _remove_member(name, buffers, self._children)
             if isinstance(value, Buffer | Module):
                 if buffers is None:
                     raise RecordingError(
@@ -67,7 +67,7 @@ class Module(RenderingSwitches):
         object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
-        _drop(name, self._buffers, self._children)
+        _remove_member(name, self._buffers, self._children)
         object.__delattr__(self, name)
 
     def add_child(self, name: str, child: Module) -> None:
@@ -174,7 +174,7 @@ class Module(RenderingSwitches):
             buffers[path].set_value(value)
 
 
-def _drop(name: str, buffers: dict[str, Buffer], children: dict[str, Module]) -> None:
+def _remove_member(name: str, buffers: dict[str, Buffer], children: dict[str, Module]) -> None:
     """Removes the buffer or child of a name."""
     if name in buffers or name in children:
         _CHANGES.note()

@@ -146,7 +146,7 @@ def composed_inertial(shapes: Iterable[Shape], mass_kg: float) -> Inertial:
 
     Overlapping volumes count twice, which is below a percent for the shapes made here.
     """
-    parts = [(_volume(shape), shape) for shape in shapes]
+    parts = [(_shape_volume(shape), shape) for shape in shapes]
     density = mass_kg / sum(volume for volume, _ in parts)
     com: np.ndarray = sum((v * s.T_link_shape.p for v, s in parts), np.zeros(3)) * density / mass_kg
     inertia = np.zeros((3, 3))
@@ -174,7 +174,7 @@ def format_number(value: float) -> str:
     return f"{float(value) + 0.0:.9g}" if abs(value) > 1e-12 else "0"
 
 
-def _volume(shape: Shape) -> float:
+def _shape_volume(shape: Shape) -> float:
     if shape.kind is ShapeKind.box:
         return float(np.prod(shape.size))
     if shape.kind is ShapeKind.cylinder:
@@ -197,18 +197,18 @@ def _triple(values: Iterable[float]) -> str:
     return " ".join(format_number(v) for v in values)
 
 
-def _origin(pose: Pose) -> str:
-    return f'<origin xyz="{_triple(pose.p)}" rpy="{_triple(_rpy(pose.R))}"/>'
+def _format_origin(pose: Pose) -> str:
+    return f'<origin xyz="{_triple(pose.p)}" rpy="{_triple(_rpy_of(pose.R))}"/>'
 
 
-def _rpy(R: np.ndarray) -> np.ndarray:
+def _rpy_of(R: np.ndarray) -> np.ndarray:
     pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
     if abs(abs(pitch) - np.pi / 2) < 1e-7:
         return np.array([0.0, pitch, np.arctan2(-R[0, 1], R[1, 1])])
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
 
-def _geometry(shape: Shape) -> str:
+def _format_geometry(shape: Shape) -> str:
     if shape.kind is ShapeKind.box:
         return f'<geometry><box size="{_triple(shape.size)}"/></geometry>'
     if shape.kind is ShapeKind.cylinder:
@@ -234,7 +234,7 @@ def _link_lines(link: Link) -> list[str]:
         ]
     for shape in link.visuals:
         lines += [f"    <visual name={quoteattr(shape.name)}>" if shape.name else "    <visual>"]
-        lines += [f"      {_origin(shape.T_link_shape)}", f"      {_geometry(shape)}"]
+        lines += [f"      {_format_origin(shape.T_link_shape)}", f"      {_format_geometry(shape)}"]
         if shape.rgba is not None:
             # Bullet keeps materials by name for the whole file: the name must say the colour.
             name = "rgba_" + "_".join(f"{round(c * 255):02x}" for c in shape.rgba)
@@ -246,14 +246,14 @@ def _link_lines(link: Link) -> list[str]:
         lines += [
             f"    <collision name={quoteattr(shape.name)}{concave}>" if shape.name else f"    <collision{concave}>"
         ]
-        lines += [f"      {_origin(shape.T_link_shape)}", f"      {_geometry(shape)}", "    </collision>"]
+        lines += [f"      {_format_origin(shape.T_link_shape)}", f"      {_format_geometry(shape)}", "    </collision>"]
     return [*lines, "  </link>"]
 
 
 def _joint_lines(joint: Joint) -> list[str]:
     lines = [
         f'  <joint name={quoteattr(joint.name)} type="{joint.kind}">',
-        f"    {_origin(joint.T_parent_joint)}",
+        f"    {_format_origin(joint.T_parent_joint)}",
         f"    <parent link={quoteattr(joint.parent)}/>",
         f"    <child link={quoteattr(joint.child)}/>",
     ]

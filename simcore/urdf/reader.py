@@ -34,8 +34,8 @@ def read_urdf(path: Path | str, *, packages: bool = True) -> UrdfModel:
     named = [mesh.get("filename", "") for mesh in root.iter("mesh")] if packages else []
     folder = asset_folder(file, named, where=str(file))
     reader = _UrdfReader(file, {m.get("name", ""): m for m in root.findall("material")}, folder, packages=packages)
-    links = [reader.link(element) for element in root.findall("link")]
-    joints = [reader.joint(element) for element in root.findall("joint")]
+    links = [reader.read_link(element) for element in root.findall("link")]
+    joints = [reader.read_joint(element) for element in root.findall("joint")]
     _check_names(file, "link", [link.name for link in links])
     _check_names(file, "joint", [joint.name for joint in joints])
     model = UrdfModel(
@@ -107,79 +107,85 @@ class _UrdfReader:
         self.materials = materials
         self._paths: dict[str, Path] = {}
 
-    def link(self, element: ET.Element) -> Link:
-        name = self._attribute(element, "name", "link")
-        visuals = [self.shape(e, f"visual of link '{name}'") for e in element.findall("visual")]
-        collisions = [self.shape(e, f"collision of link '{name}'") for e in element.findall("collision")]
+    def read_link(self, element: ET.Element) -> Link:
+        name = self._read_attribute(element, "name", "link")
+        visuals = [self.read_shape(e, f"visual of link '{name}'") for e in element.findall("visual")]
+        collisions = [self.read_shape(e, f"collision of link '{name}'") for e in element.findall("collision")]
         inertial = element.find("inertial")
         return Link(
             name=name,
             visuals=tuple(visuals),
             collisions=tuple(collisions),
-            inertial=self.inertial(inertial, f"inertial of link '{name}'") if inertial is not None else None,
+            inertial=self.read_inertial(inertial, f"inertial of link '{name}'") if inertial is not None else None,
         )
 
-    def inertial(self, element: ET.Element, where: str) -> Inertial | None:
+    def read_inertial(self, element: ET.Element, where: str) -> Inertial | None:
         mass, inertia = element.find("mass"), element.find("inertia")
         if mass is None or inertia is None:
             return None
-        pose = self.origin(element, where)
-        i = {k: self._numbers(inertia.get(k, "0"), 1, where)[0] for k in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")}
+        pose = self.read_origin(element, where)
+        i = {
+            k: self._read_numbers(inertia.get(k, "0"), 1, where)[0] for k in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+        }
         tensor = np.array(
             [[i["ixx"], i["ixy"], i["ixz"]], [i["ixy"], i["iyy"], i["iyz"]], [i["ixz"], i["iyz"], i["izz"]]]
         )
-        return Inertial(self._numbers(mass.get("value", "0"), 1, where)[0], pose.p, pose.R @ tensor @ pose.R.T)
+        return Inertial(self._read_numbers(mass.get("value", "0"), 1, where)[0], pose.p, pose.R @ tensor @ pose.R.T)
 
-    def shape(self, element: ET.Element, where: str) -> Shape:
+    def read_shape(self, element: ET.Element, where: str) -> Shape:
         name = element.get("name", "")
-        pose = self.origin(element, where)
-        rgba = self._colour(element.find("material"), where)
+        pose = self.read_origin(element, where)
+        rgba = self._read_colour(element.find("material"), where)
         geometry = element.find("geometry")
         child = next(iter(geometry), None) if geometry is not None else None
         if child is None:
-            raise self._fail(where, "has no geometry")
+            raise self._make_error(where, "has no geometry")
         concave = element.get("concave") == "yes"
         if child.tag == "box":
-            size = self._numbers(child.get("size", ""), 3, where)
+            size = self._read_numbers(child.get("size", ""), 3, where)
             return Shape(ShapeKind.box, tuple(size), pose, name, rgba)
         if child.tag == "cylinder":
-            radius, length = (self._numbers(child.get(k, ""), 1, where)[0] for k in ("radius", "length"))
+            radius, length = (self._read_numbers(child.get(k, ""), 1, where)[0] for k in ("radius", "length"))
             return Shape(ShapeKind.cylinder, (radius, length), pose, name, rgba)
         if child.tag == "sphere":
-            return Shape(ShapeKind.sphere, tuple(self._numbers(child.get("radius", ""), 1, where)), pose, name, rgba)
+            return Shape(
+                ShapeKind.sphere, tuple(self._read_numbers(child.get("radius", ""), 1, where)), pose, name, rgba
+            )
         if child.tag == "mesh":
             mesh = child.get("filename", "")
-            scale = tuple(self._numbers(child.get("scale", "1 1 1"), 3, where))
+            scale = tuple(self._read_numbers(child.get("scale", "1 1 1"), 3, where))
             if mesh not in self._paths:
-                self._paths[mesh] = self._file(mesh, f"{self.file}: {where}")
+                self._paths[mesh] = self._find_file(mesh, f"{self.file}: {where}")
             path = self._paths[mesh]
             return Shape(ShapeKind.mesh, scale, pose, name, rgba, mesh=mesh, path=path, concave=concave)
-        raise self._fail(where, f"has an unknown geometry <{child.tag}>; known: box, cylinder, sphere, mesh")
+        raise self._make_error(where, f"has an unknown geometry <{child.tag}>; known: box, cylinder, sphere, mesh")
 
-    def joint(self, element: ET.Element) -> Joint:
-        name = self._attribute(element, "name", "joint")
+    def read_joint(self, element: ET.Element) -> Joint:
+        name = self._read_attribute(element, "name", "joint")
         where = f"joint '{name}'"
-        kind = self._attribute(element, "type", where)
+        kind = self._read_attribute(element, "type", where)
         ends = {tag: element.find(tag) for tag in ("parent", "child")}
         missing = [tag for tag, end in ends.items() if end is None or not end.get("link")]
         if missing:
-            raise self._fail(where, f"names no {missing[0]} link")
+            raise self._make_error(where, f"names no {missing[0]} link")
         axis_element, limit, dynamics = element.find("axis"), element.find("limit"), element.find("dynamics")
         axis = (
-            self._numbers(axis_element.get("xyz", "1 0 0"), 3, where) if axis_element is not None else [1.0, 0.0, 0.0]
+            self._read_numbers(axis_element.get("xyz", "1 0 0"), 3, where)
+            if axis_element is not None
+            else [1.0, 0.0, 0.0]
         )
         if kind not in ("fixed", "floating") and float(np.linalg.norm(axis)) < 1e-6:
-            raise self._fail(where, "has an axis of length 0")
+            raise self._make_error(where, "has an axis of length 0")
 
         def number(owner: ET.Element | None, key: str, default: str) -> float:
-            return self._numbers(owner.get(key, default) if owner is not None else default, 1, where)[0]
+            return self._read_numbers(owner.get(key, default) if owner is not None else default, 1, where)[0]
 
         return Joint(
             name=name,
             kind=kind,
             parent=str(ends["parent"].get("link")) if ends["parent"] is not None else "",
             child=str(ends["child"].get("link")) if ends["child"] is not None else "",
-            T_parent_joint=self.origin(element, where),
+            T_parent_joint=self.read_origin(element, where),
             axis=np.array(axis),
             lower=number(limit, "lower", "0"),
             upper=number(limit, "upper", "0"),
@@ -189,21 +195,22 @@ class _UrdfReader:
             damping=number(dynamics, "damping", "0"),
         )
 
-    def origin(self, element: ET.Element, where: str) -> Pose:
+    def read_origin(self, element: ET.Element, where: str) -> Pose:
         origin = element.find("origin")
         if origin is None:
             return Pose.identity()
         return Pose.from_rpy(
-            self._numbers(origin.get("xyz", "0 0 0"), 3, where), self._numbers(origin.get("rpy", "0 0 0"), 3, where)
+            self._read_numbers(origin.get("xyz", "0 0 0"), 3, where),
+            self._read_numbers(origin.get("rpy", "0 0 0"), 3, where),
         )
 
-    def _file(self, name: str, where: str) -> Path:
+    def _find_file(self, name: str, where: str) -> Path:
         if self.packages and name.startswith(PACKAGE_PREFIX):
             folder, rest = package_path(self.file, name, where=where)
             return inside(folder, rest, where=where, asset_folder=self.folder)
         return inside(self.file.parent, name, where=where, asset_folder=self.folder)
 
-    def _colour(self, material: ET.Element | None, where: str) -> tuple[float, float, float, float] | None:
+    def _read_colour(self, material: ET.Element | None, where: str) -> tuple[float, float, float, float] | None:
         if material is None:
             return None
         colour = material.find("color")
@@ -212,25 +219,25 @@ class _UrdfReader:
             colour = shared.find("color") if shared is not None else None
         if colour is None:
             return None
-        r, g, b, a = self._numbers(colour.get("rgba", ""), 4, where)
+        r, g, b, a = self._read_numbers(colour.get("rgba", ""), 4, where)
         return (r, g, b, a)
 
-    def _attribute(self, element: ET.Element, key: str, where: str) -> str:
+    def _read_attribute(self, element: ET.Element, key: str, where: str) -> str:
         value = element.get(key)
         if not value:
-            raise self._fail(where, f"has no {key}")
+            raise self._make_error(where, f"has no {key}")
         return value
 
-    def _numbers(self, text: str, count: int, where: str) -> list[float]:
+    def _read_numbers(self, text: str, count: int, where: str) -> list[float]:
         try:
             values = [float(word) for word in text.split()]
         except ValueError:
             values = []
         if len(values) != count or not np.all(np.isfinite(values)):
-            raise self._fail(where, f"has '{text}' where {count} finite number{'s' * (count > 1)} belong")
+            raise self._make_error(where, f"has '{text}' where {count} finite number{'s' * (count > 1)} belong")
         return values
 
-    def _fail(self, where: str, problem: str) -> AssetError:
+    def _make_error(self, where: str, problem: str) -> AssetError:
         return AssetError(f"{self.file}: {where} {problem}.", path=str(self.file), where=where)
 
 

@@ -74,7 +74,7 @@ def test_where_there_are_no_locks_a_folder_is_not_waited_for_and_a_file_is_no_on
         try_lock(descriptor)
     os.close(descriptor)
     assert clean_leftovers(tmp_path) == 0  # whose they are cannot be told
-    monkeypatch.setattr("unlatch.simcore.scratch._area", lambda pid: ScratchArea())
+    monkeypatch.setattr("unlatch.simcore.scratch._get_area", lambda pid: ScratchArea())
     with pytest.raises(AssetError, match="No locks available"):
         scratch_files("object", {})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lock", "unlatch-objects-old"]

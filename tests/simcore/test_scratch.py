@@ -34,10 +34,10 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    scratch._area.cache_clear()
+    scratch._get_area.cache_clear()
     yield folder
-    scratch._area(os.getpid()).close()
-    scratch._area.cache_clear()
+    scratch._get_area(os.getpid()).close()
+    scratch._get_area.cache_clear()
 
 
 def _child(program: str, tmp_path: Path) -> subprocess.Popen[str]:
@@ -111,19 +111,19 @@ def test_files_that_somebody_tidied_away_are_written_again(temporary: Path) -> N
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_child_makes_its_own_and_leaves_ours(temporary: Path) -> None:
     ours = scratch_files("a", {"f": b"1"})
-    area = scratch._area(os.getpid())
+    area = scratch._get_area(os.getpid())
     pid = os.fork()
     if pid == 0:
         theirs = scratch_files("a", {"f": b"2"})
         area.close()
-        scratch._area(os.getpid()).close()
+        scratch._get_area(os.getpid()).close()
         os._exit(0 if theirs != ours and not theirs.exists() else 1)
     assert os.waitpid(pid, 0)[1] == 0
     assert (ours / "f").read_bytes() == b"1"
 
 
 def test_a_temporary_folder_that_cannot_be_written_is_named(temporary: Path) -> None:
-    (scratch._area(os.getpid()).folder / "a").write_text("a file where the folder would be")
+    (scratch._get_area(os.getpid()).folder / "a").write_text("a file where the folder would be")
     with pytest.raises(AssetError) as caught:
         scratch_files("a", {"f": b"1"})
     assert str(caught.value) == (

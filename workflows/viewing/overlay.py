@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from PIL import Image, ImageDraw
 
-from unlatch.simcore.sim.visuals.pictures import LookAtCamera, project
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, project_points
 from unlatch.workflows.viewing.picture import INK, Rgb, load_font
 
 Array = np.ndarray
@@ -91,7 +91,7 @@ class Overlay:
         self._draw.ellipse([x - 4, y - 4, x + 4, y + 4], fill=(*color, 255), outline=(0, 0, 0, 255))
 
     def _pixels(self, points_world: Array) -> Array:
-        return project(self._view, points_world, width=self._image.width, height=self._image.height)
+        return project_points(self._view, points_world, width=self._image.width, height=self._image.height)
 
 
 def _stacked(points_world: Mapping[str, Array]) -> Array:

@@ -35,13 +35,13 @@ def run_coacd_child(folder: Path, *, limit_s: float, where: str) -> str | None:
             env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
         try:
-            _wait(child, started, limit_s=limit_s, where=where)
+            _wait_for_child(child, started, limit_s=limit_s, where=where)
         finally:
             child.kill()
             child.wait()
     if child.returncode == 0:
         return None
-    current = _text(started)
+    current = _read_text(started)
     last = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
     if current and child.returncode in _CRASHES and "bad_alloc" not in "".join(last):
         return current
@@ -52,11 +52,11 @@ def run_coacd_child(folder: Path, *, limit_s: float, where: str) -> str | None:
     )
 
 
-def _wait(child: subprocess.Popen[bytes], started: Path, *, limit_s: float, where: str) -> None:
+def _wait_for_child(child: subprocess.Popen[bytes], started: Path, *, limit_s: float, where: str) -> None:
     """Waits for the end of a child that writes the name of each piece as it begins it."""
     current, since = "", time.monotonic()
     while child.poll() is None:
-        if (name := _text(started)) != current:
+        if (name := _read_text(started)) != current:
             current, since = name, time.monotonic()
         if time.monotonic() - since > limit_s:
             raise AssetError(
@@ -67,5 +67,5 @@ def _wait(child: subprocess.Popen[bytes], started: Path, *, limit_s: float, wher
         time.sleep(0.02)
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8") if path.exists() else ""

@@ -49,23 +49,23 @@ def collider_quality(surface: Sequence[TriangleMesh], parts: Sequence[TriangleMe
     whole = join_meshes(list(surface))
     spacing_m = _SPACING * float(np.max(whole.extents))
     seen = sample_surface(whole, spacing_m=spacing_m, max_points=_MOST_POINTS)
-    planes = [_planes(part) for part in parts]
+    planes = [_face_planes(part) for part in parts]
     clouds = [sample_surface(part, spacing_m=spacing_m, max_points=_MOST_POINTS) for part in parts]
     # where two parts meet, their faces lie inside of the whole: nothing touches them; CoACD leaves thin gaps there
     bare = [
-        points[~_inside(points, [other for other in planes if other is not own], slack_m=_GAP * spacing_m)]
+        points[~_are_inside(points, [other for other in planes if other is not own], slack_m=_GAP * spacing_m)]
         for points, own in zip(clouds, planes, strict=True)
     ]
-    outside = seen[~_inside(seen, planes, slack_m=1e-9)]
-    uncovered = _farthest(outside, np.concatenate(clouds))
-    protruding = _farthest(np.concatenate(bare), seen)
+    outside = seen[~_are_inside(seen, planes, slack_m=1e-9)]
+    uncovered = _largest_distance(outside, np.concatenate(clouds))
+    protruding = _largest_distance(np.concatenate(bare), seen)
     volume = sum(part.volume for part in parts)
     solids = [closed_volume(mesh) for mesh in surface]
     solid = sum(value for value in solids if value is not None) if all(v is not None for v in solids) else None
     return ColliderQuality(len(parts), volume, volume / solid if solid else None, uncovered, protruding, spacing_m)
 
 
-def _planes(part: TriangleMesh) -> np.ndarray:
+def _face_planes(part: TriangleMesh) -> np.ndarray:
     """(F, 4) outward normals and offsets of a convex part's faces."""
     a, b, c = (part.vertices[part.faces[:, k]] for k in range(3))
     normals = np.cross(b - a, c - a)
@@ -75,7 +75,7 @@ def _planes(part: TriangleMesh) -> np.ndarray:
     return np.column_stack([normals, -np.einsum("ij,ij->i", normals, a[keep])])
 
 
-def _inside(points: np.ndarray, planes: Sequence[np.ndarray], *, slack_m: float) -> np.ndarray:
+def _are_inside(points: np.ndarray, planes: Sequence[np.ndarray], *, slack_m: float) -> np.ndarray:
     """(N,) whether points lie in any of some convex parts."""
     found: np.ndarray = np.zeros(len(points), dtype=bool)
     for part in planes:
@@ -88,7 +88,7 @@ def _inside(points: np.ndarray, planes: Sequence[np.ndarray], *, slack_m: float)
     return found
 
 
-def _farthest(points: np.ndarray, others: np.ndarray) -> float:
+def _largest_distance(points: np.ndarray, others: np.ndarray) -> float:
     if not len(points) or not len(others):
         return 0.0
     distances, _ = cKDTree(others).query(points)

@@ -117,10 +117,10 @@ def _bounding_sphere(mesh: TriangleMesh) -> Colliders:
     radius = float(np.max(np.linalg.norm(points - centre, axis=1)))
     pose = Pose.from_translation(centre)
     shape = Shape(ShapeKind.sphere, (radius,), pose, "bounding_sphere")
-    return Colliders([convex_hull(pose @ (_ball() * radius))], primitive=shape, methods={"sphere": 1})
+    return Colliders([convex_hull(pose @ (_sphere_points() * radius))], primitive=shape, methods={"sphere": 1})
 
 
-def _ball(rings: int = 12) -> np.ndarray:
+def _sphere_points(rings: int = 12) -> np.ndarray:
     """(N, 3) points on the unit sphere, evenly in height and angle."""
     heights = np.cos(np.linspace(0.0, np.pi, rings + 1))
     angles = np.linspace(0.0, 2 * np.pi, 2 * rings, endpoint=False)

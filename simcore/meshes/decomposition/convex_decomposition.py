@@ -154,7 +154,7 @@ def decompose(
         for piece in pieces:
             if float(np.max(piece.extents)) < cfg.smallest * size_m:
                 methods["skipped"] += 1
-            elif (sheet := _sheet(piece, cfg)) is not None:
+            elif (sheet := _make_sheet(piece, cfg)) is not None:
                 hulls.append(sheet)
                 methods["sheet"] += 1
             elif float(np.max(piece.extents)) < cfg.simple * size_m or _is_near_convex(piece, cfg, size_m=size_m):
@@ -175,7 +175,7 @@ def _concave_parts(
     plated = _few_faces(pieces, cfg)
     made: dict[int, tuple[str, list[TriangleMesh]]] = {}
     for number, piece in enumerate(pieces):
-        if number in plated and not is_closed(piece) and (plates := _plates(piece, cfg, size_m=size_m)):
+        if number in plated and not is_closed(piece) and (plates := _make_plates(piece, cfg, size_m=size_m)):
             made[number] = ("plates", plates)
     left = [number for number in range(len(pieces)) if number not in made]
     found = _run_coacd([pieces[number] for number in left], cfg, size_m=size_m, where=where)
@@ -183,10 +183,10 @@ def _concave_parts(
         piece = pieces[number]
         if parts and _is_faithful(parts, piece, cfg, size_m=size_m, solid=solid):
             made[number] = ("coacd", parts)
-        elif number in plated and is_closed(piece) and (plates := _plates(piece, cfg, size_m=size_m)):
+        elif number in plated and is_closed(piece) and (plates := _make_plates(piece, cfg, size_m=size_m)):
             made[number] = ("plates", plates)
         else:
-            made[number] = ("boxes", [convex_hull(box) for box in _boxes(piece, cfg)])
+            made[number] = ("boxes", [convex_hull(box) for box in _cover_with_boxes(piece, cfg)])
     return [made[number] for number in range(len(pieces))]
 
 
@@ -200,9 +200,9 @@ def _few_faces(pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg) -> set[i
     return chosen
 
 
-def _plates(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> list[TriangleMesh]:
+def _make_plates(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> list[TriangleMesh]:
     """Thin plates that follow the surface of a piece; none if it is too rich for that."""
-    tolerance_m = _tolerance(piece, cfg, size_m=size_m)
+    tolerance_m = _convexity_tolerance(piece, cfg, size_m=size_m)
     patches = convex_patches(
         piece,
         finest_m=min(cfg.finest_plate * size_m, tolerance_m / 2),
@@ -214,7 +214,7 @@ def _plates(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) 
     return [_thick_hull(patch, cfg) for patch in patches or []]
 
 
-def _boxes(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> list[np.ndarray]:
+def _cover_with_boxes(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> list[np.ndarray]:
     cells = cfg.grid_cells
     boxes = voxel_boxes(piece, cells=cells, thickness_m=cfg.sheet_m)
     while len(boxes) > cfg.most_boxes and cells > 4:
@@ -228,7 +228,7 @@ def _thick_hull(points: np.ndarray, cfg: ConvexDecompositionCfg) -> TriangleMesh
     return convex_hull(thicken_points(points, least_m=cfg.sheet_m)[0])
 
 
-def _sheet(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> TriangleMesh | None:
+def _make_sheet(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> TriangleMesh | None:
     """The thin box around a flat piece, or None if the piece is not flat."""
     centre = piece.vertices.mean(axis=0)
     _, _, axes = np.linalg.svd(piece.vertices - centre, full_matrices=False)
@@ -255,7 +255,7 @@ def _is_near_convex(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m:
         return False
     if _is_its_hull(piece, hull):
         return True
-    return Nearness(piece, limit_m=_tolerance(piece, cfg, size_m=size_m)).holds(hull)
+    return Nearness(piece, limit_m=_convexity_tolerance(piece, cfg, size_m=size_m)).holds(hull)
 
 
 def _is_its_hull(piece: TriangleMesh, hull: TriangleMesh) -> bool:
@@ -264,7 +264,7 @@ def _is_its_hull(piece: TriangleMesh, hull: TriangleMesh) -> bool:
     return abs(abs(piece.volume) - volume) <= 0.002 * volume and abs(piece.area / hull.area - 1.0) <= 0.002
 
 
-def _tolerance(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> float:
+def _convexity_tolerance(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> float:
     return min(cfg.near_convex * size_m, cfg.near_convex_of_piece * float(np.max(piece.extents)))
 
 
@@ -272,7 +272,7 @@ def _is_faithful(
     parts: list[TriangleMesh], piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float, solid: bool
 ) -> bool:
     """Whether no hull fills a cavity: every hull stays near the piece that it was made from."""
-    near = Nearness(piece, limit_m=_FAITHFUL * _tolerance(piece, cfg, size_m=size_m))
+    near = Nearness(piece, limit_m=_FAITHFUL * _convexity_tolerance(piece, cfg, size_m=size_m))
     return all(near.holds(part, solid=solid) for part in parts)
 
 

@@ -74,7 +74,7 @@ class _Merging:
         for one in self.corners:
             for other in sorted(self._neighbours[one]):
                 if one < other:
-                    self._propose(one, other, 0.0)
+                    self._propose_merge(one, other, 0.0)
 
     def merge_cheapest(self) -> None:
         """Makes one patch of the first two candidates.
@@ -92,21 +92,21 @@ class _Merging:
             self._neighbours[neighbour] -= {one, other}
             self._neighbours[neighbour].add(new)
             least_m = max(self._known_m.pop((neighbour, old), 0.0) for old in (one, other))
-            self._propose(neighbour, new, least_m)
+            self._propose_merge(neighbour, new, least_m)
 
     def measure_first(self) -> None:
         """Measures what the first candidate costs, of which only the least was known."""
         _, one, other, _ = heapq.heappop(self.candidates)
         corners = np.union1d(self._rims[one], self._rims[other])
         cost_m, kept = self._stands_out_m(self.mesh.vertices[corners])
-        self._note(one, other, cost_m)
+        self._note_cost(one, other, cost_m)
         heapq.heappush(self.candidates, (cost_m, one, other, corners[kept]))
 
-    def _propose(self, one: int, other: int, least_m: float) -> None:
-        self._note(one, other, least_m)
+    def _propose_merge(self, one: int, other: int, least_m: float) -> None:
+        self._note_cost(one, other, least_m)
         heapq.heappush(self.candidates, (least_m, one, other, None))
 
-    def _note(self, one: int, other: int, cost_m: float) -> None:
+    def _note_cost(self, one: int, other: int, cost_m: float) -> None:
         self._known_m[one, other] = self._known_m[other, one] = cost_m
 
     def _stands_out_m(self, points: np.ndarray) -> tuple[float, np.ndarray]:

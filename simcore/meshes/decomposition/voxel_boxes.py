@@ -28,7 +28,7 @@ def voxel_boxes(mesh: TriangleMesh, *, cells: int, thickness_m: float) -> list[n
     grid = np.zeros(cell.max(axis=0) + 1, dtype=bool)
     grid[tuple(cell.T)] = True
     owner = np.full(grid.shape, -1)
-    spans = _merged(grid, owner)
+    spans = _merge_cells(grid, owner)
     member = owner[tuple(cell.T)]
     order = np.argsort(member, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(member, minlength=len(spans)))])
@@ -44,7 +44,7 @@ def voxel_boxes(mesh: TriangleMesh, *, cells: int, thickness_m: float) -> list[n
     return boxes
 
 
-def _merged(grid: np.ndarray, owner: np.ndarray) -> list[tuple[slice, slice, slice]]:
+def _merge_cells(grid: np.ndarray, owner: np.ndarray) -> list[tuple[slice, slice, slice]]:
     """Greedy boxes over the occupied cells; fills `owner` with the number of each cell's box."""
     free = grid.copy()
     spans: list[tuple[slice, slice, slice]] = []
@@ -54,9 +54,9 @@ def _merged(grid: np.ndarray, owner: np.ndarray) -> list[tuple[slice, slice, sli
         start = np.array(cell, dtype=int)
         end = start + 1
         # Grow along each axis in turn, the longest run first, so that walls become plates.
-        runs = [_run(free, start, end, axis) for axis in range(3)]
+        runs = [_count_free_layers(free, start, end, axis) for axis in range(3)]
         for axis in sorted(range(3), key=lambda k: -runs[k]):
-            end[axis] += _run(free, start, end, axis)
+            end[axis] += _count_free_layers(free, start, end, axis)
         span = tuple(slice(int(a), int(b)) for a, b in zip(start, end, strict=True))
         owner[span] = len(spans)
         free[span] = False
@@ -64,7 +64,7 @@ def _merged(grid: np.ndarray, owner: np.ndarray) -> list[tuple[slice, slice, sli
     return spans
 
 
-def _run(free: np.ndarray, start: np.ndarray, end: np.ndarray, axis: int) -> int:
+def _count_free_layers(free: np.ndarray, start: np.ndarray, end: np.ndarray, axis: int) -> int:
     """How many more layers along an axis are wholly free."""
     count = 0
     window = [slice(int(a), int(b)) for a, b in zip(start, end, strict=True)]

@@ -30,11 +30,11 @@ class LooseBoxes2d(Annotator):
 
     def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """See `Annotator`."""
-        boxes = [_box(frame, entity) for entity in frame.entities]
+        boxes = [_box_of_entity(frame, entity) for entity in frame.entities]
         return {"boxes_2d_loose": np.array(boxes, dtype=np.float32).reshape(-1, 4)}
 
 
-def _box(frame: AnnotatedFrame, entity: Entity) -> Array:
+def _box_of_entity(frame: AnnotatedFrame, entity: Entity) -> Array:
     if isinstance(frame.optics, Fisheye):  # a fisheye bends straight lines: corners do not bound the projection
         return _of_pixels(np.isfinite(frame.nearest(entity.mesh(frame.T_camera_world))[0]))
     points = frame.in_camera(entity.outermost_world)

@@ -91,9 +91,9 @@ def entities_of(world: World, semantic_types: Sequence[str], *, leave_out: Seque
             continue
         ids = {link: number[body.label(index)] for link, index in body.links.items()}
         if {"class", "body"} & set(semantic_types):
-            found.append(_of_body(body, ids, semantic_types))
+            found.append(_body_entity(body, ids, semantic_types))
         found += [
-            _of_link(body, link, ids[link], semantic_types)
+            _link_entity(body, link, ids[link], semantic_types)
             for link in body.links
             if "link" in semantic_types or ("part" in semantic_types and link in body.part_names)
         ]
@@ -105,20 +105,20 @@ def links_of(world: World) -> list[tuple[Pose, TriangleMesh]]:
     return [(body.link_pose(link), link_mesh(body, link)) for body in world.seen_bodies() for link in body.links]
 
 
-def _of_body(body: Body, ids: Mapping[str, int], semantic_types: Sequence[str]) -> Entity:
+def _body_entity(body: Body, ids: Mapping[str, int], semantic_types: Sequence[str]) -> Entity:
     T_world_root = body.root_pose()
     T_root_world = T_world_root.inverse()
     pieces = tuple((T_root_world @ body.link_pose(link), link_mesh(body, link)) for link in ids)
-    return Entity(f"/{body.name}", _labels(body, None, semantic_types), tuple(ids.values()), T_world_root, pieces)
+    return Entity(f"/{body.name}", _list_labels(body, None, semantic_types), tuple(ids.values()), T_world_root, pieces)
 
 
-def _of_link(body: Body, link: str, link_id: int, semantic_types: Sequence[str]) -> Entity:
+def _link_entity(body: Body, link: str, link_id: int, semantic_types: Sequence[str]) -> Entity:
     pieces = ((Pose.identity(), link_mesh(body, link)),)
-    path, labels = f"/{body.name}/{link}", _labels(body, link, semantic_types)
+    path, labels = f"/{body.name}/{link}", _list_labels(body, link, semantic_types)
     return Entity(path, labels, (link_id,), body.link_pose(link), pieces)
 
 
-def _labels(body: Body, link: str | None, semantic_types: Sequence[str]) -> dict[str, str]:
+def _list_labels(body: Body, link: str | None, semantic_types: Sequence[str]) -> dict[str, str]:
     labels = {"class": body.semantic_class, "body": body.name}
     if link is not None:
         labels["link"] = link

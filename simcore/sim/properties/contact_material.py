@@ -57,10 +57,10 @@ class ContactMaterials:
             physicsClientId=self._body.client,
         )
         if material.static_friction != material.dynamic_friction and not self._called:
-            self._world.call_before_step(self._choose)
+            self._world.call_before_step(self._choose_coefficients)
             self._called = True
 
-    def _choose(self) -> None:
+    def _choose_coefficients(self) -> None:
         """Sets the static or dynamic coefficient of every link by the speed of its contacts."""
         two = [index for index, m in self._materials.items() if m.static_friction != m.dynamic_friction]
         if not two:

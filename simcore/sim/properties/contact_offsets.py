@@ -79,11 +79,11 @@ class ContactOffset:
         reach = max(self.contact_m, self.rest_m)
         if reach <= 0.0:
             return
-        near = self._near(reach)
+        near = self._find_near_points(reach)
         if near:
-            self._push(near)
+            self._solve_impulses(near)
 
-    def _near(self, reach_m: float) -> list[_Near]:
+    def _find_near_points(self, reach_m: float) -> list[_Near]:
         body, client = self._body, self._body.client
         lower, upper = (np.array(c) for c in p.getAABB(body.body_id, ROOT, physicsClientId=client))
         found: list[_Near] = []
@@ -95,10 +95,10 @@ class ContactOffset:
             if body.environment is not None and other.environment not in (None, body.environment):
                 continue
             for point in p.getClosestPoints(body.body_id, other_id, reach_m, physicsClientId=client):
-                found += self._points(point, other, reach_m)
+                found += self._points_of_pair(point, other, reach_m)
         return found
 
-    def _points(self, point: tuple, other: Body, reach_m: float) -> list[_Near]:  # type: ignore[type-arg]
+    def _points_of_pair(self, point: tuple, other: Body, reach_m: float) -> list[_Near]:  # type: ignore[type-arg]
         """Returns the closest point of a pair, and the corners of a box that face the same surface."""
         client = self._body.client
         normal, on_other, link = np.array(point[7]), np.array(point[6]), point[4]
@@ -121,7 +121,7 @@ class ContactOffset:
                     facing.append(_Near(corner, normal, gap, other, link, friction, restitution))
         return facing or found
 
-    def _push(self, near: list[_Near]) -> None:
+    def _solve_impulses(self, near: list[_Near]) -> None:
         """Solves sequential impulses at the points; the touched body counts as immovable."""
         body, client, dt = self._body, self._body.client, self._world.dt
         link = body.masses.link(ROOT)
@@ -156,11 +156,11 @@ class ContactOffset:
                 impulses[i] = new
         for point, impulse in zip(near, impulses, strict=True):
             force = impulse / dt
-            self._apply(body, ROOT, force, point.p_world)
+            self._apply_impulses(body, ROOT, force, point.p_world)
             if not (point.other.fixed and point.other_link == ROOT):
-                self._apply(point.other, point.other_link, -force, point.p_world)
+                self._apply_impulses(point.other, point.other_link, -force, point.p_world)
 
-    def _apply(self, body: Body, link: int, force: Array, p_world: Array) -> None:
+    def _apply_impulses(self, body: Body, link: int, force: Array, p_world: Array) -> None:
         p.applyExternalForce(
             body.body_id, link, force.tolist(), p_world.tolist(), p.WORLD_FRAME, physicsClientId=body.client
         )

@@ -56,14 +56,14 @@ class LinkMasses:
         if link.mass_kg > 0.0 and not link.inertia_is_given:
             link.inertia_kg_m2 = link.inertia_kg_m2 * (mass_kg / link.mass_kg)
         link.mass_kg = float(mass_kg)
-        self._write(index)
+        self._write_dynamics(index)
 
     def set_inertia(self, index: int, inertia_kg_m2: ArrayLike) -> None:
         """Sets a link's principal moments (3,) [kg m^2]; a later change of mass leaves them unchanged."""
         link = self.link(index)
         link.inertia_kg_m2 = np.array(inertia_kg_m2, dtype=float)
         link.inertia_is_given = True
-        self._write(index)
+        self._write_dynamics(index)
 
     def set_armature(self, index: int, armature: float, *, axis_link: ArrayLike, prismatic: bool) -> None:
         """Sets the armature of a joint on its child link.
@@ -84,9 +84,9 @@ class LinkMasses:
             info = p.getDynamicsInfo(self._body_id, index, physicsClientId=self._client)
             R_link_inertia = Pose.from_quat_xyzw(np.zeros(3), np.array(info[4])).R
             link.added_inertia_kg_m2 = armature * (R_link_inertia.T @ np.array(axis_link, dtype=float)) ** 2
-        self._write(index)
+        self._write_dynamics(index)
 
-    def _write(self, index: int) -> None:
+    def _write_dynamics(self, index: int) -> None:
         link = self.link(index)
         inertia = link.inertia_kg_m2 + link.added_inertia_kg_m2
         p.changeDynamics(

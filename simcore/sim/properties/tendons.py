@@ -100,14 +100,14 @@ class Tendons:
         self.offsets = np.array([cfg.offset for cfg in cfgs], dtype=float)
         """(T,) [m]."""
         if cfgs:
-            world.call_before_step(self._pull)
+            world.call_before_step(self._apply_tensions)
 
     def __len__(self) -> int:
         return len(self._joints)
 
     def tension(self, index: int) -> float:
         """Returns the present tension of a tendon [N]."""
-        q, dq = self._states(index)
+        q, dq = self._lengths_and_rates(index)
         coefficients = self._coefficients[index]
         length = float(self.offsets[index] + coefficients @ q)
         beyond = min(0.0, length - self.lower_limits[index]) + max(0.0, length - self.upper_limits[index])
@@ -117,11 +117,11 @@ class Tendons:
             + self.limit_stiffnesses[index] * beyond
         )
 
-    def _states(self, index: int) -> tuple[Array, Array]:
+    def _lengths_and_rates(self, index: int) -> tuple[Array, Array]:
         states = p.getJointStates(self._body.body_id, self._joints[index].tolist(), physicsClientId=self._body.client)
         return np.array([s[0] for s in states]), np.array([s[1] for s in states])
 
-    def _pull(self) -> None:
+    def _apply_tensions(self) -> None:
         for index, joints in enumerate(self._joints):
             tension = self.tension(index)
             if tension == 0.0:

@@ -65,7 +65,7 @@ class EglRenderer(Renderer):
 
     def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
         """See `Renderer`."""
-        images = _take(world, request)
+        images = _render_once(world, request)
         near_m, far_m = request.near_m, request.far_m
         if not (request.depth or request.normals) or not np.isfinite(images.depth_m).any():
             return images
@@ -74,7 +74,7 @@ class EglRenderer(Renderer):
         beyond = images.depth_m > 1.01 * split_m
         if split_m >= far_m or not beyond.any():
             return images
-        again = _take(world, replace(request, near_m=split_m, colours=False))
+        again = _render_once(world, replace(request, near_m=split_m, colours=False))
         depth_m = np.where(beyond & np.isfinite(again.depth_m), again.depth_m, images.depth_m)
         return replace(images, depth_m=depth_m)
 
@@ -86,5 +86,5 @@ class EglRenderer(Renderer):
             self._plugin = -1
 
 
-def _take(world: RenderedWorld, request: RenderRequest) -> RawImages:
+def _render_once(world: RenderedWorld, request: RenderRequest) -> RawImages:
     return bullet_images(world, request, sampled_at=(0.5, 0.5), renderer=p.ER_BULLET_HARDWARE_OPENGL)

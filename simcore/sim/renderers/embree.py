@@ -17,7 +17,7 @@ from unlatch.simcore.geometry import Fisheye, Pinhole
 from unlatch.simcore.lru_cache import LRUCache
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh, read_mesh
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.renderers.ray_scene import Placed, Rays, RayScene, Tables
+from unlatch.simcore.sim.renderers.ray_scene import PlacedLink, Rays, RayScene, ShadingTables
 from unlatch.simcore.sim.renderers.ray_shading import normals_of, shaded
 from unlatch.simcore.sim.renderers.ray_surface import RayShape, RaySurface
 from unlatch.simcore.sim.renderers.render_request import RenderRequest
@@ -47,7 +47,7 @@ class EmbreeRenderer(Renderer):
 
     def __init__(self) -> None:
         self._surfaces: LRUCache[RaySurface] = LRUCache(_MAX_SURFACES)
-        self._tables: tuple[list[int], Tables, list[RaySurface]] | None = None
+        self._tables: tuple[list[int], ShadingTables, list[RaySurface]] | None = None
         self._rays: tuple[Pinhole | Fisheye, Array, Rays] | None = None
 
     @property
@@ -62,11 +62,11 @@ class EmbreeRenderer(Renderer):
     def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
         """See `Renderer`."""
         optics = request.optics
-        pixels, rays = self._rays_of(optics)
-        scene = self._scene(world)
+        pixels, rays = self._get_rays(optics)
+        scene = self._place_links(world)
         if scene is None:
-            return _nothing(optics, pixels)
-        seen = _Seen.joined([_look(world, scene, request, band) for band in rays.bands()])
+            return _empty_images(optics, pixels)
+        seen = _RayValues.joined([_cast_rays(world, scene, request, band) for band in rays.bands()])
         link_ids = np.array([*(link.link_id for link in scene.links), 0], dtype=np.int32)  # the last one for index -1
         forward = rays.directions[:, 2]
         with np.errstate(invalid="ignore"):
@@ -74,17 +74,17 @@ class EmbreeRenderer(Renderer):
         if request.colours:
             _smooth_edges(world, scene, request, seen, pixels, rays)
         return RawImages(
-            _image(optics, pixels, np.rint(seen.rgb).astype(np.uint8), 0),
-            _image(optics, pixels, depth.astype(np.float32), np.inf),
-            _image(optics, pixels, link_ids[seen.which], 0),
-            _image(optics, pixels, seen.reach, np.inf) if isinstance(optics, Fisheye) else None,
-            _image(optics, pixels, seen.normals, 0.0) if request.normals else None,
+            _to_image(optics, pixels, np.rint(seen.rgb).astype(np.uint8), 0),
+            _to_image(optics, pixels, depth.astype(np.float32), np.inf),
+            _to_image(optics, pixels, link_ids[seen.which], 0),
+            _to_image(optics, pixels, seen.reach, np.inf) if isinstance(optics, Fisheye) else None,
+            _to_image(optics, pixels, seen.normals, 0.0) if request.normals else None,
         )
 
     def close(self) -> None:
         """See `Renderer`."""
 
-    def _rays_of(self, optics: Pinhole | Fisheye) -> tuple[Array, Rays]:
+    def _get_rays(self, optics: Pinhole | Fisheye) -> tuple[Array, Rays]:
         """Returns indices (N,) of the pixels within the lens, and their rays; the last ones are kept."""
         if self._rays is None or self._rays[0] != optics:
             directions: Array = optics.rays().reshape(-1, 3).astype(np.float32)
@@ -94,9 +94,9 @@ class EmbreeRenderer(Renderer):
             self._rays = (optics, pixels, rays)
         return self._rays[1:]
 
-    def _scene(self, world: RenderedWorld) -> RayScene | None:
+    def _place_links(self, world: RenderedWorld) -> RayScene | None:
         """Returns the links of a world at their present poses; None if nothing is visible."""
-        found: list[Placed] = []
+        found: list[PlacedLink] = []
         number = 0
         for body in world.seen_bodies():
             shapes: dict[int, list[tuple[VisualShape, Paint]]] = {}
@@ -107,7 +107,7 @@ class EmbreeRenderer(Renderer):
             for index, name in body.link_names.items():
                 number += 1
                 if index in shapes:
-                    surface = self._surface(body, [shape for shape, _ in shapes[index]])
+                    surface = self._get_surface(body, [shape for shape, _ in shapes[index]])
                     paints = [paint for _, paint in shapes[index]]
                     colours = tuple(paint.rgba[:3] for paint in paints)
                     pictures = tuple(
@@ -115,17 +115,17 @@ class EmbreeRenderer(Renderer):
                         for paint, own, textured in zip(paints, surface.pictures, surface.textured, strict=True)
                     )
                     sheet = body.sheet is not None
-                    found.append(Placed(surface, body.link_pose(name), number, colours, pictures, sheet))
+                    found.append(PlacedLink(surface, body.link_pose(name), number, colours, pictures, sheet))
         surfaces = [link.surface for link in found]
         if not surfaces:
             return None
         if self._tables is None or self._tables[0] != [id(surface) for surface in surfaces]:
-            self._tables = ([id(surface) for surface in surfaces], Tables.of(surfaces), surfaces)
+            self._tables = ([id(surface) for surface in surfaces], ShadingTables.of(surfaces), surfaces)
         return RayScene(found, self._tables[1])
 
-    def _surface(self, body: Body, shapes: list[VisualShape]) -> RaySurface:
+    def _get_surface(self, body: Body, shapes: list[VisualShape]) -> RaySurface:
         """Returns the ray surface of a link's visual shapes."""
-        keys = tuple(_key_of(body, shape) for shape in shapes)
+        keys = tuple(_shape_key(body, shape) for shape in shapes)
 
         def make() -> RaySurface:
             return RaySurface.joined([(shape.T_link_shape, _shape_of(body, shape)) for shape in shapes])
@@ -134,7 +134,7 @@ class EmbreeRenderer(Renderer):
         return self._surfaces.get((keys, poses), make)
 
 
-def _key_of(body: Body, shape: VisualShape) -> Hashable:
+def _shape_key(body: Body, shape: VisualShape) -> Hashable:
     """Returns a cache key that determines a shape's triangles."""
     if body.sheet is not None:
         uvs = body.sheet.corner_uvs
@@ -153,11 +153,11 @@ def _shape_of(body: Body, shape: VisualShape) -> RayShape:
             read_mesh(Path(shape.path), allow_empty=True, with_shading=True), np.array(shape.size)
         )
     mesh = bullet_primitive_mesh(body, shape.kind, shape.size)
-    uvs = _drawn_out(mesh.vertices[mesh.faces], mesh.vertices, box=shape.kind == p.GEOM_BOX)
+    uvs = _span_texture(mesh.vertices[mesh.faces], mesh.vertices, box=shape.kind == p.GEOM_BOX)
     return RayShape.from_surface(SurfaceMesh(mesh, corner_uvs=uvs), np.ones(3))
 
 
-def _drawn_out(corners: Array, vertices: Array, *, box: bool) -> Array:
+def _span_texture(corners: Array, vertices: Array, *, box: bool) -> Array:
     """Returns texture coordinates (F, 3, 2) that span each side of a box, or once around a round shape.
 
     Args:
@@ -177,7 +177,7 @@ def _drawn_out(corners: Array, vertices: Array, *, box: bool) -> Array:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _RayValues:
     """The visible values of N rays."""
 
     which: Array
@@ -192,12 +192,12 @@ class _Seen:
     """(N,) bool: whether light reaches the surface."""
 
     @classmethod
-    def joined(cls, parts: Sequence[_Seen]) -> _Seen:
+    def joined(cls, parts: Sequence[_RayValues]) -> _RayValues:
         """Joins parts in their order."""
         return cls(*(np.concatenate(values) for values in zip(*(astuple(part) for part in parts), strict=True)))
 
 
-def _look(world: RenderedWorld, scene: RayScene, request: RenderRequest, rays: Rays) -> _Seen:
+def _cast_rays(world: RenderedWorld, scene: RayScene, request: RenderRequest, rays: Rays) -> _RayValues:
     T_world_camera, count = request.T_world_camera, len(rays.directions)
     hits = scene.first_hits(T_world_camera, rays, near=request.near_m, far=request.far_m)
     normals: Array = np.zeros((count, 3), dtype=np.float32)
@@ -209,18 +209,18 @@ def _look(world: RenderedWorld, scene: RayScene, request: RenderRequest, rays: R
         shadow = request.shadow and world.light.shadow
         pixel_rad = 1.0 / request.optics.fy
         rgb, lit = shaded(scene, hits, T_world_camera, rays, light=world.light, shadow=shadow, pixel_rad=pixel_rad)
-    return _Seen(hits.which, hits.reach, normals, rgb, lit)
+    return _RayValues(hits.which, hits.reach, normals, rgb, lit)
 
 
 def _smooth_edges(
-    world: RenderedWorld, scene: RayScene, request: RenderRequest, seen: _Seen, pixels: Array, rays: Rays
+    world: RenderedWorld, scene: RayScene, request: RenderRequest, seen: _RayValues, pixels: Array, rays: Rays
 ) -> None:
     """Replaces the colour of pixels on an edge by the mean of four rays."""
     optics = request.optics
-    edges = _edges(
-        _image(optics, pixels, seen.which, -1),
-        _image(optics, pixels, seen.lit, False),
-        _image(optics, pixels, seen.normals, 0.0),
+    edges = _find_edges(
+        _to_image(optics, pixels, seen.which, -1),
+        _to_image(optics, pixels, seen.lit, False),
+        _to_image(optics, pixels, seen.normals, 0.0),
     )
     places = np.flatnonzero(edges.ravel()[pixels])
     if not len(places):
@@ -230,20 +230,20 @@ def _smooth_edges(
     directions: Array = optics.rays_at(columns + right, rows + down).astype(np.float32)  # (4, M, 3)
     directions = np.where(np.isfinite(directions), directions, rays.directions[places]).reshape(-1, 3)
     wanted = replace(request, normals=False)
-    around = [_look(world, scene, wanted, band) for band in Rays(directions, None, rays.flat).bands()]
-    seen.rgb[places] = _Seen.joined(around).rgb.reshape(len(_QUARTERS), -1, 3).mean(axis=0)
+    around = [_cast_rays(world, scene, wanted, band) for band in Rays(directions, None, rays.flat).bands()]
+    seen.rgb[places] = _RayValues.joined(around).rgb.reshape(len(_QUARTERS), -1, 3).mean(axis=0)
 
 
-def _nothing(optics: Pinhole | Fisheye, pixels: Array) -> RawImages:
+def _empty_images(optics: Pinhole | Fisheye, pixels: Array) -> RawImages:
     """Returns the images of an empty world."""
     shape = (optics.height, optics.width)
     white: Array = np.full((len(pixels), 3), 255, dtype=np.uint8)
     far: Array = np.full(shape, np.inf, dtype=np.float32)
     ids: Array = np.zeros(shape, dtype=np.int32)
-    return RawImages(_image(optics, pixels, white, 0), far, ids, far if isinstance(optics, Fisheye) else None)
+    return RawImages(_to_image(optics, pixels, white, 0), far, ids, far if isinstance(optics, Fisheye) else None)
 
 
-def _image(optics: Pinhole | Fisheye, pixels: Array, values: Array, elsewhere: float) -> Array:
+def _to_image(optics: Pinhole | Fisheye, pixels: Array, values: Array, elsewhere: float) -> Array:
     """Returns an image of values (N, ...) at pixels (N,)."""
     shape = (optics.height, optics.width, *values.shape[1:])
     if len(pixels) == optics.height * optics.width:
@@ -253,7 +253,7 @@ def _image(optics: Pinhole | Fisheye, pixels: Array, values: Array, elsewhere: f
     return image.reshape(shape)
 
 
-def _edges(which: Array, lit: Array, normals: Array) -> Array:
+def _find_edges(which: Array, lit: Array, normals: Array) -> Array:
     """(height, width) bool: pixels at the border of a link, a side or a shadow."""
     edges: Array = np.zeros(which.shape, dtype=bool)
     for here, there in (

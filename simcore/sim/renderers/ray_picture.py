@@ -36,11 +36,11 @@ class Picture:
         found: Array = np.empty((len(uvs), 3), dtype=np.float32)
         for number in np.flatnonzero(np.bincount(which)):
             here = np.flatnonzero(which == number)
-            found[here] = _bilinear(self._levels[number], uvs.take(here, axis=0))
+            found[here] = _sample_bilinear(self._levels[number], uvs.take(here, axis=0))
         return found
 
 
-def _bilinear(picture: Array, uvs: Array) -> Array:
+def _sample_bilinear(picture: Array, uvs: Array) -> Array:
     height, width = picture.shape[:2]
     x, y = uvs[:, 0] * width - 0.5, (1.0 - uvs[:, 1]) * height - 0.5
     left, top = np.floor(x).astype(int), np.floor(y).astype(int)
@@ -56,12 +56,12 @@ def _bilinear(picture: Array, uvs: Array) -> Array:
     return upper + down_share * (mixed(rows[1]) - upper)
 
 
-def picture_of(path: Path) -> Picture:
+def read_picture(path: Path) -> Picture:
     """Returns the picture of a file; a changed file is read again."""
     status = path.stat()
-    return _read(path, status.st_mtime_ns, status.st_size)
+    return _read_picture(path, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=64)
-def _read(path: Path, _mtime_ns: int, _size: int) -> Picture:
+def _read_picture(path: Path, _mtime_ns: int, _size: int) -> Picture:
     return Picture(path)

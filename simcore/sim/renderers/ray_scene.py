@@ -25,7 +25,7 @@ _EDGES = np.array([(i, i | 1 << axis) for axis in range(3) for i in range(8) if 
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedLink:
     """One link at its pose."""
 
     surface: RaySurface
@@ -64,7 +64,7 @@ class Rays:
     def through(self, box: Array, *, near: float) -> Array:
         """Returns the indices of rays that may hit a box of corners (8, 3) in the camera frame, and maybe some more."""
         if not self.flat:
-            return self._about(box)
+            return self._within_cone(box)
         front = _in_front(box, near)
         if not len(front):
             return np.zeros(0, dtype=int)
@@ -74,11 +74,11 @@ class Rays:
         if lens is None:
             x, y = self.directions[:, 0], self.directions[:, 1]
             return np.flatnonzero((x >= left) & (x <= right) & (y >= top) & (y <= bottom))
-        columns = _between(left * lens.fx + lens.cx, right * lens.fx + lens.cx, lens.width)
-        rows = _between(top * lens.fy + lens.cy, bottom * lens.fy + lens.cy, lens.height)
+        columns = _whole_numbers(left * lens.fx + lens.cx, right * lens.fx + lens.cx, lens.width)
+        rows = _whole_numbers(top * lens.fy + lens.cy, bottom * lens.fy + lens.cy, lens.height)
         return (rows[:, None] * lens.width + columns).ravel()
 
-    def _about(self, box: Array) -> Array:
+    def _within_cone(self, box: Array) -> Array:
         """Returns the indices of rays within the cone around the bounding sphere of a box."""
         middle = box.mean(axis=0)
         distance, radius = float(np.linalg.norm(middle)), float(np.linalg.norm(box - middle, axis=1).max())
@@ -99,13 +99,13 @@ def _in_front(box: Array, near: float) -> Array:
     return np.concatenate([box[inside], met])
 
 
-def _between(low: float, high: float, most: int) -> Array:
+def _whole_numbers(low: float, high: float, most: int) -> Array:
     """Returns the whole numbers from low to high that are in 0 to most - 1."""
     return np.arange(int(np.clip(np.ceil(low), 0, most)), int(np.clip(np.floor(high) + 1, 0, most)))
 
 
 @dataclass(frozen=True)
-class Hits:
+class RayHits:
     """The first hits of N rays."""
 
     which: Array
@@ -119,7 +119,7 @@ class Hits:
 
 
 @dataclass(frozen=True)
-class Tables:
+class ShadingTables:
     """Values for shading of the triangles of all links, in the order of the links."""
 
     first_face: Array
@@ -138,7 +138,7 @@ class Tables:
     """(F,) index of the shape of each triangle."""
 
     @classmethod
-    def of(cls, surfaces: Sequence[RaySurface]) -> Tables:
+    def of(cls, surfaces: Sequence[RaySurface]) -> ShadingTables:
         """Joins the values of some links."""
         faces = np.cumsum([0, *(len(surface.normals) for surface in surfaces)])[:-1]
         shapes = np.cumsum([0, *(len(surface.pictures) for surface in surfaces)])[:-1]
@@ -156,7 +156,7 @@ class Tables:
 class RayScene:
     """Placed links, each with its own ray tree, so that motion needs no new tree."""
 
-    def __init__(self, links: Sequence[Placed], tables: Tables) -> None:
+    def __init__(self, links: Sequence[PlacedLink], tables: ShadingTables) -> None:
         """Places the links.
 
         Args:
@@ -168,7 +168,7 @@ class RayScene:
         """(L, 3, 3)."""
         self._corners = [link.T_world_link @ link.surface.box_corners for link in links]
 
-    def first_hits(self, T_world_camera: Pose, rays: Rays, *, near: float, far: float) -> Hits:
+    def first_hits(self, T_world_camera: Pose, rays: Rays, *, near: float, far: float) -> RayHits:
         """Returns the first hits of rays.
 
         Args:
@@ -178,7 +178,7 @@ class RayScene:
             far: Largest distance of a hit.
         """
         count = len(rays.directions)
-        hits = Hits(
+        hits = RayHits(
             np.full(count, -1, dtype=np.int32),
             np.full(count, far - near, dtype=np.float32),
             np.zeros(count, dtype=np.int32),

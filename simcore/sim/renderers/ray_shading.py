@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.renderers.ray_picture import picture_of
-from unlatch.simcore.sim.renderers.ray_scene import Hits, Rays, RayScene
+from unlatch.simcore.sim.renderers.ray_picture import read_picture
+from unlatch.simcore.sim.renderers.ray_scene import RayHits, Rays, RayScene
 from unlatch.simcore.sim.visuals.light import Light
 
 Array = np.ndarray
@@ -17,7 +17,7 @@ _SHININESS = 32
 _NOTHING = 255.0
 
 
-def normals_of(scene: RayScene, hits: Hits, T_world_camera: Pose, rays: Rays) -> Array:
+def normals_of(scene: RayScene, hits: RayHits, T_world_camera: Pose, rays: Rays) -> Array:
     """Returns unit normals (N, 3) of the hit triangles, towards the camera, camera frame; 0 for none.
 
     Args:
@@ -27,15 +27,15 @@ def normals_of(scene: RayScene, hits: Hits, T_world_camera: Pose, rays: Rays) ->
         rays: The rays.
     """
     R_camera_links = T_world_camera.R.T.astype(np.float32) @ scene.R_world_links
-    found = _turned(R_camera_links, hits.which, scene.tables.normals.take(hits.face, axis=0))
-    found = _facing(found, -rays.directions)
+    found = _rotate_each(R_camera_links, hits.which, scene.tables.normals.take(hits.face, axis=0))
+    found = _face_towards(found, -rays.directions)
     found[hits.which < 0] = 0.0
     return found
 
 
 def shaded(
     scene: RayScene,
-    hits: Hits,
+    hits: RayHits,
     T_world_camera: Pose,
     rays: Rays,
     *,
@@ -71,8 +71,10 @@ def shaded(
     lengths = np.sqrt(np.einsum("ij,ij->i", along, along))
     towards = along / -lengths[:, None]
     R = scene.R_world_links
-    flat = _facing(_turned(R, which, scene.tables.normals.take(face, axis=0)), towards)
-    smooth = _facing(_unit(_turned(R, which, _mixed(shares, scene.tables.corner_normals.take(face, axis=0)))), flat)
+    flat = _face_towards(_rotate_each(R, which, scene.tables.normals.take(face, axis=0)), towards)
+    smooth = _face_towards(
+        _normalize(_rotate_each(R, which, _interpolate(shares, scene.tables.corner_normals.take(face, axis=0)))), flat
+    )
     facing = np.clip(smooth @ towards_light, 0.0, 1.0)
     lit = (facing > 0.0) & (flat @ towards_light > 0.0)
     if shadow and lit.any():
@@ -80,8 +82,8 @@ def shaded(
         reach: Array = hits.reach.take(seen.take(meets))
         points = T_world_camera.p.astype(np.float32) + along.take(meets, axis=0) * reach[:, None]
         lit[meets] = scene.lit(points, flat.take(meets, axis=0), to_light)
-    shine = np.clip(np.einsum("ij,ij->i", smooth, _unit(towards + towards_light)), 0.0, 1.0) ** _SHININESS
-    albedo = _albedo(scene, face, shares, hits.reach.take(seen) * lengths * np.float32(pixel_rad))
+    shine = np.clip(np.einsum("ij,ij->i", smooth, _normalize(towards + towards_light)), 0.0, 1.0) ** _SHININESS
+    albedo = _surface_colours(scene, face, shares, hits.reach.take(seen) * lengths * np.float32(pixel_rad))
     thrown = lit[:, None] * np.array(light.colour, dtype=np.float32)
     colour = albedo * (light.ambient + light.diffuse * facing[:, None] * thrown)
     colour += light.specular * shine[:, None] * thrown
@@ -92,7 +94,7 @@ def shaded(
     return rgb, reached
 
 
-def _albedo(scene: RayScene, face: Array, shares: Array, pixel_m: Array) -> Array:
+def _surface_colours(scene: RayScene, face: Array, shares: Array, pixel_m: Array) -> Array:
     """Returns colours (M, 3) of surfaces.
 
     Args:
@@ -115,26 +117,26 @@ def _albedo(scene: RayScene, face: Array, shares: Array, pixel_m: Array) -> Arra
         here = np.flatnonzero(carries[shapes])
         if len(here):
             faces: Array = face.take(here)
-            uvs = _mixed(shares.take(here, axis=1), tables.uvs.take(faces, axis=0))
-            albedo[here] *= picture_of(path).at(uvs, pixel_m.take(here) * tables.uvs_per_m.take(faces))
+            uvs = _interpolate(shares.take(here, axis=1), tables.uvs.take(faces, axis=0))
+            albedo[here] *= read_picture(path).at(uvs, pixel_m.take(here) * tables.uvs_per_m.take(faces))
     return albedo
 
 
-def _turned(R: Array, which: Array, vectors: Array) -> Array:
+def _rotate_each(R: Array, which: Array, vectors: Array) -> Array:
     """Rotates vectors (N, 3), each by one of (L, 3, 3); written out, which is fastest in NumPy."""
     own = R.transpose(0, 2, 1).reshape(-1, 9).take(which, axis=0)
     return own[:, :3] * vectors[:, :1] + own[:, 3:6] * vectors[:, 1:2] + own[:, 6:] * vectors[:, 2:]
 
 
-def _mixed(shares: Array, values: Array) -> Array:
+def _interpolate(shares: Array, values: Array) -> Array:
     """Interpolates values (M, 3, n) at corners by shares (3, M, 1) to (M, n)."""
     return shares[0] * values[:, 0] + shares[1] * values[:, 1] + shares[2] * values[:, 2]
 
 
-def _unit(vectors: Array) -> Array:
+def _normalize(vectors: Array) -> Array:
     return vectors / np.sqrt(np.maximum(np.einsum("ij,ij->i", vectors, vectors), np.float32(1e-18)))[:, None]
 
 
-def _facing(normals: Array, towards: Array) -> Array:
+def _face_towards(normals: Array, towards: Array) -> Array:
     """Returns normals (N, 3), flipped to the side of directions (N, 3)."""
     return np.where(np.einsum("ij,ij->i", normals, towards)[:, None] < 0.0, -normals, normals)

@@ -138,9 +138,9 @@ class Camera(Sensor[CameraCfg]):
         if not self._on:
             self._raw = None
             return
-        seen = self._raw = self._look(T_world_sensor)
+        seen = self._raw = self._render_images(T_world_sensor)
         if Rendering.rgb in self._on:
-            self.rgb_image.set_value(self.noise.of_colours(seen.rgb, self._draws("rgb")))
+            self.rgb_image.set_value(self.noise.of_colours(seen.rgb, self._noise_generator("rgb")))
         if self._on & {Rendering.depth, Rendering.distance}:
             self._measure_lengths(seen)
         if Rendering.normals in self._on and seen.normals is not None:
@@ -149,9 +149,9 @@ class Camera(Sensor[CameraCfg]):
             self.instance_id_segmentation_image.set_value(seen.link_ids)
             self.instance_id_segmentation_labels.set_value([_NOTHING, *(label for label, _ in link_labels(self.world))])
         if Rendering.segmentation in self._on:
-            self._segment(seen.link_ids)
+            self._fill_segmentation(seen.link_ids)
 
-    def _look(self, T_world_camera: Pose) -> RawImages:
+    def _render_images(self, T_world_camera: Pose) -> RawImages:
         """Renders the images that are switched on, without noise."""
         images = take_images(
             self.world,
@@ -175,7 +175,7 @@ class Camera(Sensor[CameraCfg]):
         """Fills depth and distance with the noise of the measured one: depth of a pinhole, distance of a fisheye."""
         distance_m = seen.depth_m if seen.distance_m is None else seen.distance_m
         measured = distance_m if isinstance(self.optics, Fisheye) else seen.depth_m
-        noisy = self.noise.of_depth(measured, self._draws("depth"))
+        noisy = self.noise.of_depth(measured, self._noise_generator("depth"))
         if self.cfg.depth_range_m is not None:
             least, most = self.cfg.depth_range_m
             noisy = np.where((noisy >= least) & (noisy <= most), noisy, np.inf)
@@ -195,11 +195,11 @@ class Camera(Sensor[CameraCfg]):
             self._lengths = (pinhole, pinhole.ray_lengths().astype(np.float32))
         return self._lengths[1]
 
-    def _draws(self, kind: str) -> np.random.Generator:
+    def _noise_generator(self, kind: str) -> np.random.Generator:
         """Returns the noise generator of one image, independent of when and in which order images are made."""
         return stream(self.seed, f"sensors.{self.cfg.name}.{kind}.{self.world.picture_step}")
 
-    def _segment(self, link_ids: Array) -> None:
+    def _fill_segmentation(self, link_ids: Array) -> None:
         classes = [_NOTHING, *(name for _, name in link_labels(self.world))]
         labels = list(dict.fromkeys(classes))
         class_of_link: Array = np.array([labels.index(name) for name in classes], dtype=np.int32)

@@ -61,17 +61,17 @@ class MountCfg:
                 key="mount.look_at_m",
             )
         if self.look_at_m is not None and self.look_at_body is None:
-            self._looking()
+            self._look_at_rotation()
 
     @property
     def T_mount_sensor(self) -> Pose:
         """The pose of the fields; with `look_at_body`, before the sensor turns to the body."""
         offset = Pose.from_rpy((0.0, 0.0, 0.0), np.radians(self.rotation_offset_deg))
         if self.look_at_m is not None and self.look_at_body is None:
-            return Pose(self._looking(), self.position_m) @ offset
+            return Pose(self._look_at_rotation(), self.position_m) @ offset
         return Pose.from_rpy(self.position_m, np.radians(self.rpy_deg)) @ offset
 
-    def _looking(self) -> Array:
+    def _look_at_rotation(self) -> Array:
         rotation = looking_rotation(np.array(self.position_m), np.array(self.look_at_m), np.array([0.0, 0.0, 1.0]))
         if rotation is None:
             raise ConfigError(

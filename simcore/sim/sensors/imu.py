@@ -72,11 +72,11 @@ class Imu(Sensor[ImuCfg]):
         # one by one: the product of a stack differs in its last bits
         readings = np.stack([T_sensor_world.rotate(proper), T_sensor_world.rotate(angular)])
         if self.cfg.noise.active:
-            readings = readings + self._errors(dt_s)
+            readings = readings + self._draw_errors(dt_s)
         self.linear_acceleration.set_value(readings[0])
         self.angular_velocity.set_value(readings[1])
 
-    def _errors(self, dt_s: float) -> Array:
+    def _draw_errors(self, dt_s: float) -> Array:
         """Returns the errors (2, 3) of this reading."""
         noise, name = self.cfg.noise, f"sensors.{self.cfg.name}"
         if self._bias is None:

@@ -83,7 +83,7 @@ class ArticulationView(BodyView):
         self._limits = [self._limits_of(body) for body in self.bodies]
         self._efforts = np.zeros((self.count, self.num_dof))
         self._max_velocities = np.array([self._speeds_of(env) for env in range(self.count)]).reshape(self.count, -1)
-        self._speed_parts = [self._parts(env, "max_velocity") for env in range(self.count)]
+        self._speed_parts = [self._split_by_group(env, "max_velocity") for env in range(self.count)]
         self.tendons = [Tendons(world, body, tendons) for body in self.bodies]
         self._add_pose_and_velocity()
         self._add_joints()
@@ -115,10 +115,10 @@ class ArticulationView(BodyView):
 
     def _speeds_of(self, env: int) -> list[float]:
         """Returns the present speed limits; a joint without servo has none until one is set."""
-        drives = [self._drive(env, joint) for joint in self.joints]
+        drives = [self._drive_of(env, joint) for joint in self.joints]
         return [drive.max_velocity if drive.mode is DriveMode.servo else _NO_LIMIT for drive in drives]
 
-    def _drive(self, env: int, joint: str) -> JointDrive:
+    def _drive_of(self, env: int, joint: str) -> JointDrive:
         return self._groups[env][joint].drives[joint]
 
     def _add_joints(self) -> None:
@@ -128,8 +128,8 @@ class ArticulationView(BodyView):
             ("joint_friction", "friction", "N m or N"),
         ):
             self._add_joint_attribute(name, unit, self._read_drive(field), self._write_drive(field), least=0.0)
-        self._add_joint_attribute("joint_positions", "rad or m", self._positions, self._set_positions)
-        self._add_joint_attribute("joint_velocities", "rad/s or m/s", self._velocities, self._set_velocities)
+        self._add_joint_attribute("joint_positions", "rad or m", self._read_positions, self._set_positions)
+        self._add_joint_attribute("joint_velocities", "rad/s or m/s", self._read_velocities, self._set_velocities)
         for row, name in enumerate(("lower_dof_limits", "upper_dof_limits")):
             self._add_joint_attribute(name, "rad or m", self._read_limits(row), self._write_limits(row))
         self._add_joint_attribute(
@@ -162,13 +162,13 @@ class ArticulationView(BodyView):
 
     def _read_drive(self, field: str) -> Callable[[int], Array]:
         def read(env: int) -> Array:
-            drives = [self._drive(env, joint) for joint in self.joints]
+            drives = [self._drive_of(env, joint) for joint in self.joints]
             return np.array([getattr(drive, _field_of(drive, field)) for drive in drives], dtype=float)
 
         return read
 
     def _write_drive(self, field: str) -> Callable[[int, Array], None]:
-        parts = [self._parts(env, field) for env in range(self.count)]
+        parts = [self._split_by_group(env, field) for env in range(self.count)]
 
         def write(env: int, values: Array) -> None:
             given = values.tolist()
@@ -177,7 +177,7 @@ class ArticulationView(BodyView):
 
         return write
 
-    def _parts(self, env: int, field: str) -> list[tuple[DriveGroup, str, list[str], list[int]]]:
+    def _split_by_group(self, env: int, field: str) -> list[tuple[DriveGroup, str, list[str], list[int]]]:
         """Returns the drive groups of a member, the name of a field in each, and their joints of one mode."""
         parts: list[tuple[DriveGroup, str, list[str], list[int]]] = []
         for place, joint in enumerate(self.joints):
@@ -193,17 +193,17 @@ class ArticulationView(BodyView):
                 parts.append((group, own_field, [joint], [place]))
         return parts
 
-    def _positions(self, env: int) -> Array:
+    def _read_positions(self, env: int) -> Array:
         return self.bodies[env].joint_states(self.joints)[0]
 
     def _set_positions(self, env: int, values: Array) -> None:
-        self.bodies[env].set_joint_positions(self.joints, values, self._velocities(env))
+        self.bodies[env].set_joint_positions(self.joints, values, self._read_velocities(env))
 
-    def _velocities(self, env: int) -> Array:
+    def _read_velocities(self, env: int) -> Array:
         return self.bodies[env].joint_states(self.joints)[1]
 
     def _set_velocities(self, env: int, values: Array) -> None:
-        self.bodies[env].set_joint_positions(self.joints, self._positions(env), values)
+        self.bodies[env].set_joint_positions(self.joints, self._read_positions(env), values)
 
     def _read_limits(self, row: int) -> Callable[[int], Array]:
         return lambda env: self._limits[env][row].copy()
@@ -247,14 +247,14 @@ class ArticulationView(BodyView):
     def _add_links(self) -> None:
         one_a_link = f"one a link: {', '.join(self.links)}"
         count = self.num_bodies
-        self._add(ViewAttribute("body_masses", count, "kg", one_a_link, self._masses, self._set_masses, least=0.0))
+        self._add(ViewAttribute("body_masses", count, "kg", one_a_link, self._read_masses, self._set_masses, least=0.0))
         self._add(
             ViewAttribute(
                 "body_inertias",
                 3 * count,
                 "kg m^2",
                 f"three principal moments, {one_a_link}",
-                self._inertias,
+                self._read_inertias,
                 self._set_inertias,
                 least=0.0,
             )
@@ -265,36 +265,36 @@ class ArticulationView(BodyView):
                 3 * count,
                 "-",
                 f"static friction, dynamic friction, restitution for all links, or {one_a_link}",
-                self._material,
+                self._read_material,
                 self._set_material,
                 least=0.0,
                 repeat=3,
             )
         )
 
-    def _weighs(self, env: int, index: int) -> bool:
+    def _has_mass_effect(self, env: int, index: int) -> bool:
         """Returns whether a link's mass has an effect: that of a fixed root has none."""
         return not (index == ROOT and self.bodies[env].fixed)
 
-    def _masses(self, env: int) -> Array:
+    def _read_masses(self, env: int) -> Array:
         return np.array([self.bodies[env].masses.link(index).mass_kg for index in self._link_indices])
 
     def _set_masses(self, env: int, values: Array) -> None:
         for index, value in zip(self._link_indices, values.tolist(), strict=True):
-            if self._weighs(env, index):
+            if self._has_mass_effect(env, index):
                 # a link without mass, such as a frame at a fixed joint, may stay massless
                 massless = value == 0.0 and self.bodies[env].masses.link(index).mass_kg == 0.0
                 self.bodies[env].masses.set_mass(index, value if massless else max(value, LEAST_MASS_KG))
 
-    def _inertias(self, env: int) -> Array:
+    def _read_inertias(self, env: int) -> Array:
         return np.concatenate([self.bodies[env].masses.link(index).inertia_kg_m2 for index in self._link_indices])
 
     def _set_inertias(self, env: int, values: Array) -> None:
         for index, moments in zip(self._link_indices, values.reshape(-1, 3), strict=True):
-            if self._weighs(env, index):
+            if self._has_mass_effect(env, index):
                 self.bodies[env].masses.set_inertia(index, np.maximum(moments, LEAST_INERTIA_KG_M2))
 
-    def _material(self, env: int) -> Array:
+    def _read_material(self, env: int) -> Array:
         found = [self._materials[env][index] for index in self._link_indices]
         return np.array([[m.static_friction, m.dynamic_friction, m.restitution] for m in found]).ravel()
 

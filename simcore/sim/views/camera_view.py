@@ -31,23 +31,23 @@ class CameraView(AttributeView):
         """
         super().__init__(camera.cfg.name)
         self._camera = camera
-        self._add(ViewAttribute("position", 3, "m", "x, y, z", self._position, self._set_position))
+        self._add(ViewAttribute("position", 3, "m", "x, y, z", self._read_position, self._set_position))
         rpy = "roll, pitch, yaw"
         if not camera.mount.looks:
-            self._add(ViewAttribute("orientation", 3, "rad", rpy, self._orientation, self._set_orientation))
+            self._add(ViewAttribute("orientation", 3, "rad", rpy, self._read_orientation, self._set_orientation))
         self._add(
             ViewAttribute(
                 "field_of_view",
                 1,
                 "rad",
                 "angle between the upper and lower edge",
-                self._fov,
+                self._read_fov,
                 self._set_fov,
                 least=0.02,
                 most=_WIDEST_RAD,
             )
         )
-        self._add(ViewAttribute("intrinsics", 4, "px", "fx, fy, cx, cy", self._intrinsics, self._set_intrinsics))
+        self._add(ViewAttribute("intrinsics", 4, "px", "fx, fy, cx, cy", self._read_intrinsics, self._set_intrinsics))
         for item in fields(ImageNoise):
             self._add_noise(item.name)
 
@@ -63,25 +63,25 @@ class CameraView(AttributeView):
         unit, most = MOST[field]
         self._add(ViewAttribute(field, 1, unit, "strength", read, write, least=0.0, most=most))
 
-    def _position(self, _env: int) -> Array:
+    def _read_position(self, _env: int) -> Array:
         return self._camera.mount.T_mount_sensor.p.copy()
 
     def _set_position(self, _env: int, values: Array) -> None:
         self._camera.mount.T_mount_sensor = Pose(self._camera.mount.T_mount_sensor.R, values)
 
-    def _orientation(self, _env: int) -> Array:
+    def _read_orientation(self, _env: int) -> Array:
         return rpy_from_matrix(self._camera.mount.T_mount_sensor.R)
 
     def _set_orientation(self, _env: int, values: Array) -> None:
         self._camera.mount.T_mount_sensor = Pose.from_rpy(self._camera.mount.T_mount_sensor.p, values)
 
-    def _fov(self, _env: int) -> Array:
+    def _read_fov(self, _env: int) -> Array:
         return np.array([self._camera.optics.fov_rad])
 
     def _set_fov(self, _env: int, values: Array) -> None:
         self._camera.optics = self._camera.optics.with_fov(float(values[0]))
 
-    def _intrinsics(self, _env: int) -> Array:
+    def _read_intrinsics(self, _env: int) -> Array:
         optics = self._camera.optics
         return np.array([optics.fx, optics.fy, optics.cx, optics.cy])
 

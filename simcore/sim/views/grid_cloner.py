@@ -68,17 +68,17 @@ class GridCloner:
             made.append([name for name in world.bodies if name not in before])
             for name in made[-1]:
                 world.bodies[name].environment = env
-        self._separate(world, made)
+        self._separate_environments(world, made)
         return origins
 
-    def _separate(self, world: World, made: list[list[str]]) -> None:
+    def _separate_environments(self, world: World, made: list[list[str]]) -> None:
         for env, names in enumerate(made):
             for others in made[env + 1 :]:
                 for a in (world.bodies[name] for name in names):
                     for b in (world.bodies[name] for name in others):
                         for link_a in a.links.values():
                             for link_b in b.links.values():
-                                self._ignore(world, a.body_id, b.body_id, link_a, link_b)
+                                self._ignore_pair(world, a.body_id, b.body_id, link_a, link_b)
 
-    def _ignore(self, world: World, body_a: int, body_b: int, link_a: int = ROOT, link_b: int = ROOT) -> None:
+    def _ignore_pair(self, world: World, body_a: int, body_b: int, link_a: int = ROOT, link_b: int = ROOT) -> None:
         p.setCollisionFilterPair(body_a, body_b, link_a, link_b, 0, physicsClientId=world.client)

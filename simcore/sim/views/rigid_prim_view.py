@@ -55,7 +55,7 @@ class RigidPrimView(BodyView):
                 3,
                 "-",
                 "static friction, dynamic friction, restitution",
-                self._material,
+                self._read_material,
                 self._set_material,
                 least=0.0,
             )
@@ -67,15 +67,15 @@ class RigidPrimView(BodyView):
             self._missing.update(dict.fromkeys(("force", "mass", "inertia", "contact_offset", "rest_offset"), reason))
 
     def _add_dynamics(self) -> None:
-        self._add(ViewAttribute("force", 3, "N", "x, y, z", self._force, self._set_force, brief=True))
-        self._add(ViewAttribute("mass", 1, "kg", "mass", self._mass, self._set_mass, least=LEAST_MASS_KG))
+        self._add(ViewAttribute("force", 3, "N", "x, y, z", self._read_force, self._set_force, brief=True))
+        self._add(ViewAttribute("mass", 1, "kg", "mass", self._read_mass, self._set_mass, least=LEAST_MASS_KG))
         self._add(
             ViewAttribute(
                 "inertia",
                 3,
                 "kg m^2",
                 "about the principal axes x, y, z",
-                self._inertia,
+                self._read_inertia,
                 self._set_inertia,
                 least=LEAST_INERTIA_KG_M2,
             )
@@ -83,26 +83,26 @@ class RigidPrimView(BodyView):
 
     def _add_offsets(self) -> None:
         def read_contact(env: int) -> Array:
-            return np.array([self._offset(env).contact_m])
+            return np.array([self._offset_of(env).contact_m])
 
         def write_contact(env: int, values: Array) -> None:
-            self._offset(env).set(contact_m=float(values[0]))
+            self._offset_of(env).set(contact_m=float(values[0]))
 
         def read_rest(env: int) -> Array:
-            return np.array([self._offset(env).rest_m])
+            return np.array([self._offset_of(env).rest_m])
 
         def write_rest(env: int, values: Array) -> None:
-            self._offset(env).set(rest_m=float(values[0]))
+            self._offset_of(env).set(rest_m=float(values[0]))
 
         self._add(ViewAttribute("contact_offset", 1, "m", "offset", read_contact, write_contact, least=0.0))
         self._add(ViewAttribute("rest_offset", 1, "m", "offset", read_rest, write_rest, least=0.0))
 
-    def _offset(self, env: int) -> ContactOffset:
+    def _offset_of(self, env: int) -> ContactOffset:
         if env not in self._offsets:
             self._offsets[env] = ContactOffset(self.world, self.bodies[env])
         return self._offsets[env]
 
-    def _force(self, env: int) -> Array:
+    def _read_force(self, env: int) -> Array:
         return self.origins[env].R.T @ self._forces.get(env, np.zeros(3))
 
     def _set_force(self, env: int, values: Array) -> None:
@@ -120,19 +120,19 @@ class RigidPrimView(BodyView):
             where = p.getBasePositionAndOrientation(body.body_id, physicsClientId=body.client)[0]
             p.applyExternalForce(body.body_id, ROOT, force.tolist(), where, p.WORLD_FRAME, physicsClientId=body.client)
 
-    def _mass(self, env: int) -> Array:
+    def _read_mass(self, env: int) -> Array:
         return np.array([self.bodies[env].masses.link(ROOT).mass_kg])
 
     def _set_mass(self, env: int, values: Array) -> None:
         self.bodies[env].masses.set_mass(ROOT, float(values[0]))
 
-    def _inertia(self, env: int) -> Array:
+    def _read_inertia(self, env: int) -> Array:
         return self.bodies[env].masses.link(ROOT).inertia_kg_m2.copy()
 
     def _set_inertia(self, env: int, values: Array) -> None:
         self.bodies[env].masses.set_inertia(ROOT, values)
 
-    def _material(self, env: int) -> Array:
+    def _read_material(self, env: int) -> Array:
         material = self._materials[env][ROOT]
         return np.array([material.static_friction, material.dynamic_friction, material.restitution])
 

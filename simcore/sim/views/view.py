@@ -63,24 +63,26 @@ class BodyView(AttributeView):
 
     def _add_pose_and_velocity(self) -> None:
         xyz, fixed = "x, y, z", self.bodies[0].fixed
-        self._add(ViewAttribute("position", 3, "m", xyz, self._position, self._set_position))
-        self._add(ViewAttribute("orientation", 3, "rad", "roll, pitch, yaw", self._orientation, self._set_orientation))
+        self._add(ViewAttribute("position", 3, "m", xyz, self._read_position, self._set_position))
+        self._add(
+            ViewAttribute("orientation", 3, "rad", "roll, pitch, yaw", self._read_orientation, self._set_orientation)
+        )
         if fixed:
             reason = "its root stands still. Leave it out, or view a free body"
             self._missing.update(dict.fromkeys(("linear_velocity", "angular_velocity", "velocity"), reason))
             return
-        self._add(ViewAttribute("linear_velocity", 3, "m/s", xyz, self._linear, self._set_linear))
-        self._add(ViewAttribute("angular_velocity", 3, "rad/s", xyz, self._angular, self._set_angular))
+        self._add(ViewAttribute("linear_velocity", 3, "m/s", xyz, self._read_linear, self._set_linear))
+        self._add(ViewAttribute("angular_velocity", 3, "rad/s", xyz, self._read_angular, self._set_angular))
         self._add(
             ViewAttribute(
-                "velocity", 6, "m/s, rad/s", "linear x, y, z, angular x, y, z", self._velocity, self._set_velocity
+                "velocity", 6, "m/s, rad/s", "linear x, y, z, angular x, y, z", self._read_velocity, self._set_velocity
             )
         )
 
     def _root_pose(self, env: int) -> Pose:
         return self.origins[env].inverse() @ self.bodies[env].root_pose()
 
-    def _place(self, env: int, T_env_root: Pose) -> None:
+    def _move_root(self, env: int, T_env_root: Pose) -> None:
         """Moves a member and keeps its velocity."""
         body = self.bodies[env]
         velocity = None if body.fixed else body.root_velocity()
@@ -88,19 +90,19 @@ class BodyView(AttributeView):
         if velocity is not None:
             body.set_root_velocity(*velocity)
 
-    def _position(self, env: int) -> Array:
+    def _read_position(self, env: int) -> Array:
         return self._root_pose(env).p.copy()
 
     def _set_position(self, env: int, values: Array) -> None:
-        self._place(env, Pose(self._root_pose(env).R, values))
+        self._move_root(env, Pose(self._root_pose(env).R, values))
 
-    def _orientation(self, env: int) -> Array:
+    def _read_orientation(self, env: int) -> Array:
         return rpy_from_matrix(self._root_pose(env).R)
 
     def _set_orientation(self, env: int, values: Array) -> None:
-        self._place(env, Pose.from_rpy(self._root_pose(env).p, values))
+        self._move_root(env, Pose.from_rpy(self._root_pose(env).p, values))
 
-    def _velocity(self, env: int) -> Array:
+    def _read_velocity(self, env: int) -> Array:
         velocity = np.array(self.bodies[env].root_velocity())  # (2, 3)
         return (velocity @ self.origins[env].R).ravel()
 
@@ -108,17 +110,17 @@ class BodyView(AttributeView):
         R = self.origins[env].R
         self.bodies[env].set_root_velocity(R @ values[:3], R @ values[3:])
 
-    def _linear(self, env: int) -> Array:
-        return self._velocity(env)[:3]
+    def _read_linear(self, env: int) -> Array:
+        return self._read_velocity(env)[:3]
 
     def _set_linear(self, env: int, values: Array) -> None:
-        self._set_velocity(env, np.concatenate([values, self._velocity(env)[3:]]))
+        self._set_velocity(env, np.concatenate([values, self._read_velocity(env)[3:]]))
 
-    def _angular(self, env: int) -> Array:
-        return self._velocity(env)[3:]
+    def _read_angular(self, env: int) -> Array:
+        return self._read_velocity(env)[3:]
 
     def _set_angular(self, env: int, values: Array) -> None:
-        self._set_velocity(env, np.concatenate([self._velocity(env)[:3], values]))
+        self._set_velocity(env, np.concatenate([self._read_velocity(env)[:3], values]))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name}, {self.count} environments)"

@@ -85,10 +85,10 @@ class LinkAppearance:
             wanted = ((*np.clip(colour, 0.0, 1.0).tolist(), shape.rgba[3]), int(self.textures[row]))
             before = self._shown.get(shape, (shape.rgba, PLAIN))
             if wanted != before:
-                self._paint(shape, *wanted, textured=before[1] != wanted[1])
+                self._paint_shape(shape, *wanted, textured=before[1] != wanted[1])
                 self._shown[shape] = wanted
 
-    def _paint(self, shape: VisualShape, rgba: tuple[float, ...], number: int, *, textured: bool) -> None:
+    def _paint_shape(self, shape: VisualShape, rgba: tuple[float, ...], number: int, *, textured: bool) -> None:
         where = {"shapeIndex": shape.index, "physicsClientId": self._client}
         p.changeVisualShape(shape.body, shape.link, rgbaColor=rgba, **where)
         if textured:

@@ -39,9 +39,9 @@ def take_fisheye_images(world: World, request: RenderRequest) -> RawImages:
         T_world_face = request.T_world_camera @ Pose(face.R_camera_face, np.zeros(3))
         seen = world.renderer.render(world, replace(request, optics=face.pinhole, T_world_camera=T_world_face))
         row, column = np.rint(face.row).astype(int), np.rint(face.column).astype(int)
-        rgb[face.pixels] = _colours(seen.rgb, face)
+        rgb[face.pixels] = _interpolate_colours(seen.rgb, face)
         ids[face.pixels] = seen.link_ids[row, column]
-        distance[face.pixels] = _depths(seen, face) * face.stretch
+        distance[face.pixels] = _interpolate_depths(seen, face) * face.stretch
         if directions is not None:
             found = face.pinhole.normals(seen.depth_m)[row, column]
             directions[face.pixels] = found @ face.R_camera_face.T
@@ -50,7 +50,7 @@ def take_fisheye_images(world: World, request: RenderRequest) -> RawImages:
     return RawImages(rgb, depth_m.astype(np.float32), ids, distance, directions)
 
 
-def _corners(face: CubeFace) -> tuple[Array, Array, Array]:
+def _bilinear_corners(face: CubeFace) -> tuple[Array, Array, Array]:
     """Returns rows and columns (4, N) of the four pixels around each place, and their weights (4, N)."""
     top, left = np.floor(face.row).astype(int), np.floor(face.column).astype(int)
     down, right = face.row - top, face.column - left
@@ -59,19 +59,19 @@ def _corners(face: CubeFace) -> tuple[Array, Array, Array]:
     return rows, columns, weights
 
 
-def _colours(rgb: Array, face: CubeFace) -> Array:
-    rows, columns, weights = _corners(face)
+def _interpolate_colours(rgb: Array, face: CubeFace) -> Array:
+    rows, columns, weights = _bilinear_corners(face)
     mixed = np.einsum("kn,knc->nc", weights, rgb[rows, columns].astype(float))
     return np.rint(mixed).astype(np.uint8)
 
 
-def _depths(seen: RawImages, face: CubeFace) -> Array:
+def _interpolate_depths(seen: RawImages, face: CubeFace) -> Array:
     """Returns distances (N,) to the face's image plane [m].
 
     The inverse depth of a plane is affine in the pixel, so it is interpolated where all four pixels are of one link and
     about as far; on an edge the nearest one counts.
     """
-    rows, columns, weights = _corners(face)
+    rows, columns, weights = _bilinear_corners(face)
     depths, ids = seen.depth_m[rows, columns].astype(float), seen.link_ids[rows, columns]
     nearest = seen.depth_m[np.rint(face.row).astype(int), np.rint(face.column).astype(int)].astype(float)
     with np.errstate(invalid="ignore", divide="ignore"):

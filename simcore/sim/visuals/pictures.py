@@ -52,10 +52,10 @@ def framing_camera(
     distance = half / float(np.tan(np.deg2rad(fov_deg / 2))) * margin + (high[2] - low[2]) / 2
     target = R_world_view @ ((low + high) / 2)
     eye = target + back * distance
-    return LookAtCamera(eye=_triple(eye), target=_triple(target), fov_deg=fov_deg)
+    return LookAtCamera(eye=_to_triple(eye), target=_to_triple(target), fov_deg=fov_deg)
 
 
-def _triple(values: Array) -> tuple[float, float, float]:
+def _to_triple(values: Array) -> tuple[float, float, float]:
     x, y, z = (float(value) for value in values)
     return x, y, z
 
@@ -70,12 +70,16 @@ def take_picture(world: World, view: LookAtCamera, *, width: int, height: int) -
         height: Pixels down.
     """
     seen = RenderRequest(
-        Pinhole.from_fov(width, height, np.radians(view.fov_deg)), _pose_of(view), near_m=0.02, far_m=10.0, depth=False
+        Pinhole.from_fov(width, height, np.radians(view.fov_deg)),
+        _camera_pose(view),
+        near_m=0.02,
+        far_m=10.0,
+        depth=False,
     )
     return world.renderer.render(world, seen).rgb
 
 
-def _pose_of(view: LookAtCamera) -> Pose:
+def _camera_pose(view: LookAtCamera) -> Pose:
     """Returns T_world_camera: z along the view, x level."""
     look: Array = np.reshape(
         p.computeViewMatrix(view.eye, view.target, (0.0, 0.0, 1.0)), (4, 4)
@@ -111,7 +115,7 @@ def visible_links(world: World, view: LookAtCamera, *, width: int, height: int) 
     return {labels[index - 1][0]: int(count) for index, count in enumerate(counts) if index and count}
 
 
-def project(view: LookAtCamera, points_world: ArrayLike, *, width: int, height: int) -> Array:
+def project_points(view: LookAtCamera, points_world: ArrayLike, *, width: int, height: int) -> Array:
     """Returns the pixels (K, 2) of points (K, 3) [m]; NaN for points behind the camera."""
     look = np.reshape(p.computeViewMatrix(view.eye, view.target, (0.0, 0.0, 1.0)), (4, 4)).T
     projection = np.reshape(p.computeProjectionMatrixFOV(view.fov_deg, width / height, 0.02, 10.0), (4, 4)).T

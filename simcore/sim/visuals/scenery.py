@@ -42,7 +42,7 @@ def add_panel(
         "uvs": [[0.0, 0.0], [u, 0.0], [u, v], [0.0, v]],
         "normals": [[0.0, 0.0, 1.0]] * 4,
     }
-    panel = _add(world, name, p.GEOM_MESH, shape, T_world_panel, rgba)
+    panel = _add_scenery(world, name, p.GEOM_MESH, shape, T_world_panel, rgba)
     vertices = np.array(shape["vertices"])
     faces: Array = np.reshape(np.array(shape["indices"]), (-1, 3))
     mesh = TriangleMesh(vertices, faces)
@@ -74,10 +74,10 @@ def add_solid(world: World, name: str, *, shape: str, size_m: float, T_world_sol
     }
     if shape not in sizes:
         raise WorldError(f"A solid of shape '{shape}' is unknown. Known: {', '.join(SOLIDS)}. Name one of them.")
-    return _add(world, name, *sizes[shape], T_world_solid, rgba)
+    return _add_scenery(world, name, *sizes[shape], T_world_solid, rgba)
 
 
-def _add(world: World, name: str, kind: int, shape: dict[str, Any], T_world_shape: Pose, rgba: Rgba) -> Body:
+def _add_scenery(world: World, name: str, kind: int, shape: dict[str, Any], T_world_shape: Pose, rgba: Rgba) -> Body:
     if not world.visuals or name in world.scenery:
         raise WorldError(f"Scenery '{name}' is there already, or this World has no visual shapes. Open one that has.")
     visual = p.createVisualShape(kind, **shape, rgbaColor=rgba, physicsClientId=world.client)

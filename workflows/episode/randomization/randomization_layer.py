@@ -52,7 +52,10 @@ class RandomizationLayer:
         try:
             with gate:
                 setup.randomize(
-                    rule.view, {rule.attribute: rule.made()}, operation=rule.operation, num_buckets=rule.num_buckets
+                    rule.view,
+                    {rule.attribute: rule.make_distribution()},
+                    operation=rule.operation,
+                    num_buckets=rule.num_buckets,
                 )
         except ConfigError as exc:
             key = f"{where}.{'distribution' if exc.values.get('key') == rule.attribute else exc.values.get('key')}"

@@ -39,7 +39,7 @@ class CocoFile:
         )
         for row, entity in enumerate(frame.entities):
             if found["visible_px"][row]:
-                self._annotations.append(self._annotation(frame, entity, found, row, number))
+                self._annotations.append(self._make_annotation(frame, entity, found, row, number))
 
     @property
     def content(self) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class CocoFile:
             "categories": list(self._categories.values()),
         }
 
-    def _annotation(
+    def _make_annotation(
         self, frame: AnnotatedFrame, entity: Entity, found: Annotations, row: int, image: int
     ) -> dict[str, Any]:
         x_min, y_min, x_max, y_max = (int(value) for value in found["boxes_2d_tight"][row])
@@ -66,13 +66,13 @@ class CocoFile:
             "path": entity.path,
             "occlusion": float(found["occlusion"][row]),
         }
-        names, values = _keypoints(entity, found)
+        names, values = _keypoints_of_body(entity, found)
         if names:
             made.update({"keypoints": values, "num_keypoints": sum(1 for v in values[2::3] if v)})
-        made["category_id"] = self._category(entity.labels[frame.cfg.type_of(entity.labels)], names)
+        made["category_id"] = self._get_category(entity.labels[frame.cfg.type_of(entity.labels)], names)
         return made
 
-    def _category(self, name: str, keypoints: list[str]) -> int:
+    def _get_category(self, name: str, keypoints: list[str]) -> int:
         key = f"{name}: {', '.join(keypoints)}"  # things of one class may have different keypoints
         if key not in self._categories:
             self._categories[key] = {"id": len(self._categories) + 1, "name": name, "supercategory": name}
@@ -81,7 +81,7 @@ class CocoFile:
         return int(self._categories[key]["id"])
 
 
-def _keypoints(entity: Entity, found: Annotations) -> tuple[list[str], list[float]]:
+def _keypoints_of_body(entity: Entity, found: Annotations) -> tuple[list[str], list[float]]:
     """Returns names and x, y, visibility of a body's keypoints; 0, 0, 0 for one outside the image."""
     body = entity.path.removeprefix("/")
     names, values = [], []

@@ -56,7 +56,7 @@ class _Pencil:
         self._scale = scale
         self._font = ImageFont.load_default(_FONT_PX)
 
-    def _at(self, pixel: Array) -> tuple[float, float]:
+    def _to_picture(self, pixel: Array) -> tuple[float, float]:
         x, y = (np.asarray(pixel, dtype=float) + 0.5) * self._scale
         return float(x), float(y)
 
@@ -65,13 +65,13 @@ class _Pencil:
         corners = found["boxes_3d_corners_px"][row]
         for i, j in box_edges():
             if np.isfinite(corners[[i, j]]).all():
-                self._draw.line([self._at(corners[i]), self._at(corners[j])], fill=colour, width=1)
+                self._draw.line([self._to_picture(corners[i]), self._to_picture(corners[j])], fill=colour, width=1)
         loose = found["boxes_2d_loose"][row]
         if np.isfinite(loose).all():
-            self._dashed(loose, colour)
+            self._draw_dashed(loose, colour)
         tight = found["boxes_2d_tight"][row]
         if tight[2] >= 0:
-            low, high = self._at(tight[:2] - 0.5), self._at(tight[2:] + 0.5)
+            low, high = self._to_picture(tight[:2] - 0.5), self._to_picture(tight[2:] + 0.5)
             self._draw.rectangle([low, high], outline=colour, width=2)
             text = f"{found.paths[row]} {100.0 * found['occlusion'][row]:.0f} % hidden"
             place = (low[0] + 3, max(0.0, low[1] - _FONT_PX - 4))
@@ -85,11 +85,11 @@ class _Pencil:
         ends = frame.optics.project(T_camera_entity @ np.vstack([np.zeros(3), length * np.eye(3)]))
         for end, colour in zip(ends[1:], _AXES, strict=True):
             if np.isfinite([ends[0], end]).all():
-                self._draw.line([self._at(ends[0]), self._at(end)], fill=colour, width=3)
+                self._draw.line([self._to_picture(ends[0]), self._to_picture(end)], fill=colour, width=3)
 
     def point(self, pixel: Array, *, visible: bool) -> None:
         """Draws a keypoint."""
-        x, y = self._at(pixel)
+        x, y = self._to_picture(pixel)
         radius = 4
         self._draw.ellipse(
             [x - radius, y - radius, x + radius, y + radius],
@@ -98,8 +98,8 @@ class _Pencil:
             width=1 if visible else 2,
         )
 
-    def _dashed(self, box: Array, colour: tuple[int, int, int]) -> None:
-        corners = [self._at(box[[i, j]]) for i, j in ((0, 1), (2, 1), (2, 3), (0, 3), (0, 1))]
+    def _draw_dashed(self, box: Array, colour: tuple[int, int, int]) -> None:
+        corners = [self._to_picture(box[[i, j]]) for i, j in ((0, 1), (2, 1), (2, 3), (0, 3), (0, 1))]
         for (x, y), (to_x, to_y) in pairwise(corners):
             pieces = max(1, round(np.hypot(to_x - x, to_y - y) / _DASH_PX))
             for piece in range(0, pieces, 2):

@@ -55,7 +55,7 @@ def pose_output(frame: AnnotatedFrame, *, get_centers: bool = False) -> NodeOutp
     data["pose"] = found["poses"].transpose(0, 2, 1)
     if get_centers:
         data["center"] = found["centers_px"]
-    return _output(data, found)
+    return _make_output(data, found)
 
 
 def dope_output(frame: AnnotatedFrame) -> NodeOutput:
@@ -82,9 +82,9 @@ def dope_output(frame: AnnotatedFrame) -> NodeOutput:
     data["location"] = found["poses"][:, :3, 3]
     data["rotation"] = np.array([Pose.from_matrix(T).quat_xyzw for T in found["poses"]]).reshape(-1, 4)
     data["projected_cuboid"] = np.concatenate([found["boxes_3d_corners_px"], found["centers_px"][:, None]], axis=1)
-    return _output(data, found)
+    return _make_output(data, found)
 
 
-def _output(data: Array, found: Annotations) -> NodeOutput:
+def _make_output(data: Array, found: Annotations) -> NodeOutput:
     labels = {str(number): dict(labels) for number, labels in found.id_to_labels.items()}
     return NodeOutput(data, json.dumps(labels), found.paths)

@@ -12,7 +12,7 @@ from unlatch.simcore.sim.visuals.pictures import (
     LookAtCamera,
     framing_camera,
     link_labels,
-    project,
+    project_points,
     take_images,
     visible_links,
 )
@@ -101,7 +101,7 @@ def test_a_framed_view_has_every_point_in_the_picture_and_fills_it(aspect: float
     for _ in range(20):
         points = rng.normal(size=(12, 3)) * rng.uniform(0.05, 0.5, size=3) + rng.normal(size=3)
         view = framing_camera(points, rng.normal(size=3), fov_deg=30.0, aspect=aspect)
-        pixels = project(view, points, width=round(200 * aspect), height=200) / [200 * aspect, 200]
+        pixels = project_points(view, points, width=round(200 * aspect), height=200) / [200 * aspect, 200]
         assert (pixels > -0.01).all()
         assert (pixels < 1.01).all()
         assert np.ptp(pixels, axis=0).max() > 0.5
