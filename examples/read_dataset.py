@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import sys
 
-from unlatch.simcore.recording.data_set.data_set import DataSet
+import unlatch
 
 
 def main(path: str) -> None:
     """Prints one line per episode, then every array of the first success with its shape."""
-    data_set = DataSet.open(path)
+    data_set = unlatch.open_dataset(path)
     for number in data_set.numbers():
         record = data_set.read(number, arrays=False)
         print(f"episode {number}: {'success' if record.success else record.code}, {record.language[:1]}")
