@@ -160,9 +160,7 @@ class Articulation:
         return {part.joint: part.openness.closed for part in self.parts.values()}
 
     def is_about(self, urdf: str) -> bool:
-        """Returns whether the annotation is about the URDF file of this name; an annotation that names no URDF fits
-        any.
-        """
+        """Returns whether the annotation is about the URDF file of this name; without a name it fits any."""
         said = self.extra.get("urdf")
         return not isinstance(said, Mapping) or said.get("file") == urdf
 
@@ -209,10 +207,6 @@ class Articulation:
     @classmethod
     def from_dict(cls, data: Any, *, where: str) -> Articulation:
         """Reads the mapping of an annotation file.
-
-        Args:
-            data: What YAML gave.
-            where: Path of the file, for messages.
 
         Raises:
             AssetError: A key is missing or unknown, or a value has the wrong type.

@@ -45,11 +45,6 @@ class FixedHandle:
     def from_dict(cls, reader: MappingReader, raw: Any, key: str) -> FixedHandle:
         """Reads the mapping of a handle.
 
-        Args:
-            reader: The reader of the file.
-            raw: What YAML gave.
-            key: Its full key.
-
         Raises:
             AssetError: A key is missing, or a value has the wrong type.
         """

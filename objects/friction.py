@@ -19,11 +19,7 @@ _MIN_JOINT_FRICTION = {
 
 
 def joint_problems(asset: ObjectAsset) -> Iterator[ConfigError]:
-    """Yields an error for every joint of an object that moves more easily than a real one.
-
-    Args:
-        asset: The object.
-    """
+    """Yields an error for every joint of an object that moves more easily than a real one."""
     for joint in asset.model.joints.values():
         least, unit = _MIN_JOINT_FRICTION.get(joint.kind, (0.0, ""))
         friction = asset.friction.get(joint.name, 0.0)

@@ -85,9 +85,6 @@ def describe_object_set(cfg: ObjectCfg) -> dict[str, Any]:
     A run that is resumed must find it unchanged: the n-th of another set would be another object. Where the set lies
     does not matter.
 
-    Args:
-        cfg: Which object.
-
     Returns:
         For an object of a data set: version of the converter, and a short hash of each object that may be drawn, by its
         id; for a URDF, of its files. Nothing for a generated one.

@@ -25,9 +25,7 @@ class ArmAction:
 
     @classmethod
     def of(cls, q: Array, gripper_m: float, forward: Callable[[Array], Array]) -> ArmAction:
-        """Returns the action that leads to joint positions q (n,) [rad]; `forward` maps (n,) joints to (4, 4)
-        `T_base_ee`.
-        """
+        """Returns the action to joint positions q (n,) [rad]; `forward` maps (n,) joints to (4, 4) `T_base_ee`."""
         return cls(np.array(q), gripper_m, Pose.from_matrix(forward(q)))
 
 

@@ -47,11 +47,7 @@ def check_robot(robot: RobotCfg, *, object_friction: float) -> None:
 
 
 def model_problems(robot: RobotCfg) -> Iterator[ConfigError]:
-    """Yields an error for every configured link or joint that the robot's URDF does not have.
-
-    Args:
-        robot: The robot as configured.
-    """
+    """Yields an error for every configured link or joint that the robot's URDF does not have."""
     model = read_urdf(model_path(robot), packages=True)
     for where, name in _named_links(robot):
         if name not in model.links:

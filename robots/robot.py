@@ -220,14 +220,7 @@ class Robot(Module):
     """All arms of one body."""
 
     def __init__(self, world: World, cfg: RobotCfg, urdf_path: Path, *, T_world_root: Pose) -> None:
-        """Loads the robot into a world.
-
-        Args:
-            world: The world.
-            cfg: The robot's configuration.
-            urdf_path: Its model.
-            T_world_root: Pose of its root link.
-        """
+        """Loads the robot into a world."""
         super().__init__()
         self._cfg = cfg
         self._world = world

@@ -166,9 +166,7 @@ _Item = tuple[Pose, LinkMesh]
 def _find_info_head(
     source: SourceObject, joint: Joint, T_root_link: Pose, T_new: Pose, scale: float
 ) -> np.ndarray | None:
-    """Returns the head of `info.json`, which is given in the first collision shape's frame of the first moving joint's
-    link.
-    """
+    """Returns the head of `info.json`, given in the frame of the first collider of the first moving joint's link."""
     head = source.info_head
     first = next((j for j in source.model.joints.values() if j.moves), None)
     if head is None or first is None or first.name != joint.name:
@@ -212,9 +210,7 @@ def _outward_direction(
 
 
 def _mean_normal(surface: TriangleMesh, thin: np.ndarray, axis: np.ndarray) -> np.ndarray:
-    """Returns (3,) the unit normal of a panel, at right angles to its hinge, from the faces that look along its thin
-    direction.
-
+    """Returns (3,) the unit normal of a panel across its hinge, from the faces that look along its thin direction.
     A handle tilts the spread of a panel, but not its faces.
     """
     a, b, c = surface.triangles.swapaxes(0, 1)

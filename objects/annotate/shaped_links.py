@@ -7,9 +7,7 @@ from unlatch.simcore.urdf.model import Link, UrdfModel
 
 
 def shaped_link(model: UrdfModel, link: str) -> tuple[str, Pose]:
-    """Returns the link or, if it has no shapes, the first link with shapes that is fixed to it; and its frame in the
-    link.
-    """
+    """Returns the link or, if it has no shapes, the first one with shapes that is fixed to it; and its frame."""
     if _has_shapes(model.links[link]):
         return link, Pose.identity()
     for joint in model.joints.values():

@@ -31,11 +31,6 @@ def merge_fixed(
 ) -> tuple[dict[str, MergeLink], dict[str, Joint]]:
     """Merges the child of each fixed joint into its parent: shapes, mass, and the joints below it.
 
-    Args:
-        links: The links by name.
-        joints: The joints by name.
-        kept: Fixed joints that stay.
-
     Returns:
         What is left.
     """

@@ -79,9 +79,7 @@ def combined_inertial(first: Inertial, second: Inertial) -> Inertial:
 
 
 def inertia_problem(inertial: Inertial) -> str | None:
-    """Returns what no rigid body can have: a mass or moment that is not positive, or moments that break the triangle
-    rule.
-
+    """Returns why no rigid body can have an inertial: its mass or moments are not positive, or break a rule.
     Returns:
         One clause, or None if all is sane.
     """

@@ -1,6 +1,4 @@
-"""Loads objects that `scene-synthesizer` generates (extra `synthesizer`): they are written as a URDF and converted as
-any.
-
+"""Loads objects that `scene-synthesizer` generates as URDFs (extra `synthesizer`).
 Note:
     It needs the package `triangle`, whose licence bars commercial use: hence an extra, imported on use alone.
 """

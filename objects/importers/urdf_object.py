@@ -47,9 +47,6 @@ def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
     An `articulation.yaml` beside the URDF, if it is about it, is used as it is. Joints that the annotation does not
     name are fixed where they are closed.
 
-    Args:
-        cfg: Which object.
-
     Raises:
         ConfigError: It has no such part, or two scales are given.
         AssetError: There is no such URDF, it is damaged, or it has no joint that a skill fits.

@@ -77,10 +77,6 @@ def read_mimics(urdf: Path) -> dict[str, tuple[str, float, float]]:
 def find_arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
     """Returns every chain of at least five joints that ends where two or more joints branch.
 
-    Args:
-        model: What was read from it.
-        urdf: The file.
-
     Raises:
         AssetError: There is none.
     """

@@ -28,9 +28,7 @@ def cut_mesh(mesh: TriangleMesh, *, axis: int, at: float) -> np.ndarray:
 
 
 def outermost_interval(segments: np.ndarray, *, axis: int, gap_m: float = 0.002) -> tuple[float, float] | None:
-    """Returns the last connected interval that segments (N, 2, 3) cover along a coordinate axis [m]; None without
-    segments.
-    """
+    """Returns the last connected interval that segments (N, 2, 3) cover along an axis [m]; None without segments."""
     if not len(segments):
         return None
     spans = np.sort(segments[:, :, axis], axis=1)
@@ -44,9 +42,7 @@ def outermost_interval(segments: np.ndarray, *, axis: int, gap_m: float = 0.002)
 
 
 def heights_in_front(mesh: TriangleMesh, points_yz: np.ndarray) -> np.ndarray:
-    """Returns (N,) the largest x at which lines along x through points (N, 2) of the y-z plane meet a mesh; -inf for a
-    miss.
-    """
+    """Returns (N,) the largest x at which lines along x through points (N, 2) meet a mesh; -inf for a miss."""
     corners = mesh.triangles
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     ab, ac = (b - a)[:, 1:], (c - a)[:, 1:]

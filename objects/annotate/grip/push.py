@@ -25,9 +25,7 @@ _STANDING_OUT_M = 0.012
 
 
 def push_point(view: PartView, grip: Grip) -> np.ndarray:
-    """Returns (3,) a clear spot on the outer face of the part, far from the hinge or central on a drawer [m], work
-    frame.
-    """
+    """Returns (3,) a clear spot on the part, far from the hinge or central on a drawer [m], work frame."""
     if view.kind in (PartKind.knob, PartKind.lever):
         return _surface_point(view.whole, grip.centre)
     handles = handle_names(view)
@@ -72,9 +70,7 @@ def push_point(view: PartView, grip: Grip) -> np.ndarray:
 
 
 def body_point(posed: PosedObject) -> np.ndarray | None:
-    """Returns (3,) the point of the body nearest to the middle of its upper front edge [m], root frame; None without a
-    body.
-    """
+    """Returns (3,) the point of the body nearest to its upper front edge [m], root frame; None without a body."""
     mesh = join_meshes([p.mesh for p in posed.body_collisions])
     if not len(mesh.vertices):
         return None

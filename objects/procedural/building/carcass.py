@@ -37,13 +37,7 @@ class Carcass:
         return (x0 + w, y0 + w, z0 + back), (x1 - w, y1 - w, z1)
 
     def build(self, builder: LinkBuilder, *, rgba: Colour, lining: Colour | None = None) -> None:
-        """Adds the boards, and a lining of another colour if one is given.
-
-        Args:
-            builder: The link that gets them.
-            rgba: Colour of the boards.
-            lining: Colour of the hollow.
-        """
+        """Adds the boards, and a lining of another colour if one is given."""
         (x0, y0, z0), (x1, y1, z1) = self.low, self.high
         (a0, b0, c0), (a1, b1, c1) = self.inner
         boards = {

@@ -198,9 +198,7 @@ def push_point(
 def push_beside(
     frame: PanelFrame, handle: PanelHandle, *, at: tuple[float, float], edge: float, half: float, face: float
 ) -> np.ndarray:
-    """Returns (3,) the push point of a door that is hinged below: beside the bar, which a hand from below would meet
-    [m].
-
+    """Returns (3,) the push point of a door that is hinged below, beside the bar [m].
     Args:
         frame: How the panel lies.
         handle: The handle.
@@ -248,9 +246,7 @@ def _add_knob(
 
 
 def _add_cup(panel: PanelBuilder, cup: CupParameters, at: tuple[float, float], face: float, rgba: Colour) -> PanelGrip:
-    """Adds a cup: closed above, behind and at its ends; its lip hangs before the hollow, and fingers close on lip and
-    top.
-    """
+    """Adds a cup, closed above, behind and at its ends; the fingers close on its lip and its top."""
     (across, along), half, wall = at, cup.length_m / 2, 0.004
     top, low, front = across - cup.height_m / 2, across + cup.height_m / 2, face + cup.depth_m
     panel.box("handle_top", (top, along - half, face), (top + wall, along + half, front), rgba=rgba)

@@ -73,14 +73,7 @@ class RoundLid:
         lid.cylinder("disc", (r, 0, GAP_M + self.lid_m / 2), axis="out", radius=r, length=self.lid_m, rgba=rgba)
 
     def add_dome(self, lid: PanelBuilder, *, shares: tuple[float, ...], step_m: float, rgba: Colour) -> float:
-        """Adds ever smaller discs on the lid; returns the height of the highest one's upper side over the hinge [m].
-
-        Args:
-            lid: The lid's link.
-            shares: Radii as shares of the lid's.
-            step_m: Height of each.
-            rgba: Colour.
-        """
+        """Adds ever smaller discs on the lid; returns the height of the highest one's upper side over the hinge [m]."""
         r, top = self.lid_radius_m, self.face_m
         for number, share in enumerate(shares):
             lid.cylinder(

@@ -61,9 +61,7 @@ Surface = tuple[Array, Array, Array, Array]
 
 
 def _unit_box() -> tuple[Array, Array, Array]:
-    """Returns corners (24, 3) of a box from -1 to 1, four a side, counterclockwise from outside; normals (24, 3);
-    faces.
-    """
+    """Returns corners (24, 3) of a box from -1 to 1, four a side, counterclockwise; normals (24, 3); faces."""
     corners, normals = np.zeros((6, 4, 3)), np.zeros((6, 4, 3))
     for number in range(6):
         axis, sign = number // 2, 1.0 if number % 2 else -1.0

@@ -29,9 +29,6 @@ def textured_files(made: GeneratedObject) -> tuple[UrdfModel, dict[str, bytes]]:
 
     They are drawn from a stream of their own, so that size, mass and joints of a seed do not depend on them. Without
     textures, the model is the object's own and there are no files.
-
-    Args:
-        made: The object.
     """
     if not made.textures:
         return made.model, {}

@@ -64,12 +64,7 @@ class _Recipe:
 
 
 def draw_texture(kind: TextureKind, rng: np.random.Generator) -> Texture:
-    """Draws a picture.
-
-    Args:
-        kind: Of what.
-        rng: Source of the draws.
-    """
+    """Draws a picture."""
     recipe = _RECIPES[kind]
     contrast = float(rng.uniform(*recipe.contrast))
     zoom = float(rng.uniform(0.9, 1.15))
