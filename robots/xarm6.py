@@ -37,6 +37,7 @@ def urdf_path() -> Path:
 
 def pad_opening_m(drive_rad: float) -> float:
     """Returns the opening between the pads at a position of the drive joint [m], from the model's geometry.
+
     An outer knuckle turns at 35 mm from the middle and carries the finger at (35.465, 42.039) mm, whose pad lies 26 mm
     further in.
 

@@ -211,6 +211,7 @@ def _outward_direction(
 
 def _mean_normal(surface: TriangleMesh, thin: np.ndarray, axis: np.ndarray) -> np.ndarray:
     """Returns (3,) the unit normal of a panel across its hinge, from the faces that look along its thin direction.
+
     A handle tilts the spread of a panel, but not its faces.
     """
     a, b, c = surface.triangles.swapaxes(0, 1)

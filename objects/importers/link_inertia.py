@@ -80,6 +80,7 @@ def combined_inertial(first: Inertial, second: Inertial) -> Inertial:
 
 def inertia_problem(inertial: Inertial) -> str | None:
     """Returns why no rigid body can have an inertial: its mass or moments are not positive, or break a rule.
+
     Returns:
         One clause, or None if all is sane.
     """

@@ -1,4 +1,5 @@
 """Loads objects that `scene-synthesizer` generates as URDFs (extra `synthesizer`).
+
 Note:
     It needs the package `triangle`, whose licence bars commercial use: hence an extra, imported on use alone.
 """

@@ -228,6 +228,7 @@ def _choose_part(source: SourceObject, category: PartnetCategory, scale: float |
 
 def _find_candidates(geometry: ObjectGeometry, category: PartnetCategory, ends: Ends) -> list[JointChoice]:
     """Returns the joints that may be acted on, in the order of the file; those with the category's names if any.
+
     Raises:
         AssetError: No joint fits.
     """

@@ -199,6 +199,7 @@ def push_beside(
     frame: PanelFrame, handle: PanelHandle, *, at: tuple[float, float], edge: float, half: float, face: float
 ) -> np.ndarray:
     """Returns (3,) the push point of a door that is hinged below, beside the bar [m].
+
     Args:
         frame: How the panel lies.
         handle: The handle.
