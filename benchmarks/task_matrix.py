@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from any_urdf import TASK, Job
 from skill_matrix import CountedCfg, matrix_table, robot_lines, run_or_read
 
-from unlatch.configs.folders import option_names
+from unlatch.configs.config_files import option_names
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.console import OK, print_line, result_console

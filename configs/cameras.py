@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from unlatch.configs.composition import Request, compose_beside
+from unlatch.configs.composition import Request, compose_additions
 from unlatch.configs.cross_checks import check_sensors
-from unlatch.configs.reading import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import CamerasCfg, EpisodeCfg
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.randomization.config import RandomizationCfg
@@ -64,7 +64,7 @@ def read_render_settings(
     own = {sensor.name: plain(sensor) for sensor in cfg.all_sensors().values()}
     entries = [own.get(item, item) if isinstance(item, str) else item for item in cameras]
     groups = {} if randomization is None else {"randomization": randomization}
-    content = compose_beside(values, sensors={KEY: entries}, groups=groups, request=request or Request())
+    content = compose_additions(values, sensors={KEY: entries}, groups=groups, request=request or Request())
     found = read_dataclass(_Beside, content, where="")
     made = []
     for index, sensor in enumerate(found.cameras):

@@ -23,18 +23,18 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from unlatch.configs.explain import explain
-from unlatch.configs.folders import check_each_name_once, check_own_folders, config_dir, foreign_folders, option_names
+from unlatch.configs.config_files import check_own_folders, check_unique_names, config_dir, option_names, plugin_folders
+from unlatch.configs.hydra_errors import explain_error
 from unlatch.configs.overrides import (
-    apply_in_list,
+    apply_list_override,
     expand_sweep,
-    misspelt_key,
+    explain_list_error,
+    find_misspelt_key,
     parse_override,
-    split_by_place,
-    word_in_list,
+    separate_list_overrides,
 )
 from unlatch.configs.plugin_source import PLUGIN_SCHEME, SCHEMA_SUFFIX, PluginSource
-from unlatch.configs.schema import loosened
+from unlatch.configs.schema import hydra_schema
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError
 
@@ -43,7 +43,7 @@ __all__ = [
     "SENSOR_GROUP",
     "Request",
     "UnlatchSearchPath",
-    "compose_beside",
+    "compose_additions",
     "compose_config",
     "expand_sweep",
     "option_names",
@@ -70,7 +70,7 @@ class UnlatchSearchPath(SearchPathPlugin):
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         """Called by Hydra when it starts."""
-        for folder in foreign_folders():
+        for folder in plugin_folders():
             search_path.append(provider=folder.origin, path=f"file://{folder.path}")
         search_path.append(provider="plugins", path=f"{PLUGIN_SCHEME}://")
 
@@ -99,8 +99,8 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
         ConfigError: A file, group, key or value is wrong; one line that says which.
     """
     _store_schema(primary, schema)
-    check_each_name_once()
-    plain, in_lists = split_by_place(request.overrides)
+    check_unique_names()
+    plain, in_lists = separate_list_overrides(request.overrides)
     plain = [*_register_given(request.given), *plain]
     search_path = _search_path(request.config_dirs)
     try:
@@ -111,13 +111,13 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
                 if override is not None:
                     if _is_of_images(override):
                         _read_named_sensors(cfg, search_path, _IMAGES)
-                    apply_in_list(cfg, override)
+                    apply_list_override(cfg, override)
                 for key in SENSOR_LISTS:
                     _read_named_sensors(cfg, search_path, key)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
-        raise misspelt_key(plain, schema) or _without_skill(plain, explain(exc)) from exc
+        raise find_misspelt_key(plain, schema) or _without_skill(plain, explain_error(exc)) from exc
     except (TypeError, ValueError) as exc:  # how Hydra takes a word for the index of a list, or a key without a name
-        raise word_in_list(plain, exc) from exc
+        raise explain_list_error(plain, exc) from exc
     return cfg
 
 
@@ -139,7 +139,7 @@ def split_overrides(request: Request) -> tuple[list[str], list[str], list[str]]:
     Args:
         request: One that `compose_config` has composed: what is given in place of a file stays chosen.
     """
-    plain, in_lists = split_by_place(request.overrides)
+    plain, in_lists = separate_list_overrides(request.overrides)
     chosen = [f"{group}={_GIVEN}" for group in request.given]
     return [*chosen, *plain], [override.input_line or "" for override in in_lists], _search_path(request.config_dirs)
 
@@ -154,13 +154,13 @@ def to_plain(cfg: DictConfig) -> dict[str, Any]:
     try:
         plain = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
     except OmegaConfBaseException as exc:
-        raise explain(exc) from exc
+        raise explain_error(exc) from exc
     if not isinstance(plain, dict):
         raise ConfigError("The configuration is no mapping. Check the primary YAML file.")
     return {str(key): value for key, value in plain.items()}
 
 
-def compose_beside(
+def compose_additions(
     values: Mapping[str, Any], *, sensors: Mapping[str, Sequence[Any]], groups: Mapping[str, str], request: Request
 ) -> dict[str, Any]:
     """What a command adds to a configuration that is there already, as plain values with references resolved.
@@ -175,7 +175,7 @@ def compose_beside(
         ConfigError: A file, key or value is wrong; one line that says which.
     """
     _store_nothing()
-    plain, in_lists = split_by_place(request.overrides)
+    plain, in_lists = separate_list_overrides(request.overrides)
     search_path = _search_path(request.config_dirs)
     cfg = OmegaConf.create({**values, **{key: list(entries) for key, entries in sensors.items()}})
     try:
@@ -185,9 +185,9 @@ def compose_beside(
             for key in sensors:
                 _read_named_sensors(cfg, search_path, key)
             for override in [*map(parse_override, plain), *in_lists]:
-                apply_in_list(cfg, override)
+                apply_list_override(cfg, override)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
-        raise explain(exc) from exc
+        raise explain_error(exc) from exc
     resolved = to_plain(cfg)
     return {key: resolved[key] for key in (*sensors, *groups)}
 
@@ -195,7 +195,7 @@ def compose_beside(
 @cache
 def _store_schema(primary: str, schema: type) -> None:
     """Tells Hydra what is no file; once for all of a process, since it takes longer than to compose."""
-    ConfigStore.instance().store(name=f"{primary}{SCHEMA_SUFFIX}", node=loosened(schema))
+    ConfigStore.instance().store(name=f"{primary}{SCHEMA_SUFFIX}", node=hydra_schema(schema))
     _store_nothing()
 
 
@@ -264,7 +264,7 @@ def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -
             # a group is searched in all folders, which the file to begin with is not
             found = compose(config_name=_NOTHING, overrides=[f"+{SENSOR_GROUP}={name}", *search_path])
         except MissingConfigException as exc:
-            error = explain(exc)
+            error = explain_error(exc)
             raise ConfigError(f"{key}[{index}]: {error.message}", **error.values) from exc
         entries[index] = found[SENSOR_GROUP]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from unlatch.configs.folders import yaml_files
-from unlatch.configs.reading import wrong_type
+from unlatch.configs.config_files import yaml_files
+from unlatch.configs.dataclass_reader import wrong_type
 from unlatch.simcore.errors import ConfigError
 
 GROUP = "experiment"
@@ -59,10 +59,10 @@ def _axes_of_file(path: Path) -> dict[str, list[Any]]:
         return {}  # composing says what is wrong with the file
     if not text.startswith(_PACKAGE):
         raise ConfigError(f"Expected '{_PACKAGE}' as the very first line of {path}. Put it there.", key=GROUP)
-    return axes_of(content.get(KEY) if isinstance(content, Mapping) else None)
+    return read_sweep_axes(content.get(KEY) if isinstance(content, Mapping) else None)
 
 
-def axes_of(axes: Any) -> dict[str, list[Any]]:
+def read_sweep_axes(axes: Any) -> dict[str, list[Any]]:
     """The values of each key of a `sweep`, checked.
 
     Raises:
@@ -78,7 +78,7 @@ def axes_of(axes: Any) -> dict[str, list[Any]]:
     return {str(key): values for key, values in axes.items()}
 
 
-def refuse_single(swept: Sequence[str]) -> None:
+def require_multirun(swept: Sequence[str]) -> None:
     """Refuses one run where the chosen experiment is a sweep.
 
     Args:
@@ -98,7 +98,7 @@ def refuse_single(swept: Sequence[str]) -> None:
     )
 
 
-def check_swept(axes: Mapping[str, Any], overrides: Sequence[str]) -> None:
+def check_sweep_values(axes: Mapping[str, Any], overrides: Sequence[str]) -> None:
     """Refuses a run that would take no value of what its experiment sweeps over.
 
     Args:
@@ -109,7 +109,7 @@ def check_swept(axes: Mapping[str, Any], overrides: Sequence[str]) -> None:
         ConfigError: A key of the sweep has no value: not the experiment's own file states it.
     """
     given = {_key(text) for text in overrides}
-    for key in axes_of(axes):
+    for key in read_sweep_axes(axes):
         if key not in given:
             raise ConfigError(
                 f"{KEY}.{key} has no effect: the file of the chosen experiment does not state it itself. Expected it "

@@ -12,8 +12,8 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, get_args, get_origin, get_type_hints
 
-from unlatch.configs.folders import group_names, option_names
-from unlatch.configs.schema import EpisodeCfg, optional_of
+from unlatch.configs.config_files import group_names, option_names
+from unlatch.configs.schema import EpisodeCfg, split_optional
 from unlatch.simcore.errors import PluginError
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
@@ -86,7 +86,7 @@ class _Schema:
         return {"type": "object", "properties": properties, "additionalProperties": False}
 
     def _of(self, hint: Any) -> dict[str, Any]:
-        hint, optional = optional_of(hint)
+        hint, optional = split_optional(hint)
         found = self._required(hint)
         choices = [found, {"type": "null"}] if optional else [found]
         if found.get("type") in ("boolean", "integer", "number") or "enum" in found:

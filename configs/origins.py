@@ -16,8 +16,8 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from unlatch.configs.composition import SCHEMA_SUFFIX, Request, split_overrides
-from unlatch.configs.explain import explain
-from unlatch.configs.folders import config_dir, group_names
+from unlatch.configs.config_files import config_dir, group_names
+from unlatch.configs.hydra_errors import explain_error
 from unlatch.configs.plugin_source import PluginSource
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.registry import OURS
@@ -30,7 +30,7 @@ _DERIVED = "derived"
 _ROBOTS = "robot/"
 
 
-def origins_of(primary: str, request: Request) -> dict[str, str]:
+def find_origins(primary: str, request: Request) -> dict[str, str]:
     """The origin of every stated value by its full key; what is not there, is a default.
 
     To be asked once `compose_config` has composed it: mistakes are explained there.
@@ -58,7 +58,7 @@ def origins_of(primary: str, request: Request) -> dict[str, str]:
                     for key, origin in _stated(loader, request.config_dirs, path, default.package or ""):
                         origins[key] = origin
     except (HydraException, OmegaConfBaseException) as exc:
-        raise explain(exc) from exc
+        raise explain_error(exc) from exc
     for text in [*plain, *in_lists]:
         key = re.split(r"=", text, maxsplit=1)[0].lstrip("+~")
         if "/" not in key and key not in group_names():
@@ -71,7 +71,7 @@ def origin_of(key: str, origins: Mapping[str, str]) -> str:
 
     Args:
         key: Full key.
-        origins: From `origins_of`.
+        origins: From `find_origins`.
     """
     parts = key.split(".")
     for end in range(len(parts), 0, -1):
@@ -94,7 +94,7 @@ def _stated(loader: ConfigLoader, own: Sequence[str], path: str, package: str) -
             return
         content, name = OmegaConf.to_container(OmegaConf.load(file), resolve=False), str(file)
     base = "" if package in ("", "_global_") else package
-    for key, _ in leaves(content, base):
+    for key, _ in iterate_leaves(content, base):
         if key != "defaults":
             yield key, name
 
@@ -116,13 +116,13 @@ def _called(folder: str, path: str) -> str:
     return str(file.relative_to(ours)) if ours in file.parents else str(file)
 
 
-def leaves(node: Any, where: str, *, into_lists: bool = False) -> Iterator[tuple[str, Any]]:
+def iterate_leaves(node: Any, where: str, *, into_lists: bool = False) -> Iterator[tuple[str, Any]]:
     """Values by full key: mappings are gone into and, where asked for, lists of mappings, by index."""
     if isinstance(node, Mapping) and node:
         for key, value in node.items():
-            yield from leaves(value, f"{where}.{key}" if where else str(key), into_lists=into_lists)
+            yield from iterate_leaves(value, f"{where}.{key}" if where else str(key), into_lists=into_lists)
     elif into_lists and isinstance(node, list) and any(isinstance(item, Mapping) for item in node):
         for index, item in enumerate(node):
-            yield from leaves(item, f"{where}.{index}", into_lists=into_lists)
+            yield from iterate_leaves(item, f"{where}.{index}", into_lists=into_lists)
     else:
         yield where, node

@@ -11,9 +11,9 @@ from hydra.core.override_parser.types import Override, ValueType
 from hydra.errors import HydraException
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from unlatch.configs.explain import explain
-from unlatch.configs.folders import group_names, option_names
-from unlatch.configs.reading import unknown_key
+from unlatch.configs.config_files import group_names, option_names
+from unlatch.configs.dataclass_reader import unknown_key
+from unlatch.configs.hydra_errors import explain_error
 from unlatch.simcore.errors import ConfigError
 
 _KEY = re.compile(r"(?P<prefix>\+{0,2}|~)(?P<key>[^=]*)(?P<rest>(=.*)?)\Z", re.DOTALL)
@@ -72,10 +72,10 @@ def parse_override(text: str) -> Override:
     try:
         return OverridesParser.create().parse_overrides([text])[0]
     except HydraException as exc:
-        raise explain(exc) from exc
+        raise explain_error(exc) from exc
 
 
-def split_by_place(overrides: Sequence[str]) -> tuple[list[str], list[Override]]:
+def separate_list_overrides(overrides: Sequence[str]) -> tuple[list[str], list[Override]]:
     """Separates what Hydra overrides from what lies inside a list, which Hydra's schemas cannot name."""
     plain, in_lists = [], []
     for text in overrides:
@@ -112,7 +112,7 @@ def _check_choice(text: str, group: str, value: object) -> None:
     raise ConfigError(f"{text} {wrong}. Expected one of {', '.join(option_names(group))}{advice}", key=group)
 
 
-def misspelt_key(overrides: Sequence[str], schema: type) -> ConfigError | None:
+def find_misspelt_key(overrides: Sequence[str], schema: type) -> ConfigError | None:
     """A key of the command line that is none: what else is wrong, such as a missing task, mostly follows from it."""
     keys = [item.name for item in fields(schema)]
     known = {*keys, *group_names(), "hydra"}
@@ -125,7 +125,7 @@ def misspelt_key(overrides: Sequence[str], schema: type) -> ConfigError | None:
     return None
 
 
-def word_in_list(overrides: Sequence[str], exc: Exception) -> ConfigError:
+def explain_list_error(overrides: Sequence[str], exc: Exception) -> ConfigError:
     """The override that Hydra could not place, in our words."""
     for text in overrides:
         match = _KEY.match(text)
@@ -142,7 +142,7 @@ def word_in_list(overrides: Sequence[str], exc: Exception) -> ConfigError:
     return ConfigError(f"The configuration cannot be composed: {' '.join(str(exc).split())}. Check the overrides.")
 
 
-def apply_in_list(cfg: DictConfig, override: Override) -> None:
+def apply_list_override(cfg: DictConfig, override: Override) -> None:
     """Changes, adds or removes what lies inside a list.
 
     Args:

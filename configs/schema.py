@@ -69,12 +69,12 @@ class EpisodeCfg:
         return {f"{key}[{index}]": item for key, items in listed for index, item in enumerate(items)}
 
 
-def loosened(cls: type) -> type:
-    """The dataclass as Hydra composes it: the same fields, lists of dataclasses as lists of anything.
+def hydra_schema(cls: type) -> type:
+    """Returns the dataclass that Hydra composes: the same fields, but lists of dataclasses become lists of anything.
 
-    Hydra reports a mistake in a list entry without the entry's place, so entries are read by us, after composition,
-    with their full key (`unlatch.configs.reading`). Mappings, numbers and words are typed from the start, so that a
-    wrong key or type stops the composition.
+    Hydra reports a mistake in a list entry without the place of the entry. Entries are therefore read after the
+    composition, with their full key (`unlatch.configs.dataclass_reader`). Mappings, numbers and texts have their types
+    from the start: a wrong key or type stops the composition.
 
     Args:
         cls: A dataclass of configuration.
@@ -87,7 +87,7 @@ def loosened(cls: type) -> type:
             # one of its keys, `from`, can be no name of a Python field; a wrong one is found when it is read
             fields.append((item.name, dict[str, Any], field(default_factory=_no_randomization)))
         elif dataclasses.is_dataclass(hint) and isinstance(hint, type):
-            inner = loosened(hint)
+            inner = hydra_schema(hint)
             fields.append((item.name, inner, field(default_factory=inner)))
         elif _holds_dataclasses(hint):
             fields.append((item.name, list[Any], field(default_factory=list)))
@@ -107,7 +107,7 @@ def _holds_dataclasses(hint: Any) -> bool:
     return get_origin(hint) is list and any(dataclasses.is_dataclass(arg) for arg in get_args(hint))
 
 
-def optional_of(hint: Any) -> tuple[Any, bool]:
+def split_optional(hint: Any) -> tuple[Any, bool]:
     """Takes None out of a type: (what remains, whether None was in it)."""
     if get_origin(hint) in (Union, types.UnionType):
         rest = [arg for arg in get_args(hint) if arg is not type(None)]

@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from unlatch.configs.explain import explain
+from unlatch.configs.hydra_errors import explain_error
 from unlatch.simcore.errors import ConfigError
 from unlatch.solver.settings.peer_form import find_settings
 from unlatch.solver.settings.reader import read_planner_setting
@@ -51,7 +51,7 @@ def read_setting_file(path: str | Path) -> list[SettingRead]:
     except UnicodeDecodeError as exc:
         raise ConfigError(f"{path} is no UTF-8 text. Expected a YAML file. Check the path.", path=str(path)) from exc
     except (OmegaConfBaseException, YAMLError) as exc:
-        message = explain(exc).message
+        message = explain_error(exc).message
         raise ConfigError(message if str(path) in message else f"{path}: {message}", path=str(path)) from exc
     except RecursionError as exc:
         raise ConfigError(f"{path} is nested too deeply for a task file.", path=str(path)) from exc

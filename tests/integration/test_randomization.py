@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from unlatch.configs.reading import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.randomization.config import DistractorsCfg, RandomizationCfg, RuleCfg
 from unlatch.simcore.recording.check import check_record

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from unlatch.configs.derivation.task import REACH_CENTER_M, REACH_HALF_M
+from unlatch.configs.derivation.derived_task import REACH_CENTER_M, REACH_HALF_M
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import yaml
 
 from unlatch.configs.composition import expand_sweep
-from unlatch.configs.experiment import refuse_single, sweep_overrides
-from unlatch.configs.reading import read_dataclass, unknown_key
+from unlatch.configs.dataclass_reader import read_dataclass, unknown_key
+from unlatch.configs.experiment import require_multirun, sweep_overrides
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.workflows.runs.loading import LoadedConfig, load_config
@@ -103,7 +103,7 @@ def load_configs(primary: str, schema: type[C], line: CommandLine) -> list[Loade
     makes_runs = any(item.name == "sweep" for item in fields(schema))
     swept = sweep_overrides(line.overrides, line.config_dirs) if makes_runs else []
     if not line.multirun:
-        refuse_single(swept)
+        require_multirun(swept)
     jobs = expand_sweep([*line.overrides, *swept]) if line.multirun else [line.overrides]
     return [load_config(primary, schema, job, config_dirs=line.config_dirs, resolve=line.resolve) for job in jobs]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from unlatch.configs.cameras import read_render_settings
 from unlatch.configs.composition import Request
-from unlatch.configs.reading import below
+from unlatch.configs.dataclass_reader import prefix_error_keys
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
@@ -85,7 +85,7 @@ def _check_images(cfg: CollectCfg, config_dirs: Sequence[str]) -> None:
     try:
         read_render_settings(cfg, cfg.images.cameras, randomization=cfg.images.randomization, request=request)
     except ConfigError as exc:  # it names the keys of `unlatch render`
-        raise below("images", exc, keys=vars(cfg.images)) from exc
+        raise prefix_error_keys("images", exc, keys=vars(cfg.images)) from exc
 
 
 def _render_successes(cfg: CollectCfg, config_dirs: Sequence[str]) -> int:

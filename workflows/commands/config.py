@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from unlatch.configs.composition import Request, compose_config, to_plain
-from unlatch.configs.derivation.command_line import with_derived
-from unlatch.configs.origins import leaves, origin_of, origins_of
+from unlatch.configs.derivation.derived_request import derive_request
+from unlatch.configs.origins import find_origins, iterate_leaves, origin_of
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli.arguments import parse_command_line
 from unlatch.workflows.cli.command import run_command
@@ -55,16 +55,16 @@ def _main(arguments: list[str]) -> int:
         for text in _list_differences(values, others):
             print_line(text)
         return OK
-    for text in _list_values(values, origins_of("collect", request)):
+    for text in _list_values(values, find_origins("collect", request)):
         print_line(text)
     return OK
 
 
 def _compose(overrides: list[str], config_dirs: list[str]) -> tuple[dict[str, Any], Request]:
     """Returns the values by full key in their order, and the request they were composed from."""
-    request = with_derived("collect", CollectCfg, Request(overrides, config_dirs))
+    request = derive_request("collect", CollectCfg, Request(overrides, config_dirs))
     plain = to_plain(compose_config("collect", CollectCfg, request))
-    return dict(leaves(plain, "", into_lists=True)), request
+    return dict(iterate_leaves(plain, "", into_lists=True)), request
 
 
 def _list_values(values: Mapping[str, Any], origins: Mapping[str, str]) -> Iterator[str]:

@@ -11,8 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from unlatch.configs.derivation.command_line import is_object_path, object_node
-from unlatch.configs.folders import yaml_files
+from unlatch.configs.config_files import yaml_files
+from unlatch.configs.derivation.derived_request import describe_object_path, is_object_path
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.ranking import derivable_skill
@@ -132,7 +132,7 @@ def _object_lines(value: str) -> tuple[str, str]:
             "Name one of them, or give the path of a URDF.",
             key="object",
         )
-    node = object_node(str(Path(value).expanduser().absolute()), None)
+    node = describe_object_path(str(Path(value).expanduser().absolute()), None)
     category = str(node["category"])
     node["name"] = category if _NAME.match(category) else node["name"]
     return category, "object:\n" + "".join(f"  {key}: {json.dumps(item)}\n" for key, item in node.items())

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from unlatch.configs.chain import entry_keys
-from unlatch.configs.derivation.entry import with_setting, with_task
+from unlatch.configs.derivation.derived_episode import fill_derived_task, fill_skill_setting
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
@@ -43,7 +43,7 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
     check_robot(cfg.robot, object_friction=OBJECT_FRICTION)
     rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
     assets = {name: _load_example(item, rng, number) for name, item in cfg.all_objects().items()}
-    cfg = with_task(cfg, assets)
+    cfg = fill_derived_task(cfg, assets)
     for problem in chain.from_iterable(joint_problems(asset) for asset in assets.values()):
         raise problem
     for index, opening in enumerate(cfg.task.openness):
@@ -101,7 +101,7 @@ def _check_settings(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: Robo
 def _check_derivable(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: RobotCfg, arm: ArmCfg, where: str) -> None:
     """Raises if an entry has no setting and none can be derived."""
     try:
-        with_setting(skill, asset, part, robot=robot, arm=arm, s=part.openness.closed)
+        fill_skill_setting(skill, asset, part, robot=robot, arm=arm, s=part.openness.closed)
     except (AssetError, ConfigError) as exc:
         raise ConfigError(f"{where}: {exc.message}", key=where) from exc
 

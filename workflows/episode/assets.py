@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.configs.derivation.entry import with_task
+from unlatch.configs.derivation.derived_episode import fill_derived_task
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
@@ -52,7 +52,7 @@ def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
         AssetError: It does not fit the drawn object.
     """
     try:
-        return with_task(cfg, assets)
+        return fill_derived_task(cfg, assets)
     except ConfigError as exc:
         if not chooses_instance(cfg.object):
             raise

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unlatch.configs.derivation.entry import with_setting
+from unlatch.configs.derivation.derived_episode import fill_skill_setting
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
@@ -212,7 +212,7 @@ class ChainPlanner:
         s = item.joint_position(part.joint)
         if (index, arm_name, s) not in self._derived:
             wanted = self._displacement_of_goal(index, part)
-            derived = with_setting(entry, item.asset, part, robot=self.cfg.robot, arm=arm.cfg, s=s, wanted=wanted)
+            derived = fill_skill_setting(entry, item.asset, part, robot=self.cfg.robot, arm=arm.cfg, s=s, wanted=wanted)
             self._derived[index, arm_name, s] = derived.entries_by_strategy()
         return self._derived[index, arm_name, s]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from unlatch.configs.folders import config_dir
+from unlatch.configs.config_files import config_dir
 
 
 def register_environments() -> list[str]:

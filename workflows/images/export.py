@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unlatch.configs.reading import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.recording.export.config import ExportCfg

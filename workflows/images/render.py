@@ -12,7 +12,7 @@ from loky import cpu_count
 
 from unlatch.configs.cameras import RenderSettings, read_render_settings, with_cameras
 from unlatch.configs.composition import Request
-from unlatch.configs.reading import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet

@@ -13,9 +13,9 @@ from omegaconf import OmegaConf
 from unlatch.configs.chain import check_chain_form
 from unlatch.configs.composition import Request, compose_config, to_plain
 from unlatch.configs.cross_checks import check_episode
-from unlatch.configs.derivation.command_line import with_derived
-from unlatch.configs.experiment import check_swept
-from unlatch.configs.reading import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.derivation.derived_request import derive_request
+from unlatch.configs.experiment import check_sweep_values
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.workflows.episode.randomization.recorded_randomization import with_recorded
 from unlatch.workflows.runs.schema import CollectCfg
@@ -89,14 +89,14 @@ def load_config(
     Raises:
         ConfigError: The configuration is wrong; the message is one line.
     """
-    request = with_derived(primary, schema, Request(list(overrides), [str(path) for path in config_dirs]))
+    request = derive_request(primary, schema, Request(list(overrides), [str(path) for path in config_dirs]))
     composed = compose_config(primary, schema, request)
     plain = to_plain(composed)
     notices: list[str] = []
     check_chain_form(plain)
     cfg = read_dataclass(schema, plain, where="", notices=notices)
     check_episode(cfg)
-    check_swept(getattr(cfg, "sweep", {}), overrides)
+    check_sweep_values(getattr(cfg, "sweep", {}), overrides)
     cfg.randomization = with_recorded(cfg.randomization)
     for item in (cfg.object, *cfg.objects):
         if item.root is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from unlatch.configs.reading import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.export.catalog import EXPORTERS

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.configs.cross_checks import check_episode
-from unlatch.configs.reading import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.sensors.catalog import SENSORS

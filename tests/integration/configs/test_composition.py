@@ -6,7 +6,7 @@ import pytest
 
 from unlatch.configs.composition import Request, compose_config, expand_sweep, option_names, to_plain
 from unlatch.configs.cross_checks import check_episode
-from unlatch.configs.reading import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.objects.config import ObjectSource
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.runs.schema import CollectCfg, PlanCfg, PreviewCfg

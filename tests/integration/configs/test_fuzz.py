@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import yaml
 
-from unlatch.configs.folders import yaml_files
+from unlatch.configs.config_files import yaml_files
 from unlatch.simcore.errors import SimCoreError
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.runs.schema import CollectCfg

@@ -9,7 +9,7 @@ import pytest
 
 from unlatch.configs.composition import Request, compose_config, option_names, to_plain
 from unlatch.configs.cross_checks import check_episode
-from unlatch.configs.reading import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.configs.reading import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.randomization.config import DistractorsCfg
 from unlatch.simcore.rng import stream

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.configs.reading import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.robots.signal_view import SignalView
 from unlatch.simcore.errors import ConfigError, WorldError, close_matches
 from unlatch.simcore.randomization.config import RandomizationCfg, ViewCfg

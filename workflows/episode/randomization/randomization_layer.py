@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.configs.reading import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.randomization.config import RuleCfg
 from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT, Firing, Slot

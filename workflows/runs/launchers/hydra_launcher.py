@@ -59,8 +59,8 @@ class HydraLauncher:
         from hydra.errors import HydraException
         from omegaconf.errors import OmegaConfBaseException
 
-        from unlatch.configs.explain import explain
-        from unlatch.configs.folders import config_dir
+        from unlatch.configs.config_files import config_dir
+        from unlatch.configs.hydra_errors import explain_error
 
         self.check()
         codes = jobs.parent / ".launcher" / uuid.uuid4().hex
@@ -70,7 +70,7 @@ class HydraLauncher:
                 hydra = GlobalHydra.instance().hydra
                 returns = [] if hydra is None else hydra.multirun("sweep_job", run_job, overrides)
         except (HydraException, OmegaConfBaseException) as exc:
-            raise explain(exc) from exc
+            raise explain_error(exc) from exc
         except Exception as exc:  # noqa: BLE001 - the launcher's own: a job was killed, a node went
             found = [_noted_code(codes, number) for number in range(n_jobs)]
             lost = [number for number, code in enumerate(found) if code is None]

@@ -14,7 +14,7 @@ from hydra._internal.hydra import Hydra
 from omegaconf import DictConfig, OmegaConf
 
 from unlatch import command_table
-from unlatch.configs.folders import config_dir
+from unlatch.configs.config_files import config_dir
 from unlatch.simcore.errors import ConfigError, PluginError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK

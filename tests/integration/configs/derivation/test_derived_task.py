@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from unlatch import command_table
-from unlatch.configs.derivation.task import LEAST_PART_M, REACH_CENTER_M, REACH_HALF_M, derived_task
-from unlatch.configs.reading import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.derivation.derived_task import LEAST_PART_M, REACH_CENTER_M, REACH_HALF_M, derive_task
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import FramedVector, Handle, HandleType, Openness, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
@@ -53,7 +53,7 @@ FITTING += [("close", kind, HandleType.none) for kind in PartKind if kind not in
 @pytest.mark.parametrize(("skill", "kind", "handle"), FITTING)
 def test_a_task_of_every_kind_passes_the_checks_of_a_task_file(skill: str, kind: PartKind, handle: HandleType):
     asset, part = asset_of(kind, handle)
-    values: dict[str, Any] = {**derived_task(skill, asset, part, HAND), "object": {"name": asset.name, "category": "x"}}
+    values: dict[str, Any] = {**derive_task(skill, asset, part, HAND), "object": {"name": asset.name, "category": "x"}}
     cfg = read_dataclass(
         EpisodeCfg, {**values, "robot": ROBOTS.load("franka_panda")().__dict__ | {"arms": []}}, where=""
     )
@@ -79,7 +79,7 @@ def test_a_task_of_every_kind_passes_the_checks_of_a_task_file(skill: str, kind:
 def test_what_is_acted_on_starts_in_reach_whatever_is_drawn(skill: str, cfg: ObjectCfg):
     asset = load_object(cfg, rng=np.random.default_rng(0))
     (part,) = asset.articulation.parts.values()
-    task = read_dataclass(TaskCfg, derived_task(skill, asset, part, HAND)["task"], where="task")
+    task = read_dataclass(TaskCfg, derive_task(skill, asset, part, HAND)["task"], where="task")
     name = "link_contact_point" if skill == "close" else "articulated_object_head"
     model = read_urdf(asset.urdf_path)
     travel = goal_value(skill, part, start_range(skill, part, asset))
@@ -97,7 +97,7 @@ def test_what_is_acted_on_starts_in_reach_whatever_is_drawn(skill: str, cfg: Obj
 def test_an_open_part_leaves_the_arm_its_room():
     asset = load_object(DOOR, rng=np.random.default_rng(0))
     (part,) = asset.articulation.parts.values()
-    region = derived_task("close", asset, part, HAND)["task"]["regions"][0]
+    region = derive_task("close", asset, part, HAND)["task"]["regions"][0]
     model = read_urdf(asset.urdf_path)
     sign = np.sign(part.openness.open - part.openness.closed)
     widest = start_range("close", part, asset)[1]
@@ -133,14 +133,14 @@ def test_a_small_range_makes_a_small_task():
 def test_what_is_turned_is_not_pushed_shut(kind: PartKind):
     asset, part = asset_of(kind, HandleType.knob)
     with pytest.raises(ConfigError, match=rf"skill=close does not fit part 'door': it is a {kind.value}"):
-        derived_task("close", asset, part, HAND)
+        derive_task("close", asset, part, HAND)
 
 
 def test_what_no_hand_can_hold_is_not_opened():
     asset, part = asset_of(PartKind.hinge_vertical, HandleType.bar)
     bare = replace(part, handle=Handle(HandleType.none, np.zeros(3)))
     with pytest.raises(ConfigError, match=r"skill=open does not fit part 'door': it has neither a handle nor an edge"):
-        derived_task("open", asset, bare, HAND)
+        derive_task("open", asset, bare, HAND)
 
 
 @pytest.fixture

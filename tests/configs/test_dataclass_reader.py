@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unlatch.configs.reading import describe, read_dataclass
-from unlatch.configs.schema import loosened
+from unlatch.configs.dataclass_reader import describe_type, read_dataclass
+from unlatch.configs.schema import hydra_schema
 from unlatch.simcore.errors import ConfigError
 
 
@@ -101,14 +101,14 @@ def test_the_place_of_the_root_stands_before_every_key():
 
 
 def test_types_in_words():
-    assert describe(float) == "a number"
-    assert describe(int | None) == "a whole number or null"
-    assert describe(Kind) == "one of round, square"
-    assert describe(list[float]) == "a list"
+    assert describe_type(float) == "a number"
+    assert describe_type(int | None) == "a whole number or null"
+    assert describe_type(Kind) == "one of round, square"
+    assert describe_type(list[float]) == "a list"
 
 
 def test_a_loosened_schema_has_the_same_fields_and_defaults():
-    loose = loosened(Tree)()
+    loose = hydra_schema(Tree)()
     assert loose.name == "???"
     assert loose.leaves == []
     assert loose.leaf.size_m == 0.1

@@ -27,15 +27,15 @@ class ConfigFolder:
     path: Path
 
 
-def foreign_folders() -> list[ConfigFolder]:
+def plugin_folders() -> list[ConfigFolder]:
     """Those of other distributions, by name.
 
-    One whose package is not there, or breaks when it is looked for, is left out; `broken_folders` says so.
+    One whose package is not there, or breaks when it is looked for, is left out; `broken_plugin_folders` says so.
     """
     return [folder for folder, _ in _found() if folder is not None]
 
 
-def broken_folders() -> list[str]:
+def broken_plugin_folders() -> list[str]:
     """What is wrong with those that could not be found, in one line each."""
     return [problem for _, problem in _found() if problem]
 
@@ -60,13 +60,13 @@ def option_names(group: str, own: Sequence[str] = ()) -> list[str]:
     return sorted({*yaml_files(group, own), *made})
 
 
-def check_each_name_once() -> None:
+def check_unique_names() -> None:
     """Refuses two distributions with a file, or a file and a task made in Python, of one name.
 
     Raises:
         DuplicateEntryError: There are such; both origins in the message.
     """
-    if foreign_folders() or TASKS.names():
+    if plugin_folders() or TASKS.names():
         for group in group_names():
             yaml_files(group)
 
@@ -85,7 +85,7 @@ def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
     check_own_folders(own)
     files = {path.stem: path for path in (config_dir() / group).glob("*.yaml")}
     origins = dict.fromkeys(files, "unlatch")
-    for folder in foreign_folders():
+    for folder in plugin_folders():
         for path in sorted((folder.path / group).glob("*.yaml")):
             if path.stem in files:
                 raise DuplicateEntryError(
@@ -143,7 +143,7 @@ def _whose(name: str, known: Mapping[str, Path]) -> str:
     """A file or a task of this name, in words."""
     if name not in known:
         return f"a task of {TASKS.entry(name).origin}"
-    for folder in foreign_folders():
+    for folder in plugin_folders():
         if folder.path in known[name].parents:
             return f"a file of {folder.origin}"
     return "a file that comes with Unlatch"

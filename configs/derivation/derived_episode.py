@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from unlatch.configs.derivation.task import derived_layout
-from unlatch.configs.reading import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.derivation.derived_task import derive_layout
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
@@ -25,7 +25,7 @@ from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.tasks.task import TaskCfg
 
 
-def with_setting(
+def fill_skill_setting(
     entry: SkillCfg, asset: ObjectAsset, part: Part, *, robot: RobotCfg, arm: ArmCfg, s: float, wanted: float = 0.0
 ) -> SkillCfg:
     """An entry of `skills` with its planner setting and strategies: its own or, where they were left out, derived ones.
@@ -67,7 +67,7 @@ def _lead_at_least(setting: PlannerSettingCfg, wanted: float) -> PlannerSettingC
     return replace(setting, success_threshold=wanted, post_actuation_motions=FollowJointCfg())
 
 
-def with_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
+def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
     """An episode's configuration with what `task.derived` stands for: region, start, goal and words for its object.
 
     What the task states itself is left as it is.
@@ -89,7 +89,7 @@ def with_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
     start = (float(ranges[0][0]), float(ranges[0][1])) if ranges else None
     acting = next((entry.arm for entry in cfg.skills if entry.name == derived.skill), None)
     layouts = [
-        derived_layout(derived.skill, asset, part, hand, start=start) for hand in hand_shapes(cfg.robot, arm=acting)
+        derive_layout(derived.skill, asset, part, hand, start=start) for hand in hand_shapes(cfg.robot, arm=acting)
     ]
     made, _ = max(
         layouts, key=lambda item: item[1]

@@ -19,8 +19,8 @@ from omegaconf.errors import (
 )
 from yaml import MarkedYAMLError
 
-from unlatch.configs.folders import broken_folders, group_names
-from unlatch.configs.reading import describe, unknown_key, wrong_type
+from unlatch.configs.config_files import broken_plugin_folders, group_names
+from unlatch.configs.dataclass_reader import describe_type, unknown_key, wrong_type
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.configs.task_catalog import TASKS
 from unlatch.simcore.errors import ConfigError, close_matches
@@ -40,7 +40,7 @@ _NO_MAPPING = re.compile(r"Merge error: \w+ is not a subclass of (?P<kind>\w+)\.
 _WORDS = {"Integer": "a whole number", "Float": "a number", "Boolean": "true or false", "String": "a text"}
 
 
-def explain(exc: Exception) -> ConfigError:
+def explain_error(exc: Exception) -> ConfigError:
     """The error in our own words.
 
     Args:
@@ -86,7 +86,7 @@ def _unknown_option(exc: MissingConfigException, origin: str) -> ConfigError:
     wanted = str(exc.missing_cfg_file or "")
     group, _, name = wanted.rpartition("/")
     options = [option for option in (exc.options or []) if not option.endswith("_schema")]
-    broken = broken_folders()
+    broken = broken_plugin_folders()
     missing = f" Left out: {'; '.join(broken)}." if broken else ""
     own = ", or give the folder of yours: --config-dir FOLDER" if group == "task" else ""
     return ConfigError(
@@ -225,7 +225,7 @@ def _expected(exc: ValidationError, key: str) -> str:
     if isinstance(exc.object_type, type) and dataclasses.is_dataclass(exc.object_type):
         hint = get_type_hints(exc.object_type).get(key)
         if hint is not None:
-            return describe(hint)
+            return describe_type(hint)
     found = _CONVERTED.search(exc.msg or "")
     return _WORDS.get(found[1], "another type") if found else "another type"
 

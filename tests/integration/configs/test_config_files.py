@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unlatch.configs.composition import Request, compose_config, option_names
-from unlatch.configs.folders import broken_folders, foreign_folders, yaml_files
+from unlatch.configs.config_files import broken_plugin_folders, plugin_folders, yaml_files
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError
 from unlatch.workflows.commands.list import list_tasks
 from unlatch.workflows.runs.schema import CollectCfg
@@ -45,7 +45,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
 
 def test_files_of_another_distribution_are_found_and_listed(install: Install):
     install("other_tasks", ["pull_gently"])
-    assert [folder.origin for folder in foreign_folders()] == ["other_tasks"]
+    assert [folder.origin for folder in plugin_folders()] == ["other_tasks"]
     assert "pull_gently" in option_names("task")
     assert any(name == "pull_gently" and "of another distribution" in summary for name, summary in list_tasks())
     cfg = compose_config("collect", CollectCfg, Request(["task=pull_gently"]))
@@ -76,7 +76,7 @@ def test_a_file_with_the_name_of_ours_is_refused(install: Install):
 def test_a_broken_one_stops_only_who_asks_for_its_files(install: Install, changes: dict[str, str], what: str):
     install("broken_tasks", ["pull_gently"], **changes)
     assert compose_config("collect", CollectCfg, Request(["task=open_drawer"])).task.name == "open_drawer"
-    assert len(broken_folders()) == 1
+    assert len(broken_plugin_folders()) == 1
     with pytest.raises(ConfigError, match=r"Unknown task 'pull_gently'.* Left out: broken_tasks: .*" + what):
         compose_config("collect", CollectCfg, Request(["task=pull_gently"]))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from functools import partial
 
 import numpy as np
 import pytest
 
-from unlatch.configs.derivation.entry import with_setting, with_task
-from unlatch.configs.derivation.task import derived_layout
-from unlatch.configs.reading import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.derivation.derived_episode import fill_derived_task, fill_skill_setting
+from unlatch.configs.derivation.derived_task import derive_layout
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.robots.franka_panda import franka_panda
@@ -38,16 +39,17 @@ def test_a_setting_that_is_left_out_is_derived_from_how_things_are():
     (part,) = asset.articulation.parts.values()
     entry = read_dataclass(SkillCfg, {"name": "open", "objects": ["drawer"]}, where="skills[0]")
     assert entry.planner_setting.derived
-    made = [with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=s).planner_setting for s in (0.0, 0.15)]
+    fill = partial(fill_skill_setting, entry, asset, part, robot="franka_panda", arm=ARM)
+    made = [fill(s=s).planner_setting for s in (0.0, 0.15)]
     assert not any(setting.derived for setting in made)
     assert made[0].success_threshold > made[1].success_threshold  # less is left to open
     assert made[0].approach_width_m < ARM.gripper.max_width_m
-    ways = with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0).entries_by_strategy()
+    ways = fill_skill_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0).entries_by_strategy()
     assert ways[0].strategy == part.handle.type.value
     assert not ways[0].planner_setting.keypoint_shifts
     assert all(way.planner_setting.keypoint_shifts for way in ways[1:])
     own = replace(entry, planner_setting=made[0])
-    assert with_setting(own, asset, part, robot="franka_panda", arm=ARM, s=0.1) is own
+    assert fill_skill_setting(own, asset, part, robot="franka_panda", arm=ARM, s=0.1) is own
 
 
 def test_a_recorded_setting_that_was_left_out_reads_again():
@@ -61,12 +63,12 @@ def test_a_recorded_setting_that_was_left_out_reads_again():
 def test_what_a_task_states_is_kept_and_the_rest_is_derived():
     asset = load_object(ObjectCfg("microwave", "microwave", instance="3"), rng=np.random.default_rng(0))
     cfg = config("object=microwave", "skill=open", "task.settle_s=0.7")
-    made = with_task(cfg, {"microwave": asset}).task
+    made = fill_derived_task(cfg, {"microwave": asset}).task
     assert [len(made.regions), len(made.openness), len(made.goal), made.settle_s] == [1, 1, 1, 0.7]
     assert made.language
     own = replace(cfg.task, regions=made.regions[:1], language=["open it"])
     own.regions[0].yaw_deg = 3.0
-    kept = with_task(replace(cfg, task=own), {"microwave": asset}).task
+    kept = fill_derived_task(replace(cfg, task=own), {"microwave": asset}).task
     assert (kept.regions[0].yaw_deg, len(kept.regions), kept.language) == (3.0, 1, ["open it"])
 
 
@@ -89,8 +91,9 @@ def test_a_part_is_led_as_far_as_the_goal_wants(wanted: float, threshold: float 
     asset = load_object(ObjectCfg("drawer", "drawer", instance="3"), rng=np.random.default_rng(0))
     (part,) = asset.articulation.parts.values()
     entry = read_dataclass(SkillCfg, {"name": "open", "objects": ["drawer"]}, where="skills[0]")
-    by_itself = with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0).planner_setting
-    setting = with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0, wanted=wanted).planner_setting
+    fill = partial(fill_skill_setting, entry, asset, part, robot="franka_panda", arm=ARM, s=0.0)
+    by_itself = fill().planner_setting
+    setting = fill(wanted=wanted).planner_setting
     if threshold is None:
         assert setting == by_itself
     else:
@@ -110,7 +113,7 @@ def test_a_skill_of_another_distribution_is_derived_as_it_says(monkeypatch: pyte
     hand = hand_shape("franka_panda", ARM)
     start = (0.1, 0.15)
     assert derive_strategies("nudge", asset, part, hand, start) == derive_strategies("close", asset, part, hand, start)
-    task, _ = derived_layout("nudge", asset, part, hand)
+    task, _ = derive_layout("nudge", asset, part, hand)
     assert task["goal"][0]["kind"] == "within_closed"
 
 
@@ -119,7 +122,7 @@ def test_a_skill_that_cannot_derive_says_so():
     (part,) = asset.articulation.parts.values()
     entry = replace(read_dataclass(SkillCfg, {"name": "open", "objects": ["drawer"]}, where=""), name="wave")
     with pytest.raises(ConfigError, match=r"skill 'wave' has no planner_setting, and none can be derived"):
-        with_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0)
+        fill_skill_setting(entry, asset, part, robot="franka_panda", arm=ARM, s=0.0)
 
 
 def test_a_skill_that_does_not_fit_is_refused_before_a_run():
@@ -131,7 +134,7 @@ def test_the_start_that_a_task_states_is_what_its_goal_is_derived_for():
     asset = load_object(ObjectCfg("drawer", "drawer", instance="3"), rng=np.random.default_rng(0))
     goals = []
     for start in ([], ["task.openness=[{object: drawer, part: drawer, range: [0.1, 0.12]}]"]):
-        made = with_task(config("object=drawer", "skill=open", *start), {"drawer": asset}).task
+        made = fill_derived_task(config("object=drawer", "skill=open", *start), {"drawer": asset}).task
         goals.append(made.goal[0].value)
     assert goals[1] < goals[0]
 
@@ -143,7 +146,7 @@ def test_ways_are_tried_in_the_order_that_an_entry_states():
     s = part.openness.closed + 0.5 * np.sign(part.openness.open - part.openness.closed)
     names = {}
     for order in ([], ["hook", "edge"]):
-        made = with_setting(replace(entry, order=order), asset, part, robot="franka_panda", arm=ARM, s=s)
+        made = fill_skill_setting(replace(entry, order=order), asset, part, robot="franka_panda", arm=ARM, s=s)
         names[len(order)] = [way.strategy for way in made.entries_by_strategy()]
     assert names[0][-2:] == ["edge", "hook"]
     assert names[2] == ["hook", "edge", *names[0][:-2]]

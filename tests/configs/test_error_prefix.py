@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unlatch.configs.reading import below
+from unlatch.configs.dataclass_reader import prefix_error_keys
 from unlatch.simcore.errors import ConfigError
 
 KEYS = ("cameras", "modalities", "renderer")
@@ -19,11 +19,11 @@ KEYS = ("cameras", "modalities", "renderer")
     ],
 )
 def test_keys_get_their_place(message: str, key: str, expected: str) -> None:
-    placed = below("images", ConfigError(message, key=key), keys=KEYS)
+    placed = prefix_error_keys("images", ConfigError(message, key=key), keys=KEYS)
     assert placed.message == f"images.{message}"
     assert placed.values["key"] == expected
 
 
 def test_words_that_are_no_keys_stay() -> None:
     message = "task.cameras[0] of my.renderer: the cameras see nothing, file mine/cameras.yaml."
-    assert below("images", ConfigError(message), keys=KEYS).message == message
+    assert prefix_error_keys("images", ConfigError(message), keys=KEYS).message == message

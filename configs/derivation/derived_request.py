@@ -12,8 +12,8 @@ import numpy as np
 from omegaconf import OmegaConf
 
 from unlatch.configs.composition import Request, compose_config, option_names, to_plain
-from unlatch.configs.derivation.task import derived_task, task_of_any
-from unlatch.configs.reading import read_dataclass
+from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.derivation.derived_task import derive_task, derive_task_for_any
 from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, find_urdf, read_category
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.importers.urdf_folder import is_urdf_folder
@@ -31,7 +31,7 @@ OBJECT_NAME = "object"
 _CHOICE = re.compile(r"\+{0,2}(?P<key>object|task|skill|part)=(?P<value>.*)\Z", re.DOTALL)
 
 
-def with_derived(primary: str, schema: type, request: Request) -> Request:
+def derive_request(primary: str, schema: type, request: Request) -> Request:
     """Puts in place of `object=PATH`, `skill=` and `part=` what they stand for.
 
     Args:
@@ -53,7 +53,7 @@ def with_derived(primary: str, schema: type, request: Request) -> Request:
     _check_choices(choices)
     given = dict(request.given)
     if is_object_path(choices.get("object"), request.config_dirs):
-        given["object"] = object_node(choices["object"], part)
+        given["object"] = describe_object_path(choices["object"], part)
     elif "object" in choices:
         rest.insert(0, f"object={choices['object']}")
     if "task" in choices:
@@ -63,7 +63,7 @@ def with_derived(primary: str, schema: type, request: Request) -> Request:
         return found
     cfg, robot = _object_and_robot(primary, schema, found)
     if chooses_instance(cfg):
-        return replace(found, given={**given, "task": task_of_any(skill, cfg, part)})
+        return replace(found, given={**given, "task": derive_task_for_any(skill, cfg, part)})
     asset = load_object(replace(cfg, part=None), rng=np.random.default_rng(0))
     parts = asset.articulation.parts
     if part is not None and part not in parts:
@@ -78,7 +78,7 @@ def with_derived(primary: str, schema: type, request: Request) -> Request:
     acted_on = part_acted_on(skill, part, asset.articulation)
     hand, *others = hand_shapes(robot)
     # hands that differ take the part in different ways: which one acts is known in the episode
-    task = task_of_any(skill, cfg, acted_on.name) if others else derived_task(skill, asset, acted_on, hand)
+    task = derive_task_for_any(skill, cfg, acted_on.name) if others else derive_task(skill, asset, acted_on, hand)
     return replace(found, given={**given, "task": task})
 
 
@@ -150,7 +150,7 @@ def is_object_path(value: str | None, config_dirs: Sequence[str]) -> bool:
     return value.lower().endswith(".urdf") or bool(re.search(r"[/\\~]", value)) or Path(value).is_dir()
 
 
-def object_node(value: str, part: str | None) -> dict[str, Any]:
+def describe_object_path(value: str, part: str | None) -> dict[str, Any]:
     """The `object` of a configuration that names one by its path.
 
     Args:

@@ -33,7 +33,7 @@ to where the folded arm has its hand."""
 _SAMPLES = 9
 
 
-def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) -> dict[str, Any]:
+def derive_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) -> dict[str, Any]:
     """The content of a task's YAML file.
 
     Args:
@@ -45,7 +45,7 @@ def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) ->
     Raises:
         ConfigError: The skill does not fit the part.
     """
-    task, start = derived_layout(skill, asset, part, hand)
+    task, start = derive_layout(skill, asset, part, hand)
     (first, setting), *others = derive_strategies(skill, asset, part, hand, start)
     return {
         "task": {
@@ -67,7 +67,7 @@ def derived_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) ->
     }
 
 
-def derived_layout(
+def derive_layout(
     skill: str, asset: ObjectAsset, part: Part, hand: HandShape, *, start: tuple[float, float] | None = None
 ) -> tuple[dict[str, Any], tuple[float, float]]:
     """Region, start, goal and words of a task, and the start once more: least and largest opening [rad or m].
@@ -102,7 +102,7 @@ def derived_layout(
     return task, start
 
 
-def task_of_any(skill: str, cfg: ObjectCfg, part: str | None) -> dict[str, Any]:
+def derive_task_for_any(skill: str, cfg: ObjectCfg, part: str | None) -> dict[str, Any]:
     """The content of a task's YAML file for objects that are drawn in each episode: derived there, see `derived_entry`.
 
     Args:

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from unlatch.configs.chain import flat_entries
-from unlatch.configs.schema import optional_of
+from unlatch.configs.schema import split_optional
 from unlatch.simcore.errors import ConfigError, UnknownEntryError, close_matches
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
@@ -58,7 +58,7 @@ def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | N
             values[item.name] = _read(hint, {}, key, notices)  # which says what is missing in it
         elif item.default == MISSING or (item.default is dataclasses.MISSING and name not in raw and _required(item)):
             raise ConfigError(
-                f"{key} is missing. Expected {describe(hint)}. Give it in the YAML or as {key}=... "
+                f"{key} is missing. Expected {describe_type(hint)}. Give it in the YAML or as {key}=... "
                 "on the command line.",
                 key=key,
             )
@@ -84,9 +84,9 @@ def unknown_key(where: str, key: str, known: list[str]) -> ConfigError:
     )
 
 
-def describe(hint: Any) -> str:
+def describe_type(hint: Any) -> str:
     """A type in words, for messages."""
-    hint, optional = optional_of(hint)
+    hint, optional = split_optional(hint)
     suffix = " or null" if optional and hint is not Any else ""
     if isinstance(hint, type) and issubclass(hint, Enum):
         return "one of " + ", ".join(member.name for member in hint) + suffix
@@ -99,7 +99,7 @@ def describe(hint: Any) -> str:
 
 
 def _read(hint: Any, value: Any, where: str, notices: list[str] | None) -> Any:
-    hint, optional = optional_of(hint)
+    hint, optional = split_optional(hint)
     if hint is Any or (value is None and optional):
         return value
     if hint is PlannerSettingCfg:
@@ -221,7 +221,7 @@ def _placed(exc: ConfigError, where: str, cls: type) -> ConfigError:
     return ConfigError(f"{where}: {exc.message}", **exc.values)
 
 
-def below(where: str, exc: ConfigError, *, keys: Iterable[str]) -> ConfigError:
+def prefix_error_keys(where: str, exc: ConfigError, *, keys: Iterable[str]) -> ConfigError:
     """The error of keys that stand in a part of a larger configuration.
 
     Args:
