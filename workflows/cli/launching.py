@@ -1,4 +1,4 @@
-"""Runs the jobs of a sweep by a launcher and says what came of each."""
+"""Runs the jobs of a sweep with a launcher and prints the result of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unlatch.workflows.runs.data_folders import describe_data_set
 from unlatch.workflows.runs.launchers.catalog import LAUNCHERS, SERIAL
 from unlatch.workflows.runs.launchers.sweep import (
     LOGS,
-    OF_THE_SWEEP,
+    SWEEP_KEYS,
     SweepJob,
     default_folder,
     job_name,
@@ -30,17 +30,17 @@ from unlatch.workflows.runs.schema import LauncherCfg, RunCfg
 
 
 def launcher_of(cfgs: Sequence[RunCfg]) -> LauncherCfg:
-    """The launcher of a multirun.
+    """Returns the launcher of a multirun.
 
     Args:
         cfgs: Its jobs.
 
     Raises:
-        ConfigError: Jobs have several, or it is unknown.
+        ConfigError: The jobs name several launchers, or an unknown one.
     """
     first = cfgs[0]
     if any((cfg.launcher, cfg.sweep_dir) != (first.launcher, first.sweep_dir) for cfg in cfgs):
-        raise ConfigError("Jobs of one multirun have several launchers or sweep_dirs. Expected one. Name one.")
+        raise ConfigError("Jobs of one multirun have several launchers or sweep_dirs. Expected one of each. Name one.")
     name = first.launcher.name
     known = [SERIAL, *LAUNCHERS]
     if name not in known:
@@ -52,13 +52,13 @@ def launcher_of(cfgs: Sequence[RunCfg]) -> LauncherCfg:
 
 
 def place_outputs(jobs: Sequence[LoadedConfig[Any]]) -> Path | None:
-    """Gives every job of a sweep its data set below one folder, where they are to lie below one.
+    """Sets `out` of every job of a sweep to a folder inside the folder of the sweep, if the sweep has one.
 
     Args:
         jobs: The jobs; their `out` is set.
 
     Returns:
-        The folder, absolute; None where each job has a place of its own.
+        The folder of the sweep, absolute; None if each job has a default folder.
 
     Raises:
         ConfigError: `out` is given too.
@@ -68,7 +68,7 @@ def place_outputs(jobs: Sequence[LoadedConfig[Any]]) -> Path | None:
         return None
     if any(job.cfg.out is not None for job in jobs):
         raise ConfigError(
-            f"out={cfg.out} is given, and jobs of a sweep lie below sweep_dir. Expected one of both. Use sweep_dir.",
+            f"out={cfg.out} is given, but a sweep writes into sweep_dir. Expected one of both. Use sweep_dir.",
             key="out",
         )
     overrides = [job.overrides for job in jobs]
@@ -81,7 +81,7 @@ def place_outputs(jobs: Sequence[LoadedConfig[Any]]) -> Path | None:
 
 
 def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *, config_dirs: Sequence[str]) -> int:
-    """Runs jobs by the launcher that their configuration names.
+    """Runs jobs with the launcher that their configuration names.
 
     Args:
         command: The command of each job.
@@ -93,17 +93,17 @@ def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *
         The exit code: 0, or 1 if a job failed.
 
     Raises:
-        SimCoreError: The launcher is not installed, or a setting of it is wrong.
+        SimCoreError: The launcher is not installed, or one of its settings is wrong.
     """
     cfg: LauncherCfg = jobs[0].cfg.launcher
     launcher = LAUNCHERS[cfg.name]
     launcher.check()
     flags = [word for path in config_dirs for word in ("--config-dir", str(Path(path).expanduser().absolute()))]
-    todo = [_job(command, job, flags) for job in jobs]
+    todo = [make_sweep_job(command, job, flags) for job in jobs]
     share = cfg.settings.get("n_jobs")
     if share is not None and (type(share) is not int or share == 0):
         raise ConfigError(
-            f"launcher.settings.n_jobs={share!r} is no number of jobs. Expected a whole number, -1 for one a core. "
+            f"launcher.settings.n_jobs={share!r} is not a number of jobs. Expected a whole number, -1: one per core. "
             "Change it.",
             key="launcher.settings.n_jobs",
         )
@@ -120,10 +120,17 @@ def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *
     return OK if all(code == OK for code in codes) else FAILED
 
 
-def _job(command: str, job: LoadedConfig[Any], flags: Sequence[str]) -> SweepJob:
-    own = [word for word in job.overrides if key_of(word).split(".")[0] not in OF_THE_SWEEP]
+def make_sweep_job(command: str, job: LoadedConfig[Any], flags: Sequence[str]) -> SweepJob:
+    """Returns a job of a sweep: the command that makes its data set alone.
+
+    Args:
+        command: The command of each job.
+        job: The job, with its overrides.
+        flags: Flags of the command line.
+    """
+    own = [word for word in job.overrides if key_of(word).split(".")[0] not in SWEEP_KEYS]
     out = str(job.cfg.out)
-    alone = (f"launcher={SERIAL}", "sweep_dir=null")  # whatever an experiment says: a job is no sweep
+    alone = (f"launcher={SERIAL}", "sweep_dir=null")  # a job is not a sweep, even if its experiment is one
     return SweepJob(Path(out).name, (command, *flags, *own, *alone, f"out={out}"))
 
 
@@ -143,6 +150,6 @@ def _print_jobs(jobs: Sequence[SweepJob], codes: Sequence[int], folder: Path) ->
     result_console().print(table)
     if failed := sum(code != OK for code in codes):
         print_note(
-            f"unlatch: {failed} of {len(codes)} jobs did not end well; what they had finished is kept, and the same "
-            "command again makes what is missing."
+            f"unlatch: {failed} of {len(codes)} jobs failed. Their finished episodes are kept; the same command makes "
+            "the missing ones."
         )

@@ -1,4 +1,4 @@
-"""What a data set has: the configuration that it was made with, and its episodes."""
+"""Reads the configuration that a data set was made with, and checks its episode numbers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 
 
 def config_of(data_set: DataSet) -> EpisodeCfg:
-    """The configuration of a data set's episodes, read and checked anew.
+    """Reads and checks the configuration of a data set's episodes.
 
     Args:
         data_set: The data set.
 
     Raises:
-        RecordingError: Its header has none, or one that this version does not read.
+        RecordingError: Its header has none, or one that this version cannot read.
     """
     values: Any = data_set.header.get("config")
     if not isinstance(values, dict):
@@ -29,45 +29,45 @@ def config_of(data_set: DataSet) -> EpisodeCfg:
             path=str(data_set.path),
         )
     try:
-        return read_dataclass(EpisodeCfg, _with_roots(values, data_set.info.get("object_roots")), where="")
+        return read_dataclass(EpisodeCfg, _add_roots(values, data_set.info.get("object_roots")), where="")
     except ConfigError as exc:
         raise RecordingError(
-            f"The configuration of data set '{data_set.path}' is not read by this version: {exc.message} "
+            f"The configuration of data set '{data_set.path}' cannot be read by this version: {exc.message} "
             f"It was made by unlatch {data_set.header.get('versions', {}).get('unlatch', 'of unknown version')}.",
             path=str(data_set.path),
         ) from exc
 
 
 def check_episode(data_set: DataSet, number: int) -> None:
-    """Raises unless a data set has an episode.
+    """Raises an error unless a data set has an episode.
 
     Args:
         data_set: The data set.
         number: Episode number.
 
     Raises:
-        RecordingError: It is not there; the numbers that are, in the message.
+        RecordingError: It has no such episode; the message names the numbers that it has.
     """
     numbers = data_set.numbers()
     if number not in numbers:
         raise RecordingError(
-            f"episode={number} is not in '{data_set.path}'. It has {_ranges(numbers)}. Name one of them.",
+            f"episode={number} is not in '{data_set.path}'. It has {_format_ranges(numbers)}. Name one of them.",
             number=number,
             available=numbers,
         )
 
 
-def _ranges(numbers: Sequence[int]) -> str:
-    """`0 to 4, 7` for sorted numbers; the first few of many."""
+def _format_ranges(numbers: Sequence[int]) -> str:
+    """Returns `0 to 4, 7` for sorted numbers; of many, the first few."""
     runs = [[number for _, number in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
     words = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
     return "episodes " + ", ".join(words[:6]) + (", ..." if len(words) > 6 else "") if words else "no episodes yet"
 
 
-def _with_roots(values: dict[str, Any], roots: Any) -> dict[str, Any]:
-    """A configuration with the folders or files that its objects came from, where these are here too."""
+def _add_roots(values: dict[str, Any], roots: Any) -> dict[str, Any]:
+    """Returns the configuration with the folders or files of its objects, if they exist here."""
 
-    def rooted(item: Any) -> Any:
+    def add_root(item: Any) -> Any:
         root = roots.get(item.get("name")) if isinstance(item, dict) else None
         return {**item, "root": root} if isinstance(root, str) and Path(root).exists() else item
 
@@ -76,6 +76,6 @@ def _with_roots(values: dict[str, Any], roots: Any) -> dict[str, Any]:
     others = values.get("objects")
     return {
         **values,
-        "object": rooted(values.get("object")),
-        "objects": [rooted(item) for item in others] if isinstance(others, list) else others,
+        "object": add_root(values.get("object")),
+        "objects": [add_root(item) for item in others] if isinstance(others, list) else others,
     }

@@ -20,13 +20,13 @@ from unlatch.workflows.episode.episode import Episode
 Array = np.ndarray
 
 PLANNER_KEYS = ("skills.", "validity.")
-"""Beginnings of the record keys that say what a planner and the judge made of a frame, not how the world was."""
+"""Beginnings of the record keys that a planner and the judge write, not the world."""
 
 
 class EpisodeRunner:
-    """Makes episodes of one configuration; use as a context manager, one a worker.
+    """Makes episodes of one configuration; a context manager, one in each worker.
 
-    An episode depends on the configuration and its number only: world, checker and skills start anew for each.
+    An episode depends only on the configuration and its number: world, checker and skills are reset for each.
     """
 
     def __init__(self, cfg: EpisodeCfg) -> None:
@@ -44,13 +44,13 @@ class EpisodeRunner:
         self._stack.close()
 
     def run(self, number: int) -> EpisodeRecord:
-        """Makes one episode; whatever happens, there is a record of it.
+        """Makes one episode; returns a record of it even if it fails with a bug.
 
         Args:
             number: Episode number, from 0.
 
         Raises:
-            ConfigError: The configuration asks for what is not there; no episode can be made.
+            ConfigError: The configuration names something that does not exist; no episode can be made.
         """
         attempt = Attempt(self.episode(number))
         try:
@@ -58,7 +58,7 @@ class EpisodeRunner:
             return attempt.record()
         except ConfigError:
             raise
-        except Exception as exc:  # noqa: BLE001 - the one place: a bug, or an object that is damaged, ends this episode
+        except Exception as exc:  # noqa: BLE001 - the one such place: a bug or a damaged object ends this episode only
             attempt.episode.fail_with_bug(exc)
             return attempt.record()
 
@@ -74,12 +74,12 @@ class EpisodeRunner:
         return planned_skill(self.episode(number))
 
     def warm_up(self) -> None:
-        """Plans one episode and forgets it: what a process imports and compiles once is no episode's planning time."""
-        with suppress(Exception):  # whatever it is, it is told of the episode that it concerns
+        """Plans one episode and drops it, so that one-time compilation does not count as planning time."""
+        with suppress(Exception):  # the episode that it concerns reports it
             self.plan(0)
 
     def episode(self, number: int) -> Episode:
-        """An episode in this runner's world that has not begun; it ends when the next one begins."""
+        """Returns an episode in this runner's world that has not begun; it ends when the next one begins."""
         return Episode(self.cfg, number, self._world, self._checker)
 
     def replay(self, record: EpisodeRecord) -> dict[str, Array]:
@@ -89,7 +89,7 @@ class EpisodeRunner:
             record: An episode of this configuration.
 
         Returns:
-            The arrays of the replay by record key, except what a planner notes of itself.
+            The arrays of the replay by record key, except those that a planner writes.
 
         Raises:
             RecordingError: Its objects are not those that are there now, or its actions do not fit the robot.
@@ -116,13 +116,13 @@ class EpisodeRunner:
         return {key: value for key, value in arrays.items() if not key.startswith(PLANNER_KEYS)}
 
     def write_states(self, record: EpisodeRecord) -> dict[str, Array]:
-        """Writes every recorded state back into the world and reads the world again.
+        """Writes every recorded state into the world and reads the world again.
 
         Args:
             record: An episode of this configuration.
 
         Returns:
-            (T+1, ...) arrays of what was read, by record key.
+            Arrays of shape (T+1, ...) that were read, by record key.
 
         Raises:
             RecordingError: Its objects are not those that are there now.
@@ -139,7 +139,7 @@ class EpisodeRunner:
         return {key: np.stack([row[key] for row in rows]) for key in rows[0]}
 
     def replay_actions(self, record: EpisodeRecord) -> tuple[float, dict[str, Array]]:
-        """Drives a fresh world with recorded actions, all sensors off: nothing is read until the end.
+        """Drives a fresh world with recorded actions, with all sensors off; reads the state at the end.
 
         Args:
             record: An episode of this configuration.

@@ -1,4 +1,4 @@
-"""Dataclasses of what a run is, beside the episode: how many, where to, by whom."""
+"""Configuration of runs: how many episodes, where they go, and who makes them."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ MAX_WORKERS = 1024
 
 @dataclass
 class ExecutorCfg:
-    """Who makes the episodes of a run."""
+    """The executor that makes the episodes of a run."""
 
     name: str = "process"
     """Name in the executor catalog."""
     episode_timeout_s: float | None = 600.0
-    """Wall time after which an episode hangs: its worker is replaced [s]; null: never."""
+    """Wall time after which the worker of an episode is replaced [s]; null: never."""
     worker_memory_mb: int | None = None
-    """Resident memory beyond which a worker is replaced [MB]; null: any."""
+    """Resident memory above which a worker is replaced [MB]; null: no limit."""
     max_retries: int = 2
-    """How often an episode is made again whose worker died or was replaced, before it is kept as `error` or
+    """How often an episode is retried whose worker died or was replaced, before it is recorded as `error` or
     `timeout`."""
     recycle_after: int | None = None
-    """Episodes after which a worker gives way to a new one; null: it lives as long as the run."""
+    """Episodes after which a worker is replaced; null: it lives as long as the run."""
 
     def __post_init__(self) -> None:
         for key, low in (
@@ -51,20 +51,20 @@ class ExecutorCfg:
                 )
 
     def limits(self) -> WorkerLimits:
-        """What an executor is given."""
+        """Returns the limits for the executor."""
         return WorkerLimits(self.episode_timeout_s, self.worker_memory_mb, self.max_retries, self.recycle_after)
 
 
 @dataclass
 class LauncherCfg:
-    """Who runs the jobs of a multirun."""
+    """The launcher that runs the jobs of a multirun."""
 
     name: str = "serial"
     """Name in the catalog of launchers."""
     jobs_at_once: int | None = None
-    """Jobs at a time, for a launcher that knows no such limit: the next ones begin when all of these have ended."""
+    """Jobs at a time, for a launcher without such a setting; the next jobs begin when all of these have ended."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """Settings of Hydra's launcher, by its own names; null: its default."""
+    """Settings of Hydra's launcher by their names in Hydra; null: the launcher's default."""
 
     def __post_init__(self) -> None:
         if self.jobs_at_once is not None and self.jobs_at_once < 1:
@@ -76,29 +76,29 @@ class LauncherCfg:
 
 @dataclass
 class RunCfg(EpisodeCfg):
-    """Many episodes into one data set; what is added here says nothing about an episode and may differ on resume."""
+    """A run: many episodes in one data set. The keys added here do not change an episode and may differ on resume."""
 
     episodes: int = 20
     """Episodes 0 to episodes-1 are made."""
     only: list[int] | None = None
-    """Make just these episode numbers, in place of the first `episodes`."""
+    """Only these episode numbers are made, instead of the first `episodes`."""
     shard: str | None = None
-    """`3/16`: of the episodes asked for, every sixteenth, from the third on; other shards make the others, on any host,
-    into the same folder."""
+    """`3/16`: every sixteenth of the episodes, from the third on. Other shards make the others, on any host, into the
+    same folder."""
     workers: int | None = None
-    """Processes that make episodes; null: one a CPU core."""
+    """Worker processes; null: one for each CPU core."""
     out: str | None = None
     """Folder of the data set; null: data/<task>-<robot>-s<seed>."""
     pictures: int = 4
-    """Episodes on the picture that is drawn at the end; 0 draws none."""
+    """Episodes on the picture that is drawn at the end; 0: no picture."""
     executor: ExecutorCfg = field(default_factory=ExecutorCfg)
-    """Who makes the episodes."""
+    """The executor that makes the episodes."""
     launcher: LauncherCfg = field(default_factory=LauncherCfg)
-    """Who runs the jobs of a multirun."""
+    """The launcher that runs the jobs of a multirun."""
     sweep_dir: str | None = None
-    """Folder that the data sets of a multirun lie below, each named after what tells it from the others."""
+    """Folder for the data sets of a multirun; each is named after the values that differ."""
     sweep: dict[str, Any] = field(default_factory=dict)
-    """Of an experiment that is a multirun: lists of values by key, swept over with -m as `key=a,b` would be."""
+    """In an experiment that is a multirun: lists of values by key; -m sweeps over them like `key=a,b`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -129,17 +129,17 @@ class RunCfg(EpisodeCfg):
         match = _SHARD.match(shard)
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
             raise ConfigError(
-                f"shard={shard} is no share. Expected which of how many, as 1/16 to 16/16. Change it.", key="shard"
+                f"shard={shard} cannot be read. Expected a share such as 1/16 to 16/16. Change it.", key="shard"
             )
         if not self.numbers():
             raise ConfigError(
-                f"shard={shard} leaves none of the episodes asked for. Expected at most as many shards as episodes. "
-                "Ask for more episodes, or for fewer shards.",
+                f"shard={shard} has no episodes. Expected at most as many shards as episodes. Ask for more episodes, "
+                "or for fewer shards.",
                 key="shard",
             )
 
     def numbers(self) -> list[int]:
-        """The episode numbers asked for, sorted; of a shard, its share."""
+        """Returns the episode numbers asked for, sorted; for a shard, its share."""
         asked = sorted(set(self.only)) if self.only is not None else list(range(self.most_episodes))
         if self.shard is None:
             return asked
@@ -148,7 +148,7 @@ class RunCfg(EpisodeCfg):
 
     @property
     def most_episodes(self) -> int:
-        """So many episodes are made at most."""
+        """The most episodes that are made."""
         return self.episodes
 
 
@@ -157,15 +157,15 @@ class CollectCfg(RunCfg):
     """`unlatch collect`."""
 
     successes: int | None = None
-    """Episodes are made until so many have succeeded, in place of the first `episodes`; null: no such end."""
+    """Number of successes after which the run ends, instead of after `episodes`; null: `episodes` decides."""
     attempts: int | None = None
-    """With `successes`: so many episodes are made at most; null: four times as many."""
+    """With `successes`: most episodes that are made; null: four times `successes`."""
     give_up_after: int | None = 50
-    """A run stops whose first so many attempts all failed; null: it goes on."""
+    """The run ends if this number of first attempts all failed; null: it goes on."""
     render: bool = False
-    """Whether the successes are rendered at the end."""
+    """Whether the successes are rendered at the end of the run."""
     images: ImagesCfg = field(default_factory=ImagesCfg)
-    """With `render`: by which cameras, into which render set."""
+    """With `render`: cameras, modalities and name of the render set."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -176,15 +176,15 @@ class CollectCfg(RunCfg):
         if self.successes is None:
             if self.attempts is not None:
                 raise ConfigError(
-                    f"attempts={self.attempts} says nothing without successes. Set successes, or use episodes.",
+                    f"attempts={self.attempts} has no effect without successes. Set successes, or use episodes.",
                     key="attempts",
                 )
             return
         for key in ("only", "shard"):
             if getattr(self, key) is not None:
                 raise ConfigError(
-                    f"successes={self.successes} goes on until enough have succeeded, {key}={getattr(self, key)} names "
-                    "which episodes are made. Remove one of them.",
+                    f"successes={self.successes} decides how many episodes are made, and {key}={getattr(self, key)} "
+                    "decides which ones. Remove one of them.",
                     key="successes",
                 )
         if self.attempts is not None and self.attempts < self.successes:
@@ -195,7 +195,7 @@ class CollectCfg(RunCfg):
 
     @property
     def most_episodes(self) -> int:
-        """So many episodes are made at most."""
+        """The most episodes that are made."""
         if self.successes is None:
             return self.episodes
         return min(self.attempts or 4 * self.successes, MAX_NUMBER)
@@ -208,14 +208,14 @@ class EvaluateCfg(RunCfg):
     policy: str = MISSING
     """`module:name`, `tcp://host:port`, `recorded:DATA` or `random`."""
     policy_timeout_s: float = 60.0
-    """How long a policy behind `tcp://` may take for one answer [s]."""
+    """Time limit for one answer of a policy server (`tcp://`) [s]."""
     observation: ObservationCfg = field(default_factory=ObservationCfg)
     """What the policy sees."""
     action: ActionCfg = field(default_factory=ActionCfg)
-    """What it says."""
+    """What the numbers of an action mean."""
     success_when: SuccessWhen | None = None
-    """`held`: the goal has held for `task.settle_s`; `still`: and no target of an arm has changed in that time, as in a
-    demonstration; null: `still` of recorded actions, else `held`."""
+    """`held`: the goal has held for `task.settle_s`. `still`: also no target of an arm has changed in that time, as in
+    a demonstration. null: `still` for recorded actions, else `held`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -233,10 +233,10 @@ class EnvCfg(EpisodeCfg):
     observation: ObservationCfg = field(default_factory=ObservationCfg)
     """What a policy sees."""
     action: ActionCfg = field(default_factory=ActionCfg)
-    """What it says."""
+    """What the numbers of an action mean."""
     success_when: SuccessWhen = SuccessWhen.held
-    """`held`: the goal has held for `task.settle_s`; `still`: and no target of an arm has changed in that time, as in a
-    demonstration."""
+    """`held`: the goal has held for `task.settle_s`. `still`: also no target of an arm has changed in that time, as in
+    a demonstration."""
 
 
 @dataclass
@@ -246,9 +246,9 @@ class PlanCfg(EpisodeCfg):
     episode: int = 0
     """Episode number."""
     picture: bool = False
-    """Whether to draw keyframes and path."""
+    """Whether keyframes and path are drawn."""
     out: str | None = None
-    """File of the picture; null: plan-<task>-s<seed>-<episode>.png in the current directory."""
+    """The picture's file; null: plan-<task>-s<seed>-<episode>.png in the current directory."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -262,7 +262,7 @@ class PreviewCfg(EpisodeCfg):
     episode: int = 0
     """Episode number."""
     out: str | None = None
-    """File of the picture; null: preview-<task>-s<seed>-<episode>.png in the current directory."""
+    """The picture's file; null: preview-<task>-s<seed>-<episode>.png in the current directory."""
     renderer: str = "tiny"
     """Name in the catalog of renderers."""
 

@@ -1,4 +1,4 @@
-"""Counts, intervals and medians of a run."""
+"""Counts, confidence intervals and median times of a run."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from unlatch.workflows.runs.decimating_sampler import DecimatingSampler
 Z_95 = 1.959963984540054
 """Two-sided 95 % quantile of the normal distribution."""
 STAGES = ("plan", "reset", "execute", "write")
-"""Stages of an episode that are timed, in the order in which they are shown."""
+"""Timed stages of an episode, in their order."""
 SEARCH = "preplan"
-"""What comes before them, in chains that begin with a search for a layout."""
+"""The stage before them, in chains that begin with a search for a layout."""
 SAMPLE = 10_000
-"""Times of each stage that medians are made of, at most."""
+"""Most times of each stage that a median is computed from."""
 
 
 def wilson_interval(successes: int, n: int, *, z: float = Z_95) -> tuple[float, float]:
-    """Wilson's score interval of a proportion.
+    """Returns Wilson's score interval of a proportion.
 
     Args:
-        successes: How many succeeded.
-        n: Of how many; with 0 nothing is known, and the interval is (0, 1).
+        successes: Number of successes.
+        n: Number of attempts; with 0 the interval is (0, 1).
         z: Quantile of the normal distribution.
     """
     if n == 0:
@@ -40,7 +40,7 @@ def wilson_interval(successes: int, n: int, *, z: float = Z_95) -> tuple[float, 
 
 @dataclass(frozen=True)
 class RunStatistics:
-    """What came of a number of episodes; refused layouts count like any other attempt."""
+    """Counts of a number of episodes; refused layouts count like any other attempt."""
 
     n: int
     """Attempts."""
@@ -49,13 +49,13 @@ class RunStatistics:
     codes: dict[str, int] = field(default_factory=dict)
     """Failures by code, most frequent first."""
     medians_ms: dict[str, float] = field(default_factory=dict)
-    """Median wall time by stage, over the episodes that came to it, or an even sample of them [ms]."""
+    """Median wall time by stage [ms], over the episodes that reached it or an even sample of them."""
     first: dict[str, int] = field(default_factory=dict)
-    """The lowest number of each failure code."""
+    """Lowest episode number of each failure code."""
 
     @classmethod
     def of(cls, summaries: Iterable[EpisodeSummary]) -> RunStatistics:
-        """Counts the summaries of a data set, one by one: there may be millions."""
+        """Counts the summaries of a data set one by one: there may be millions."""
         n = successes = 0
         counts: Counter[str] = Counter()
         first: dict[str, int] = {}

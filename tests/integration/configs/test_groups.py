@@ -12,7 +12,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.workflows.cli.arguments import load_configs, parse_command_line
-from unlatch.workflows.cli.launching import _job
+from unlatch.workflows.cli.launching import make_sweep_job
 from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.loading import LoadedConfig
 from unlatch.workflows.runs.schema import CollectCfg, PlanCfg
@@ -117,7 +117,7 @@ def test_no_experiment_can_be_said():
 def test_a_job_of_a_sweep_runs_alone_whatever_its_experiment_says():
     job = jobs("-m experiment=difficulty task=open_drawer launcher=joblib")[1]
     job.cfg.out = "data/x"
-    words = _job("collect", job, []).arguments[1:]
+    words = make_sweep_job("collect", job, []).arguments[1:]
     (alone,) = jobs(" ".join(words))
     assert (alone.cfg.launcher.name, alone.cfg.sweep_dir, alone.cfg.out) == ("serial", None, "data/x")
     assert header_of(alone.cfg) == header_of(job.cfg)

@@ -1,4 +1,4 @@
-"""A sweep: jobs that differ in a few keys, one data set each, below one folder."""
+"""A sweep: jobs that differ in a few keys, with one data set each, in one folder."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import write_whole_file
 
 JOBS_FILES = "sweep-*.json"
-"""Names of the files of a sweep's folder that say which jobs there are: one a command, named after what is in it."""
+"""Pattern of the files in a sweep's folder that list the jobs: one for each command, named after its content."""
 LOGS = "logs"
-"""Name of the folder of what the jobs said."""
-OF_THE_SWEEP = ("launcher", "sweep_dir", "out")
-"""Keys of the sweep, not of a job."""
+"""Name of the folder with the output of the jobs."""
+SWEEP_KEYS = ("launcher", "sweep_dir", "out")
+"""Keys of the sweep rather than of a job."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
 
 
@@ -33,12 +33,12 @@ class SweepJob:
 
 
 def key_of(override: str) -> str:
-    """The key of an override."""
+    """Returns the key of an override."""
     return override.partition("=")[0].lstrip("+~")
 
 
 def varied_keys(overrides: Sequence[Sequence[str]]) -> list[int]:
-    """Places of the overrides in which jobs differ.
+    """Returns the indices of the overrides in which jobs differ.
 
     Args:
         overrides: Those of each job, in the same order.
@@ -47,36 +47,36 @@ def varied_keys(overrides: Sequence[Sequence[str]]) -> list[int]:
 
 
 def job_name(overrides: Sequence[str], varied: Sequence[int], *, otherwise: str) -> str:
-    """What tells a job from the others: `open_drawer-xarm6-seed1`.
+    """Returns a name made of the values that differ between jobs: `open_drawer-xarm6-seed1`.
 
     Args:
         overrides: Those of the job.
-        varied: Places of those in which jobs differ.
-        otherwise: The name where there is nothing to tell.
+        varied: Indices of the overrides in which jobs differ.
+        otherwise: The name if nothing differs.
     """
     words = []
     for place in varied:
         key, _, value = overrides[place].partition("=")
-        says_itself = value[:1].isalpha() and "." not in key
-        words.append(value if says_itself else f"{key.lstrip('+~').split('.')[-1]}{value}")
+        explains_itself = value[:1].isalpha() and "." not in key
+        words.append(value if explains_itself else f"{key.lstrip('+~').split('.')[-1]}{value}")
     return _UNSAFE.sub("_", "-".join(words)) or otherwise
 
 
 def default_folder(overrides: Sequence[str], varied: Sequence[int]) -> str:
-    """The folder of a sweep that was given none: `data/sweep-task-robot`.
+    """Returns the default folder of a sweep: `data/sweep-task-robot`.
 
     Args:
         overrides: Those of any job.
-        varied: Places of those in which jobs differ.
+        varied: Indices of the overrides in which jobs differ.
     """
     keys = [key_of(overrides[place]).split(".")[-1] for place in varied]
     return f"data/{'-'.join(['sweep', *keys])}"
 
 
 def write_jobs(folder: Path, jobs: Sequence[SweepJob]) -> Path:
-    """Writes which jobs there are, for those who run them, possibly on other hosts and much later.
+    """Writes the list of jobs, for the processes that run them, possibly on other hosts and much later.
 
-    Jobs of an earlier command that still queue keep their file: another list of jobs is another file.
+    Another list of jobs is another file, so jobs of an earlier command that still wait in a queue keep theirs.
 
     Args:
         folder: Folder of the sweep.
@@ -93,19 +93,19 @@ def write_jobs(folder: Path, jobs: Sequence[SweepJob]) -> Path:
         write_whole_file(path, content)
     except OSError as exc:
         raise ConfigError(
-            f"sweep_dir={folder} cannot be written: {exc.strerror or exc}. Expected a folder that this user can write "
-            "to. Choose another one.",
+            f"sweep_dir={folder} cannot be written: {exc.strerror or exc}. Expected a folder that you can "
+            "write to. Choose another one.",
             key="sweep_dir",
         ) from exc
     return path
 
 
 def read_job(path: Path, number: int) -> SweepJob:
-    """One of the jobs that `write_jobs` wrote.
+    """Reads one of the jobs that `write_jobs` wrote.
 
     Args:
         path: The file that it wrote.
-        number: The job's place in it.
+        number: Index of the job in the file.
     """
     entry = json.loads(path.read_text(encoding="utf-8"))[number]
     return SweepJob(entry["name"], tuple(entry["arguments"]))

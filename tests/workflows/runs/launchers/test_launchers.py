@@ -82,7 +82,7 @@ def test_a_launcher_that_loses_a_job_tells_what_became_of_the_others(
     monkeypatch.setattr(Hydra, "multirun", two_jobs_then_gone)
     launcher = HydraLauncher("basic", module="hydra", extra="none")
     assert launcher.launch(write_jobs(tmp_path, jobs), 3, {}, at_once=None) == [OK, BAD_INPUT, FAILED]
-    assert "lost 1 of 3 jobs before they had ended: a worker was killed" in capsys.readouterr().err
+    assert "lost 1 of 3 jobs before their end: a worker was killed" in capsys.readouterr().err
 
 
 def test_jobs_that_did_not_end_well_are_counted(
@@ -91,7 +91,7 @@ def test_jobs_that_did_not_end_well_are_counted(
     monkeypatch.setattr(HydraLauncher, "launch", lambda *_, **__: [OK, -15])
     words = ["collect", "-m", "task=close_drawer", "seed=1,2", "launcher=joblib", f"sweep_dir={tmp_path / 's'}"]
     assert command_table.main(words) == FAILED
-    assert "1 of 2 jobs did not end well; what they had finished is kept" in capsys.readouterr().err
+    assert "1 of 2 jobs failed. Their finished episodes are kept" in capsys.readouterr().err
 
 
 def test_every_launcher_has_its_file_and_its_file_its_launcher():
