@@ -20,7 +20,7 @@ def data() -> dict[str, Any]:
     return loaded
 
 
-def test_what_is_written_reads_back_the_same(tmp_path: Path) -> None:
+def test_a_written_annotation_reads_back_the_same(tmp_path: Path) -> None:
     made = microwave.generate(3).articulation
     write_articulation(made, tmp_path)
     read = read_articulation(tmp_path)

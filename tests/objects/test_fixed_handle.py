@@ -21,7 +21,7 @@ def test_handles_are_read_as_they_were_written() -> None:
         assert read.fixed_handle(name).to_dict() == handle.to_dict()
 
 
-def test_the_bar_of_a_handle_is_where_it_is_said_to_be() -> None:
+def test_the_annotated_bar_of_a_handle_is_in_the_model() -> None:
     vertices = Solids.of(POT.urdf_path).vertices("body")
     for name, sign in (("left_handle", -1.0), ("right_handle", 1.0)):  # as seen from before the object, at its +x
         handle = POT.articulation.fixed_handle(name)
@@ -30,7 +30,7 @@ def test_the_bar_of_a_handle_is_where_it_is_said_to_be() -> None:
         assert float(handle.middle @ handle.out) + handle.thickness_m / 2 == pytest.approx(furthest, abs=1e-3)
 
 
-def test_a_handle_that_is_not_there_is_said_with_those_that_are() -> None:
+def test_an_unknown_handle_is_refused_with_the_known_ones() -> None:
     with pytest.raises(AssetError) as caught:
         POT.articulation.fixed_handle("rigt_handle")
     assert caught.value.message.startswith("No handle 'rigt_handle' in pot '1'. Did you mean 'right_handle'")
@@ -43,7 +43,7 @@ def test_a_handle_that_is_not_there_is_said_with_those_that_are() -> None:
         ("thickness_m", 0.0, "handles.left_handle.thickness_m is 0.0, expected a value above 0."),
     ],
 )
-def test_a_handle_that_cannot_be_is_refused(key: str, value: object, message: str) -> None:
+def test_an_invalid_handle_is_refused(key: str, value: object, message: str) -> None:
     data = POT.articulation.to_dict()
     data["handles"]["left_handle"][key] = value
     with pytest.raises(AssetError) as caught:

@@ -41,12 +41,12 @@ def test_a_list_is_drawn_from_at_random_and_each_is_met(make: Make):
     assert instance(cfg, seed=3) == instance(cfg, seed=3, number=9)
 
 
-def test_a_count_takes_the_first_seeds(make: Make):
+def test_instance_count_uses_the_first_seeds(make: Make):
     assert {int(instance(make(instance_count=4), seed=seed)) for seed in range(40)} == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize("values", [{}, {"instance_count": 5}, {"instances": [1, 2]}, {"split": "train"}])
-def test_one_number_is_drawn_however_it_is_chosen(make: Make, values: dict[str, Any]):
+def test_every_way_of_choosing_draws_exactly_one_number(make: Make, values: dict[str, Any]):
     values = {**values, **({"split": Split.train} if "split" in values else {})}
     rng, other = np.random.default_rng(3), np.random.default_rng(3)
     load_object(make(**values), rng=rng)
@@ -72,19 +72,19 @@ def test_a_larger_share_holds_out_what_a_smaller_one_does():
             assert split_of(str(seed), held_out=0.4) is Split.held_out
 
 
-def test_the_walk_to_a_seed_of_the_split_ends_and_stays_below_the_limit():
+def test_the_search_for_a_seed_of_the_split_ends_below_the_limit():
     choice = InstanceChoice(split=Split.held_out, held_out=0.01)
     found = choice.choose(None, draw=SEEDS - 1, number=0)
     assert found is not None
     assert int(found) < SEEDS
 
 
-def test_the_record_says_the_split_where_there_is_one(make: Make):
+def test_the_record_states_the_split_if_there_is_one(make: Make):
     assert split_record(make(), "3") == {}
     assert split_record(make(split=Split.train), "3") == {"split": split_of("3", held_out=0.2).value}
 
 
-def test_an_object_that_is_named_is_not_drawn(make: Make):
+def test_a_named_instance_is_not_drawn(make: Make):
     assert chooses_instance(make())
     assert not chooses_instance(make(instance="3"))
     named = make(instances="round_robin", instance_count=3, split=Split.train).at("9")
@@ -130,6 +130,6 @@ def test_a_split_that_leaves_nothing_is_refused(make: Make):
     assert caught.value.values["key"] == "object.split"
 
 
-def test_an_id_that_is_not_there_is_refused():
+def test_an_unknown_id_is_refused():
     with pytest.raises(ConfigError, match=r"object\.instances: '7' is not there\. Known: 8, 9\."):
         InstanceChoice(named=("8", "7")).pool(["8", "9"])

@@ -42,7 +42,7 @@ def test_without_an_instance_each_draw_is_another_object_that_its_seed_repeats(c
     assert again.content_hash == drawn[2].content_hash
 
 
-def test_one_number_is_drawn_whatever_the_configuration(cache_dir: str) -> None:
+def test_every_configuration_draws_exactly_one_number(cache_dir: str) -> None:
     after = []
     for instance in (None, "7"):
         rng = np.random.default_rng(5)
@@ -51,7 +51,7 @@ def test_one_number_is_drawn_whatever_the_configuration(cache_dir: str) -> None:
     assert after[0] == after[1]
 
 
-def test_the_asset_says_what_it_is(cache_dir: str) -> None:
+def test_an_asset_has_its_category_source_and_instance(cache_dir: str) -> None:
     asset = load_object(
         ObjectCfg(name="oven", category="microwave", instance="1", cache_dir=cache_dir), rng=np.random.default_rng(0)
     )

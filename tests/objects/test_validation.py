@@ -137,7 +137,7 @@ def test_axes_are_of_unit_length_and_keypoints_finite() -> None:
     assert found[0].startswith("part 'door': keypoint 'link_contact_point' is [nan, ")
 
 
-def test_what_is_fixed_to_the_part_belongs_to_it() -> None:
+def test_links_fixed_to_the_part_belong_to_it() -> None:
     made = microwave.generate(11)
     slab = made.model.links["door"]
     joint = Joint("glue", "fixed", "door", "shell", Pose.from_translation([0.01, 0.02, 0.03]))

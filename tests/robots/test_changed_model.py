@@ -20,7 +20,7 @@ from unlatch.simcore.urdf.reader import read_urdf
 ORIGINAL = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf", where="the test")
 
 
-def test_every_inertia_of_the_xarm_is_one_that_a_body_can_have():
+def test_every_inertia_of_the_xarm_is_physically_possible():
     before, after = read_urdf(ORIGINAL), read_urdf(model_path("xarm6"))
     mended = []
     for name, link in after.links.items():
@@ -47,7 +47,7 @@ def test_a_possible_inertia_is_left_alone():
     assert ET.tostring(robot, encoding="unicode") == text.replace('"/>', '" />')
 
 
-def test_the_model_is_kept_with_its_meshes_and_made_again_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_changed_model_is_cached_with_its_meshes_and_reproducible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "one"))
     first = urdf_path()
     assert first.is_relative_to(tmp_path)
@@ -118,7 +118,7 @@ def test_a_collider_is_kept_whichever_way_its_stl_is_written(tmp_path: Path, dat
 
 
 @pytest.mark.parametrize(("triangles", "attributes"), [(FACES[:1], ""), (FACES, ' concave="yes"')])
-def test_what_is_flat_or_concave_is_left_as_it_is(tmp_path: Path, triangles: np.ndarray, attributes: str):
+def test_flat_and_concave_colliders_are_unchanged(tmp_path: Path, triangles: np.ndarray, attributes: str):
     shape = collider_of(tmp_path, "c.stl", binary_stl(triangles), attributes)
     assert shape.path is not None
     assert shape.path.suffix == ".stl"

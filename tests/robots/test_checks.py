@@ -89,17 +89,19 @@ def test_limits_may_not_be_raised(raise_: Callable[[RobotCfg], None], key: str) 
         ),
     ],
 )
-def test_what_may_touch_an_object_is_as_the_robot_is_built(change: Callable[[RobotCfg], None], message: str) -> None:
+def test_only_the_fingers_of_the_real_robot_may_touch_an_object(
+    change: Callable[[RobotCfg], None], message: str
+) -> None:
     first = next(limit_problems(changed(change), object_friction=0.8))
     assert first.message.startswith(message)
 
 
-def test_a_second_arm_that_the_model_does_not_have_is_named_by_its_place() -> None:
+def test_a_second_arm_that_the_model_lacks_is_named_by_its_index() -> None:
     robot: RobotCfg = ROBOTS.load("franka_panda")()
     robot.arms.append(replace(robot.arms[0], name="right", base_link="panda_link00"))
     assert [problem.values["key"] for problem in model_problems(robot)] == ["robot.arms[1].base_link"]
 
 
-def test_the_frictions_that_are_checked_are_those_of_the_scene() -> None:
+def test_the_checked_frictions_are_those_of_the_scene() -> None:
     for load in (World.load_urdf, World.add_box):
         assert inspect.signature(load).parameters["friction"].default == OTHER_FRICTION

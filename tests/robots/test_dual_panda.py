@@ -34,7 +34,7 @@ def test_each_arm_is_the_single_one_beside_the_middle():
         np.testing.assert_array_equal(found.fk(q), one.fk(q))
 
 
-def test_the_arms_are_called_left_and_right_and_stand_there():
+def test_the_arms_are_named_by_the_side_on_which_they_stand():
     arms = dual_panda().arms
     assert [arm.name for arm in arms] == ["left", "right"]
     assert BASE_Y_M["left"] > 0.0 > BASE_Y_M["right"]

@@ -26,7 +26,7 @@ needs_models = pytest.mark.skipif(not installed(), reason="the extra 'robots' (e
 
 
 @pytest.mark.parametrize("name", ["ur5", "baxter"])
-def test_without_the_extra_its_name_is_said(name: str, monkeypatch: pytest.MonkeyPatch):
+def test_an_error_names_a_missing_extra(name: str, monkeypatch: pytest.MonkeyPatch):
     def missing(distribution: str) -> metadata.Distribution:
         raise metadata.PackageNotFoundError(distribution)
 

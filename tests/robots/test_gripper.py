@@ -25,7 +25,7 @@ def test_positions_and_opening_are_each_others_inverse(gripper: GripperCfg):
     assert np.array(gripper.positions(high)) - gripper.offsets() == pytest.approx(np.array(gripper.travel()))
 
 
-def test_what_a_linkage_cannot_do_is_the_end_of_its_way():
+def test_an_impossible_opening_gives_the_end_of_the_range():
     assert LEVERS.positions(1.0) == pytest.approx(LEVERS.opened)
     assert LEVERS.positions(0.0) == pytest.approx(LEVERS.closed)
 
@@ -56,6 +56,6 @@ def test_all_joints_together_do_the_work_of_the_grip_force(gripper: GripperCfg):
         ({"grip_force_n": 31.0}, r"gripper\.grip_force_n=31\.0 is above the maker's 30\.0 N"),
     ],
 )
-def test_what_contradicts_itself_is_refused(changes: dict[str, object], message: str):
+def test_contradicting_settings_are_refused(changes: dict[str, object], message: str):
     with pytest.raises(ConfigError, match=message):
         replace(LEVERS, **changes)

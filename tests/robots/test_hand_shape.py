@@ -13,7 +13,7 @@ from unlatch.simcore.errors import ConfigError
 ARM = franka_panda().arms[0]
 
 
-def test_hands_that_take_the_same_room_are_one() -> None:
+def test_hands_of_the_same_shape_are_listed_once() -> None:
     robot = dual_panda()
     assert len(hand_shapes(robot)) == 1
     wider = replace(robot.arms[1], gripper=replace(robot.arms[1].gripper, max_width_m=0.06))
@@ -38,7 +38,7 @@ def test_pads_stand_as_far_apart_as_the_fingers_are_open(width: float):
     assert palm[:, 1, 1].max() - palm[:, 0, 1].min() == pytest.approx(0.204, abs=5e-3)
 
 
-def test_what_is_between_the_pads_touches_no_finger():
+def test_a_body_between_the_pads_touches_no_finger():
     (box,) = HAND.between(0.04)
     fingers, _ = HAND.boxes(0.04)
     for finger in fingers:

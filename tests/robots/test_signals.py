@@ -26,13 +26,13 @@ def test_without_errors_a_command_arrives_as_it_is():
     assert signals.reading(q) is q
 
 
-def test_a_late_command_arrives_so_many_control_steps_later():
+def test_a_late_command_arrives_after_the_latency():
     signals = ArmSignals(2)
     signals.late_steps = 2
     assert positions(signals, [1.0, 2.0, 3.0, 4.0]) == [1.0, 1.0, 1.0, 2.0]
 
 
-def test_what_is_dropped_leaves_the_last_command_in_place():
+def test_a_dropped_command_leaves_the_last_one_in_place():
     signals = ArmSignals(2)
     assert positions(signals, [1.0]) == [1.0]
     signals.dropped = True
@@ -49,7 +49,7 @@ def test_the_joint_goes_to_where_its_encoder_reads_the_target():
     assert np.allclose(signals.reading(reached), [1.0, 1.0])
 
 
-def test_a_reset_forgets_what_was_on_its_way():
+def test_a_reset_forgets_commands_that_have_not_arrived():
     signals = ArmSignals(2)
     signals.late_steps = 3
     positions(signals, [1.0, 2.0])
@@ -83,7 +83,7 @@ def first_step_that_closes(late_steps: int) -> int:
     raise AssertionError("the fingers never moved")
 
 
-def test_fingers_close_so_many_control_steps_later():
+def test_late_fingers_close_after_the_latency():
     at_once = first_step_that_closes(0)
     assert at_once < 4
     assert first_step_that_closes(6) - at_once == 6

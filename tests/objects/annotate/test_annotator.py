@@ -93,7 +93,7 @@ def test_a_part_is_found_by_its_shape(write: Write, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_what_is_found_does_not_depend_on_how_the_object_stands(write: Write, name: str) -> None:
+def test_the_annotation_does_not_depend_on_the_pose_of_the_object(write: Write, name: str) -> None:
     before = only_part(annotate_source(read_source(write(name))))
     for yaw in (np.pi / 2, -2.0):
         after = only_part(annotate_source(read_source(write(name, yaw=yaw))))
@@ -136,13 +136,13 @@ def test_fingers_close_along_the_hinge_at_a_bar_that_runs_across_it(write: Write
     np.testing.assert_allclose(np.abs(part.axis("link0_contact_axis").xyz), [0, 1, 0], atol=1e-6)
 
 
-def test_what_opens_comes_before_what_is_only_turned(write: Write) -> None:
+def test_parts_that_open_come_before_parts_that_only_turn(write: Write) -> None:
     found = annotate_source(read_source(write("oven")))
     assert list(found.articulation.parts) == ["door", "knob"]
     assert found.articulation.part("knob").handle.type is HandleType.knob
 
 
-def test_a_drawer_that_could_be_pushed_inside_is_closed_where_it_is_flush(write: Write) -> None:
+def test_a_drawer_that_could_be_pushed_further_in_is_closed_when_flush(write: Write) -> None:
     part = only_part(annotate_source(read_source(write("inside"))))
     assert (part.openness.closed, part.openness.open) == (0.0, 0.25)
 
@@ -174,7 +174,7 @@ def test_the_annotation_of_a_generated_object_is_found_again(generator: Any, nam
         assert articulation_problems(made.articulation, found.model, size_m=0.5) == []
 
 
-def test_the_same_object_gives_the_same_bytes(write: Write) -> None:
+def test_converting_the_same_object_twice_gives_the_same_bytes(write: Write) -> None:
     texts = {annotate_source(read_source(write("door_bar"))).articulation.to_yaml() for _ in range(2)}
     assert len(texts) == 1
 

@@ -66,7 +66,7 @@ def test_intern_data_engine_gives_head_tail_and_axes_in_the_link(write: Write) -
     np.testing.assert_allclose(part.axis("base_front_axis").xyz, [1, 0, 0], atol=1e-9)
 
 
-def test_a_tail_that_breaks_our_conventions_is_left_out(write: Write) -> None:
+def test_a_tail_that_breaks_our_conventions_is_not_used(write: Write) -> None:
     part, _ = annotated(write, intern(object_link0_contact_axis="z"))  # would point into the door
     np.testing.assert_allclose(part.keypoint("articulated_object_tail").xyz, [0.03, 0.27, 0.025], atol=1e-9)
     part, _ = annotated(write, intern(object_link0_contact_axis="y"))  # not at a right angle

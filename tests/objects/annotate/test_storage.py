@@ -31,14 +31,14 @@ def made(write: Write) -> tuple[Path, Articulation]:
     return path, articulation
 
 
-def test_what_the_command_made_is_known_again(made: tuple[Path, Articulation]) -> None:
+def test_an_annotation_of_the_command_is_recognized(made: tuple[Path, Articulation]) -> None:
     path, articulation = made
     assert not is_hand_made(read_articulation(path))
     assert marked(articulation) == articulation
     check_replaceable(path, urdf="thing.urdf", force=False)
 
 
-def test_a_changed_number_makes_it_hand_made(made: tuple[Path, Articulation]) -> None:
+def test_an_annotation_with_a_changed_number_counts_as_hand_made(made: tuple[Path, Articulation]) -> None:
     path, _ = made
     text = path.read_text()
     assert "open: 0.25" in text
@@ -53,7 +53,7 @@ def test_a_changed_number_makes_it_hand_made(made: tuple[Path, Articulation]) ->
     check_replaceable(path, urdf="thing.urdf", force=True)
 
 
-def test_an_unreadable_file_and_one_of_another_urdf_stay(made: tuple[Path, Articulation]) -> None:
+def test_an_unreadable_annotation_and_one_of_another_urdf_are_not_replaced(made: tuple[Path, Articulation]) -> None:
     path, _ = made
     with pytest.raises(AssetError, match=r"is about thing\.urdf, not other\.urdf\. Give out=FOLDER, or force=true"):
         check_replaceable(path, urdf="other.urdf", force=False)
@@ -62,7 +62,7 @@ def test_an_unreadable_file_and_one_of_another_urdf_stay(made: tuple[Path, Artic
         check_replaceable(path, urdf="thing.urdf", force=False)
 
 
-def test_it_is_read_with_its_urdf_in_metres_and_checked(made: tuple[Path, Articulation]) -> None:
+def test_an_annotation_is_read_with_its_urdf_in_metres_and_checked(made: tuple[Path, Articulation]) -> None:
     path, articulation = made
     loaded = load_annotation(path.parent)
     assert loaded.problems == []

@@ -50,7 +50,7 @@ def test_two_conversions_write_the_same_bytes(cabinet: Path, tmp_path: Path):
     assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
 
 
-def test_an_asset_that_was_moved_as_a_whole_is_the_same(cabinet: Path, tmp_path: Path):
+def test_an_asset_moved_with_its_folder_is_not_converted_again(cabinet: Path, tmp_path: Path):
     convert_urdf(cabinet, tmp_path / "out")
     shutil.move(cabinet.parent, tmp_path / "elsewhere")
     assert not convert_urdf(tmp_path / "elsewhere" / "cabinet.urdf", tmp_path / "out").was_converted
@@ -111,7 +111,7 @@ def test_force_converts_again(name: str, brick: Path, tmp_path: Path):
     ],
     ids=["changed", "missing", "broken manifest", "no manifest"],
 )
-def test_a_damaged_output_is_made_anew(damage: Callable[[Path], object], brick: Path, tmp_path: Path):
+def test_a_damaged_output_is_converted_again(damage: Callable[[Path], object], brick: Path, tmp_path: Path):
     out = tmp_path / "out"
     convert_mesh(brick, out)
     good = files_of(out)
@@ -120,7 +120,7 @@ def test_a_damaged_output_is_made_anew(damage: Callable[[Path], object], brick: 
     assert files_of(out) == good
 
 
-def test_what_others_put_into_the_output_stays(brick: Path, tmp_path: Path):
+def test_files_of_others_in_the_output_folder_stay(brick: Path, tmp_path: Path):
     out = tmp_path / "out"
     convert_mesh(brick, out)
     (out / "articulation.yaml").write_text("schema: 1\n")

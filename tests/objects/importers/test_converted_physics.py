@@ -118,7 +118,7 @@ def hinge(body: Body) -> float:
     return float(body.joint_states(["hinge"])[0][0])
 
 
-def test_a_position_drive_goes_where_it_is_told_and_no_drive_does_not(world: World, cabinet: Path):
+def test_a_position_drive_follows_its_target_and_no_drive_does_not(world: World, cabinet: Path):
     values = {"default_drive_stiffness": 200.0, "default_drive_damping": 20.0, "override_joint_dynamics": True}
     body, drives = cabinet_in(world, cabinet, default_drive_type="position", **values)
     drives.set_targets(["hinge"], np.array([-0.3]), np.zeros(1))
@@ -155,7 +155,7 @@ def test_links_of_one_object_meet_only_with_self_collision(wanted: bool, world: 
     assert (len(points) > 0) is wanted
 
 
-def test_a_name_is_taken_once(world: World, brick: Path):
+def test_a_usd_name_is_used_only_once(world: World, brick: Path):
     brick_in(world, brick)
     with pytest.raises(WorldError, match="already in this world"):
         brick_in(world, brick)

@@ -49,7 +49,7 @@ def test_the_mass_is_that_of_the_configuration(brick: Path, out: Path, client: i
     assert sorted(inertia) == pytest.approx(sorted(expected), rel=1e-4)
 
 
-def test_a_density_is_a_mass_by_volume_and_the_mass_wins(brick: Path, tmp_path: Path, client: int):
+def test_a_density_gives_a_mass_by_volume_and_a_given_mass_wins(brick: Path, tmp_path: Path, client: int):
     body = load(client, convert(brick, tmp_path / "a", mass_props=MassPropertiesCfg(density=500.0)))
     assert p.getDynamicsInfo(body, -1, physicsClientId=client)[0] == pytest.approx(3.0, rel=1e-5)
     body = load(client, convert(brick, tmp_path / "b", mass_props=MassPropertiesCfg(mass=1.0, density=500.0)))
@@ -104,7 +104,7 @@ def test_a_ray_meets_the_collider_where_its_approximation_has_its_surface(
         assert found == pytest.approx(height, abs=0.012)
 
 
-def test_a_disabled_collider_is_not_there(brick: Path, tmp_path: Path, client: int):
+def test_a_disabled_collider_is_left_out(brick: Path, tmp_path: Path, client: int):
     off = CollisionPropertiesCfg(collision_enabled=False)
     load(client, convert(brick, tmp_path / "off", collision_props=off))
     assert hit(client, (0.05, 0.1, 1.0), (0.05, 0.1, -1.0)) is None
@@ -112,7 +112,7 @@ def test_a_disabled_collider_is_not_there(brick: Path, tmp_path: Path, client: i
     assert hit(client, (0.05, 0.1, 1.0), (0.05, 0.1, -1.0)) == pytest.approx(0.3, abs=2e-3)
 
 
-def test_what_a_urdf_cannot_say_stands_beside_it(brick: Path, out: Path):
+def test_physics_that_a_urdf_cannot_hold_is_written_beside_it(brick: Path, out: Path):
     made = convert(
         brick,
         out,

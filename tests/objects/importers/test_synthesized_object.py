@@ -81,13 +81,13 @@ def test_an_object_is_generated_once_and_converted(make: Make, capsys: pytest.Ca
 
 
 @pytest.mark.usefixtures("installed")
-def test_the_set_is_its_version_and_of_a_named_one_its_files(make: Make):
+def test_the_set_of_a_urdf_states_version_and_files(make: Make):
     assert describe_object_set(make()) == {"synthesizer": "1.15.0", "urdf": synthesized_object.VERSION}
     assert "files" in describe_object_set(make(instance="2"))
 
 
 @pytest.mark.usefixtures("installed")
-def test_what_cannot_be_made_is_an_error_of_that_object(make: Make):
+def test_an_object_that_cannot_be_generated_is_an_error_of_that_object(make: Make):
     with pytest.raises(AssetError, match="cannot make range 13: ValueError: no such size"):
         load_object(make(instance="13"), rng=np.random.default_rng(0))
 

@@ -235,7 +235,7 @@ def test_no_movable_joint_is_a_rigid_object_with_a_note(edited: Edit):
     assert any("rigid object" in notice for notice in made.notices)
 
 
-def test_mimic_joints_are_named_as_lost(edited: Edit):
+def test_a_notice_names_mimic_joints_that_are_not_carried_over(edited: Edit):
     made = convert(edited(("<limit lower", '<mimic joint="screw"/><limit lower')))
     assert "<mimic> is not carried over: hinge moves by itself" in made.notices
 

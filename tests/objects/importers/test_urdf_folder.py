@@ -33,7 +33,7 @@ def cfg(folder: Path, cache_dir: str) -> ObjectCfg:
     return ObjectCfg(name="o", category="object", source=ObjectSource.urdf, root=str(folder), cache_dir=cache_dir)
 
 
-def test_instances_are_called_by_their_path(folder: Path):
+def test_instances_are_named_by_their_path(folder: Path):
     assert list(urdf_instances(folder)) == ["loose", "other", "Box/77", "carton_0", "carton_1", "deep/carton_2"]
     assert urdf_instances(folder)["Box/77"] == folder / "Box/77/mobility.urdf"
 
@@ -51,7 +51,7 @@ def test_a_folder_of_one_object_is_not_a_folder_of_many(folder: Path, tmp_path: 
 
 
 @pytest.mark.integration
-def test_each_is_loaded_by_its_name_and_says_what_it_is(cfg: ObjectCfg):
+def test_each_object_of_a_folder_is_loaded_by_name_with_its_category(cfg: ObjectCfg):
     assert chooses_instance(cfg)
     chosen = ObjectCfg(**{**vars(cfg), "instances": "round_robin"})
     assets = [load_object(chosen, rng=np.random.default_rng(0), number=number) for number in (2, 4)]
@@ -61,7 +61,7 @@ def test_each_is_loaded_by_its_name_and_says_what_it_is(cfg: ObjectCfg):
     assert again.instance == "carton_1"
 
 
-def test_the_set_is_what_may_be_drawn(cfg: ObjectCfg):
+def test_the_set_of_a_folder_states_the_instances_that_may_be_drawn(cfg: ObjectCfg):
     assert len(describe_object_set(cfg)["instances"]) == 6
     some = ObjectCfg(**{**vars(cfg), "instances": ["carton_0", "Box/77"]})
     assert list(describe_object_set(some)["instances"]) == ["carton_0", "Box/77"]
@@ -71,6 +71,6 @@ def test_the_set_is_what_may_be_drawn(cfg: ObjectCfg):
     ]
 
 
-def test_a_name_that_is_not_there_is_refused(cfg: ObjectCfg):
+def test_an_unknown_name_is_refused(cfg: ObjectCfg):
     with pytest.raises(ConfigError, match=r"object\.instance='carton_9' is not in .* Did you mean 'carton_1'"):
         load_object(cfg.at("carton_9"), rng=np.random.default_rng(0))

@@ -58,7 +58,7 @@ def load(cfg: ObjectCfg):
     return load_object(cfg, rng=np.random.default_rng(0))
 
 
-def test_its_front_is_turned_to_x_and_what_is_fixed_is_one_link(cfg: ObjectCfg):
+def test_the_front_is_turned_to_x_and_fixed_links_are_merged(cfg: ObjectCfg):
     asset = load(cfg)
     model = read_urdf(asset.urdf_path)
     door = asset.articulation.part("door")
@@ -99,12 +99,12 @@ def test_meshes_may_lie_in_the_package_around_the_urdf(cfg: ObjectCfg, urdf: Pat
     assert load(inside).content_hash != first.content_hash
 
 
-def test_nothing_is_written_beside_the_urdf(cfg: ObjectCfg, urdf: Path):
+def test_loading_writes_nothing_beside_the_urdf(cfg: ObjectCfg, urdf: Path):
     load(cfg)
     assert [path.name for path in urdf.parent.iterdir()] == ["cabinet.urdf"]
 
 
-def test_an_annotation_beside_it_is_used_as_it_is(cfg: ObjectCfg, urdf: Path):
+def test_an_annotation_beside_the_urdf_is_used_unchanged(cfg: ObjectCfg, urdf: Path):
     made = annotate_source(read_source(urdf)).articulation
     door = made.part("door")
     raised = {
@@ -134,18 +134,18 @@ def test_an_annotation_of_another_urdf_is_left_alone(cfg: ObjectCfg, urdf: Path)
     assert load(cfg).parameters["annotation"] == "derived"
 
 
-def test_a_scale_beside_an_annotation_that_says_another_is_refused(cfg: ObjectCfg, urdf: Path):
+def test_a_scale_that_contradicts_the_annotation_is_refused(cfg: ObjectCfg, urdf: Path):
     (urdf.parent / ANNOTATION_FILE).write_text(annotate_source(read_source(urdf)).articulation.to_yaml())
     with pytest.raises(ConfigError, match=r"object.scale=2 and the scale 1 of .* contradict"):
         load(replace(cfg, scale=2.0))
 
 
-def test_a_part_that_it_does_not_have_is_refused(cfg: ObjectCfg):
+def test_an_unknown_part_is_refused(cfg: ObjectCfg):
     with pytest.raises(ConfigError, match=r"object.part='dor' is no part of .*Did you mean 'door'"):
         load(replace(cfg, part="dor"))
 
 
-def test_a_lid_stays_where_it_is_let_go(cfg: ObjectCfg, urdf: Path):
+def test_a_released_lid_stays(cfg: ObjectCfg, urdf: Path):
     upright = load(cfg)
     urdf.write_text(CABINET.replace('<axis xyz="0 0 -1"/><limit lower="0" upper="1.6"/>', LYING))
     lying = load(cfg)

@@ -137,7 +137,7 @@ def test_masses_and_inertias_are_those_of_real_things(category: str, seeds: rang
 
 @pytest.mark.parametrize("seeds", [FEW, MANY])
 @pytest.mark.parametrize("category", CATEGORIES)
-def test_friction_holds_what_is_let_go(category: str, seeds: range) -> None:
+def test_friction_holds_a_released_part(category: str, seeds: range) -> None:
     """Lids and doors that are hinged below stay where they are; 1.3 times what gravity asks for."""
     for seed in seeds:
         made = make(category, seed)
@@ -179,7 +179,7 @@ def test_a_hand_fits_and_a_push_is_clear_of_the_handle(category: str, seeds: ran
 @pytest.mark.integration
 @pytest.mark.parametrize("seeds", [range(2), MANY])
 @pytest.mark.parametrize("category", CATEGORIES)
-def test_bullet_loads_it_without_a_word(
+def test_bullet_loads_the_urdf_without_warnings(
     category: str, seeds: range, objects: Load, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for seed in seeds:

@@ -35,7 +35,7 @@ def _joints(body: int, client: int) -> dict[str, int]:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("category", GENERATORS)
-def test_bullet_loads_it_without_a_word(
+def test_bullet_loads_the_urdf_without_warnings(
     category: str, client: int, cache_dir: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for seed in range(5):

@@ -32,7 +32,7 @@ def test_a_cut_beside_the_mesh_is_empty() -> None:
     assert outermost_interval(segments, axis=0) is None
 
 
-def test_the_bar_is_told_from_the_plate_behind_it() -> None:
+def test_a_bar_is_distinguished_from_the_plate_behind_it() -> None:
     handle = join_meshes([box((0, 0, 0), (0.01, 1, 0.1)), box((0.05, 0, 0), (0.07, 1, 0.1))])
     interval = outermost_interval(cut_mesh(handle, axis=1, at=0.5), axis=0)
     assert interval == pytest.approx((0.05, 0.07))

@@ -41,7 +41,7 @@ def _load(root: Path | str | None, cache_dir: str, **values: object) -> ObjectAs
     return load_object(cfg, rng=np.random.default_rng(0))
 
 
-def test_an_object_is_brought_into_our_frames(boxes_dir: Path, cache_dir: str) -> None:
+def test_a_converted_object_has_our_frames(boxes_dir: Path, cache_dir: str) -> None:
     asset = _load(boxes_dir, cache_dir)
     assert (asset.instance, asset.articulation.scale) == ("77", 0.3)
     np.testing.assert_allclose(asset.size_m, [0.3 * 1.15, 0.3 * 1.4, 0.3 * 0.8], atol=1e-5)
@@ -199,7 +199,7 @@ def test_the_cache_is_used_until_a_file_changes(
 
 @pytest.mark.parametrize("damage", ["collision_door.obj", "manifest.json", "articulation.yaml", "asset.json"])
 @pytest.mark.parametrize("how", ["cut", "gone"])
-def test_a_damaged_cache_is_noticed_and_made_anew(
+def test_a_damaged_cached_object_is_converted_again(
     boxes_dir: Path, cache_dir: str, damage: str, how: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = _load(boxes_dir, cache_dir)
@@ -224,7 +224,7 @@ def test_a_conversion_that_fails_leaves_no_cache(
     assert list((Path(cache_dir) / "partnet_mobility" / "microwave").iterdir()) == []
 
 
-def test_no_folder_and_a_missing_folder_name_both_ways(
+def test_no_folder_and_a_missing_folder_name_both_settings(
     cache_dir: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv(ROOT_VARIABLE, raising=False)
@@ -282,7 +282,7 @@ def _cfg(root: Path, **values: object) -> ObjectCfg:
     )
 
 
-def test_the_set_of_objects_is_told_by_its_content_wherever_it_lies(boxes_dir: Path, tmp_path: Path) -> None:
+def test_the_set_of_objects_depends_on_its_content_and_not_on_its_folder(boxes_dir: Path, tmp_path: Path) -> None:
     _copies(boxes_dir, "9", "101")
     whole = describe_object_set(_cfg(boxes_dir))
     assert list(whole["instances"]) == ["9", "77", "101"]
@@ -298,7 +298,7 @@ def test_the_set_of_objects_is_told_by_its_content_wherever_it_lies(boxes_dir: P
 
 
 @pytest.mark.parametrize("name", ["mobility.urdf", "info.json", "semantics.txt", "textured_objs/floor.obj"])
-def test_a_changed_file_of_an_object_changes_its_entry_alone(boxes_dir: Path, name: str) -> None:
+def test_a_changed_file_of_an_object_changes_only_its_entry(boxes_dir: Path, name: str) -> None:
     _copies(boxes_dir, "78")
     before = describe_object_set(_cfg(boxes_dir))["instances"]
     path = boxes_dir / "microwave" / "77" / name
@@ -322,7 +322,7 @@ def test_a_damaged_object_of_another_category_does_no_harm(boxes_dir: Path, tmp_
     assert list(partnet_instances(flat, "microwave")) == ["77"]
 
 
-def test_candidates_that_are_visibly_damaged_are_named_at_once(boxes_dir: Path) -> None:
+def test_all_visibly_damaged_candidates_are_named(boxes_dir: Path) -> None:
     check_candidates(_cfg(boxes_dir))
     _copies(boxes_dir, "78", "79")
     folder = boxes_dir / "microwave"

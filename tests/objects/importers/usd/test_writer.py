@@ -99,7 +99,7 @@ def test_groups_that_are_none_add_nothing(brick: Path):
     assert not mesh.GetAttribute("physxCollision:contactOffset").IsValid()
 
 
-def test_a_density_is_written_as_one(brick: Path):
+def test_a_density_is_written_as_a_density(brick: Path):
     from pxr import UsdPhysics
 
     _, stage = convert_mesh(brick, mass_props=MassPropertiesCfg(density=700.0))
@@ -181,7 +181,7 @@ def test_the_file_has_the_name_that_was_given(given: str | None, name: str, bric
     assert Path(made.usd_path).read_bytes().startswith(b"#usda" if name.endswith(".usda") else b"PXR-USDC")
 
 
-def test_a_usd_that_is_gone_is_written_again(brick: Path):
+def test_a_deleted_usd_is_written_again(brick: Path):
     made, _ = convert_mesh(brick)
     Path(made.usd_path).unlink()
     assert convert_mesh(brick)[0].was_converted
@@ -305,7 +305,7 @@ def meshes_below(stage: Any, prim: Any) -> Any:
     return found
 
 
-def test_copies_with_one_look_share_one_prototype(cabinet: Path):
+def test_copies_of_one_appearance_share_one_prototype(cabinet: Path):
     text = '<visual><geometry><mesh filename="angle.obj"/></geometry><material name="red"/></visual>\n'
     assert text in cabinet.read_text()
     cabinet.write_text(cabinet.read_text().replace(text, text * 3))

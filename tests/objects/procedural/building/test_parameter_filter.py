@@ -27,19 +27,19 @@ def test_a_value_a_list_and_a_range() -> None:
     assert {p["shelves"] for p in found} == {0, 2}
 
 
-def test_a_seed_that_is_as_wanted_is_taken_as_it_is() -> None:
+def test_a_matching_seed_is_returned_unchanged() -> None:
     free = parameters(5)
     assert parameters(5, where={"doors": int(free["doors"])}) == free
     assert parameters(5, where={"doors": 3 - int(free["doors"])}) != free
 
 
-def test_what_is_named_is_taken_as_it_is() -> None:
+def test_a_named_instance_ignores_the_filter() -> None:
     wrong = {"doors": 3 - int(parameters(0, instance="3")["doors"])}
     assert parameters(0, instance="3", where=wrong) == parameters(0, instance="3")
     assert parameters(0, instances=["3"], where=wrong) == parameters(0, instance="3")
 
 
-def test_it_stays_within_the_split() -> None:
+def test_a_matching_seed_is_of_the_split() -> None:
     from unlatch.objects.instances import split_of
 
     cfg = ObjectCfg(name="cabinet", category="cabinet", where={"doors": 1}, split=Split.held_out)
@@ -74,6 +74,6 @@ def test_it_stays_within_the_split() -> None:
         ({"where": [1]}, r"is no mapping"),
     ],
 )
-def test_mistakes(keys: dict[str, Any], message: str) -> None:
+def test_a_wrong_filter_is_refused(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parameters(0, **keys)

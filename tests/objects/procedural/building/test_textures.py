@@ -140,7 +140,7 @@ def test_a_mesh_is_the_primitive_and_faces_outwards(shape: str) -> None:
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
-def test_what_is_simulated_is_the_same_and_nothing_is_missing(category: str, tmp_path: Path) -> None:
+def test_textures_change_no_colliders_and_all_files_are_there(category: str, tmp_path: Path) -> None:
     seed = next((seed for seed in range(12) if make(category, seed).textures), 0)
     made = make(category, seed)
     model, files = textured_files(made)
@@ -164,7 +164,7 @@ def test_what_is_simulated_is_the_same_and_nothing_is_missing(category: str, tmp
         assert all(make(category, other).textures for other in range(12))
 
 
-def test_a_texture_darkens_nothing(tmp_path: Path) -> None:
+def test_a_texture_does_not_darken_a_colour(tmp_path: Path) -> None:
     made = make("carton", 0)
     (rgba,) = [colour for colour in made.textures if colour == made.model.links["body"].visuals[0].rgba]
     model, files = textured_files(made)
@@ -217,7 +217,7 @@ Change = Callable[[Path], None]
         lambda folder: edit(folder / "body_wood_0.obj", "v ", "v nan "),
     ],
 )
-def test_a_surface_whose_picture_is_not_to_be_had_is_plain(change: Change, tmp_path: Path) -> None:
+def test_a_surface_with_a_missing_picture_is_plain(change: Change, tmp_path: Path) -> None:
     folder = tmp_path / "asset"
     folder.mkdir()
     (tmp_path / "wood.png").write_bytes(b"another")
