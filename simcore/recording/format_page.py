@@ -31,14 +31,14 @@ _EPISODE_FIELDS = {
     "chain "
     "begins with `artpreplan`, also `preplan`: the layouts tried, the chosen one, its distance to the joint limits "
     "[rad], "
-    "and for each failed layout the skill's index (-1: the layout itself), code and message.",
+    "and for each failed layout the index of the skill (-1: the layout itself), its code and message.",
     "applied": "Randomization; empty if nothing varied. `views` and `rules` as configured. `firings`: lists of the "
     "step "
     "(0: the reset, then one per control step), the index of the rule in `rules`, and the values that it wrote. "
     "`sensors` and `visuals`, if there are such rules: the `rules` and `firings` that draw from the stream of "
     "that name.",
     "skills": "One entry per skill, see below.",
-    "goal": "`conditions`: what must hold at the end, see below.",
+    "goal": "`conditions`: the list of conditions at the end, see below.",
     "settle": "The time in which the scene had to stand still, see below; null if the episode ended before it.",
     "events": "Other events, in order of time.",
     "timings_ms": "Wall time of preplan, plan, reset, execute and write [ms]. Equal runs differ only here "
@@ -79,7 +79,7 @@ def record_format_page() -> str:
     for title, kind in (
         ("States, T+1 rows", STATE),
         ("Actions, T rows", ACTION),
-        ("Measured in between, T rows", INTERVAL),
+        ("Measured between two states, T rows", INTERVAL),
     ):
         parts.append(f"### {title}\n\n" + _key_table([spec for spec in KEYS if spec.kind == kind]))
     parts.append("## episode.json\n\n" + _table(_EPISODE_FIELDS, "Key"))

@@ -69,8 +69,8 @@ def _spec(
 def _force_specs(view: str, meaning: str) -> tuple[KeySpec, KeySpec]:
     largest, mean = f"contacts.{view}.force_max_n", f"contacts.{view}.force_mean_n"
     return (
-        _spec(largest, (), "N", f"Largest force of one pair of links in one physics step. {meaning}"),
-        _spec(mean, (), "N", f"Mean over the physics steps of the largest force of one pair. {meaning}"),
+        _spec(largest, (), "N", f"{meaning}: largest force of a pair of links in a physics step."),
+        _spec(mean, (), "N", f"{meaning}: mean over the physics steps of the largest force of a pair of links."),
     )
 
 
@@ -105,7 +105,13 @@ KEYS: tuple[KeySpec, ...] = (
     _spec("objects.<object>.joint_velocities", ("m",), "rad/s or m/s", "Velocities of the object's movable joints."),
     _spec("keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame."),
     _spec("sensors.<sensor>.<value>", None, "-", "A value of a sensor (see sensors.md).", required=False),
-    _spec("skills.index", (), "-", "Index into the skills of episode.json; -1 before the first.", dtype="int64"),
+    _spec(
+        "skills.index",
+        (),
+        "-",
+        "Index of the current skill in `skills` of episode.json; -1 before the first.",
+        dtype="int64",
+    ),
     _spec("skills.command_index", (), "-", "Index into the command list of that skill.", dtype="int64"),
     _spec("skills.phase", (), "-", f"Phase of the arm: {_PHASES}", dtype="int64"),
     *(
@@ -134,10 +140,10 @@ KEYS: tuple[KeySpec, ...] = (
     _spec(f"{_ARM_ACTION}.ee_target_quat_xyzw", (4,), "-", "Orientation of the ee link at joint_targets, world frame."),
     _spec(f"{_ARM_ACTION}.gripper_target", (1,), "m", "Distance between the finger pads to reach."),
     _spec("actions.hold", None, "-", "One value per object joint: 1 if its own friction holds it.", required=False),
-    *_force_specs(f"{_ARM_VIEW}.fingers_link", "Fingers on the moving part."),
-    *_force_specs(f"{_ARM_VIEW}.fingers_base", "Fingers on the object's body."),
-    *_force_specs(f"{_ARM_VIEW}.forbid_collision", "Arm links on any link of the object."),
-    *_force_specs("<robot>.environment", "Robot on floor, furniture, other objects and itself."),
+    *_force_specs(f"{_ARM_VIEW}.fingers_link", "Fingers on the moving part"),
+    *_force_specs(f"{_ARM_VIEW}.fingers_base", "Fingers on the object's body"),
+    *_force_specs(f"{_ARM_VIEW}.forbid_collision", "Arm links on any link of the object"),
+    *_force_specs("<robot>.environment", "Robot on floor, furniture, other objects and itself"),
     _spec("speeds.<body>.max", (), "rad/s or m/s", "Largest joint speed of a robot or object in a physics step."),
 )
 """Every key of `state.npz`, in the order of the page."""
@@ -156,9 +162,9 @@ SKILL_FIELDS: dict[str, str] = {
     "link": "Optional; link of the object that the fingers may touch, if it is not the link of the part.",
     "holds": "Optional; true if the skill holds the object for other arms. In every row of its phase 8, a finger "
     "touches the link. The parts of concurrent skills move only in these rows.",
-    "language": "Optional; phrasings of this step with names filled in. The first is drawn like that of the episode.",
+    "language": "Optional; phrasings of this step with names filled in. The first one was drawn for this episode.",
     "joint": "Name of the part's joint.",
-    "joint_index": "Its column in `objects.<object>.joint_positions`.",
+    "joint_index": "Column of the joint in `objects.<object>.joint_positions`.",
     "strategy": "Optional; name of the strategy that the plan uses.",
     "refused": "Optional; strategies without a plan: `strategy`, `code` and `message` of each.",
     "success_mode": "`abs`, `normal`, `zero`, `dis_to_init` or `fraction`; null if the skill moves nothing.",
@@ -167,7 +173,8 @@ SKILL_FIELDS: dict[str, str] = {
     "s_end": "Position of the joint at `frame_end` [rad or m].",
     "s_closed": "Position of the joint when closed [rad or m].",
     "s_open": "Position of the joint when open [rad or m].",
-    "frame_start": "State frame at which the skill began; null if it never began. Its actions start with this row.",
+    "frame_start": "State frame at which the skill began; null if it never began. Its first action is the row of this "
+    "number.",
     "frame_end": "State frame at which the skill ended. Its last action is the row before.",
     "collision_valid_enabled": "Whether a forbidden contact fails the skill.",
     "process_valid_enabled": "Whether overspeed fails the skill.",
@@ -183,7 +190,7 @@ SKILL_FIELDS: dict[str, str] = {
 GOAL_FIELDS: dict[str, str] = {
     "object": "Name of the object.",
     "part": "Name of the part in its annotation.",
-    "joint_index": "Column of its joint in `objects.<object>.joint_positions`.",
+    "joint_index": "Column of the part's joint in `objects.<object>.joint_positions`.",
     "kind": "`moved`: abs(s - s0) >= value; `moved_fraction`: abs(s - s0) / abs(open - closed) >= value; "
     "`within_closed`: abs(s - closed) <= value.",
     "value": "Threshold [rad, m or share].",
