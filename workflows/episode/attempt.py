@@ -21,7 +21,7 @@ from unlatch.workflows.episode.skill_run import SkillRun
 
 
 @dataclass
-class Lane:
+class ArmQueue:
     """The skills of one arm in a stage, one after the other."""
 
     ahead: list[int]
@@ -74,21 +74,21 @@ class Attempt:
         """Begins and plans all skills that begin together with the first skill of a stage; see `plan`."""
         stages = stages_of(self.episode.cfg.skills)
         sequences = next(each for each in stages if any(index in sequence for sequence in each))
-        lanes = self._lanes_that_begin([Lane(list(sequence)) for sequence in sequences])
-        self._begin_skills(lanes, [])
-        skills = [lane.skill for lane in lanes]
+        queues = self._queues_that_begin([ArmQueue(list(sequence)) for sequence in sequences])
+        self._begin_skills(queues, [])
+        skills = [queue.skill for queue in queues]
         return skills if all(skill.executes for skill in skills) else self.plan_stage(index + 1)
 
-    def _begin_skills(self, lanes: Sequence[Lane], concurrent: Sequence[Skill]) -> None:
-        """Begins the next skill of every lane and plans it against the motions of the others.
+    def _begin_skills(self, queues: Sequence[ArmQueue], concurrent: Sequence[Skill]) -> None:
+        """Begins the next skill of every arm and plans it against the motions of the others.
 
         Args:
-            lanes: The arms whose next skill begins.
+            queues: The arms whose next skill begins.
             concurrent: Skills that other arms carry out.
         """
         episode = self.episode
         start = time.perf_counter()
-        indices = [lane.ahead.pop(0) for lane in lanes]
+        indices = [queue.ahead.pop(0) for queue in queues]
         runs = [episode.begin_skill(index, concurrent=concurrent) for index in indices]
         made = runs[0].skill
         if made.executes:
@@ -97,8 +97,8 @@ class Attempt:
                 found = episode.planner.plan_together(indices, made=made, concurrent=concurrent)
             for run, planned in zip(runs, found, strict=False):
                 run.skill, run.refused = planned
-        for lane, run in zip(lanes, runs, strict=True):
-            lane.run = run
+        for queue, run in zip(queues, runs, strict=True):
+            queue.run = run
         episode.timings_ms["plan"] += 1e3 * (time.perf_counter() - start)
 
     def _plan_as_searched(self, indices: Sequence[int], concurrent: Sequence[Skill]) -> list[PlannedSkill]:
@@ -117,63 +117,65 @@ class Attempt:
     def _run_stage(self, sequences: Sequences) -> Failure | None:
         """Runs one stage from its plans to the end of its last skill; returns a failure that the judge does not see."""
         episode, judge = self.episode, self.episode.judge
-        lanes = [Lane(list(sequence)) for sequence in sequences]
-        first = self._lanes_that_begin(lanes)
+        queues = [ArmQueue(list(sequence)) for sequence in sequences]
+        first = self._queues_that_begin(queues)
         self._begin_skills(first, [])
-        if not all(lane.skill.executes for lane in first):
+        if not all(queue.skill.executes for queue in first):
             return None
         failure = self._start_skills(first)
         start, planned_ms = time.perf_counter(), episode.timings_ms["plan"]
-        waiting = [lane for lane in lanes if lane not in first]
+        waiting = [queue for queue in queues if queue not in first]
         moving = first if failure is None else []
         while moving and failure is None:
-            holding = [lane.skill for lane in moving if isinstance(lane.skill, HoldingSkill) and lane.skill.is_holding]
+            holding = [
+                queue.skill for queue in moving if isinstance(queue.skill, HoldingSkill) and queue.skill.is_holding
+            ]
             if waiting and len(holding) == len(moving):
                 self._begin_skills(waiting, list(holding))
                 failure = self._start_skills(waiting)
-                moving, waiting = lanes, []
+                moving, waiting = queues, []
                 continue
             if not waiting and len(holding) == len(moving):
                 for skill in holding:
                     skill.let_go()
-            done = [lane for lane in moving if lane.skill.is_done()]
+            done = [queue for queue in moving if queue.skill.is_done()]
             if judge.over:
-                failure = earliest([lane.skill.failure for lane in lanes if lane.skill.failure is not None])
+                failure = earliest([queue.skill.failure for queue in queues if queue.skill.failure is not None])
                 break
-            moving = [lane for lane in moving if lane not in done]
+            moving = [queue for queue in moving if queue not in done]
             failure = self._end_skills(done)
-            following = [lane for lane in done if lane.ahead]
+            following = [queue for queue in done if queue.ahead]
             if failure is None and following and not judge.over:
-                self._begin_skills(following, [lane.skill for lane in moving])
+                self._begin_skills(following, [queue.skill for queue in moving])
                 failure = self._start_skills(following)
-                moving = [lane for lane in lanes if lane in moving or lane in following]
+                moving = [queue for queue in queues if queue in moving or queue in following]
             elif failure is None and not judge.over and moving and not done:
                 self._run_frame(moving)
         spent_ms = 1e3 * (time.perf_counter() - start) - (episode.timings_ms["plan"] - planned_ms)
         episode.timings_ms["execute"] += spent_ms
         return failure
 
-    def _lanes_that_begin(self, lanes: Sequence[Lane]) -> list[Lane]:
+    def _queues_that_begin(self, queues: Sequence[ArmQueue]) -> list[ArmQueue]:
         """Returns the arms that begin a stage: those that hold something for the others, or all."""
         skills = self.episode.cfg.skills
-        holding = [lane for lane in lanes if issubclass(SKILLS.load(skills[lane.ahead[0]].name), HoldingSkill)]
-        return holding or list(lanes)
+        holding = [queue for queue in queues if issubclass(SKILLS.load(skills[queue.ahead[0]].name), HoldingSkill)]
+        return holding or list(queues)
 
-    def _start_skills(self, lanes: Sequence[Lane]) -> Failure | None:
+    def _start_skills(self, queues: Sequence[ArmQueue]) -> Failure | None:
         """Starts planned skills; returns a failure where a skill has no plan."""
-        for lane in lanes:
-            skill = lane.skill
+        for queue in queues:
+            skill = queue.skill
             if not (skill.is_feasible() and skill.is_ready()):
                 if skill.failure is None:
                     skill.fail("plan_infeasible", f"Skill '{skill.cfg.name}' made no commands and gave no reason")
-                return self._end_skills([lane])
-        for lane in lanes:
-            lane.skill.start()
+                return self._end_skills([queue])
+        for queue in queues:
+            queue.skill.start()
         return None
 
-    def _run_frame(self, lanes: Sequence[Lane]) -> None:
+    def _run_frame(self, queues: Sequence[ArmQueue]) -> None:
         """Runs one record frame of concurrent skills."""
-        episode, skills = self.episode, [lane.skill for lane in lanes]
+        episode, skills = self.episode, [queue.skill for queue in queues]
         phases = [skill.phase for skill in skills]
         episode.frames.advance({skill.context.arm.name: skill.next_action() for skill in skills}, skills=skills)
         for skill in skills:
@@ -185,11 +187,11 @@ class Attempt:
             }
         )
 
-    def _end_skills(self, lanes: Sequence[Lane]) -> Failure | None:
+    def _end_skills(self, queues: Sequence[ArmQueue]) -> Failure | None:
         """Ends skills that are done; returns the earliest failure that the judge does not see."""
         found = []
-        for lane in lanes:
-            skill, run = lane.skill, lane.run
+        for queue in queues:
+            skill, run = queue.skill, queue.run
             if not skill.is_success() and skill.failure is None and skill.unmet_condition() is None:
                 skill.fail("not_reached", f"Skill '{skill.cfg.name}' says that it did not succeed")
             if run is not None:
@@ -213,8 +215,8 @@ class Attempt:
         episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
         if judge.success:
             return None
-        episode.settle = judge.settle_entry(frame_start, episode.frames.frame)
-        return earliest(judge.failures_since(frame_start))
+        episode.settle = judge.goal.settle_entry(frame_start, episode.frames.frame)
+        return earliest(judge.goal.failures_since(frame_start))
 
     def record(self) -> EpisodeRecord:
         """Returns the record of the episode."""

@@ -222,7 +222,7 @@ class Episode:
             found = [item for item in (self.failure, failure, self.judge.failure) if item is not None]
             self.failure = earliest(found)
         if self.judge.window is not None:
-            self.settle = self.judge.settle_entry(*self.judge.window)
+            self.settle = self.judge.goal.settle_entry(*self.judge.window)
 
     def fail_with_bug(self, exc: Exception) -> None:
         """Makes an unexpected exception the failure of the episode, whatever the judge decides."""
@@ -255,7 +255,7 @@ class Episode:
             layout=self.layout(),
             applied={} if self.randomization is None else self.randomization.applied(),
             skills=[run.to_entry(last_frame=last_frame, draw=draw) for run, draw in zip(runs, draws, strict=True)],
-            goal={"conditions": self.judge.conditions if self._is_reset else []},
+            goal={"conditions": self.judge.goal.conditions if self._is_reset else []},
             settle=self.settle,
             timings_ms=dict(self.timings_ms),
             arrays=self.frames.recorder.arrays() if last_frame >= 0 else {},

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -68,7 +67,8 @@ class Judge:
         self._frame = 0
         self._still_since: int | None = None
         self._targets: list[tuple[float, np.ndarray]] | None = None
-        self._goal = GoalJudge(cfg, scene.objects)
+        self.goal = GoalJudge(cfg, scene.objects)
+        """Judges the goal of the task."""
 
     @property
     def failure(self) -> Failure | None:
@@ -79,19 +79,6 @@ class Judge:
     def over(self) -> bool:
         """Whether the episode has succeeded or failed."""
         return self.success or bool(self._failures)
-
-    @property
-    def conditions(self) -> list[dict[str, Any]]:
-        """The conditions of the goal, as the record has them."""
-        return self._goal.conditions
-
-    def settle_entry(self, frame_start: int, frame_end: int) -> dict[str, Any]:
-        """Returns a time of settling as the record's `settle`; see `GoalJudge.settle_entry`."""
-        return self._goal.settle_entry(frame_start, frame_end)
-
-    def failures_since(self, frame_start: int) -> list[Failure]:
-        """Returns why the goal did not last since a frame; see `GoalJudge.failures_since`."""
-        return self._goal.failures_since(frame_start)
 
     @property
     def settle_frames(self) -> int:
@@ -114,7 +101,7 @@ class Judge:
         joint = item.asset.articulation.part(part).joint
         s = item.joint_position(joint)
         index = item.joint_index(joint)
-        self._goal.act_on((name, index), s)
+        self.goal.act_on((name, index), s)
         run = SkillRun(skill, part, joint, index, chain_index, stage, self._frame, s, s)
         self.runs.append(run)
         self.current = [*concurrent, run]
@@ -143,7 +130,7 @@ class Judge:
             speeds: Largest joint speeds over its physics steps.
         """
         self._frame += 1
-        self._goal.observe()
+        self.goal.observe()
         self._note_targets(action)
         if not self.runs or self.over:
             return
@@ -218,7 +205,7 @@ class Judge:
             return
         if len(self.runs) < len(self._cfg.skills) or any(self._unmet_conditions(run) for run in self._open_runs()):
             return
-        if not self.failures_since(start):
+        if not self.goal.failures_since(start):
             self.window = (start, self._frame)
             for run in self._open_runs():
                 self.end_skill(run)
@@ -264,7 +251,7 @@ class Judge:
     def _note_contact(self, run: SkillRun) -> None:
         views = self._scene.views[run.arm][(run.object_name, run.part)]
         touching = float(np.asarray(views.fingers_link.force_max_n.get_value())) > 0.0
-        s = self._goal.positions[(run.object_name, run.joint_index)]
+        s = self.goal.positions[(run.object_name, run.joint_index)]
         moving = abs(s - run.s) > MOVING_STEP
         run.touching_frames += touching
         run.free_frames = 0 if touching else run.free_frames + 1
@@ -274,7 +261,7 @@ class Judge:
 
     def _check_finite(self) -> None:
         values = [arm.q for arm in self._scene.robot.arms.values()]
-        values.append(np.array(list(self._goal.positions.values())))
+        values.append(np.array(list(self.goal.positions.values())))
         if not all(np.isfinite(value).all() for value in values):
             self._fail("diverged", "The simulation left the finite numbers")
 

@@ -110,7 +110,7 @@ def test_failures_are_judged_as_in_collection(overrides: list[str], code: str | 
     assert check_record(again) == []
 
 
-def test_a_missing_plan_does_not_end_an_episode_of_a_policy():
+def test_a_layout_without_a_plan_is_not_reached_for_a_policy():
     overrides = ["task.regions.0.center_m=[1.6,0.0]"]
     record = recorded("close_drawer", *overrides)
     env = UnlatchEnv("close_drawer", overrides=overrides)
