@@ -51,11 +51,6 @@ class ArticulationSkill(Skill):
         """Position of the part's joint now [rad or m]."""
         return self.object.joint_position(self.part.joint)
 
-    @property
-    @abstractmethod
-    def follow_to(self) -> float:
-        """Joint position to which the part is moved [rad or m]."""
-
     @abstractmethod
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """Returns the commands that carry out a plan."""
@@ -121,8 +116,9 @@ class ArticulationSkill(Skill):
         """Returns the plan of one request."""
         return plan_keyframes(request, self.context.checker, rng)
 
-    def follow_target(self) -> float:
-        """Returns the joint position that `follow_joint` of the setting names, else the default [rad or m]."""
+    @property
+    def follow_to(self) -> float:
+        """Joint position at the end: what `follow_joint` of the setting names, else the default [rad or m]."""
         openness = self.part.openness
         follow = self.cfg.planner_setting.follow_joint
         target = follow.target(s_closed=openness.closed, s_open=openness.open) if follow is not None else None

@@ -53,11 +53,6 @@ class Close(ArticulationSkill):
             replace(cone, slide=Slide.edge),
         )
 
-    @property
-    def follow_to(self) -> float:
-        """See `ArticulationSkill.follow_to`; the position that the setting's `follow_joint` names."""
-        return self.follow_target()
-
     def default_target(self) -> float:
         """Returns a position a little past closed: the joint limit stops the part."""
         prismatic = self.object.body.joint(self.part.joint).prismatic

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import AssetError, FrameNotFoundError
 from unlatch.simcore.geometry import Pose, matrix_from_rpy, unit
@@ -67,9 +68,9 @@ class Kinematics:
         self.tip_link = tip_link
         self.joint_names = tuple(joint.name for joint in joints)
         self.n_q = len(joints)
-        self.lower = _frozen([joint.lower for joint in joints])
-        self.upper = _frozen([joint.upper for joint in joints])
-        self.max_velocity = _frozen([joint.max_velocity for joint in joints])
+        self.lower = frozen_array([joint.lower for joint in joints])
+        self.upper = frozen_array([joint.upper for joint in joints])
+        self.max_velocity = frozen_array([joint.max_velocity for joint in joints])
         self._programs: dict[Any, Any] = {}
         self._last_q, self._last_pose = np.full((1, self.n_q), np.nan), np.eye(4)
 
@@ -245,7 +246,8 @@ class Kinematics:
         return f"Kinematics({self.base_link} -> {self.tip_link}, n_q={self.n_q}: {', '.join(self.joint_names)})"
 
 
-def _frozen(values: list[float]) -> Array:
+def frozen_array(values: ArrayLike) -> Array:
+    """Returns a read-only copy as an array of floats."""
     array = np.array(values, dtype=float)
     array.setflags(write=False)
     return array

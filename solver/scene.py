@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.geometry import matrix_from_axis_angle, unit
-from unlatch.solver.kinematics import Kinematics
+from unlatch.solver.kinematics import Kinematics, frozen_array
 
 Array = np.ndarray
 
@@ -34,8 +34,8 @@ class JointGeometry:
     """Upper limit [rad or m]."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "origin", _frozen(self.origin))
-        object.__setattr__(self, "axis", _frozen(unit(self.axis)))
+        object.__setattr__(self, "origin", frozen_array(self.origin))
+        object.__setattr__(self, "axis", frozen_array(unit(self.axis)))
 
     def motion(self, delta: float) -> tuple[Array, Array]:
         """Displacement of the part when its joint moves by `delta`.
@@ -74,7 +74,7 @@ class PlanningScene:
     """Names of the keypoints and axes that move with the part."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "keypoints", {name: _frozen(p) for name, p in self.keypoints.items()})
+        object.__setattr__(self, "keypoints", {name: frozen_array(p) for name, p in self.keypoints.items()})
         for kind, entries in (("keypoint", self.keypoints), ("axis", self.axes)):
             for name, vector in entries.items():
                 if np.shape(vector) != (3,) or not np.all(np.isfinite(vector)):
@@ -83,10 +83,10 @@ class PlanningScene:
                         "numbers. Mend the annotation.",
                         key=name,
                     )
-        axes = {name: _frozen(unit(a)) for name, a in self.axes.items()}
+        axes = {name: frozen_array(unit(a)) for name, a in self.axes.items()}
         object.__setattr__(self, "axes", axes)
-        object.__setattr__(self, "R_base_link", _frozen(self.R_base_link).reshape(3, 3))
-        object.__setattr__(self, "R_base_world", _frozen(self.R_base_world).reshape(3, 3))
+        object.__setattr__(self, "R_base_link", frozen_array(self.R_base_link).reshape(3, 3))
+        object.__setattr__(self, "R_base_world", frozen_array(self.R_base_world).reshape(3, 3))
         object.__setattr__(self, "link_frame", frozenset(self.link_frame))
 
     @property
@@ -182,10 +182,10 @@ class ArmModel:
 
     def __post_init__(self) -> None:
         n = self.kinematics.n_q
-        points = {name: _frozen(p) for name, p in self.tool_keypoints.items()}
+        points = {name: frozen_array(p) for name, p in self.tool_keypoints.items()}
         object.__setattr__(self, "tool_keypoints", points)
         for key in ("q_lower", "q_upper", "max_velocity", "max_acceleration", "q_home"):
-            value = _frozen(getattr(self, key))
+            value = frozen_array(getattr(self, key))
             if value.shape != (n,) or not np.all(np.isfinite(value)):
                 raise ConfigError(
                     f"arm.{key} must hold {n} finite numbers (one for each of "
@@ -193,7 +193,7 @@ class ArmModel:
                     key=f"arm.{key}",
                 )
             object.__setattr__(self, key, value)
-        object.__setattr__(self, "workspace", _frozen(self.workspace).reshape(2, 3))
+        object.__setattr__(self, "workspace", frozen_array(self.workspace).reshape(2, 3))
         if not np.all(np.isfinite(self.workspace)):
             raise ConfigError(
                 f"arm.workspace={self.workspace.tolist()} must hold two corners of finite numbers.", key="arm.workspace"
@@ -229,9 +229,3 @@ class ArmModel:
         if {"tool_head", "tool_tail"} <= set(self.tool_keypoints):
             return unit(self.tool_keypoints["tool_head"] - self.tool_keypoints["tool_tail"])
         return np.array([0.0, 0.0, 1.0])
-
-
-def _frozen(values: ArrayLike) -> Array:
-    array = np.array(values, dtype=float)
-    array.setflags(write=False)
-    return array

@@ -50,11 +50,7 @@ class HandGrasp:
 
 
 def held_at_edge(part: Part) -> bool:
-    """Whether the head lies on an edge: there is no handle, or a head that was set by hand lies beside it.
-
-    Args:
-        part: The part.
-    """
+    """Whether the head lies on an edge: there is no handle, or a head that was set by hand lies beside it."""
     handle = part.handle
     if handle.type is HandleType.edge or handle.T_link_handle is None:
         return handle.type is HandleType.edge

@@ -75,13 +75,7 @@ _POINT_TOLERANCE_M = 0.002
 
 
 def lever_m(part: Part, asset: ObjectAsset, keypoint: str = HEAD) -> float:
-    """Returns the distance of a keypoint from the axis of a part that turns [m].
-
-    Args:
-        part: The part.
-        asset: The object.
-        keypoint: Name of the keypoint.
-    """
+    """Returns the distance of a keypoint from the axis of a part that turns [m]."""
     model = asset.model
     joint = model.joints[part.joint]
     point = model.link_pose(joint.child).inverse() @ model.link_pose(part.link) @ part.keypoint(keypoint).xyz

@@ -32,9 +32,6 @@ _ROUND = 0.1
 def check_turns(part: Part) -> None:
     """Checks that a part can be turned in a hand.
 
-    Args:
-        part: The part.
-
     Raises:
         ConfigError: The skill does not fit it.
     """

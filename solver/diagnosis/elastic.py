@@ -151,14 +151,7 @@ def measure_compromise(arm: ArmModel, rows: Sequence[Row], q: Array, weights: We
 
 
 def promising_starts(arm: ArmModel, rows: Sequence[Row], count: int, *, weights: Weights | None = None) -> Array:
-    """(count, n) joints of the start library that violate the least, apart from each other [rad].
-
-    Args:
-        arm: The arm.
-        rows: Constraints.
-        count: How many.
-        weights: What counts.
-    """
+    """(count, n) joints of the start library that violate the least, apart from each other [rad]."""
     chosen = default_weights(arm, rows) if weights is None else weights
     library = start_library_of(arm)
     score = row_excess(rows, library.R, library.p) @ np.minimum(chosen.rows, METRE)

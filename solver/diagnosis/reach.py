@@ -50,14 +50,7 @@ class Unreachable:
 
 
 def find_unreachable(arm: ArmModel, rows: Sequence[Row], names: Sequence[str], end: Compromise) -> list[Unreachable]:
-    """The constraints among those that are out at a compromise that the arm cannot meet even alone.
-
-    Args:
-        arm: The arm.
-        rows: K constraints.
-        names: Their names.
-        end: The compromise.
-    """
+    """The constraints among those that are out at a compromise that the arm cannot meet even alone."""
     found = []
     for k, (row, name) in enumerate(zip(rows, names, strict=True)):
         if end.rows[k] > _OUT:

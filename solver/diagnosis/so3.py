@@ -171,11 +171,7 @@ def search_rotation(conditions: Sequence[Condition]) -> RotationSearch:
 
 
 def proves_no_rotation(conditions: Sequence[Condition]) -> bool:
-    """Whether it is proved that no rotation satisfies all conditions; False where the proof would cost too much.
-
-    Args:
-        conditions: K conditions.
-    """
+    """Whether it is proved that no rotation satisfies all conditions; False where the proof would cost too much."""
     centres, half, seen = np.zeros((1, 3)), math.pi, 0
     corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])  # (8, 3)
     while len(centres):

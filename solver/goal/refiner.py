@@ -56,12 +56,7 @@ class Refiner:
     """Steps of one run; it goes on from where another ended."""
 
     def __init__(self, kinematics: Kinematics, layout: ParameterLayout) -> None:
-        """Builds the program.
-
-        Args:
-            kinematics: The arm.
-            layout: Rows and parameters.
-        """
+        """Builds the program."""
         self.kinematics = kinematics
         self.layout = layout
         self._run = CompiledFunction(self._build())

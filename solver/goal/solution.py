@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -94,17 +94,7 @@ class Solution:
             "found": self.found,
             "q": joints if self.found else None,
             "compromise_q": None if self.found else joints,
-            "residuals": [
-                {
-                    "name": r.name,
-                    "type": r.type,
-                    "value": r.value,
-                    "tolerance": r.tolerance,
-                    "unit": r.unit,
-                    "satisfied": r.satisfied,
-                }
-                for r in self.residuals
-            ],
+            "residuals": [asdict(residual) for residual in self.residuals],
             "cost": self.cost if math.isfinite(self.cost) else None,
             "starts_tried": self.starts_tried,
             "build_ms": self.build_ms,

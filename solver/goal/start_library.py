@@ -26,12 +26,7 @@ class StartLibrary:
     """Configurations drawn evenly inside the joint limits whose ee origin lies inside the workspace box."""
 
     def __init__(self, arm: ArmModel, *, size: int = LIBRARY_SIZE) -> None:
-        """Draws the library.
-
-        Args:
-            arm: The arm.
-            size: Number of configurations.
-        """
+        """Draws the library."""
         rng = np.random.default_rng(_SEED)
         # goals stay near their starts: those that begin away from the limits end away from them
         margin = np.minimum(_MARGIN_RAD, 0.1 * (arm.q_upper - arm.q_lower))

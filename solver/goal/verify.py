@@ -17,11 +17,6 @@ SLACK = 1e-6
 """What a value may lie beyond its tolerance and still count as inside: metres and radians alike."""
 
 
-def row_values(rows: Sequence[Row], R: Array, p: Array) -> Array:
-    """(B, K) value of each row at many tool poses, each in its own unit; see `measured`."""
-    return measure_rows(rows, R, p)[0]
-
-
 def row_excess(rows: Sequence[Row], R: Array, p: Array) -> Array:
     """(B, K) how much each value lies beyond its tolerance, 0 where it holds; see `measured`."""
     return measure_rows(rows, R, p)[1]

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.goal.solution import Solution
-from unlatch.solver.path.path_solver import Slip
+from unlatch.solver.kinematics import frozen_array
+from unlatch.solver.path.slip import Slip
 from unlatch.solver.scene import ArmModel, PlanningScene
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
@@ -194,9 +194,9 @@ class Segment:
     """Pose of the ee at the end."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "q", _frozen(self.q))
+        object.__setattr__(self, "q", frozen_array(self.q))
         if self.s is not None:
-            object.__setattr__(self, "s", _frozen(self.s))
+            object.__setattr__(self, "s", frozen_array(self.s))
 
     def __len__(self) -> int:
         return len(self.q)
@@ -270,9 +270,3 @@ class KeyframePlan:
             lines.append(f"  {self.diagnosis.code}: {self.diagnosis.message}")
         lines += [f"  note: {notice}" for notice in self.notices]
         return "\n".join(lines)
-
-
-def _frozen(values: ArrayLike) -> Array:
-    array: Array = np.array(values, dtype=float)
-    array.setflags(write=False)
-    return array

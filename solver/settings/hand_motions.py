@@ -25,10 +25,6 @@ MOTION_MODES = ("translate_x", "translate_y", "translate_z", "rotate")
 def read_list(value: Any, where: str) -> list[Any]:
     """A plain list of anything that is one.
 
-    Args:
-        value: A list.
-        where: Full key, for messages.
-
     Raises:
         ConfigError: It is a text, a mapping or a single value.
     """

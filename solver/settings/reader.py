@@ -70,7 +70,7 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
     for key, value in values.items():
         setattr(setting, key, _read_field(key, value, f"{where}.{key}"))
     setting.check(where)
-    for problem in _find_contradictions(setting.constraint_list, where=f"{where}.constraint_list"):
+    for problem in find_setting_contradictions(setting.constraint_list, where=f"{where}.constraint_list"):
         if form is Form.own:
             raise problem
         sentence = problem.message.removesuffix("Change or remove one of them.")
@@ -136,21 +136,13 @@ def check_names(
                     )
 
 
-def check_contradictions(terms: list[Term], *, where: str) -> None:
-    """Refuses two angle constraints on one tool axis (or one target) that no direction can satisfy both.
+def find_setting_contradictions(terms: list[Term], *, where: str) -> Iterator[ConfigError]:
+    """Yields an error for each two angle constraints on one tool axis (or one target) that contradict each other.
 
     With angle g between the two targets, directions at angles a and b from them exist only if
     `|a - b| <= g <= min(a + b, 2 pi - a - b)` (triangle inequality on the sphere). Only pairs whose g is known without
     a scene are checked here: the same target, or two vectors of one frame; the planner checks the others.
-
-    Raises:
-        ConfigError: Two constraints contradict each other.
     """
-    for problem in _find_contradictions(terms, where=where):
-        raise problem
-
-
-def _find_contradictions(terms: list[Term], *, where: str) -> Iterator[ConfigError]:
     axes = [(i, term) for i, term in enumerate(terms) if isinstance(term, AxisAngle)]
     for n, (i, first) in enumerate(axes):
         for j, second in axes[n + 1 :]:

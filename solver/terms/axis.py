@@ -36,9 +36,9 @@ class AxisAngle(Term):
     INNER_PRODUCT: ClassVar[float] = 1.0
     """Default cosine of the wanted angle."""
 
-    axis_from_keypoint_name: str = field(metadata={"kind": "name"})
+    axis_from_keypoint_name: str = field(metadata={"kind": "tool keypoint"})
     """Tool keypoint where the tool axis starts."""
-    axis_to_keypoint_name: str = field(metadata={"kind": "name"})
+    axis_to_keypoint_name: str = field(metadata={"kind": "tool keypoint"})
     """Tool keypoint where it ends."""
     tolerance: float = field(metadata={"kind": "tolerance_rad", "expects": "radians"})
     """Allowed angle to either side [rad]."""
@@ -46,13 +46,13 @@ class AxisAngle(Term):
     """(3,) vector, or the name of an axis of the annotation."""
     target_axis_frame: str = field(default="object", metadata={"kind": "frame"})
     """Frame of a vector: `object` (the moving part), `base` (the arm's) or `world`."""
-    target_axis_from_keypoint_name: str | None = field(default=None, metadata={"kind": "name"})
+    target_axis_from_keypoint_name: str | None = field(default=None, metadata={"kind": "object keypoint"})
     """Object keypoint where the target starts."""
-    target_axis_to_keypoint_name: str | None = field(default=None, metadata={"kind": "name"})
+    target_axis_to_keypoint_name: str | None = field(default=None, metadata={"kind": "object keypoint"})
     """Object keypoint where it ends."""
-    cross_target_axis1_from_keypoint_name: str | None = field(default=None, metadata={"kind": "name"})
+    cross_target_axis1_from_keypoint_name: str | None = field(default=None, metadata={"kind": "object keypoint"})
     """Object keypoint where the first factor of the cross product starts."""
-    cross_target_axis1_to_keypoint_name: str | None = field(default=None, metadata={"kind": "name"})
+    cross_target_axis1_to_keypoint_name: str | None = field(default=None, metadata={"kind": "object keypoint"})
     """Object keypoint where it ends."""
     target_inner_product: float | None = field(default=None, metadata={"kind": "inner_product"})
     """Cosine of the wanted angle; 1 for parallel types, 0 for orthogonal ones."""
@@ -153,22 +153,6 @@ class AxisAngle(Term):
         x_ee = unit(tool_point(tool, self.axis_to_keypoint_name) - start)
         lower, upper, wanted = self.interval()
         return AxisRow(x_ee, self.target(scene), lower, upper, wanted)
-
-    def tool_names(self) -> dict[str, str]:
-        """The two tool keypoints."""
-        return {
-            "axis_from_keypoint_name": self.axis_from_keypoint_name,
-            "axis_to_keypoint_name": self.axis_to_keypoint_name,
-        }
-
-    def object_names(self) -> dict[str, str]:
-        """The object keypoints of the target."""
-        names = {}
-        for prefix in _PAIRS:
-            for end, value in zip(("from", "to"), self._pair(prefix), strict=True):
-                if value is not None:
-                    names[f"{prefix}_{end}_keypoint_name"] = value
-        return names
 
 
 @dataclass

@@ -18,20 +18,12 @@ Array = np.ndarray
 
 @dataclass
 class _ToPlane(Term):
-    keypoint_name: str = field(metadata={"kind": "name"})
+    keypoint_name: str = field(metadata={"kind": "tool keypoint"})
     """Tool keypoint."""
-    target_keypoint_name: str = field(metadata={"kind": "name"})
+    target_keypoint_name: str = field(metadata={"kind": "object keypoint"})
     """Object keypoint that the plane passes through."""
     plane_normal: Any = field(metadata={"kind": "axis", "expects": "three numbers or the name of an axis"})
     """Normal: (3,) vector, or the name of an axis of the annotation."""
-
-    def tool_names(self) -> dict[str, str]:
-        """The tool keypoint."""
-        return {"keypoint_name": self.keypoint_name}
-
-    def object_names(self) -> dict[str, str]:
-        """The point of the plane."""
-        return {"target_keypoint_name": self.target_keypoint_name}
 
     def _plane(
         self,

@@ -24,9 +24,9 @@ class Point2Point(Term):
 
     TYPE: ClassVar[str] = "point2point_constraint"
 
-    keypoint_name: str = field(metadata={"kind": "name"})
+    keypoint_name: str = field(metadata={"kind": "tool keypoint"})
     """Tool keypoint."""
-    target_keypoint_name: str = field(metadata={"kind": "name"})
+    target_keypoint_name: str = field(metadata={"kind": "object keypoint"})
     """Object keypoint."""
     tolerance: float = field(metadata={"kind": "tolerance_m", "expects": "metres"})
     """Half size of the box [m]."""
@@ -38,14 +38,6 @@ class Point2Point(Term):
         target = scene.keypoint(self.target_keypoint_name)
         return PointRow(tool_point(tool, self.keypoint_name), target, self.tolerance)
 
-    def tool_names(self) -> dict[str, str]:
-        """The tool keypoint."""
-        return {"keypoint_name": self.keypoint_name}
-
-    def object_names(self) -> dict[str, str]:
-        """The target."""
-        return {"target_keypoint_name": self.target_keypoint_name}
-
 
 @dataclass
 class Point2PointCost(Term):
@@ -56,9 +48,9 @@ class Point2PointCost(Term):
 
     TYPE: ClassVar[str] = "point2point_cost"
 
-    keypoint_name: str = field(metadata={"kind": "name"})
+    keypoint_name: str = field(metadata={"kind": "tool keypoint"})
     """Tool keypoint."""
-    target_keypoint_name: str = field(metadata={"kind": "name"})
+    target_keypoint_name: str = field(metadata={"kind": "object keypoint"})
     """Object keypoint."""
     weight: float = field(default=1.0, metadata={"kind": "weight"})
     """Weight [1/m^2]."""
@@ -69,11 +61,3 @@ class Point2PointCost(Term):
         """The weighted distance to the target."""
         target = scene.keypoint(self.target_keypoint_name)
         return PointRow(tool_point(tool, self.keypoint_name), target, 0.0, weight=self.weight)
-
-    def tool_names(self) -> dict[str, str]:
-        """The tool keypoint."""
-        return {"keypoint_name": self.keypoint_name}
-
-    def object_names(self) -> dict[str, str]:
-        """The target."""
-        return {"target_keypoint_name": self.target_keypoint_name}

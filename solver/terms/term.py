@@ -22,8 +22,8 @@ T = TypeVar("T", bound="Term")
 class Term(ABC):
     """One entry of `constraint_list` or `cost_list`.
 
-    A subclass is a dataclass of its YAML fields and writes `row` (called some times in a solve, for each set of tool
-    keypoints), `tool_names` and `object_names` (called by the reader).
+    A subclass is a dataclass of its YAML fields and writes `row`, which a solve calls for each set of tool keypoints.
+    The metadata key `kind` of a field says how it is read; `tool keypoint` and `object keypoint` are names that exist.
     """
 
     TYPE: ClassVar[str] = ""
@@ -38,13 +38,17 @@ class Term(ABC):
             scene: The object, base frame.
         """
 
-    @abstractmethod
     def tool_names(self) -> dict[str, str]:
-        """Tool keypoints that it names, by field."""
+        """Returns the tool keypoints that it names, by field."""
+        return self._names_of_kind("tool keypoint")
 
-    @abstractmethod
     def object_names(self) -> dict[str, str]:
-        """Object keypoints that it names, by field."""
+        """Returns the object keypoints that it names, by field."""
+        return self._names_of_kind("object keypoint")
+
+    def _names_of_kind(self, kind: str) -> dict[str, str]:
+        named = {item.name: getattr(self, item.name) for item in fields(self) if item.metadata.get("kind") == kind}
+        return {key: value for key, value in named.items() if value is not None}
 
     def to_plain(self) -> dict[str, Any]:
         """Returns the term as plain values, for a record: its type and every field that has a value."""
@@ -153,6 +157,8 @@ def _read_frame(value: Any, where: str) -> str:
 
 _READERS = {
     "name": read_name,
+    "tool keypoint": read_name,
+    "object keypoint": read_name,
     "text": lambda value, where: str(value),
     "tolerance_m": lambda value, where: read_number(value, where, lower=1e-9, upper=10.0),
     "tolerance_rad": lambda value, where: read_number(value, where, lower=1e-9, upper=math.pi),

@@ -20,6 +20,7 @@ MODULE = '''
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import casadi as ca
 import numpy as np
 
 from unlatch.solver.terms.row import ExpressionRow, RowKind

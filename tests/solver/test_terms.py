@@ -9,7 +9,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import matrix_from_axis_angle
 from unlatch.solver.goal.parameter_layout import Nearness
 from unlatch.solver.goal.program import POINT_WEIGHT, Structure, program_of
-from unlatch.solver.goal.verify import row_excess, row_tolerances, row_values
+from unlatch.solver.goal.verify import measure_rows, row_excess, row_tolerances
 from unlatch.solver.settings.setting import PlannerSettingCfg
 from unlatch.solver.terms.row import PlaneRow, PointRow
 
@@ -131,7 +131,7 @@ def test_batched_values_equal_single_ones(arm, door):
     q = np.random.default_rng(3).uniform(arm.q_lower, arm.q_upper, (6, 7))
     R, p = arm.kinematics.fk_batch(q)
     single = [[row.value(R[i], p[i]) for row in rows] for i in range(6)]
-    np.testing.assert_allclose(row_values(rows, R, p), single, atol=1e-12)
+    np.testing.assert_allclose(measure_rows(rows, R, p)[0], single, atol=1e-12)
     np.testing.assert_allclose(
         row_excess(rows, R, p), np.maximum(0, np.array(single) - row_tolerances(rows)), atol=1e-12
     )
