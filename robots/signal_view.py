@@ -8,7 +8,6 @@ import numpy as np
 
 from unlatch.robots.robot import Arm
 from unlatch.robots.signals import MAX_LATE_STEPS
-from unlatch.simcore.sim.views.attribute import ViewAttribute
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 
 Array = np.ndarray
@@ -31,7 +30,7 @@ class SignalView(AttributeView):
         self._arms = tuple(arms)
         joints = [joint for arm in arms for joint in arm.cfg.joints]
         words = f"one a joint: {', '.join(joints)}"
-        self._add(ViewAttribute("encoder_offset", len(joints), "rad", words, self._offsets, self._set_offsets))
+        self._add_attribute("encoder_offset", len(joints), "rad", words, self._offsets, self._set_offsets)
 
         def late(_env: int) -> Array:
             return np.array([self._arms[0].signals.late_steps / control_hz])
@@ -41,10 +40,10 @@ class SignalView(AttributeView):
                 arm.signals.late_steps = round(float(values[0]) * control_hz)
 
         most_s = MAX_LATE_STEPS / control_hz
-        self._add(ViewAttribute("action_latency", 1, "s", "time", late, set_late, least=0.0, most=most_s))
-        self._add(self._dropping())
+        self._add_attribute("action_latency", 1, "s", "time", late, set_late, least=0.0, most=most_s)
+        self._add_dropping()
 
-    def _dropping(self) -> ViewAttribute:
+    def _add_dropping(self) -> None:
         def read(_env: int) -> Array:
             return np.array([float(self._arms[0].signals.dropped)])
 
@@ -52,7 +51,7 @@ class SignalView(AttributeView):
             for arm in self._arms:
                 arm.signals.dropped = bool(values[0] >= 0.5)
 
-        return ViewAttribute("action_dropped", 1, "-", "1: lost", read, write, least=0.0, most=1.0, brief=True)
+        self._add_attribute("action_dropped", 1, "-", "1: lost", read, write, least=0.0, most=1.0, brief=True)
 
     def _offsets(self, _env: int) -> Array:
         return np.concatenate([arm.signals.encoder_offset_rad for arm in self._arms])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlatch.simcore.sim.views.attribute import ViewAttribute
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 from unlatch.simcore.sim.visuals.appearance import OWN, PLAIN, LinkAppearance
 
@@ -29,43 +28,19 @@ class AppearanceView(AttributeView):
             links: Names of its links.
         """
         super().__init__(name)
-        one_a_link = f"one a link: {', '.join(links)}"
-
-        def tints(_env: int) -> Array:
-            return appearance.tints.ravel().copy()
-
-        def set_tints(_env: int, values: Array) -> None:
-            appearance.tints = np.reshape(values, (-1, 3)).copy()
-            appearance.show()
-
-        def colours(_env: int) -> Array:
-            return appearance.colours.ravel().copy()
-
-        def set_colours(_env: int, values: Array) -> None:
-            appearance.colours = np.reshape(values, (-1, 3)).copy()
-            appearance.show()
-
-        def textures(_env: int) -> Array:
-            return appearance.textures.astype(float)
-
-        def set_textures(_env: int, values: Array) -> None:
-            appearance.textures = np.floor(values).astype(int)
-            appearance.show()
-
+        one_a_link, show = f"one a link: {', '.join(links)}", appearance.show
         words = f"red, green, blue for all links, or {one_a_link}"
-        width, count = 3 * len(links), len(links)
-        self._add(ViewAttribute("tint", width, "-", words, tints, set_tints, least=0.0, most=_BRIGHTEST, repeat=3))
-        self._add(ViewAttribute("colour", width, "-", words, colours, set_colours, least=OWN, most=1.0, repeat=3))
-        self._add(
-            ViewAttribute(
-                "texture",
-                count,
-                "-",
-                f"number for all links, or {one_a_link}",
-                textures,
-                set_textures,
-                least=float(PLAIN),
-                most=float(MOST_TEXTURE),
-                repeat=1,
-            )
+        self._add_array("tint", appearance, "tints", "-", words, after=show, least=0.0, most=_BRIGHTEST, repeat=3)
+        self._add_array("colour", appearance, "colours", "-", words, after=show, least=OWN, most=1.0, repeat=3)
+        self._add_array(
+            "texture",
+            appearance,
+            "textures",
+            "-",
+            f"number for all links, or {one_a_link}",
+            convert=lambda values: np.floor(values).astype(int),
+            after=show,
+            least=float(PLAIN),
+            most=float(MOST_TEXTURE),
+            repeat=1,
         )

@@ -14,7 +14,6 @@ from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.properties.contact_material import ContactMaterial, ContactMaterials
 from unlatch.simcore.sim.properties.tendons import TendonCfg, Tendons
-from unlatch.simcore.sim.views.attribute import ViewAttribute
 from unlatch.simcore.sim.views.rigid_prim_view import LEAST_INERTIA_KG_M2, LEAST_MASS_KG
 from unlatch.simcore.sim.views.view import BodyView
 from unlatch.simcore.sim.world import World
@@ -158,7 +157,7 @@ class ArticulationView(BodyView):
         brief: bool = False,
     ) -> None:
         words = f"one a joint: {', '.join(self.joints)}"
-        self._add(ViewAttribute(name, self.num_dof, unit, words, read, write, least=least, brief=brief))
+        self._add_attribute(name, self.num_dof, unit, words, read, write, least=least, brief=brief)
 
     def _read_drive(self, field: str) -> Callable[[int], Array]:
         def read(env: int) -> Array:
@@ -247,29 +246,25 @@ class ArticulationView(BodyView):
     def _add_links(self) -> None:
         one_a_link = f"one a link: {', '.join(self.links)}"
         count = self.num_bodies
-        self._add(ViewAttribute("body_masses", count, "kg", one_a_link, self._read_masses, self._set_masses, least=0.0))
-        self._add(
-            ViewAttribute(
-                "body_inertias",
-                3 * count,
-                "kg m^2",
-                f"three principal moments, {one_a_link}",
-                self._read_inertias,
-                self._set_inertias,
-                least=0.0,
-            )
+        self._add_attribute("body_masses", count, "kg", one_a_link, self._read_masses, self._set_masses, least=0.0)
+        self._add_attribute(
+            "body_inertias",
+            3 * count,
+            "kg m^2",
+            f"three principal moments, {one_a_link}",
+            self._read_inertias,
+            self._set_inertias,
+            least=0.0,
         )
-        self._add(
-            ViewAttribute(
-                "material_properties",
-                3 * count,
-                "-",
-                f"static friction, dynamic friction, restitution for all links, or {one_a_link}",
-                self._read_material,
-                self._set_material,
-                least=0.0,
-                repeat=3,
-            )
+        self._add_attribute(
+            "material_properties",
+            3 * count,
+            "-",
+            f"static friction, dynamic friction, restitution for all links, or {one_a_link}",
+            self._read_material,
+            self._set_material,
+            least=0.0,
+            repeat=3,
         )
 
     def _has_mass_effect(self, env: int, index: int) -> bool:
@@ -317,7 +312,7 @@ class ArticulationView(BodyView):
             def write(env: int, values: Array, name: str = name) -> None:
                 getattr(self.tendons[env], name)[:] = values
 
-            self._add(ViewAttribute(f"tendon_{name}", count, unit, "one a tendon", read, write, least=least))
+            self._add_attribute(f"tendon_{name}", count, unit, "one a tendon", read, write, least=least)
 
 
 def _field_of(drive: JointDrive, field: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -69,5 +70,51 @@ class AttributeView:
         self._attributes.update(other.attributes)
         self._missing.update(other._missing)
 
-    def _add(self, attribute: ViewAttribute) -> None:
-        self._attributes[attribute.name] = attribute
+    def _add_attribute(
+        self,
+        name: str,
+        width: int,
+        unit: str,
+        components: str,
+        read: Callable[[int], Array],
+        write: Callable[[int, Array], None],
+        **options: Any,
+    ) -> None:
+        """Adds an attribute; the arguments are those of `ViewAttribute`."""
+        self._attributes[name] = ViewAttribute(name, width, unit, components, read, write, **options)
+
+    def _add_array(
+        self,
+        name: str,
+        owner: Any,
+        field: str,
+        unit: str,
+        components: str,
+        *,
+        convert: Callable[[Array], Array] = np.array,
+        after: Callable[[], None] | None = None,
+        **options: Any,
+    ) -> None:
+        """Adds an array field of an object as an attribute of the only member.
+
+        Args:
+            name: Name of the attribute.
+            owner: The object.
+            field: Name of its field; every write replaces the array.
+            unit: Unit of the values.
+            components: Meaning of the values.
+            convert: Converts written values.
+            after: Called after every write.
+            options: Further arguments of `ViewAttribute`.
+        """
+        shape = np.shape(getattr(owner, field))
+
+        def read(_env: int) -> Array:
+            return np.array(getattr(owner, field), dtype=float).ravel()
+
+        def write(_env: int, values: Array) -> None:
+            setattr(owner, field, convert(np.reshape(values, shape)))
+            if after is not None:
+                after()
+
+        self._add_attribute(name, int(np.prod(shape)), unit, components, read, write, **options)

@@ -10,7 +10,6 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.geometry.rotations import rpy_from_matrix
 from unlatch.simcore.sim.sensors.camera import Camera
 from unlatch.simcore.sim.sensors.image_noise import MOST, ImageNoise
-from unlatch.simcore.sim.views.attribute import ViewAttribute
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 
 Array = np.ndarray
@@ -31,23 +30,21 @@ class CameraView(AttributeView):
         """
         super().__init__(camera.cfg.name)
         self._camera = camera
-        self._add(ViewAttribute("position", 3, "m", "x, y, z", self._read_position, self._set_position))
+        self._add_attribute("position", 3, "m", "x, y, z", self._read_position, self._set_position)
         rpy = "roll, pitch, yaw"
         if not camera.mount.looks:
-            self._add(ViewAttribute("orientation", 3, "rad", rpy, self._read_orientation, self._set_orientation))
-        self._add(
-            ViewAttribute(
-                "field_of_view",
-                1,
-                "rad",
-                "angle between the upper and lower edge",
-                self._read_fov,
-                self._set_fov,
-                least=0.02,
-                most=_WIDEST_RAD,
-            )
+            self._add_attribute("orientation", 3, "rad", rpy, self._read_orientation, self._set_orientation)
+        self._add_attribute(
+            "field_of_view",
+            1,
+            "rad",
+            "angle between the upper and lower edge",
+            self._read_fov,
+            self._set_fov,
+            least=0.02,
+            most=_WIDEST_RAD,
         )
-        self._add(ViewAttribute("intrinsics", 4, "px", "fx, fy, cx, cy", self._read_intrinsics, self._set_intrinsics))
+        self._add_attribute("intrinsics", 4, "px", "fx, fy, cx, cy", self._read_intrinsics, self._set_intrinsics)
         for item in fields(ImageNoise):
             self._add_noise(item.name)
 
@@ -61,7 +58,7 @@ class CameraView(AttributeView):
             camera.noise = replace(camera.noise, **{field: float(values[0])})
 
         unit, most = MOST[field]
-        self._add(ViewAttribute(field, 1, unit, "strength", read, write, least=0.0, most=most))
+        self._add_attribute(field, 1, unit, "strength", read, write, least=0.0, most=most)
 
     def _read_position(self, _env: int) -> Array:
         return self._camera.mount.T_mount_sensor.p.copy()

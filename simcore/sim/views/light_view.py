@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.sim.views.attribute import ViewAttribute
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 from unlatch.simcore.sim.world import World
 
@@ -44,7 +43,7 @@ class LightView(AttributeView):
         def write(_env: int, values: Array) -> None:
             self._world.light = replace(self._world.light, **{field: made(values)})
 
-        self._add(ViewAttribute(field, width, "-", words, read, write, least=least, most=most))
+        self._add_attribute(field, width, "-", words, read, write, least=least, most=most)
 
 
 def _triple(values: Array) -> tuple[float, float, float]:

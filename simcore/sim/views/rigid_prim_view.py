@@ -12,7 +12,6 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.properties.contact_material import ContactMaterial, ContactMaterials
 from unlatch.simcore.sim.properties.contact_offsets import ContactOffset
-from unlatch.simcore.sim.views.attribute import ViewAttribute
 from unlatch.simcore.sim.views.view import BodyView
 from unlatch.simcore.sim.world import World
 
@@ -49,16 +48,14 @@ class RigidPrimView(BodyView):
         self._add_pose_and_velocity()
         if not self.bodies[0].fixed:
             self._add_dynamics()
-        self._add(
-            ViewAttribute(
-                "material_properties",
-                3,
-                "-",
-                "static friction, dynamic friction, restitution",
-                self._read_material,
-                self._set_material,
-                least=0.0,
-            )
+        self._add_attribute(
+            "material_properties",
+            3,
+            "-",
+            "static friction, dynamic friction, restitution",
+            self._read_material,
+            self._set_material,
+            least=0.0,
         )
         if not self.bodies[0].fixed:
             self._add_offsets()
@@ -67,18 +64,16 @@ class RigidPrimView(BodyView):
             self._missing.update(dict.fromkeys(("force", "mass", "inertia", "contact_offset", "rest_offset"), reason))
 
     def _add_dynamics(self) -> None:
-        self._add(ViewAttribute("force", 3, "N", "x, y, z", self._read_force, self._set_force, brief=True))
-        self._add(ViewAttribute("mass", 1, "kg", "mass", self._read_mass, self._set_mass, least=LEAST_MASS_KG))
-        self._add(
-            ViewAttribute(
-                "inertia",
-                3,
-                "kg m^2",
-                "about the principal axes x, y, z",
-                self._read_inertia,
-                self._set_inertia,
-                least=LEAST_INERTIA_KG_M2,
-            )
+        self._add_attribute("force", 3, "N", "x, y, z", self._read_force, self._set_force, brief=True)
+        self._add_attribute("mass", 1, "kg", "mass", self._read_mass, self._set_mass, least=LEAST_MASS_KG)
+        self._add_attribute(
+            "inertia",
+            3,
+            "kg m^2",
+            "about the principal axes x, y, z",
+            self._read_inertia,
+            self._set_inertia,
+            least=LEAST_INERTIA_KG_M2,
         )
 
     def _add_offsets(self) -> None:
@@ -94,8 +89,8 @@ class RigidPrimView(BodyView):
         def write_rest(env: int, values: Array) -> None:
             self._offset_of(env).set(rest_m=float(values[0]))
 
-        self._add(ViewAttribute("contact_offset", 1, "m", "offset", read_contact, write_contact, least=0.0))
-        self._add(ViewAttribute("rest_offset", 1, "m", "offset", read_rest, write_rest, least=0.0))
+        self._add_attribute("contact_offset", 1, "m", "offset", read_contact, write_contact, least=0.0)
+        self._add_attribute("rest_offset", 1, "m", "offset", read_rest, write_rest, least=0.0)
 
     def _offset_of(self, env: int) -> ContactOffset:
         if env not in self._offsets:

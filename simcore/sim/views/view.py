@@ -10,7 +10,6 @@ from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.geometry.rotations import rpy_from_matrix
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.views.attribute import ViewAttribute
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 from unlatch.simcore.sim.world import World
 
@@ -63,20 +62,16 @@ class BodyView(AttributeView):
 
     def _add_pose_and_velocity(self) -> None:
         xyz, fixed = "x, y, z", self.bodies[0].fixed
-        self._add(ViewAttribute("position", 3, "m", xyz, self._read_position, self._set_position))
-        self._add(
-            ViewAttribute("orientation", 3, "rad", "roll, pitch, yaw", self._read_orientation, self._set_orientation)
-        )
+        self._add_attribute("position", 3, "m", xyz, self._read_position, self._set_position)
+        self._add_attribute("orientation", 3, "rad", "roll, pitch, yaw", self._read_orientation, self._set_orientation)
         if fixed:
             reason = "its root stands still. Leave it out, or view a free body"
             self._missing.update(dict.fromkeys(("linear_velocity", "angular_velocity", "velocity"), reason))
             return
-        self._add(ViewAttribute("linear_velocity", 3, "m/s", xyz, self._read_linear, self._set_linear))
-        self._add(ViewAttribute("angular_velocity", 3, "rad/s", xyz, self._read_angular, self._set_angular))
-        self._add(
-            ViewAttribute(
-                "velocity", 6, "m/s, rad/s", "linear x, y, z, angular x, y, z", self._read_velocity, self._set_velocity
-            )
+        self._add_attribute("linear_velocity", 3, "m/s", xyz, self._read_linear, self._set_linear)
+        self._add_attribute("angular_velocity", 3, "rad/s", xyz, self._read_angular, self._set_angular)
+        self._add_attribute(
+            "velocity", 6, "m/s, rad/s", "linear x, y, z, angular x, y, z", self._read_velocity, self._set_velocity
         )
 
     def _root_pose(self, env: int) -> Pose:

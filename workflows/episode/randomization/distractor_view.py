@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.views.attribute import ViewAttribute
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 from unlatch.workflows.episode.randomization.distractors import Distractor, FreeTable
 
@@ -30,7 +29,7 @@ class DistractorView(AttributeView):
         self._bodies: Sequence[Body] = ()
         self._table: FreeTable | None = None
         words = "number of the arrangement; 0: that of the reset"
-        self._add(ViewAttribute("arrangement", 1, "-", words, self._read, self._write, least=0.0))
+        self._add_attribute("arrangement", 1, "-", words, self._read, self._write, least=0.0)
 
     def bind(self, items: Sequence[Distractor], bodies: Sequence[Body], table: FreeTable) -> None:
         """Binds the distractors of an episode, as its reset placed them.
