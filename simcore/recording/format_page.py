@@ -87,7 +87,7 @@ def record_format_page() -> str:
     parts.append("### Each entry of `goal.conditions`\n\n" + _table(GOAL_FIELDS, "Key"))
     parts.append("### `settle`\n\n" + _table(SETTLE_FIELDS, "Key"))
     parts.append(
-        "## Failure codes\n\nThe code is that of the earliest violated condition. If several are violated in one "
+        "## Failure codes\n\nThe code belongs to the condition that was violated first. If several are violated in one "
         "frame, the first in this "
         "table counts.\n"
     )

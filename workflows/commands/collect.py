@@ -26,14 +26,14 @@ HELP = f"""usage: unlatch collect task=TASK [key=value ...]
        unlatch collect object=PATH skill=open|close|rotate [part=NAME] [key=value ...]
 
 Collects verified demonstrations. Writes every attempt into a data set, with the reason for each failure. The same
-command again makes the missing episodes. A folder takes only one configuration; others are refused.
+command again makes the missing episodes. A data set has one configuration; another one is refused.
 
   task=TASK          `unlatch list tasks` lists them
   object=PATH        a URDF, or the folder of one object; skill= derives the task from the kind of part
   robot=franka_panda object=microwave randomization=none|light|full
   episodes=20        episodes 0 to 19
   only=[3,17]        only these episodes
-  successes=100      until this many have succeeded, with at most attempts=400 (default: four times as many)
+  successes=100      stop after 100 successes, with at most attempts=400 (default: four times as many)
   shard=3/16         every sixteenth episode from the third on; other shards, on any host, can use the same folder
   give_up_after=50   stop if the first 50 attempts all failed; null: never stop
   seed=0             seed of the run

@@ -27,7 +27,7 @@ need a new OUT.
   rotation=...         quat_xyzw, rotvec, rot6d or euler_xyz; default: quat_xyzw, for changes rotvec
   state=[joint_position,gripper]   also joint_velocity, joint_effort, ee_pose, tcp_pose
   objects=true keypoints=true      poses and joints of objects; keypoints of the parts that are acted on
-  render=default       colour images of this render set (`unlatch render`); cameras=[front] of these cameras
+  render=default       colour images of this render set (`unlatch render`); cameras=[front]: only these
 
   format=lerobot       codec=h264 (or av1), float_type=float32 (or float64),
                        data_files_size_in_mb=100, video_files_size_in_mb=200, chunks_size=1000

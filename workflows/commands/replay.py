@@ -21,8 +21,8 @@ from unlatch.workflows.runs.versions import differing_versions
 HELP = """usage: unlatch replay DATA episode=N [mode=action|state] [check=true]
        unlatch replay DATA all=true [mode=action|state] [check=true] [workers=2]
 
-Replays recorded episodes and prints the largest deviation from the record. It is 0 on the machine and with the versions
-that made the record.
+Replays recorded episodes and prints the largest deviation from the record. The deviation is 0 on
+the machine and with the versions that made the record.
 
   mode=action        apply the recorded reset values, actions and hold events in a new world (default)
   mode=state         write every recorded state into the world and read it again

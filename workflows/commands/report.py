@@ -14,8 +14,8 @@ HELP = """usage: unlatch report DATA [DATA ...] [key=value ...]
 
 Writes one self-contained page, and a JSON with its numbers beside it: success rates with confidence intervals by task,
 robot, randomization, category and instance; failure codes; where attempts fail; curves; pictures of successes and of
-each failure code; times; and the commands that reproduce any episode. Two data sets are compared side by side, more are
-counted together. A folder that contains data sets, such as that of a sweep, stands for all of them.
+each failure code; times; and the commands that reproduce any episode. Two data sets are compared side by side. More
+than two are counted together. A folder that contains data sets, such as that of a sweep, stands for all of them.
 
   pictures=1     strips of pictures for each outcome; 0: none, which needs no simulator and is quick
   out=FILE.html  default: DATA/report.html; for several data sets, report.html in the current directory

@@ -13,7 +13,7 @@ from unlatch.workflows.viewing.viewers.view import ViewCfg, write_view
 
 HELP = """usage: unlatch view DATA [key=value ...]
 
-Writes one recorded episode as a file to look at: robot, object, keypoints, contact forces and the state of the part,
+Writes an interactive view of one recorded episode: robot, object, keypoints, contact forces and the state of the part,
 with a time slider. Needs no screen; the page needs no network.
 
   episode=0      episode number
