@@ -118,7 +118,7 @@ def test_a_policy_in_another_process_is_asked_over_tcp(here: Path, server: str):
     [
         ("nowhere:act", "module 'nowhere' cannot be imported"),
         ("json:dumpz", "has no 'dumpz'. Did you mean 'dump"),
-        ("math:pi", "policy='math:pi' is a float"),
+        ("math:pi", "policy='math:pi' is of type float"),
         ("tcp://127.0.0.1:1", "does not answer"),
         ("tcp://127.0.0.1", "Expected tcp://host:port"),
         ("recorded:nowhere", "is not a data set"),
