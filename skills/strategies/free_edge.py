@@ -18,24 +18,24 @@ from unlatch.solver.terms.axis import FrameAxisParallel
 Array = np.ndarray
 
 HOOK_SLIPS = ("side", "fixed")
-"""What the hand may do on an edge that it hooks: turn about the line along the hinge, or nothing."""
+"""Slip modes on a hooked edge: the hand turns about the line along the hinge, or is fixed."""
 _DEPTH_M = 0.015
-"""The point that is held lies so far inside the edge, ..."""
+"""Distance of the held point from the edge."""
 _DEPTH_SHARE = 0.2
-"""... at most this share of the part's extent."""
+"""Largest such distance as a share of the part's extent."""
 _RIM_M = 0.008
-"""What lies within so much of the edge is its rim, which fingers close on."""
+"""Width of the rim of an edge, on which fingers close."""
 _TAIL_M = 0.05
 _PLACES = (0.0, 0.3, -0.3)
-"""Places along the edge, as shares of its length, from the height of the handle."""
+"""Places along the edge, as shares of its length from the height of the handle."""
 _BEHIND_M = 0.003
-"""Gap between what hooks, however it leans, and the edge of the inner face, before it moves."""
+"""Gap between leaning hooked fingers and the edge of the inner face before the part moves."""
 _HOOK_RIM_M = 0.035
-"""The inner face is what lies within so much of the edge: as far as fingertips reach."""
+"""Width of the inner face behind an edge: as far as fingertips reach."""
 _HOOK_LEAN_RAD = 0.35
-"""How far the hand that hooks may lean."""
+"""Largest lean of a hooking hand."""
 _UPRIGHT = 0.9
-"""Two directions are one from this cosine on."""
+"""Directions with at least this cosine count as equal."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class FreeEdge:
     thickness_m: float
     """Thickness of the rim [m]."""
     inner_m: float
-    """From the point to the inner face of what fingertips reach behind, along `outward`; below 0 [m]."""
+    """Distance from the point to the inner face within reach of the fingertips, along `outward`; negative [m]."""
     length_m: float
     """Length of the edge [m]."""
     depth_m: float
@@ -61,11 +61,7 @@ class FreeEdge:
 
 
 def free_edges(fit: HandFit) -> list[FreeEdge]:
-    """Places on the free edge of a part, that at the height of its head first; none where it is no plain panel.
-
-    Args:
-        fit: The hand at the part.
-    """
+    """Returns places on the free edge of a plain panel, the one at the height of its head first."""
     frame = _edge_axes(fit)
     if frame is None:
         return []
@@ -90,7 +86,7 @@ def free_edges(fit: HandFit) -> list[FreeEdge]:
 
 
 def _edge_axes(fit: HandFit) -> tuple[Array, Array, Array] | None:
-    """(out over the edge, along it, out of the face), unit directions in the frame of the link."""
+    """Returns unit directions out over the edge, along it and out of the face, link frame; None if not plain."""
     part, model = fit.part, fit.solids.model
     on_link = all(part.keypoint(name).frame == "link" for name in (HEAD, TAIL))
     if not on_link or part.kind in (PartKind.knob, PartKind.lever):
@@ -109,13 +105,13 @@ def _edge_axes(fit: HandFit) -> tuple[Array, Array, Array] | None:
 
 
 def edge_grip(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[float, float]) -> PlannerSettingCfg | None:
-    """The planner setting for pinching an edge; None where no hand fits.
+    """Returns the planner setting for pinching an edge; None if the hand does not fit.
 
     Args:
         asset: The object.
         fit: The hand at the part.
         edge: The place.
-        start: How far the part is open, at least and at most, from closed [rad or m].
+        start: Least and largest opening of the part, from closed [rad or m].
     """
     if edge.thickness_m > GRIP_MAX_M:
         return None
@@ -128,17 +124,17 @@ def edge_grip(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[flo
 
 
 def edge_hook(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[float, float]) -> PlannerSettingCfg | None:
-    """The planner setting for closed fingers that reach behind an edge and take it along; None where no hand fits.
+    """Returns the planner setting for hooking an edge with closed fingers; None if the hand does not fit.
 
     Args:
         asset: The object.
         fit: The hand at the part.
         edge: The place.
-        start: How far the part is open, at least and at most, from closed [rad or m].
+        start: Least and largest opening of the part, from closed [rad or m].
     """
     fingers, palm = fit.hand.boxes(0.0)
     half = float(np.abs(fingers[:, :, 2]).max())
-    # a finger that leans comes nearer to the edge that it reaches over: there it would meet the panel's rim head on
+    # a leaning finger comes nearer to the edge that it reaches over, and would hit the rim of the panel
     away_m = half / np.cos(_HOOK_LEAN_RAD) + edge.depth_m * np.tan(_HOOK_LEAN_RAD) + _BEHIND_M
     behind = edge.point + edge.outward * (edge.inner_m - away_m)
     x = -edge.out
@@ -175,7 +171,7 @@ def edge_hook(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[flo
 
 
 def _annotate_at_edge(part: Part, edge: FreeEdge) -> Part:
-    """The part as if it had no handle and were annotated at an edge; of what slides, head to tail points down."""
+    """Returns the part annotated at an edge, as if it had no handle; on a slider, head to tail points down."""
     tail = edge.point + (-1.0 if part.kind is PartKind.slider else 1.0) * _TAIL_M * edge.out
     points = {HEAD: FramedVector.of("link", edge.point), TAIL: FramedVector.of("link", tail)}
     handle = Handle(HandleType.edge, np.array([2 * edge.depth_m, edge.thickness_m, edge.length_m]))
@@ -183,7 +179,7 @@ def _annotate_at_edge(part: Part, edge: FreeEdge) -> Part:
 
 
 def _keypoint_shifts(part: Part, other: Part) -> dict[str, list[float]]:
-    """What takes the keypoints of a part to those of another, frame of the link [m]."""
+    """Returns the shifts from the keypoints of a part to those of another, frame of the link [m]."""
     return {
         name: [round(float(v), 5) for v in other.keypoint(name).xyz - part.keypoint(name).xyz] for name in (HEAD, TAIL)
     }

@@ -1,7 +1,7 @@
-"""How a hand takes a part: how far its fingers open, how deep they go, and how far a part must stand open for them.
+"""Whether and how a hand fits at a part: how far its fingers open and how deep they reach.
 
-All of it is read off the colliders: the hand, as boxes, is put where the setting's constraints would have it, and the
-object's convex solids are asked what it meets.
+The hand is modelled as boxes. They are placed as the constraints of the planner setting would place the hand, and
+tested for overlap with the convex solids of the object.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ Array = np.ndarray
 HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
 
 FINGER_ROOM_M = (0.015, 0.01, 0.007)
-"""Gap that each finger leaves beside what it will hold, the widest that fits first [m]."""
+"""Gaps between each finger and the handle, the widest first; the first that fits is taken [m]."""
 TIP_ROOM_M = 0.003
-"""Gap that the fingertips leave before what stands behind a handle: pressed against it, they cannot close [m]."""
+"""Gap between the fingertips and what is behind a handle: fingertips that press against it cannot close [m]."""
 PALM_ROOM_M = 0.004
-"""Gap that the palm leaves to everything [m]."""
+"""Gap between the palm and everything else [m]."""
 LEAST_HELD_M = 0.006
-"""The pads reach over a handle by at least so much [m]."""
+"""Smallest overlap of the pads with a handle [m]."""
 _STEP_BACK_M = 0.001
 _LEAST_LENGTH_M = 0.12
 _SHIFT_SHARE = 0.3
 _MOST_SHIFT_M = 0.12
-"""A bar or an edge that is so long is also taken beside its head, by this share of its length, at most by so much."""
+"""A bar or edge of at least this length is also held beside its head, at this share of its length, up to this shift."""
 _LEANS_RAD = (0.0, 0.3, -0.3, 0.6, -0.6, 0.85, -0.85)
-"""How a hand may lean, the least first: in the cone about its direction that the setting leaves."""
+"""Angles by which the hand may lean, inside the tolerance of the planner setting, the smallest first."""
 _BESIDE_M = 0.03
-"""A head farther from the handle's box is not on it: what is set by hand is right to about that."""
+"""A head farther from the handle's box is not on the handle; hand-set keypoints are accurate to about this."""
 
 
 @dataclass(frozen=True)
 class HandGrasp:
-    """How the hand takes a part."""
+    """How the hand grasps a part."""
 
     width_m: float
-    """Opening of the fingers on the way there [m]."""
+    """Opening of the fingers on the approach [m]."""
     back_m: float
-    """How far the hand stays back from the head, along its approach [m]."""
+    """Distance of the hand from the head, back along its approach [m]."""
 
 
 def held_at_edge(part: Part) -> bool:
@@ -60,16 +60,16 @@ def held_at_edge(part: Part) -> bool:
 
 
 class HandFit:
-    """The hand at one part of one object."""
+    """Tests where a hand fits at one part of one object."""
 
     def __init__(self, asset: ObjectAsset, part: Part, hand: HandShape, *, approach_m: float) -> None:
-        """Takes a part.
+        """Prepares the test.
 
         Args:
             asset: The object.
             part: The part.
             hand: The hand.
-            approach_m: How far before the part the hand is on its way there, along its approach [m].
+            approach_m: Length of the straight approach, which must be free at its start [m].
         """
         self.part = part
         self.hand = hand
@@ -79,12 +79,12 @@ class HandFit:
         self._sign = float(np.sign(part.openness.open - part.openness.closed))
 
     def grasp(self, opening: float, *, shift_m: float = 0.0, along: bool = False) -> HandGrasp | None:
-        """The widest and deepest grasp that fits while the part stands open by so much; None where none does.
+        """Returns the widest and deepest grasp that fits at an opening of the part; None if none fits.
 
         Args:
             opening: From closed [rad or m].
-            shift_m: Place of the hand beside the head, along the contact axis [m].
-            along: Whether the fingers close along the contact axis, and not across it.
+            shift_m: Shift of the hand from the head, along the contact axis [m].
+            along: Whether the fingers close along the contact axis, not across it.
         """
         positions = self.positions(opening)
         extent = self.part.handle.size[2 if along else 1]
@@ -100,7 +100,7 @@ class HandFit:
         return None
 
     def grasp_over(self, openings: tuple[float, ...], *, shift_m: float = 0.0, along: bool = False) -> HandGrasp | None:
-        """What fits at every one of several openings; see `grasp`."""
+        """Returns a grasp that fits at every one of several openings; see `grasp`."""
         found = [self.grasp(opening, shift_m=shift_m, along=along) for opening in dict.fromkeys(openings)]
         grasps = [grasp for grasp in found if grasp is not None]
         if len(grasps) < len(found):
@@ -108,7 +108,7 @@ class HandFit:
         return HandGrasp(min(grasp.width_m for grasp in grasps), max(grasp.back_m for grasp in grasps))
 
     def positions(self, opening: float) -> dict[str, float]:
-        """Joint positions while the part stands open by so much and all others are closed [rad or m].
+        """Returns joint positions with the part at an opening and all others closed [rad or m].
 
         Args:
             opening: From closed [rad or m].
@@ -116,20 +116,20 @@ class HandFit:
         return {**self._closed, self.part.joint: self.part.openness.closed + self._sign * opening}
 
     def axes_link(self) -> tuple[Array, Array, Array]:
-        """(3,) unit directions in the frame of the part's link: from head to tail, along the bar, out of the part."""
+        """Returns (3,) unit directions in the link frame: head to tail, along the bar, out of the part."""
         head, tail = (self.part.keypoint(name).xyz for name in (HEAD, TAIL))
         across, along = unit(tail - head), unit(self.part.axes["link0_contact_axis"].xyz)
         return across, along, unit(np.cross(across, along))
 
     def hinge_link(self) -> Array:
-        """(3,) unit direction of the joint's axis in the frame of the part's link."""
+        """Returns the (3,) unit direction of the joint's axis in the frame of the part's link."""
         model, part = self.solids.model, self.part
         joint = model.joints[part.joint]
         T_link_child = model.link_pose(part.link).inverse() @ model.link_pose(joint.child)
         return T_link_child.rotate(unit(joint.axis))
 
     def shifts(self) -> list[float]:
-        """Other places on a bar or an edge than its head, along the contact axis [m]; none on a short one."""
+        """Returns other places on a long bar or edge, as shifts from its head along the contact axis [m]."""
         length = float(self.part.handle.size[2]) if self.part.handle.type is not HandleType.none else 0.0
         turns_in_hand = self.part.kind in (PartKind.knob, PartKind.lever)
         if length < _LEAST_LENGTH_M or turns_in_hand:
@@ -138,7 +138,7 @@ class HandFit:
         return [each for each in (shift, -shift) if self._is_on_part(each)]
 
     def _is_on_part(self, shift_m: float) -> bool:
-        """Whether a place beside the head is on the part: a head need not lie in the middle of its edge."""
+        """Whether a place beside the head is on the part: the head may be off the middle of its edge."""
         _, along, _ = self.axes_link()
         place = self.part.keypoint(HEAD).xyz + shift_m * along
         points = self.solids.section(self.part.link, along, float(place @ along))
@@ -147,12 +147,12 @@ class HandFit:
         return bool(np.all(place > points.min(axis=0) - _BESIDE_M) and np.all(place < points.max(axis=0) + _BESIDE_M))
 
     def _largest_setback_m(self) -> float:
-        """How far the hand may stay back while the pads still reach over what they hold [m]."""
+        """Returns how far the hand may stay back while the pads still overlap the handle [m]."""
         depth = float(self.part.handle.size[0]) if self.part.handle.type is not HandleType.none else 0.0
         return max(0.0, self.hand.tip_m + depth / 2 - LEAST_HELD_M)
 
     def _tool_poses(self, positions: dict[str, float], shift_m: float, *, along: bool) -> list[Pose]:
-        """Poses of the tool frame on the head as the setting allows them, the straight one first, root frame."""
+        """Returns poses of the tool frame at the head that the setting allows, the straight one first, root frame."""
         part = self.part
         T_root_link = self.solids.model.link_pose(part.link, positions)
         tail, bar, outward = (T_root_link.rotate(direction) for direction in self.axes_link())

@@ -1,4 +1,4 @@
-"""Where a part can be pushed: spots of its outer face at which closed fingers touch it and the palm meets nothing."""
+"""Finds where a part can be pushed: spots of its outer face that closed fingers touch while the palm is free."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ Array = np.ndarray
 
 _STEP_M = 0.03
 _REACH_M = 0.21
-"""Spots are looked for on a grid, so far about the annotated one."""
+"""Half the width of the grid of spots about the annotated one."""
 _APART_M = 0.05
-"""Further spots are so far from each other."""
+"""Smallest distance between two spots."""
 _MOST_SPOTS = 4
 _PAD_M = 0.008
-"""Half the side of the face that must lie under the fingertips."""
+"""Half the side of the area that must lie under the fingertips."""
 _GAP_M = 0.0015
-"""The fingertips are put so far before the face, ..."""
+"""Distance of the fingertips from the face in the test."""
 _SKIN_M = 0.004
-"""... which must begin within so much behind it."""
+"""Depth behind that within which the face must begin."""
 _LEAST_LEVER = 0.5
-"""What turns is pushed at this share of the annotated spot's distance from the hinge at least."""
+"""Smallest distance of a spot from the hinge, as a share of that of the annotated spot."""
 
 
 def push_shifts(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
-    """(3,) shifts of the annotated spot to where the hand fits, nearest first, in the frame of the part's link [m].
+    """Returns (3,) shifts from the annotated spot to spots that the hand fits, nearest first, frame of the link [m].
 
     Args:
         fit: The hand at the part.
-        openings: At which it must fit, from closed [rad or m].
+        openings: Openings at which the hand must fit, from closed [rad or m].
     """
     part = fit.part
     spot = part.keypoint(SPOT)
@@ -56,7 +56,7 @@ def push_shifts(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
 
 
 def _lever(fit: HandFit, point: Array) -> float:
-    """Distance of a point (3,) of the part's link from the hinge [m]; of what slides, 1."""
+    """Returns the distance of a point (3,) of the part's link from the hinge [m]; 1 for a slider."""
     part, model = fit.part, fit.solids.model
     if part.kind is PartKind.slider:
         return 1.0
@@ -66,7 +66,7 @@ def _lever(fit: HandFit, point: Array) -> float:
 
 
 def _fits(fit: HandFit, point: Array, outward: Array, openings: tuple[float, ...]) -> bool:
-    """Whether the hand, straight at a point of the part's link, touches the part and nothing else at every opening."""
+    """Whether the hand, straight at a point of the part, touches the part and nothing else at every opening."""
     part, hand, solids = fit.part, fit.hand, fit.solids
     fingers, palm = hand.boxes(0.0)
     tip = hand.tip_m
@@ -88,7 +88,7 @@ def _fits(fit: HandFit, point: Array, outward: Array, openings: tuple[float, ...
 
 
 def _tool_at(fit: HandFit, point: Array, outward: Array) -> Pose:
-    """The tool frame as a push has it: straight in, the palm along the hinge or, of what slides, across its travel."""
+    """Returns the tool frame of a push: straight in, the palm along the hinge or, for a slider, across its travel."""
     if fit.part.kind is PartKind.slider:
         _, side, _ = fit.axes_link()
     else:

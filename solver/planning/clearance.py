@@ -1,4 +1,4 @@
-"""Whether the hand keeps clear of everything: at contact, on the approach, while the part moves, on the retreat."""
+"""Collision checks of a plan: at contact, on the approach, while the part moves, and on the retreat."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from unlatch.solver.planning.motion import RESOLUTION_RAD
 Array = np.ndarray
 
 _TOUCH_M = 0.038
-"""So near the contact pose the fingers may touch the part: nearer, a bar is still between them."""
+"""Within this distance of the contact pose the fingers may touch the part: a bar is still between them."""
 
 
 @dataclass(frozen=True)
 class StageFailure:
-    """Something is in the way."""
+    """Why a candidate failed in one stage of the plan."""
 
     stage: str
     """Stage of the plan."""
     message: str
-    """Where, and which two links."""
+    """In words: where, and which two links."""
     evidence: dict[str, Any] = field(default_factory=dict)
     """The pair, its distance, where, and the joint position."""
 
@@ -44,10 +44,10 @@ class Clearance:
         gripper_m: float,
         held_gripper_m: float,
     ) -> None:
-        """Holds what all checks share.
+        """Stores what all checks share.
 
         Args:
-            checker: The scene's checker; None = nothing is in the way.
+            checker: The scene's checker; None = no obstacles.
             contact_links: Links of the object that the fingers may touch at and after contact.
             s0: Joint position of the part before it moves [rad or m].
             gripper_m: Opening of the gripper while nothing is held [m].
@@ -80,7 +80,7 @@ class Clearance:
         return self._check_backwards("approach", "on the approach", q, apart, self._s0)
 
     def reach(self, q: Array) -> StageFailure | None:
-        """Checks the way from the goal to a later contact pose; the fingers may touch the part.
+        """Checks the path from the goal to a later contact pose; the fingers may touch the part.
 
         Args:
             q: (R, n) joints from the goal (not checked) to contact [rad].
@@ -95,7 +95,7 @@ class Clearance:
         return None
 
     def follow(self, q: Array, s: Array) -> StageFailure | None:
-        """Checks the way of the part.
+        """Checks the path while the part moves.
 
         Args:
             q: (W, n) joints from the contact pose (not checked) to the end [rad].
@@ -113,10 +113,10 @@ class Clearance:
         return None
 
     def retreat(self, q: Array, poses: Sequence[Pose], s: float) -> StageFailure | None:
-        """Checks the way back, the far end first.
+        """Checks the retreat, its far end first.
 
         Args:
-            q: (R, n) joints from the end of the part's way (not checked) [rad].
+            q: (R, n) joints from the end of the part's motion (not checked) [rad].
             poses: R poses of the hand, base frame.
             s: Joint position where the part was left [rad or m].
         """
@@ -124,7 +124,7 @@ class Clearance:
         return self._check_backwards("retreat", "on the retreat", q, apart, s)
 
     def _check_backwards(self, stage: str, where: str, q: Array, apart: Array, s: float) -> StageFailure | None:
-        """Checks a way that begins at contact; the fingers may touch the part while the hand is near there."""
+        """Checks a path that starts at contact, its far end first; near contact the fingers may touch the part."""
         for at, q_here in _ordered_points(q, reversed_order=True):
             near = float(np.interp(at, np.arange(len(apart)), apart)) <= _TOUCH_M
             with self._contact_allowed() if near else nullcontext():
@@ -162,7 +162,7 @@ def collision_evidence(hit: Collision, *, s: float) -> dict[str, Any]:
 
 
 def _ordered_points(q: Array, *, reversed_order: bool) -> list[tuple[float, Array]]:
-    """Waypoints after the first, then what lies between; with the place of each as a row number with a fraction."""
+    """Returns the waypoints after the first, then points between them, each with its fractional row number."""
     rows = range(1, len(q))
     return [(float(i), q[i]) for i in (reversed(rows) if reversed_order else rows)] + _inner(q)
 

@@ -1,7 +1,7 @@
-"""Free motion between two configurations: the straight joint line, or OMPL's RRT-Connect where it is blocked.
+"""Plans free motion between two configurations: the straight joint line, or RRT-Connect of OMPL where it is blocked.
 
-Budgets are counts of collision queries, never seconds; the planner is built anew with a seed from the caller's
-generator, so that a plan is a function of its inputs.
+Budgets are counts of collision queries, never seconds, and each search is seeded by the caller's generator: a plan is a
+function of its inputs.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ Array = np.ndarray
 RESOLUTION_RAD = 0.05
 """Largest joint distance (norm) between two collision queries along an edge [rad]."""
 FINE_RESOLUTION_RAD = RESOLUTION_RAD / 4
-"""The same near anything: between two queries a stretched arm moves its hand by up to 4 cm, and a board has 15 mm."""
+"""The same near obstacles: between two queries a stretched arm moves its hand by up to 4 cm; a board has 15 mm."""
 _NEAR_M = 0.018
-"""What is nearer to a configuration that was queried asks for a closer look about it [m]."""
+"""Obstacles nearer than this to a checked configuration call for the finer resolution about it [m]."""
 _ROOMS_M = (0.012, 0.004)
-"""What a way around something keeps free about the arm where it can: a timed path swings out of its corners by up to
-5 mrad a joint, and the arm lags behind by half as much [m]."""
+"""Clearances that a path around an obstacle keeps if possible: a timed path swings out of its corners by up to 5 mrad
+per joint, and the arm lags by half as much [m]."""
 _LEAST_M = 0.0025
-"""What a timed motion keeps free at least [m]."""
+"""Smallest clearance of a timed motion [m]."""
 _WITHOUT_ROOM = ((None, RESOLUTION_RAD), (None, FINE_RESOLUTION_RAD))
 _BLEND_RAD = 0.3
-"""Distance from a corner at which its rounding begins [rad]."""
+"""Distance from a corner at which its rounding starts [rad]."""
 _BLENDS = 4
-"""Roundings of a corner that are tried, each 0.4 times as wide as the last."""
+"""Number of roundings tried per corner, each 0.4 times as wide as the last."""
 _SHORTCUTS = 40
 _STUB_RAD = 0.05
-"""Corners nearer to each other are made one where that is free [rad]."""
+"""Corners nearer than this are merged if the result is free [rad]."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ class MotionResult:
     queries: int
     """Collision queries used."""
     blocked_by: Collision | None = None
-    """What the straight line runs into, also where a way around it was found."""
+    """What the straight line collides with, even if a path around it is found."""
     reason: str = ""
-    """Why there is no motion."""
+    """Why no motion is found."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ class _CheckedSpace:
         return self.queries >= self.budget
 
     def check_edge(self, start: Array, end: Array) -> Collision | None:
-        """The first collision found strictly between two configurations, halves first."""
+        """Returns the first collision strictly between two configurations, halves first."""
         for q in _inner_points(start, end, self.resolution):
             hit = self.check(q)
             if hit is not None:
@@ -90,7 +90,7 @@ class _CheckedSpace:
         return None
 
     def check_closely(self, path: Array) -> Collision | None:
-        """The first collision between the configurations of a free path that were queried, where anything is near."""
+        """Returns the first collision between checked configurations of a free path, where obstacles are near."""
         if self.resolution <= FINE_RESOLUTION_RAD:
             return None
         points = _sample_path(path, self.resolution)
@@ -124,14 +124,14 @@ def plan_motion(
     Args:
         q_start: (n,) joints at the start [rad].
         q_goal: (n,) joints at the end [rad].
-        checker: Collision checker in the state that holds during this motion; None = nothing is in the way.
+        checker: Collision checker in the state during this motion; None = no obstacles.
         arm: Its joint limits bound the search.
         rng: Seeds the planner.
         s: Joint position of the object [rad or m].
         gripper: Opening between the pads [m].
-        max_queries: Budget of collision queries; searches for a way with room get a half of what is left each; what was
-            begun is checked to its end, and stubs are cut beyond it.
-        straight_only: Whether to give up where the straight line is blocked.
+        max_queries: Budget of collision queries. Each search with clearance gets half of what is left. Checks that have
+            started finish beyond it.
+        straight_only: Whether to stop if the straight line is blocked.
     """
     start, goal = np.asarray(q_start, dtype=float), np.asarray(q_goal, dtype=float)
     straight = np.vstack([start, goal])
@@ -156,11 +156,11 @@ def plan_motion(
 def is_timed_motion_clear(
     samples: Array, checker: CollisionChecker | None, *, s: float | None, gripper: float | None
 ) -> tuple[bool, int]:
-    """Whether a motion as it is carried out, in straight lines from sample to sample, keeps clear of everything.
+    """Whether a timed motion, in straight lines from sample to sample, keeps clear of everything.
 
     Args:
         samples: (T, n) timed joints [rad].
-        checker: The checker in the state that holds during the motion; None = nothing is in the way.
+        checker: The checker in the state during the motion; None = no obstacles.
         s: Joint position of the object [rad or m].
         gripper: Opening between the pads [m].
 
@@ -180,7 +180,7 @@ def is_timed_motion_clear(
 def _plan_around(
     start: Array, goal: Array, space: _CheckedSpace, arm: ArmModel, rng: np.random.Generator
 ) -> Array | None:
-    """(W, n) a way around what blocks the straight one: with room about it if there is such a way."""
+    """Returns a (W, n) path around the obstacle, with clearance if possible; None if there is none."""
     budget = space.budget
     for clearance_m, resolution in (*((room, RESOLUTION_RAD) for room in _ROOMS_M), *_WITHOUT_ROOM):
         space.clearance_m, space.resolution = clearance_m, resolution
@@ -200,7 +200,7 @@ def _no_motion(space: _CheckedSpace, hit: Collision, reason: str) -> MotionResul
 
 
 def _inner_points(start: Array, end: Array, resolution: float) -> Array:
-    """(K, n) inner points of an edge, spread first: an early hit saves the others."""
+    """Returns (K, n) inner points of an edge, in bisection order: an early hit saves the others."""
     count = math.ceil(float(np.linalg.norm(end - start)) / resolution)
     if count < 2:
         return np.empty((0, len(start)))
@@ -211,7 +211,7 @@ def _inner_points(start: Array, end: Array, resolution: float) -> Array:
 
 
 def _sample_path(path: Array, resolution: float) -> list[Array]:
-    """The path's rows and, between them, as many points as a resolution asks for, in order."""
+    """Returns the rows of a path, and between them as many points as the resolution requires, in order."""
     points = [path[0]]
     for start, end in pairwise(path):
         count = max(1, math.ceil(float(np.linalg.norm(end - start)) / resolution))
@@ -258,7 +258,7 @@ def _rrt_connect(start: Array, goal: Array, space: _CheckedSpace, arm: ArmModel,
 
 
 def _shortcut_path(corners: list[Array], space: _CheckedSpace, rng: np.random.Generator) -> list[Array]:
-    """Replaces stretches by straight edges where those are free."""
+    """Replaces parts of the path by straight edges that are free."""
     path = list(corners)
     for _ in range(_SHORTCUTS):
         if len(path) <= 2 or space.spent:
@@ -283,10 +283,9 @@ def _shortcut_path(corners: list[Array], space: _CheckedSpace, rng: np.random.Ge
 
 
 def _round_corners(corners: list[Array], space: _CheckedSpace) -> Array:
-    """The path with rounded corners, dense: each by the widest arc that is free, or sharp, as it was checked.
+    """Returns the dense path with each corner rounded by the widest free arc, or left sharp.
 
-    The straight stretches are parts of edges that were checked, and so are the sharp corners: a budget that is spent
-    costs roundness only.
+    Straight parts and sharp corners are already checked: a spent budget costs roundness only.
     """
     points = [corners[0]]
     for before, corner, after in zip(corners[:-2], corners[1:-1], corners[2:], strict=True):
@@ -298,7 +297,7 @@ def _round_corners(corners: list[Array], space: _CheckedSpace) -> Array:
 
 
 def _free_arc(before: Array, corner: Array, after: Array, space: _CheckedSpace) -> Array:
-    """(K, n) points that replace a corner: every one and, at the resolution, everything between them is free."""
+    """Returns (K, n) points that replace a corner; they and the edges between them are free."""
     blend = _BLEND_RAD
     for _ in range(_BLENDS):
         if space.spent:
@@ -311,7 +310,7 @@ def _free_arc(before: Array, corner: Array, after: Array, space: _CheckedSpace) 
 
 
 def _corner_arc(before: Array, corner: Array, after: Array, blend: float) -> Array:
-    """(K, n) points of a parabola (quadratic Bezier curve) that begins and ends `blend` before and after a corner."""
+    """Returns (K, n) points of a parabola (quadratic Bezier curve) from `blend` before to `blend` after a corner."""
     to_before, to_after = before - corner, after - corner
     near, far = float(np.linalg.norm(to_before)), float(np.linalg.norm(to_after))
     length = min(blend, 0.45 * near, 0.45 * far)

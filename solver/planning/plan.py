@@ -1,4 +1,4 @@
-"""What the planner is asked and what it answers."""
+"""Problem and result of the planner: budget, request, keyframes, segments and plan."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ class PlannerCfg:
     """
 
     goal_starts: int = 32
-    """Starts of the first wave, for each set of tool keypoints; later waves take four times as many, and a push whose
-    constraints leave none of the rolls that are tried first takes as many again."""
+    """Starts of the first wave, for each set of tool keypoints. Later waves take four times as many. A push takes as
+    many again if no goal has one of the rolls that are tried first."""
     goal_waves: int = 3
-    """Waves of starts while no whole plan is found."""
+    """Largest number of waves of starts; the search ends with the first plan."""
     candidates: int = 24
-    """Goals of the first wave whose path is followed; four times as many in later waves."""
+    """Goals of the first wave that are ranked by a coarse path; four times as many in later waves."""
     coarse_waypoints: int = 8
-    """Waypoints of the path that ranks them."""
+    """Waypoints of a coarse path."""
     waypoints: int = 24
-    """Waypoints of the path that is kept, where the setting names no step."""
+    """Waypoints of the final path, if the setting names no step."""
     blocked_before_search: int = 4
-    """Candidates whose straight way is blocked before a way around is searched for the best of them."""
+    """Number of candidates with a blocked straight transit before a path around obstacles is searched."""
     searches: int = 3
-    """Ways around searched."""
+    """Number of such searches."""
     rescues: int = 2
-    """Lost paths of a wave that are solved together with their goals; 0 = never, nor a path near a joint limit."""
+    """Failed paths of a wave that are solved again together with their goals; 0 = never, nor paths near a limit."""
     motion_queries: int = 4000
     """Collision queries of one such search."""
     noise_draws: int = 20
-    """Draws of `keypose_random_range` until one can be planned."""
+    """Largest number of draws of `keypose_random_range`."""
     name: str = "standard"
     """Name of this budget."""
 
@@ -72,7 +72,7 @@ _BUDGET_RANGES = {
     "motion_queries": (100, 1_000_000),
     "noise_draws": (1, 1000),
 }
-"""Least and most of each count."""
+"""Smallest and largest value of each count."""
 
 
 @dataclass(frozen=True)
@@ -101,13 +101,13 @@ class PlanRequest:
     arm: ArmModel
     """The arm."""
     scene: PlanningScene
-    """The object at the joint position where it is."""
+    """The object at its present joint position."""
     setting: PlannerSettingCfg
     """Constraints and motions."""
     q_current: Array
     """(n,) joints now [rad]."""
     follow_to: float | None = None
-    """Joint position to which the part is led [rad or m]; None = as the setting's `follow_joint` says."""
+    """Joint position at the end of the motion [rad or m]; None = that of `follow_joint` of the setting."""
     closed_gripper: bool = False
     """Whether the fingers are closed throughout (pushing)."""
     part_pairs: frozenset[tuple[str, str]] = frozenset()
@@ -115,15 +115,15 @@ class PlanRequest:
     frame_s: float = 1.0 / 30.0
     """Time between two samples of a segment [s]."""
     slips: tuple[Slip, ...] | None = None
-    """What the hand may do on the part, tried in this order; None = about the bar, or in a cone with closed fingers."""
+    """Freedoms of the hand on the part, in the order of trial; None = about the bar, or a cone with closed fingers."""
     retreat_m: float = 0.10
     """Distance of the step back along the approach axis after the motion [m]; 0 = none."""
     gripper_open_m: float = 0.08
     """Opening of the open gripper [m]."""
     gripper_contact_m: float = 0.03
-    """Opening that is assumed while the part is held [m]."""
+    """Assumed opening while the part is held [m]."""
     speed_scale: float = 0.6
-    """Share of the joint speed limits that is used (acceleration limits: its square)."""
+    """Share of the joint speed limits to use; of the acceleration limits its square."""
     approach_speed_m_s: float = 0.2
     """Speed of the hand in approach and retreat [m/s]."""
     part_speed: float | None = None
@@ -150,7 +150,7 @@ class PlanRequest:
         return tuple(sorted({link for _, link in self.part_pairs}))
 
     def target_s(self) -> float | None:
-        """The joint position to follow to [rad or m], or None where the part is not led along its joint."""
+        """Returns the joint position at the end [rad or m], or None if the part is not led along its joint."""
         if self.follow_to is not None:
             return self.follow_to
         follow = self.setting.follow_joint
@@ -159,7 +159,7 @@ class PlanRequest:
         return follow.target(s_closed=self.scene.s_closed, s_open=self.scene.s_open)
 
     def waypoints(self) -> int:
-        """Waypoints of the part's way: so many that none is farther than the setting's step, or the budget's."""
+        """Returns the number of waypoints: as many as the step of the setting requires, else that of the budget."""
         follow, target = self.setting.follow_joint, self.target_s()
         if follow is None or follow.step is None or target is None:
             return self.budget.waypoints
@@ -168,7 +168,7 @@ class PlanRequest:
 
 @dataclass(frozen=True)
 class Keyframe:
-    """One pose that the motion goes through."""
+    """One pose of the motion."""
 
     T_base_ee: Pose
     """Pose of the ee in the arm's base frame."""
@@ -182,7 +182,7 @@ class Keyframe:
 
 @dataclass(frozen=True)
 class Segment:
-    """One timed piece of the motion, at rest at both ends."""
+    """One timed part of the motion, at rest at both ends."""
 
     kind: str
     """`transit`, `approach`, `follow` or `retreat`."""
@@ -204,30 +204,30 @@ class Segment:
 
 @dataclass(frozen=True, repr=False)
 class KeyframePlan:
-    """The whole motion, or why there is none."""
+    """The whole motion, or the diagnosis of its absence."""
 
     found: bool
     """Whether everything from the present joints to the retreat was planned."""
     keyframes: tuple[Keyframe, ...] = ()
-    """[current] + pre + [goal] + post; the present pose alone where nothing was found."""
+    """[current] + pre + [goal] + post; without a plan the current pose alone."""
     contact_pose_index: int = 0
     """Index of the keyframe at which the fingers meet the part."""
     segments: tuple[Segment, ...] = ()
     """In order of execution."""
     diagnosis: Diagnosis | None = None
-    """Why there is no plan."""
+    """Why no plan is found."""
     timings_ms: dict[str, float] = field(default_factory=dict)
     """Time spent by stage, and `total` [ms]."""
     counts: dict[str, int] = field(default_factory=dict)
     """Starts, goals, candidates, collision queries, draws of noise."""
     notices: tuple[str, ...] = ()
-    """What the reader of a plan should know, such as a way that was blocked."""
+    """Messages for the user, such as a blocked straight transit."""
     solution: Solution | None = None
     """Residuals at the goal, or at the best compromise."""
     margin_rad: float = 0.0
     """Smallest distance of a joint to its limit while the part is led [rad]."""
     slip: Slip | None = None
-    """What the hand does on the part."""
+    """Freedom of the hand on the part."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a record or a report; trajectories by their lengths."""

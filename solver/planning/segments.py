@@ -1,4 +1,4 @@
-"""The planned pieces of a motion, timed."""
+"""Times the segments of a planned motion."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def time_segments(
     retreat: Array | None,
     is_clear: Callable[[Array], bool],
 ) -> list[Segment]:
-    """Times each piece from rest to rest, in order of execution.
+    """Times each segment from rest to rest, in order of execution.
 
     Args:
         request: Speeds and the time between samples.
         transit: (W, n) joints from the present ones to the farthest pre-grasp [rad].
         approach: (A, n) joints from there to contact; fewer than two rows = no approach.
-        follow: The way of the part, if it is led.
-        retreat: (R, n) joints of the way back, if there is one.
+        follow: The path of the part, if it is led.
+        retreat: (R, n) joints of the retreat, if there is one.
         is_clear: Whether a timed transit (T, n) keeps clear of everything.
     """
     segments = [_time_transit(request, transit, is_clear)]
@@ -55,7 +55,7 @@ def time_segments(
 
 
 def _time_transit(request: PlanRequest, q: Array, is_clear: Callable[[Array], bool]) -> Segment:
-    """As near to the checked lines as it has to be: a curve swings out of their corners."""
+    """Times the transit as near to the checked lines as needed: a curve swings out of their corners."""
     for deviation_rad in _DEVIATIONS_RAD:
         segment = _time_segment(request, "transit", q, deviation_rad=deviation_rad)
         if len(q) == 2 or is_clear(segment.q):  # a straight line has no corners
@@ -64,7 +64,7 @@ def _time_transit(request: PlanRequest, q: Array, is_clear: Callable[[Array], bo
 
 
 def _time_hand_motion(request: PlanRequest, kind: str, q: Array) -> Segment:
-    """With the hand's speed limited."""
+    """Times a motion with limited speed of the hand."""
     _, p = request.arm.kinematics.fk_batch(q)
     travelled = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(p, axis=0), axis=1))])
     segment = _time_segment(request, kind, q, s=travelled, speed=request.approach_speed_m_s, rise_hz=_HAND_RISE_HZ)

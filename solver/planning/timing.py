@@ -20,16 +20,16 @@ _MIN_GRID = 30
 _MAX_STRETCHES = 8
 _FINE_GRID_PER_WAYPOINT = 40
 _SLOW = 1.5
-"""Times the least time that the velocities allow, with one ramp (usual are 0.7 to 1.3). Slower paths are timed anew on
-a fine grid: a coarse one that misses a sharp corner has the whole path stretched until the corner keeps the limits,
-and now and then TOPP-RA crawls on one, 71 s for what takes 4."""
+"""Factor on the shortest time that the velocities allow, with one ramp (usual: 0.7 to 1.3). Slower paths are timed
+again on a fine grid: a coarse grid that misses a sharp corner stretches the whole path, and sometimes TOPP-RA crawls on
+it, 71 s for what takes 4."""
 _MAX_REFINEMENTS = 6
 _LOOKS = 5
-"""Places between two waypoints at which the spline is compared with the straight line."""
+"""Number of points between two waypoints at which the spline is compared with the straight line."""
 DEVIATION_RAD = 0.005
-"""What a joint of a timed path may be off the straight lines between the waypoints, if nothing else is said [rad]."""
+"""Default of the largest joint deviation of a timed path from the straight lines between waypoints [rad]."""
 _MARGIN = 0.97
-"""Share of the limits that is used: TOPP-RA keeps them at grid points, and between those the path bends a little."""
+"""Share of the limits that is used: TOPP-RA keeps them at grid points only, and the path bends between them."""
 
 
 def time_path(
@@ -53,7 +53,7 @@ def time_path(
         extra: (W,) a further coordinate along the path, such as the part's joint [rad or m].
         extra_velocity: Its speed limit, not scaled [1/s].
         extra_acceleration: Its acceleration limit, not scaled [1/s^2].
-        deviation_rad: What a joint may be off the straight lines between the waypoints [rad].
+        deviation_rad: Largest deviation of a joint from the straight lines between the waypoints [rad].
 
     Returns:
         (T, n) joints every `dt`, the first row the start and the last the end of the path, and the (T,) further
@@ -93,7 +93,7 @@ def _drop_repeats(path: Array) -> Array:
 
 
 def _time_straight_line(start: Array, end: Array, velocity: Array, acceleration: Array, dt: float) -> Array:
-    """Trapezoid along a straight line: the slowest joint decides."""
+    """Times a straight line by a trapezoid of speed; the slowest joint decides."""
     delta = np.abs(end - start)
     moving = delta > 1e-12
     v = float((velocity[moving] / delta[moving]).min())  # of the path coordinate from 0 to 1 [1/s]
@@ -146,7 +146,7 @@ def _time_curve(
 def _sample_trajectory(
     path: Array, curve: Any, points: int, velocity: Array, acceleration: Array, dt: float, low: Array, high: Array
 ) -> tuple[Array, float]:
-    """A curve timed on a grid of some points, every `dt`, and by which factor it still exceeds the limits."""
+    """Returns a curve timed on a grid, sampled every `dt`, and the factor by which it still exceeds the limits."""
     toppra = load_toppra()
     joints = len(low)
     grid = np.linspace(0.0, 1.0, points)
@@ -179,16 +179,16 @@ def _sample_trajectory(
 
 
 def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float) -> tuple[Array, Any]:
-    """A cubic spline through a path that stays near its straight lines, and the path it needed.
+    """Returns a cubic spline that stays near the straight lines of a path, and the path with the points it needs.
 
-    A spline swings out where a path bends sharply, as where a joint comes to its limit; points are put in on the
-    straight lines there until it does not.
+    A spline swings out where a path bends sharply, as at a joint limit; points are inserted on the straight lines there
+    until it does not.
 
     Args:
         path: (W, n) waypoints.
-        velocity: (n,) what a near even time between them is counted by.
-        joints: How many of the n are joints; a further coordinate may swing.
-        deviation_rad: What a joint may be off the straight lines [rad].
+        velocity: (n,) speeds that space the waypoints evenly in time.
+        joints: Number of joints among the n coordinates; a further coordinate may swing.
+        deviation_rad: Largest deviation of a joint from the straight lines [rad].
     """
     toppra = load_toppra()
     share = np.linspace(0.0, 1.0, _LOOKS + 2)[1:-1]
@@ -209,7 +209,7 @@ def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float)
 
 @lru_cache(maxsize=64)
 def _toppra_limits(velocity: tuple[float, ...], acceleration: tuple[float, ...]) -> tuple[Any, Any]:
-    """TOPP-RA's constraints; kept, since making one writes its description, which takes longer than a solve's share."""
+    """Returns the constraints of TOPP-RA; cached, since making them is slow."""
     toppra = load_toppra()
     v, a = np.array(velocity), np.array(acceleration)
     return (
@@ -219,7 +219,7 @@ def _toppra_limits(velocity: tuple[float, ...], acceleration: tuple[float, ...])
 
 
 def _limit_use(samples: Array, velocity: Array, acceleration: Array, dt: float) -> float:
-    """By which factor the time of samples must be stretched to keep the limits as differences, from rest to rest."""
+    """Returns the factor by which samples must be stretched in time to keep the limits, from rest to rest."""
     rates = np.diff(samples, axis=0) / dt
     rest = np.zeros((1, samples.shape[1]))
     changes = np.diff(np.vstack([rest, rates, rest]), axis=0) / dt
