@@ -50,7 +50,7 @@ class HandGrasp:
 
 
 def held_at_edge(part: Part) -> bool:
-    """Whether the head lies on an edge: there is no handle, or a head that was set by hand lies beside it."""
+    """Returns whether a part is held at an edge: it has no handle, or its hand-set head lies beside the handle."""
     handle = part.handle
     if handle.type is HandleType.edge or handle.T_link_handle is None:
         return handle.type is HandleType.edge

@@ -1,10 +1,10 @@
-"""Constraints that no pose of the hand satisfies, whatever the arm: the smallest sets of them, proved.
+"""Finds the smallest sets of constraints that no pose of the hand satisfies, for any arm, with proof.
 
-Pairs are judged in closed form (inequalities of spherical triangles and quadrilaterals, lengths, slabs). Larger sets go
-through a search over all rotations of the hand, and count only where a branch and bound proves that there is none
-(`solver.diagnosis.so3`). Where the hand turns as R, its position drops out: two points p + R x_i in boxes about t_i
-leave R (x_1 - x_2) in a box about t_1 - t_2, and likewise for planes and for the workspace. Every such condition is
-necessary, so that nothing feasible is ever called a contradiction. Our own.
+Pairs are judged in closed form (inequalities of spherical triangles and quadrilaterals, lengths, slabs). Larger sets
+are searched over all rotations of the hand, and count only if a branch and bound proves that there is none
+(`solver.diagnosis.so3`). For a rotation R, the position of the hand drops out: two points p + R x_i in boxes about t_i
+leave R (x_1 - x_2) in a box about t_1 - t_2, and likewise for planes and the workspace. Every such condition is
+necessary, so a feasible set is never called a contradiction. Our own.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ class Contradiction:
     labels: tuple[str, ...]
     """Their names in the YAML."""
     message: str
-    """What contradicts what and by how much, without a full stop."""
+    """The contradiction and its size, without a full stop."""
     out_by: float
-    """By how much the tolerances together are too small [unit]; for three and more, the largest excess at the best
+    """Amount by which the tolerances together are too small [unit]; for three and more, the largest excess at the best
     rotation."""
     unit: str
     """`m` or `rad`."""
     workspace: bool = False
     """Whether the workspace box takes part."""
     plain: bool = True
-    """Whether one tool axis, one target or two places are all that it is about."""
+    """Whether it concerns one tool axis, one target or two places only."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -74,22 +74,22 @@ class Contradiction:
 
 @dataclass(frozen=True)
 class _Condition:
-    """What a few constraints ask of the rotation alone."""
+    """A condition of a few constraints on the rotation alone."""
 
     sources: frozenset[int]
     condition: Condition
 
 
 def constraint_labels(terms: Sequence[Term]) -> list[str]:
-    """The names of constraints in messages: the YAML's own, with their place in the list where two share one."""
+    """Returns the names of constraints for messages: those of the YAML, with the place in the list if two are equal."""
     names = [term.label for term in terms]
     return [name if names.count(name) == 1 else f"constraint_list[{i}] {name}" for i, name in enumerate(names)]
 
 
 def find_contradictions(terms: Sequence[Term], arm: ArmModel, scene: PlanningScene) -> list[Contradiction]:
-    """The smallest sets of constraints that no pose of the hand satisfies, the worst first; found without the arm.
+    """Returns the smallest sets of constraints that no pose of the hand satisfies, the worst first, for any arm.
 
-    Sets of one (with the workspace box) and two are all listed; larger sets only where there is none of those.
+    All sets of one (with the workspace box) and two are listed; larger sets only if there are none of those.
 
     Args:
         terms: Constraints.
@@ -97,7 +97,7 @@ def find_contradictions(terms: Sequence[Term], arm: ArmModel, scene: PlanningSce
         scene: The object.
 
     Returns:
-        Empty where a pose of the hand may exist. What stands in it is proved.
+        Empty if a pose of the hand may exist. Every entry is proved.
     """
     found: list[list[Contradiction]] = []
     for _, tool in arm.tool_variants():
@@ -109,19 +109,19 @@ def find_contradictions(terms: Sequence[Term], arm: ArmModel, scene: PlanningSce
 
 
 def find_row_contradictions(rows: Sequence[Row], labels: Sequence[str], box: Array) -> list[Contradiction]:
-    """The same for rows.
+    """Returns the same for rows.
 
     Args:
         rows: K rows; costs among them are left out.
         labels: K names.
         box: (2, 3) workspace of the ee origin, base frame [m]; `NO_BOX` = none.
     """
-    # of expressions nothing is known before the solve
+    # nothing is known about expressions before the solve
     geometric = {i: row for i, row in enumerate(rows) if not isinstance(row, ExpressionRow)}
     hard = [i for i, row in geometric.items() if isinstance(row, AxisRow) or row.weight is None]
     small = [_judge_single(i, geometric[i], labels, box) for i in hard]
     small += [_judge_pair(i, geometric[i], j, geometric[j], labels) for i, j in combinations(hard, 2)]
-    # of equals the one that is easier to see first: one tool axis or one target
+    # among equals the simplest first: one tool axis or one target
     certain = sorted((c for c in small if c is not None), key=lambda c: (-round(c.out_by, 6), not c.plain, c.indices))
     if certain or not hard:
         return certain
@@ -139,7 +139,7 @@ def _quoted(indices: Sequence[int], labels: Sequence[str]) -> str:
 
 
 def _format_degrees(low: float, high: float, out: float = 1.0) -> str:
-    """A range of angles, with as many digits as it takes to see that it is out by so much [rad]."""
+    """Returns a range of angles, with enough digits to show an excess [rad]."""
     digits = _needed_digits(out)
     return f"{math.degrees(low):.{digits}f} to {math.degrees(high):.{digits}f} degrees"
 
@@ -227,7 +227,7 @@ def _judge_pair(i: int, a: GeometricRow, j: int, b: GeometricRow, labels: Sequen
 
 
 def _compare_axes(a: AxisRow, b: AxisRow) -> tuple[float, str, bool]:
-    """By how much two angles between turned and fixed directions contradict each other [rad], why, and if plainly.
+    """Returns by how much two angle constraints contradict each other [rad], why, and whether in a plain way.
 
     The angle between R x_1 and a_2 lies in the range that the triangle (R x_1, a_1, a_2) leaves, and that between R x_2
     and a_2 in the range that the triangle (R x_1, R x_2, a_2) leaves of it; both ranges are reached in full.
@@ -248,7 +248,7 @@ def _compare_axes(a: AxisRow, b: AxisRow) -> tuple[float, str, bool]:
 
 
 def third_side_range(low: float, high: float, side: float) -> tuple[float, float]:
-    """The range of the third side of a spherical triangle, one side being in a range and the other given [rad].
+    """Returns the range of the third side of a spherical triangle from a range of one side and the other side [rad].
 
     Args:
         low: Smallest length of the first side, 0 to pi.
@@ -262,7 +262,7 @@ def third_side_range(low: float, high: float, side: float) -> tuple[float, float
 
 
 def _compare_places(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> tuple[float, str]:
-    """By how much two places of tool keypoints contradict each other [m], and why."""
+    """Returns by how much two places of tool keypoints contradict each other [m], and why."""
     apart = float(np.linalg.norm(a.x_ee - b.x_ee))
     tools = "the same tool keypoint" if apart < 1e-9 else f"tool keypoints {apart:.4g} m apart"
     if isinstance(a, PointRow) and isinstance(b, PointRow):
@@ -290,7 +290,7 @@ def _compare_places(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> tuple[flo
 
 
 def _rotation_conditions(rows: dict[int, GeometricRow], box: Array) -> list[_Condition]:
-    """What single constraints, pairs of them and the workspace ask of the rotation."""
+    """Returns the conditions of constraints, of pairs and of the workspace on the rotation."""
     found: list[_Condition] = []
     for i, row in rows.items():
         if isinstance(row, AxisRow):
@@ -316,7 +316,7 @@ def _rotation_conditions(rows: dict[int, GeometricRow], box: Array) -> list[_Con
 
 
 def _relative_condition(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> Condition | None:
-    """What two places ask of the rotation; None where they ask nothing."""
+    """Returns the condition of two places on the rotation; None if there is none."""
     if isinstance(a, PointRow) and isinstance(b, PointRow):
         w, half = a.target - b.target, a.tolerance + b.tolerance
         return BoxCondition(a.x_ee - b.x_ee, w - half, w + half)
@@ -335,7 +335,7 @@ def _relative_condition(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> Condi
 
 
 def _find_smallest_set(conditions: Sequence[_Condition], allowed: frozenset[int]) -> frozenset[int] | None:
-    """A smallest set of sources without a rotation, by leaving out one after the other; None where none is proved."""
+    """Returns a smallest set of sources without a rotation, by omitting one at a time; None without proof."""
 
     def holds(kept: frozenset[int]) -> bool:
         asked = [c.condition for c in conditions if c.sources <= kept]
@@ -385,7 +385,7 @@ def _describe_larger_set(
 
 
 def _crossed_faces(asked: Sequence[_Condition], R: Array) -> list[str]:
-    """Faces of the workspace box that points of the tool would push the hand's origin through."""
+    """Returns the faces of the workspace box that the points of the tool push the hand's origin through."""
     faces = set()
     for item in asked:
         if WORKSPACE in item.sources and isinstance(item.condition, BoxCondition):

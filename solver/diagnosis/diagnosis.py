@@ -41,14 +41,14 @@ from unlatch.solver.terms.term import Term
 Array = np.ndarray
 
 _STARTS = 3
-"""Library starts of a compromise for each set of tool keypoints, beside the end that is given."""
+"""Number of library starts of a compromise for each set of tool keypoints, beside the given one."""
 _RELAXED_FROM = 2
-"""Ends of the compromise from which a relaxation starts."""
+"""Number of compromises from which a relaxation starts."""
 _MOST_PAIRS = 15
-"""Pairs of constraints of which it is tried whether both together could give way."""
+"""Largest number of pairs of constraints that are relaxed together."""
 
 _FAR_M = 0.02
-"""So far out of reach, no looser tolerance is an answer: the object stands too far away."""
+"""Beyond this distance out of reach the object is too far away, and no looser tolerance helps."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Diagnosis:
     message: str
     """One sentence or two: what, where, by how much."""
     evidence: dict[str, Any] = field(default_factory=dict)
-    """The same as numbers and names, plain values only."""
+    """Numbers and names behind the message, as plain values."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -68,7 +68,7 @@ class Diagnosis:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Diagnosis:
-        """The diagnosis of a record.
+        """Returns the diagnosis of a record.
 
         Args:
             values: From `to_dict`, such as `plan.diagnosis` of an entry of `skills` in `episode.json`.
@@ -76,7 +76,7 @@ class Diagnosis:
         return cls(str(values["code"]), str(values["message"]), dict(values["evidence"]))
 
     def lines(self) -> list[str]:
-        """The reason and its evidence, line by line, for a terminal."""
+        """Returns the reason and its evidence as lines for a terminal."""
         return diagnosis_lines(self.code, self.message, self.evidence)
 
     def __repr__(self) -> str:
@@ -86,21 +86,21 @@ class Diagnosis:
 def explain_goal(
     terms: Sequence[Term], arm: ArmModel, scene: PlanningScene, best: Solution
 ) -> tuple[Diagnosis, Solution]:
-    """Why no goal was found, and the best compromise.
+    """Returns why no goal is found, and the best compromise.
 
-    In this order: constraints that contradict each other for any arm (proved), single constraints out of reach, and
-    what is out by how much at the elastic compromise, with the joint limits and workspace faces that hold it back. Then
-    what would have to give way, alone, for all the rest to hold. Bounded by counts: some 30 solves of 20 ms.
+    The reasons, in this order: constraints that contradict each other for any arm (proved), single constraints out of
+    reach, and the violations at the elastic compromise with the joint limits and workspace faces that cause them. Then
+    the changes that would each make the rest feasible. Bounded by counts: some 30 solves of 20 ms.
 
     Args:
         terms: Constraints.
         arm: The arm.
         scene: The object.
-        best: The nearest end of the goal solve.
+        best: The least violated end of the goal solve.
 
     Returns:
-        The diagnosis and the solution at the compromise. That is `found` if the re-solve met every constraint, which
-        the goal solve then missed.
+        The diagnosis and the solution at the compromise. The solution is `found` if the elastic solve meets every
+        constraint, which the goal solve then missed.
 
     Raises:
         ConfigError: The constraints name a keypoint or an axis that does not exist.
@@ -117,7 +117,7 @@ def explain_goal(
     pairs = find_contradictions(terms, arm, scene)
     out_of_reach = [] if any(not pair.workspace for pair in pairs) else find_unreachable(arm, rows, names, end)
     asked = [(rows, _nearest_joints(found, weights)) for rows, _, found in problems]
-    # what contradicts without the arm is mended only by a member of every contradiction
+    # a contradiction without the arm is resolved only by a change of one of its members
     guilty = [set(pair.indices) for pair in pairs if not pair.workspace]
     elements = [e for e in constraint_elements(rows, names) if all(e.index in members for members in guilty)]
     elements += [] if guilty else limiting_bounds(arm, end)
@@ -139,11 +139,7 @@ def explain_goal(
 
 
 def nearest_goal(best: Solution) -> Diagnosis:
-    """That no goal was found, and what the nearest end of the goal solve misses; costs nothing.
-
-    Args:
-        best: The nearest end of the goal solve.
-    """
+    """Returns that no goal is found, with the violations at the best end of the goal solve; costs nothing."""
     missed = _describe_unmet(best)
     nearest = f"; the nearest that was found: {', '.join(missed)}" if missed else ""
     return Diagnosis(
@@ -162,7 +158,7 @@ def _describe_unmet(solution: Solution) -> list[str]:
 
 
 def _constraint_evidence(solution: Solution) -> dict[str, dict[str, Any]]:
-    """What each constraint is out by, as plain values."""
+    """Returns the violation of each constraint as plain values."""
     return {
         r.name: {"out_by": r.excess, "value": r.value, "tolerance": r.tolerance, "unit": r.unit}
         for r in solution.residuals
@@ -172,7 +168,7 @@ def _constraint_evidence(solution: Solution) -> dict[str, dict[str, Any]]:
 def _elastic_problems(
     terms: Sequence[Term], arm: ArmModel, scene: PlanningScene, best: Solution
 ) -> list[tuple[tuple[Row, ...], str, list[Compromise]]]:
-    """Rows, label and elastic ends for each set of tool keypoints."""
+    """Returns rows, label and compromises for each set of tool keypoints."""
     problems = []
     for variant, tool in arm.tool_variants():
         rows = elastic_rows([term.row(tool, scene) for term in terms])
@@ -185,13 +181,13 @@ def _elastic_problems(
 
 
 def _element_pairs(elements: Sequence[Element], guilty: Sequence[set[int]]) -> list[tuple[Element, ...]]:
-    """The pairs that have a member of each set that cannot hold; not more than 15."""
+    """Returns at most 15 pairs with a member of each set that cannot hold."""
     pairs = [(a, b) for a, b in combinations(elements, 2) if all({a.index, b.index} & members for members in guilty)]
     return list(pairs[:_MOST_PAIRS])
 
 
 def _nearest_joints(ends: Sequence[Compromise], weights: Weights) -> Array:
-    """(<= 2, n) joints of the ends that violate the least [rad]."""
+    """Returns (<= 2, n) joints of the compromises with the least violation [rad]."""
     return np.array([end.q for end in sorted(ends, key=lambda e: round(e.cost(weights), 7))[:_RELAXED_FROM]])
 
 

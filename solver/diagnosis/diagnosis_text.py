@@ -1,4 +1,4 @@
-"""A diagnosis as lines for a terminal."""
+"""Formats a diagnosis as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 
 _WIDTH = 110
 _MOST = 4
-"""Ways out, and ends of candidates, that are printed."""
+"""Largest number of remedies, and of ends of candidates, that are printed."""
 
 
 def diagnosis_lines(code: str, message: str, evidence: Mapping[str, Any]) -> list[str]:
-    """The reason, then what the evidence adds to it.
+    """Returns the reason, then the evidence.
 
     Args:
         code: Failure code.
         message: The reason.
-        evidence: Numbers and names of it.
+        evidence: Numbers and names behind it.
     """
     eased, both = evidence.get("relaxations", []), evidence.get("relaxed_together", [])
     ease = " and ".join(item["words"] for item in (eased[:1] or both))
-    message = message.replace(f" It would take {ease}.", "")  # stands in the lists below
+    message = message.replace(f" It would take {ease}.", "")  # the lists below have it
     lines = textwrap.wrap(f"{code}: {message}", _WIDTH, subsequent_indent="  ")
     others = [item["message"] for item in evidence.get("contradictions", [])[1:]]
     lines += _format_list("further contradictions:", others)

@@ -1,13 +1,13 @@
-"""The elastic re-solve: the compromise of constraints that cannot all hold, and what would have to give way.
+"""The elastic solve: the compromise between constraints that cannot all hold.
 
     min over q, t >= 0:   sum_k w_k t_k + e |q - q_start|^2
     s.t.  row k out of its tolerance by at most t_k, the ee origin out of face f of the workspace by at most t_f,
           joint j beyond its limits by at most t_j
 
-The l1 sum is chosen over a sum of squares because it is sparse and exact: constraints that can hold do hold, to the
-solver's precision, and the few that cannot carry the whole violation, so that each number says what is really missing.
-A sum of squares would spread it over all of them. It is the elastic mode of SNOPT (Gill, Murray and Saunders, SIAM
-Review 47, 2005); a large weight makes a constraint hard, since the l1 penalty is exact. A metre counts as four radians.
+The l1 sum is sparse and exact, unlike a sum of squares: constraints that can hold do hold, to the solver's precision,
+and the few that cannot carry the whole violation. A sum of squares would spread it over all of them. It is the elastic
+mode of SNOPT (Gill, Murray and Saunders, SIAM Review 47, 2005); a large weight makes a constraint hard, since the l1
+penalty is exact. A metre counts as four radians.
 
 One program per arm and structure, weights and bounds being parameters; solved by IPOPT, warm from the ends of a goal
 solve. Effort is bounded by counts of solves and iterations.
@@ -33,25 +33,25 @@ Array = np.ndarray
 METRE = 4.0
 """Weight of a metre beside a radian."""
 FREE = 0.0
-"""Weight of an element that may be out as far as it will."""
+"""Weight of an element that may be violated freely."""
 HARD = 1e3
-"""Weight of an element that must hold if it can."""
+"""Weight of an element that must hold if possible."""
 NEAR_START = 1e-5
-"""Weight e of staying near the start in a compromise: it only decides among equals [1/rad^2]."""
+"""Weight e of the distance from the start in a compromise; it only decides between equals [1/rad^2]."""
 _TIP = 1e-9
 """Keeps the tip of a cone from dividing by zero."""
 _FLAT = 1e-5
 """Curvature along slacks that cost nothing."""
 _MAX_ITERATIONS = 80
 _ON_BOUND = 1e-4
-"""So near a limit or a face counts as on it [rad or m]."""
+"""Largest distance from a limit or face that counts as on it [rad or m]."""
 _NAMES = {PointRow: "point", AxisRow: "axis", PlaneRow: "plane"}
 _FACES = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
 
 
 @dataclass(frozen=True)
 class Weights:
-    """What a unit of violation costs, by element; `HARD` for what must hold, `FREE` for what need not."""
+    """Cost of a unit of violation, by element; `HARD` for elements that must hold, `FREE` for those that need not."""
 
     rows: Array
     """(K,) of each row [1/rad or 1/m]."""
@@ -60,45 +60,45 @@ class Weights:
     joints: Array
     """(n,) of the joint limits [1/rad]."""
     near_start: float = NEAR_START
-    """Of the squared way from the start, e [1/rad^2]."""
+    """Weight e of the squared distance from the start [1/rad^2]."""
     radius_rad: float = np.inf
-    """How far a joint may go from the start [rad]."""
+    """Largest change of a joint from the start [rad]."""
 
 
 @dataclass(frozen=True)
 class Compromise:
-    """Where an elastic solve came to rest."""
+    """The result of an elastic solve."""
 
     q: Array
     """(n,) joints [rad]."""
     rows: Array
-    """(K,) by how much each row is out, in its unit."""
+    """(K,) violation of each row, in its unit."""
     faces: Array
-    """(6,) by how much the ee origin lies beyond each face [m]."""
+    """(6,) distance of the ee origin beyond each face [m]."""
     joints: Array
-    """(n,) by how much each joint lies beyond a limit: positive above the upper, negative below the lower [rad]."""
+    """(n,) distance of each joint beyond a limit: positive above the upper, negative below the lower [rad]."""
     pull_rows: Array
-    """(K,) what a unit more of each tolerance would take off the weighted sum; 0 = the row does not matter."""
+    """(K,) reduction of the weighted sum per unit of tolerance; 0 = the row does not matter."""
     pull_faces: Array
-    """(6,) what a metre of room behind each face would take off the weighted sum; 0 = the face does not matter."""
+    """(6,) reduction of the weighted sum per metre of room behind each face; 0 = the face does not matter."""
     pull_joints: Array
-    """(n,) the same for a radian beyond a joint limit: positive at the upper, negative at the lower."""
+    """(n,) the same per radian beyond a joint limit: positive at the upper, negative at the lower."""
 
     def cost(self, weights: Weights) -> float:
-        """The weighted sum of violations."""
+        """Returns the weighted sum of violations."""
         return float(weights.rows @ self.rows + weights.faces @ self.faces + weights.joints @ np.abs(self.joints))
 
 
 def elastic_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The constraints among rows: costs are left out."""
+    """Returns the rows without costs."""
     return tuple(row for row in rows if isinstance(row, AxisRow) or row.weight is None)
 
 
 def default_weights(arm: ArmModel, rows: Sequence[Row]) -> Weights:
-    """Weights of a compromise: constraints and workspace give way, joint limits do not.
+    """Returns the weights of a compromise: constraints and workspace may be violated, joint limits may not.
 
-    A face costs twice a constraint, so that where either could give way it is the constraint, and the face is named as
-    what holds it back.
+    A face costs twice as much as a constraint: where either could be violated it is the constraint, and the face is
+    reported as its cause.
     """
     return Weights(
         rows=np.array([METRE if row.unit == "m" else 1.0 for row in rows]),
@@ -114,34 +114,34 @@ def compromise(
     *,
     weights: Weights | None = None,
 ) -> Compromise:
-    """The stationary compromise of least weighted violation that is reached from starts.
+    """Returns the stationary compromise of least weighted violation that the starts reach.
 
     Args:
         arm: The arm, its limits and its workspace box.
         rows: K constraints (no costs).
         starts: (B, n) joints to start from [rad]; each costs one solve of 5 to 20 ms.
-        weights: What gives way; None = constraints and workspace, not the joint limits.
+        weights: Costs of violations; None = constraints and workspace may be violated, joint limits may not.
 
     Returns:
-        The best end. Joints lie inside their limits wherever `weights.joints` are `HARD`.
+        The best compromise. Joints lie inside their limits wherever `weights.joints` are `HARD`.
     """
     chosen = default_weights(arm, rows) if weights is None else weights
     return least_violated(compromises(arm, rows, starts, weights=chosen), chosen)
 
 
 def compromises(arm: ArmModel, rows: Sequence[Row], starts: Array, *, weights: Weights) -> list[Compromise]:
-    """The compromise that is reached from each start; see `compromise`."""
+    """Returns the compromise that each start reaches; see `compromise`."""
     program = elastic_program_of(arm.kinematics, ElasticStructure.of(rows))
     return [program.solve(arm, rows, q, weights) for q in starts]
 
 
 def least_violated(ends: Sequence[Compromise], weights: Weights) -> Compromise:
-    """The end of least weighted violation; the first of equals."""
+    """Returns the compromise of least weighted violation; the first of equals."""
     return min(ends, key=lambda end: round(end.cost(weights), 7))
 
 
 def measure_compromise(arm: ArmModel, rows: Sequence[Row], q: Array, weights: Weights) -> Compromise:
-    """Measures joints in plain NumPy; those whose limits are hard are put inside them first."""
+    """Measures the violations at joints in plain NumPy; joints with hard limits are clipped first."""
     hard = weights.joints >= HARD
     q = np.where(hard, np.clip(q, arm.q_lower, arm.q_upper), q)
     R, p = arm.kinematics.fk_batch(q[None])
@@ -151,7 +151,7 @@ def measure_compromise(arm: ArmModel, rows: Sequence[Row], q: Array, weights: We
 
 
 def promising_starts(arm: ArmModel, rows: Sequence[Row], count: int, *, weights: Weights | None = None) -> Array:
-    """(count, n) joints of the start library that violate the least, apart from each other [rad]."""
+    """Returns (count, n) joints of the start library with the least violation, apart from each other [rad]."""
     chosen = default_weights(arm, rows) if weights is None else weights
     library = start_library_of(arm)
     score = row_excess(rows, library.R, library.p) @ np.minimum(chosen.rows, METRE)
@@ -159,7 +159,7 @@ def promising_starts(arm: ArmModel, rows: Sequence[Row], count: int, *, weights:
 
 
 def face_name(index: int) -> str:
-    """Name of a workspace face by its place in `Compromise.faces`."""
+    """Returns the name of a workspace face by its place in `Compromise.faces`."""
     return _FACES[index]
 
 
@@ -190,10 +190,10 @@ class ElasticProgram:
             arm: Its limits and workspace.
             rows: Rows of this structure.
             q_start: (n,) joints to start from [rad].
-            weights: What gives way.
+            weights: Costs of violations.
 
         Returns:
-            Where IPOPT stopped; where it broke down, the start.
+            The end of IPOPT, or the start if IPOPT fails.
         """
         n, K = self.n_q, len(rows)
         start = measure_compromise(arm, rows, q_start, weights)
@@ -211,7 +211,7 @@ class ElasticProgram:
                 [weights.near_start],
             ]
         )
-        # a hard joint limit is a bound of the program; the others may be left by their slack
+        # a hard joint limit is a bound of the program; a soft one may be violated by its slack
         hard = weights.joints >= HARD
         low = np.where(hard, arm.q_lower, arm.q_lower - 2.0 * np.pi)
         high = np.where(hard, arm.q_upper, arm.q_upper + 2.0 * np.pi)
@@ -316,5 +316,5 @@ def _pack_row(row: Row) -> Array:
 
 
 def elastic_program_of(kinematics: Kinematics, structure: ElasticStructure) -> ElasticProgram:
-    """The program of an arm and a structure, built on first use and kept while the arm's kinematics lives."""
+    """Returns the program of an arm and a structure, built on first use and cached in the arm's kinematics."""
     return kinematics.program((ElasticProgram, structure), lambda: ElasticProgram(kinematics, structure))

@@ -1,8 +1,8 @@
-"""Where a path ends and what stops it, told for the one path that came furthest.
+"""Finds where a path ends and what stops it, for the one path that came furthest.
 
-The end is made exact: from the last waypoint that held, the path is led on in steps that are halved where one fails,
-until no configuration near the last one goes on. There the elastic solve says which joint limits, workspace faces or
-limits of slip hold the hand back; where none of them does, the arm is stretched out or folded, or would have to jump.
+The search continues the path from its last exact waypoint, in steps that are halved on failure, until no configuration
+nearby continues it. There the elastic solve names the joint limits, workspace faces or slip limits that stop the hand.
+If there are none, the arm is stretched out or folded, or a joint would have to jump.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Array = np.ndarray
 
 _HALVINGS = 7
 _SOLVES = 60
-"""Elastic solves of one path at most."""
+"""Largest number of elastic solves per path."""
 _POINT_M, _ANGLE_RAD = 2e-4, 2e-3
-"""What a waypoint may be off, as in `unlatch.solver.path.path_solver`."""
+"""Tolerances of a waypoint, as in `unlatch.solver.path.path_solver`."""
 _HOLDS = 2e-5
 _JUMP_RAD = 0.6
-"""A joint that would have to change more in one step jumps."""
+"""A larger change of a joint in one step is a jump."""
 _PULLS = 1e-2
 _NEAR_START = 3e-4
-"""Steps are led on the near way; far below what a violation costs, so that nothing is left out for it."""
+"""Weight that keeps steps short; far below the cost of a violation, so that no constraint is given up for it."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class PathEnd:
     """Where a path ends."""
 
     reached: float
-    """Position of the part, or count of poses, up to which it holds."""
+    """Position of the part, or count of poses, up to which the path holds."""
     stopped_by: tuple[str, ...]
-    """What holds the hand back, in words, the worst first."""
+    """What stops the hand, in words, the worst first."""
     kinds: tuple[str, ...]
-    """The same by kind: `joint limit`, `workspace`, `slip`, `reach` or `jump`."""
+    """The kinds of these: `joint limit`, `workspace`, `slip`, `reach` or `jump`."""
     q: Array
     """(n,) joints there [rad]."""
 
@@ -52,18 +52,18 @@ class PathEnd:
 def path_end(
     arm: ArmModel, rows_at: Callable[[float], Waypoints], q: Array, s_from: float, s_to: float, step: float
 ) -> PathEnd | None:
-    """Leads a path on from where it held to where it ends.
+    """Continues a path from where it holds to where it ends.
 
     Args:
         arm: The arm.
-        rows_at: What is asked at a position of the part; the last row counts.
+        rows_at: Returns the waypoints at a position of the part; the last one counts.
         q: (n,) joints at `s_from`, where the path holds [rad].
         s_from: Position of the part there.
-        s_to: Where it was to be led.
+        s_to: Position of the part at the end of the whole path.
         step: First and largest step, above 0; a step costs a solve of some 10 ms.
 
     Returns:
-        The end, or None where it can be led on to `s_to`.
+        The end, or None if the path continues to `s_to`.
     """
     way, sign = abs(s_to - s_from), math.copysign(1.0, s_to - s_from)
     joints = np.asarray(q, dtype=float)
@@ -88,11 +88,11 @@ def path_end(
 
 
 def holds_at(arm: ArmModel, asked: Waypoints, q: Array) -> bool:
-    """Whether a configuration near q meets the last of the waypoints.
+    """Returns whether a configuration near q meets the last of the waypoints.
 
     Args:
         arm: The arm.
-        asked: What is asked; the last row counts.
+        asked: The waypoints; the last one counts.
         q: (n,) joints [rad].
     """
     return _is_met(_solve_waypoint(arm, asked, q))
@@ -101,7 +101,7 @@ def holds_at(arm: ArmModel, asked: Waypoints, q: Array) -> bool:
 def _solve_waypoint(arm: ArmModel, asked: Waypoints, q: Array) -> Compromise:
     rows, limits = _waypoint_rows(asked)
     cost = np.array([1.0 if isinstance(row, AxisRow) else METRE for row in rows])
-    cost[list(limits)] = HARD  # like those of joints and workspace; what the part asks gives way
+    cost[list(limits)] = HARD  # hard, like limits of joints and workspace; only the demands of the part may be violated
     weights = Weights(cost, np.full(6, HARD), np.full(arm.n_q, HARD), near_start=_NEAR_START, radius_rad=_JUMP_RAD)
     return compromise(arm, rows, q[None], weights=weights)
 
@@ -131,7 +131,7 @@ def _describe_stop(arm: ArmModel, asked: Waypoints, end: Compromise, q: Array) -
 
 
 def _waypoint_rows(asked: Waypoints) -> tuple[list[Row], dict[int, str]]:
-    """The last waypoint as rows, and which of them are limits of slip, in words."""
+    """Returns the last waypoint as rows, and the rows that are slip limits, in words."""
     limits: dict[int, str] = {}
     rows: list[Row] = []
     if asked.line is None:

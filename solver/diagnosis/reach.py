@@ -1,4 +1,4 @@
-"""Constraints on a place that the arm cannot meet even alone, and what keeps it from it."""
+"""Finds constraints that the arm cannot meet even alone, and what prevents it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = np.ndarray
 
 _ALONE_STARTS = 2
 _OUT = 1e-4
-"""Less than this is not called out of reach [m]."""
+"""Smallest violation that counts as out of reach [m]."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Unreachable:
     name: str
     """Its name in the YAML."""
     out_by: float
-    """By how much it is out at the nearest configuration, all others left aside [m or rad]."""
+    """Its smallest violation if all others are ignored [m or rad]."""
     unit: str
     """`m` or `rad`."""
     limited_by: str
-    """`reach` (joint limits and workspace do not matter), `joint limits` or `workspace`."""
+    """`reach` (the arm is too short), `joint limits` or `workspace`."""
     bounds: tuple[str, ...]
-    """The bounds that are in the way there, in words."""
+    """The bounds that prevent it, in words."""
     message: str
     """What is out of reach, by how much, and why, without a full stop."""
 
@@ -50,7 +50,7 @@ class Unreachable:
 
 
 def find_unreachable(arm: ArmModel, rows: Sequence[Row], names: Sequence[str], end: Compromise) -> list[Unreachable]:
-    """The constraints among those that are out at a compromise that the arm cannot meet even alone."""
+    """Returns the constraints that are violated at a compromise and that the arm cannot meet even alone."""
     found = []
     for k, (row, name) in enumerate(zip(rows, names, strict=True)):
         if end.rows[k] > _OUT:
@@ -102,7 +102,7 @@ def _explain(arm: ArmModel, rows: Sequence[Row], k: int, name: str, alone: Compr
 
 
 def _measure_reach(arm: ArmModel, row: PointRow) -> tuple[float, float]:
-    """How far a target is from the first joint, and an upper bound of how far the tool keypoint gets [m]."""
+    """Returns the distance of a target from the first joint, and an upper bound of the arm's reach [m]."""
     joints = arm.kinematics.joints
     origin = joints[0].T_previous_joint[:3, 3]
     length = float(np.linalg.norm(arm.kinematics.T_last_tip[:3, 3])) + float(np.linalg.norm(row.x_ee))

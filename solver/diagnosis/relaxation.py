@@ -1,4 +1,4 @@
-"""What would have to give way for a request to be possible: one constraint, one joint limit or one workspace face."""
+"""Finds the changes that make a request feasible: of one constraint, one joint limit or one workspace face."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from unlatch.solver.terms.row import Row
 Array = np.ndarray
 
 _HOLDS = 1e-5
-"""What the others may still be out by, at the precision of the elastic solve [rad or m]."""
+"""Tolerance of the other constraints, at the precision of the elastic solve [rad or m]."""
 _PULLS = 1e-2
-"""A bound counts as in the way from this on: the share of the violation that room behind it would take off."""
+"""Smallest multiplier of a limiting bound: the share of the violation that room behind it would remove."""
 
 
 @dataclass(frozen=True)
 class Element:
-    """One thing that can give way."""
+    """One constraint, joint limit or workspace face that can be relaxed."""
 
     kind: str
     """`constraint`, `joint limit` or `workspace`."""
@@ -38,20 +38,20 @@ class Element:
 
 @dataclass(frozen=True)
 class Relaxation:
-    """How far one element must give way so that all the others hold."""
+    """The change of one element that makes all others feasible."""
 
     element: Element
-    """What gives way."""
+    """The relaxed element."""
     given: float
-    """Its tolerance, limit or place now [unit]."""
+    """Its present tolerance, limit or place [unit]."""
     needed: float
-    """Where it would be enough, rounded away from `given` [unit]."""
+    """A sufficient value, rounded away from `given` [unit]."""
     q: Array
-    """(n,) joints at which all the others hold then [rad]."""
+    """(n,) joints at which all others hold then [rad]."""
 
     @property
     def words(self) -> str:
-        """What would have to change, in the words of the YAML."""
+        """The change in the words of the YAML."""
         e = self.element
         if e.kind == "constraint":
             return f"a tolerance of {_format_needed(self.needed, e.unit)} for '{e.name}' instead of {self.given:.4g}"
@@ -73,19 +73,19 @@ class Relaxation:
 
 
 def amount(value: float, unit: str) -> str:
-    """A number with its unit; angles in degrees too."""
+    """Returns a number with its unit; an angle in degrees too."""
     return f"{value:.4g} rad ({math.degrees(value):.1f} degrees)" if unit == "rad" else f"{value:.4g} {unit}"
 
 
 def _format_needed(value: float, unit: str) -> str:
-    """The same with all digits that a relaxation has: less would not be enough."""
+    """Returns the number with all digits of a relaxation: fewer would not be sufficient."""
     return f"{value:.5g} rad ({math.degrees(value):.1f} degrees)" if unit == "rad" else f"{value:.5g} {unit}"
 
 
 def limiting_bounds(arm: ArmModel, end: Compromise) -> list[Element]:
-    """The joint limits and workspace faces that hold a compromise back, those that matter most first.
+    """Returns the joint limits and workspace faces that limit a compromise, the most important first.
 
-    Not all bounds that it happens to lie on: only those behind which less would be out (their multipliers).
+    A bound limits it if room behind the bound would reduce the violation (by its multiplier).
     """
     found = []
     for i, pull in enumerate(end.pull_joints):
@@ -99,7 +99,7 @@ def limiting_bounds(arm: ArmModel, end: Compromise) -> list[Element]:
 
 
 def describe_bounds(arm: ArmModel, end: Compromise) -> list[str]:
-    """`limiting_bounds` in words, with the bounds' values."""
+    """Returns `limiting_bounds` in words, with their values."""
     words = []
     for element in limiting_bounds(arm, end):
         if element.kind == "workspace":
@@ -116,16 +116,16 @@ def describe_bounds(arm: ArmModel, end: Compromise) -> list[str]:
 def relaxations(
     arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], elements: Sequence[Element]
 ) -> list[Relaxation]:
-    """For each element how far it must give way, alone, so that all the others hold; only those where that is possible.
+    """Returns for each element the change that, alone, makes all others feasible; omits elements without one.
 
     Args:
         arm: The arm.
         problems: Rows and (B, n) starts, for each set of tool keypoints; the least is taken.
-        elements: What may give way; each costs a solve per start.
+        elements: Elements to relax; each costs a solve per start.
 
     Returns:
-        The least first, a metre counting as four radians. What stands in it is enough, as measured in plain NumPy; a
-        smaller one may exist that no start led to.
+        The smallest change first, a metre counting as four radians. Each is sufficient, as measured in plain NumPy; a
+        smaller one may exist that no start reached.
     """
     found = [
         item for item in (_least_relaxation(arm, problems, (element,)) for element in elements) if item is not None
@@ -137,12 +137,12 @@ def relaxations(
 def joint_relaxation(
     arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], pairs: Sequence[tuple[Element, ...]]
 ) -> list[Relaxation]:
-    """Elements that must give way together; the set of least weighted violation, or none where none is enough.
+    """Returns the set of elements with the smallest joint change that suffices; empty if none does.
 
     Args:
         arm: The arm.
         problems: As for `relaxations`.
-        pairs: The sets that may give way; each costs a solve per start.
+        pairs: The sets to relax; each costs a solve per start.
     """
     found = [item for item in (_least_relaxation(arm, problems, elements) for elements in pairs) if item is not None]
     return list(min(found, key=lambda item: round(item[0], 7))[1]) if found else []
@@ -172,14 +172,14 @@ def _relax(
     end = least_violated(ends, weights)
     found = tuple(_measure_relaxation(arm, rows, end, element) for element in elements)
     if any(abs(by) < _HOLDS for _, by in found):
-        return None  # it holds: there is nothing to relax
+        return None  # it already holds
     return end.cost(weights), tuple(relaxation for relaxation, _ in found)
 
 
 def _measure_relaxation(
     arm: ArmModel, rows: Sequence[Row], end: Compromise, element: Element
 ) -> tuple[Relaxation, float]:
-    """How far an element gave way at an end, and by how much."""
+    """Returns the relaxation of an element at a compromise, and the change."""
     by = float(_violations(end)[element.kind][element.index])
     if element.kind == "constraint":
         given = float(row_tolerances(rows)[element.index])
@@ -202,12 +202,12 @@ def _do_others_hold(end: Compromise, elements: Sequence[Element]) -> bool:
 
 
 def _violations(end: Compromise) -> dict[str, Array]:
-    """By how much each element is out, by kind."""
+    """Returns the violation of each element, by kind."""
     return {"constraint": end.rows, "workspace": end.faces, "joint limit": end.joints}
 
 
 def _round_away(needed: float, given: float) -> float:
-    """The number with five digits, rounded so that it is still enough."""
+    """Returns the number with five digits, rounded so that it is still sufficient."""
     step = 10.0 ** (math.floor(math.log10(abs(needed) + 1e-12)) - 4)
     away = math.copysign(1.0, needed - given)
     return round((math.floor(needed / step) if away < 0.0 else math.ceil(needed / step)) * step, 12)
@@ -218,5 +218,5 @@ def _face_value(arm: ArmModel, index: int) -> float:
 
 
 def constraint_elements(rows: Sequence[Row], names: Sequence[str]) -> list[Element]:
-    """One element a row."""
+    """Returns one element per row."""
     return [Element("constraint", i, name, row.unit) for i, (row, name) in enumerate(zip(rows, names, strict=True))]

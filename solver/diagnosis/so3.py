@@ -1,10 +1,10 @@
-"""Whether any rotation satisfies a list of conditions: a local search that finds one, and a proof that there is none.
+"""Searches a rotation that satisfies a list of conditions, or proves that there is none.
 
-A condition is a range for the angle between a turned direction and a fixed one, a box or a slab for a turned vector.
-Each changes by at most its `reach` per radian of rotation, so that a ball of rotations about one at which a condition
-is out by more than reach times radius holds no solution. The proof splits the ball of rotation vectors into cubes and
-throws away such cubes until none is left (branch and bound over SO(3), after Hartley and Kahl, Global Optimization
-through Rotation Space Search, 2009: the angle between two rotations is at most the distance of their vectors).
+A condition is a range for the angle between a rotated direction and a fixed one, or a box or slab for a rotated vector.
+Each changes by at most its `reach` per radian of rotation. A ball of rotations whose centre violates a condition by
+more than reach times radius therefore has no solution. The proof splits the ball of rotation vectors into cubes and
+discards such cubes until none is left (branch and bound over SO(3), after Hartley and Kahl, Global Optimization through
+Rotation Space Search, 2009: the angle between two rotations is at most the distance of their vectors).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Array = np.ndarray
 _STARTS = 48
 _ITERATIONS = 40
 _MAX_CUBES = 400_000
-"""Cubes that a proof may look at; more = no proof, and then nothing is claimed."""
+"""Largest number of cubes of a proof; beyond it nothing is claimed."""
 _TURN_A, _TURN_B = math.sqrt(2.0), 1.533751168755204288118041
 
 
@@ -43,7 +43,7 @@ class AngleCondition:
     reach = 1.0
 
     def excess(self, R: Array) -> Array:
-        """(B,) how far out at rotations (B, 3, 3) [rad]."""
+        """Returns the (B,) violation at rotations (B, 3, 3) [rad]."""
         angle = angles_between(R @ self.x, self.a)
         out: Array = np.maximum(0.0, np.maximum(angle - self.upper, self.lower - angle))
         return out
@@ -55,7 +55,7 @@ class AngleCondition:
         r = np.maximum(0.0, angle - self.upper) - np.maximum(0.0, self.lower - angle)
         normal = np.cross(self.a, v)
         length = np.linalg.norm(normal, axis=1, keepdims=True)
-        # where v and a are one line every axis across it will do
+        # if v and a are collinear, every axis across them will do
         spare = np.cross(v, np.roll(v, 1, axis=1) + np.array([0.3, 0.0, -0.2]))
         spare /= np.linalg.norm(spare, axis=1, keepdims=True) + 1e-12
         direction = np.where(length > 1e-9, normal / np.maximum(length, 1e-12), spare)
@@ -129,12 +129,12 @@ Condition: TypeAlias = AngleCondition | BoxCondition | SlabCondition
 
 @dataclass(frozen=True)
 class RotationSearch:
-    """What came of a search."""
+    """The result of a search."""
 
     R: Array
-    """(3, 3) the rotation that violates the least (sum of squares, metres and radians alike)."""
+    """(3, 3) rotation with the least violation (sum of squares, metres and radians alike)."""
     excess: Array
-    """(K,) how far each condition is out there."""
+    """(K,) violation of each condition there."""
 
     @property
     def found(self) -> bool:
@@ -143,7 +143,7 @@ class RotationSearch:
 
 
 def search_rotation(conditions: Sequence[Condition]) -> RotationSearch:
-    """The best rotation of many evenly spread starts, each run to its rest (Levenberg-Marquardt).
+    """Returns the best rotation from many evenly spread starts (Levenberg-Marquardt).
 
     Args:
         conditions: K conditions, at least one.
@@ -171,7 +171,7 @@ def search_rotation(conditions: Sequence[Condition]) -> RotationSearch:
 
 
 def proves_no_rotation(conditions: Sequence[Condition]) -> bool:
-    """Whether it is proved that no rotation satisfies all conditions; False where the proof would cost too much."""
+    """Returns whether a proof shows that no rotation satisfies all conditions; False if the proof costs too much."""
     centres, half, seen = np.zeros((1, 3)), math.pi, 0
     corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])  # (8, 3)
     while len(centres):
