@@ -68,7 +68,7 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
     parts = asset.articulation.parts
     if part is not None and part not in parts:
         raise ConfigError(
-            f"part='{part}' is no part of {cfg.root or asset.name}.{close_matches(part, parts)} "
+            f"part='{part}' is not a part of {cfg.root or asset.name}.{close_matches(part, parts)} "
             f"Parts: {', '.join(parts)}. Name one of them.",
             key="part",
             available=list(parts),

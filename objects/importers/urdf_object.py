@@ -241,7 +241,7 @@ def _choose_part(turns: Mapping[str, int], cfg: ObjectCfg) -> str:
         return next(iter(turns))
     if cfg.part not in turns:
         raise ConfigError(
-            f"object.part='{cfg.part}' is no part of {cfg.root}.{close_matches(cfg.part, turns)} "
+            f"object.part='{cfg.part}' is not a part of {cfg.root}.{close_matches(cfg.part, turns)} "
             f"Parts: {', '.join(turns)}. Name one of them.",
             key="object.part",
             available=list(turns),

@@ -98,7 +98,7 @@ def test_an_episode_without_a_layout_that_plans_is_refused_with_counts(monkeypat
         record = runner.run(0)
     assert (record.success, record.code) == (False, "invalid_layout")
     assert record.evidence["message"] == (
-        "None of 3 layouts that were tried plans: 1 open: path_infeasible 3. Number 2, open: not this one"
+        "None of 3 layouts tried has a plan: 1 open: path_infeasible 3. Number 2, open: not this one"
     )
     assert record.layout["preplan"]["chosen"] is None
     assert check_record(record) == []

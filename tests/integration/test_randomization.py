@@ -233,7 +233,7 @@ def test_a_missing_or_unrandomized_episode_is_refused_as_a_source(
     for source, message in (
         ("varied:7", r"Episode 7 is not in '.*varied'\. It has 1 episodes\. Name one of them\."),
         ("plain:0", "is an episode in which nothing was randomized. Name one that was made with a randomization."),
-        ("varied", "is no episode. Expected DATA:NUMBER, or the folder of an episode."),
+        ("varied", "is not an episode. Expected DATA:NUMBER, or the folder of an episode."),
     ):
         with pytest.raises(ConfigError, match=message) as caught:
             config(f"randomization.from='{tmp_path}/{source}'")
@@ -251,7 +251,7 @@ def test_a_missing_or_unrandomized_episode_is_refused_as_a_source(
         (
             {"view": "microwave", "attribute": "joint_friction", "distribution": 1.0},
             [1.0],
-            r"its rules\[0\]\.view='microwave' is no view of this episode\. Known: simulation_context, drawer, ",
+            r"its rules\[0\]\.view='microwave' is not a view of this episode\. Known: simulation_context, drawer, ",
         ),
     ],
 )

@@ -139,7 +139,7 @@ def _check_link(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], body: str, l
     links = [str(item.get("name")) for item in parse_xml(path).iter("link")]
     if link not in links:
         raise ConfigError(
-            f"{where}='{link}' is no link of '{body}'.{close_matches(link, links)} Links: {_join_names(links)}. "
+            f"{where}='{link}' is not a link of '{body}'.{close_matches(link, links)} Links: {_join_names(links)}. "
             "Name one of them.",
             key=where,
             available=links,
@@ -150,7 +150,7 @@ def _find_part(asset: ObjectAsset, name: str, where: str) -> Part:
     parts = asset.articulation.parts
     if name not in parts:
         raise ConfigError(
-            f"{where}='{name}' is no part of {describe_object(asset)}."
+            f"{where}='{name}' is not a part of {describe_object(asset)}."
             f"{close_matches(name, parts)} Parts: {_join_names(list(parts))}. Name one of them.",
             key=where,
             available=list(parts),

@@ -180,7 +180,7 @@ class Episode:
             layout = self._layout or draw()
             failure = Failure(
                 "invalid_layout",
-                f"None of {report.tried} layouts that were tried plans: {report.refused_text()}. {report.reason()}",
+                f"None of {report.tried} layouts tried has a plan: {report.refused_text()}. {report.reason()}",
                 0.0,
                 {"preplan": report.refused_counts()},
             )

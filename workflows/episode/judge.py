@@ -263,7 +263,7 @@ class Judge:
         values = [arm.q for arm in self._scene.robot.arms.values()]
         values.append(np.array(list(self.goal.positions.values())))
         if not all(np.isfinite(value).all() for value in values):
-            self._fail("diverged", "The simulation left the finite numbers")
+            self._fail("diverged", "The simulation gave values that are not finite")
 
     def _judged_views(self, run: SkillRun) -> Iterator[ContactView]:
         """Returns all contact views but those of concurrent arms."""

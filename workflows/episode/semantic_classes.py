@@ -35,7 +35,7 @@ def check_classes(names: Iterable[str], world: World, *, key: str) -> None:
         if name not in known and get_close_matches(name, known, cutoff=_NEAR):
             here = ", ".join(sorted({body.semantic_class for body in world.seen_bodies()}))
             raise ConfigError(
-                f"{key} has '{name}', which is no class of anything.{close_matches(name, known)} Expected classes as "
+                f"{key} has '{name}', which is not a known class.{close_matches(name, known)} Expected classes as "
                 f"in segmentation images; those here: {here}. Correct it.",
                 key=key,
                 available=sorted(known),

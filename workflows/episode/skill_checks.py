@@ -42,8 +42,8 @@ def _check_mode(skill: SkillCfg, where: str) -> None:
     if mode is not None and mode not in modes:
         names = [item.value for item in modes]
         raise ConfigError(
-            f"{where}={mode.value} is no mode of skill '{skill.name}'. Expected one of {', '.join(names) or 'none'}. "
-            "Choose one of them, or leave it out.",
+            f"{where}={mode.value} is not a mode of skill '{skill.name}'. Expected one of {', '.join(names) or 'none'}."
+            " Choose one of them, or leave it out.",
             key=where,
             available=names,
         )

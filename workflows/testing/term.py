@@ -70,7 +70,7 @@ def _check_unknown_field(cls: type[Term], entry: Mapping[str, Any]) -> None:
         read_term(cls, {**entry, "not_a_field": 1}, where="entry")
     except ConfigError:
         return
-    raise AssertionError(f"Term '{cls.TYPE}' reads an entry with a field 'not_a_field' without a word.")
+    raise AssertionError(f"Term '{cls.TYPE}' accepts an entry with the unknown field 'not_a_field'.")
 
 
 def _check_names(term: Term, entry: Mapping[str, Any]) -> None:

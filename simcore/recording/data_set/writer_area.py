@@ -167,7 +167,7 @@ def _clean_one(folder: Path, lock_path: Path) -> int:
         shutil.rmtree(folder, ignore_errors=True)
         lock_path.unlink(missing_ok=True)
     except OSError as exc:
-        logger.warning("Leftover '%s' could not be removed (%s). Remove it by hand once nobody writes.", folder, exc)
+        logger.warning("Leftover '%s' could not be removed (%s). Remove it by hand when no run writes.", folder, exc)
         return 0
     finally:
         os.close(descriptor)

@@ -141,7 +141,7 @@ def test_a_scale_that_contradicts_the_annotation_is_refused(cfg: ObjectCfg, urdf
 
 
 def test_an_unknown_part_is_refused(cfg: ObjectCfg):
-    with pytest.raises(ConfigError, match=r"object.part='dor' is no part of .*Did you mean 'door'"):
+    with pytest.raises(ConfigError, match=r"object.part='dor' is not a part of .*Did you mean 'door'"):
         load(replace(cfg, part="dor"))
 
 

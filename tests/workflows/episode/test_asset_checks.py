@@ -25,9 +25,12 @@ def test_a_sensor_may_be_mounted_on_any_existing_link():
     [
         (
             "{body: franka_panda, link: panda_hnd}",
-            r"^sensors\[0\]\.mount\.link='panda_hnd' is no link of 'franka_panda'\. Did you mean 'panda_hand'",
+            r"^sensors\[0\]\.mount\.link='panda_hnd' is not a link of 'franka_panda'\. Did you mean 'panda_hand'",
         ),
-        ("{body: drawer, link: lid}", r"^sensors\[0\]\.mount\.link='lid' is no link of 'drawer'\..* Links: .*\. Name"),
+        (
+            "{body: drawer, link: lid}",
+            r"^sensors\[0\]\.mount\.link='lid' is not a link of 'drawer'\..* Links: .*\. Name",
+        ),
     ],
 )
 def test_an_unknown_link_is_refused_and_the_known_ones_are_listed(mount: str, message: str):

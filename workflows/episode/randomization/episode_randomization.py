@@ -102,8 +102,8 @@ class EpisodeRandomization:
         for where, rule in own:
             if rule.view == DISTRACTORS and not cfg.distractors.active:
                 raise ConfigError(
-                    f"{where}.view='{DISTRACTORS}': there are none, randomization.distractors.most is 0. Raise it, or "
-                    "remove the rule.",
+                    f"{where}.view='{DISTRACTORS}': there are no distractors, randomization.distractors.most is 0. "
+                    "Raise it, or remove the rule.",
                     key=f"{where}.view",
                 )
         names = [camera.cfg.name for camera in cameras(self._scene)]
@@ -153,7 +153,7 @@ class EpisodeRandomization:
             if view.body not in bodies:
                 known = sorted(bodies)
                 raise ConfigError(
-                    f"{key}.body='{view.body}' is no body of this episode.{close_matches(view.body, known)} Known: "
+                    f"{key}.body='{view.body}' is not a body of this episode.{close_matches(view.body, known)} Known: "
                     f"{', '.join(known)}. Name one of them.",
                     key=f"{key}.body",
                     available=known,
@@ -174,7 +174,7 @@ class EpisodeRandomization:
         for where, rule in rules:
             if rule.view not in known:
                 raise ConfigError(
-                    f"{where}.view='{rule.view}' is no view of this episode."
+                    f"{where}.view='{rule.view}' is not a view of this episode."
                     f"{close_matches(rule.view, known)} Known: {', '.join(known)}. Name one of them.",
                     key=f"{where}.view",
                     available=known,

@@ -199,7 +199,7 @@ def _read_firings(content: Mapping[str, Any]) -> list[Firing]:
             )
         except (TypeError, ValueError) as exc:
             raise RecordingError(
-                f"A firing of the record is no [step, rule, values]: {str(entry)[:80]}. It is damaged."
+                f"A firing of the record is not [step, rule, values]: {str(entry)[:80]}. It is damaged."
             ) from exc
     return found
 

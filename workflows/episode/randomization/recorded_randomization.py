@@ -70,6 +70,7 @@ def _read_applied(source: str) -> dict[str, Any]:
     path, _, number = source.rpartition(":")
     if not path or not number.isdigit():
         raise ConfigError(
-            f"{KEY}='{source}' is no episode. Expected DATA:NUMBER, or the folder of an episode. Change it.", key=KEY
+            f"{KEY}='{source}' is not an episode. Expected DATA:NUMBER, or the folder of an episode. Change it.",
+            key=KEY,
         )
     return DataSet.open(Path(path).expanduser()).read(int(number), arrays=False).applied

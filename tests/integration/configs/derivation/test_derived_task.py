@@ -216,7 +216,7 @@ MISTAKES = [
     ("object=no.urdf skill=open", "'no.urdf' does not exist. Expected a URDF or the folder of an object."),
     ("object=empty skill=open", "'empty' holds no URDF, expected one. Name the file."),
     ("object=kitchen skill=opn", "skill='opn' has no task that could be derived. Did you mean 'open'? "),
-    ("object=kitchen skill=open part=dor", "part='dor' is no part of kitchen. Did you mean 'door'? Parts: door."),
+    ("object=kitchen skill=open part=dor", "part='dor' is not a part of kitchen. Did you mean 'door'? Parts: door."),
     (
         "object=oven skill=open skills.1.order=[hok]",
         "skills[1].order[0]='hok' is no way of this entry. Did you mean 'hook'",
