@@ -13,7 +13,7 @@ import numpy as np
 from unlatch.objects.annotation import ANNOTATION_FILE, read_articulation
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.model import UrdfModel
-from unlatch.simcore.urdf.reader import folder_of, read_urdf
+from unlatch.simcore.urdf.reader import model_folder, read_urdf
 
 PARTNET_URDF = "mobility.urdf"
 """Name of the URDF in a folder of PartNet-Mobility."""
@@ -48,7 +48,7 @@ class SourceObject:
     @property
     def asset_folder(self) -> Path:
         """The folder that holds all its files: that of its URDF, or that of the packages that the URDF names."""
-        return folder_of(self.folder / self.urdf, self.model)
+        return model_folder(self.folder / self.urdf, self.model)
 
     @property
     def info_scale(self) -> float | None:

@@ -25,7 +25,7 @@ from unlatch.simcore.meshes.mesh_dependencies import mesh_dependencies
 from unlatch.simcore.meshes.mesh_store import MeshStore
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
-from unlatch.simcore.urdf.reader import folder_of, read_urdf
+from unlatch.simcore.urdf.reader import model_folder, read_urdf
 from unlatch.simcore.urdf.xml import parse_xml
 
 WORLD_LINK = "world"
@@ -118,7 +118,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
     def _source_files(self) -> dict[str, Path]:
         self._source = read_urdf(self._asset)
         check_model(self._asset, self._source)
-        folder = self._folder = folder_of(self._asset, self._source)
+        folder = self._folder = model_folder(self._asset, self._source)
         files = {self._asset.relative_to(folder).as_posix(): self._asset}
         for link in self._source.links.values():
             for shape in (*link.visuals, *link.collisions):

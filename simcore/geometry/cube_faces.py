@@ -1,4 +1,4 @@
-"""The faces of a cube about a camera: pinhole images that together show what a fisheye lens sees."""
+"""The faces of a cube around a camera: pinhole images that together cover a fisheye image."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unlatch.simcore.geometry.pinhole import Pinhole
 Array = np.ndarray
 
 _FINER = 1.5
-"""Pixels of a face for one of the image, along a side, at the centre of both."""
+"""Pixels of a face per pixel of the image, along a side, at the centre of both."""
 _RIM_PX = 2
 _R_CAMERA_FACES = tuple(
     np.array(R, dtype=float)
@@ -31,7 +31,7 @@ _R_CAMERA_FACES = tuple(
 
 @dataclass(frozen=True)
 class CubeFace:
-    """One face of the cube: its camera, and where the pixels lie that it fills."""
+    """One face of the cube: its camera, and the pixels of the fisheye image that it fills."""
 
     R_camera_face: Array
     pinhole: Pinhole
@@ -40,14 +40,14 @@ class CubeFace:
     column: Array
     """(N,) column in the face's image."""
     row: Array
-    """(N,) and row."""
+    """(N,) row in the face's image."""
     stretch: Array
-    """(N,) distance to the camera's centre over distance to the face's image plane."""
+    """(N,) distance to the camera's centre divided by distance to the face's image plane."""
 
 
 @lru_cache(maxsize=16)
 def cube_faces(lens: Fisheye) -> tuple[tuple[CubeFace, ...], Array]:
-    """The faces that fill any pixel, and the cosine (height, width) of every pixel's angle from the axis."""
+    """Returns the faces that fill any pixel, and the cosine (height, width) of every pixel's angle from the axis."""
     rays = lens.rays()
     seen = np.isfinite(rays).all(axis=-1)
     size = max(8, round(2.0 * _FINER * max(lens.fx, lens.fy)))

@@ -1,4 +1,4 @@
-"""A fisheye lens: the equidistant model with the polynomial of Kannala and Brandt; no renderer inside."""
+"""A fisheye lens: the equidistant model with the polynomial of Kannala and Brandt."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unlatch.simcore.errors import GeometryError
 Array = np.ndarray
 
 WIDEST_RAD = float(np.radians(110.0))
-"""Nothing is seen farther from the optical axis."""
+"""Largest visible angle from the optical axis."""
 _STEPS = 4000
 
 
@@ -20,9 +20,9 @@ _STEPS = 4000
 class Fisheye:
     """A camera whose frame has x to the right of the image, y down and z forward.
 
-    A point at the angle t from the z axis is seen at the radius `r = t + k1 t^3 + k2 t^5 + k3 t^7 + k4 t^9` about the
+    A point at the angle t from the z axis appears at the radius `r = t + k1 t^3 + k2 t^5 + k3 t^7 + k4 t^9` around the
     centre, in its direction: `u = fx r x/hypot(x, y) + cx`, `v = fy r y/hypot(x, y) + cy` (Kannala and Brandt 2006, as
-    OpenCV's fisheye module has it). With all k at 0 the lens is equidistant.
+    in OpenCV's fisheye module). With all k at 0 the lens is equidistant.
     """
 
     width: int
@@ -30,9 +30,9 @@ class Fisheye:
     height: int
     """Pixels down."""
     fx: float
-    """Pixels a radian across, at the centre."""
+    """Horizontal pixels per radian, at the centre."""
     fy: float
-    """Pixels a radian down, at the centre."""
+    """Vertical pixels per radian, at the centre."""
     cx: float
     """Column of the optical axis [pixels], whole numbers at the centres of pixels."""
     cy: float
@@ -56,12 +56,12 @@ class Fisheye:
     def from_fov(
         cls, width: int, height: int, fov_rad: float, k: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
     ) -> Fisheye:
-        """As many pixels a radian across as down, the axis in the middle.
+        """Returns a lens with equal pixels per radian in both directions and the axis in the centre.
 
         Args:
             width: Pixels across.
             height: Pixels down.
-            fov_rad: Angle between the upper and the lower edge of the image [rad].
+            fov_rad: Vertical field of view [rad].
             k: k1 to k4.
         """
         focal = 0.5 * height / float(_polynomial(np.array(0.5 * fov_rad), k))
@@ -69,20 +69,20 @@ class Fisheye:
 
     @property
     def fov_rad(self) -> float:
-        """Angle between the upper and the lower edge of an image whose axis is in its middle [rad]."""
+        """Vertical field of view, with the axis in the centre of the image [rad]."""
         return float(2.0 * self._angle_at(np.array(0.5 * self.height / self.fy)))
 
     def with_fov(self, fov_rad: float) -> Fisheye:
-        """The camera with other pixels a radian, its pixels as wide for their height as they are.
+        """Returns the camera with another field of view and the same aspect of its pixels.
 
         Args:
-            fov_rad: Angle between the upper and the lower edge of an image whose axis is in its middle [rad].
+            fov_rad: Vertical field of view, with the axis in the centre of the image [rad].
         """
         focal = 0.5 * self.height / float(self._radius_at(np.array(0.5 * fov_rad)))
         return replace(self, fx=self.fx * focal / self.fy, fy=focal)
 
     def project(self, points_camera: ArrayLike) -> Array:
-        """(K, 2) columns and rows of points (K, 3) in the camera frame [m]; NaN beyond `WIDEST_RAD`."""
+        """Returns columns and rows (K, 2) of points (K, 3) in the camera frame [m]; NaN beyond `WIDEST_RAD`."""
         points = np.atleast_2d(np.asarray(points_camera, dtype=float))
         aside = np.hypot(points[:, 0], points[:, 1])
         angle = np.arctan2(aside, points[:, 2])
@@ -93,12 +93,12 @@ class Fisheye:
         return pixels
 
     def rays(self) -> Array:
-        """(height, width, 3) unit directions of all pixels in the camera frame; NaN where nothing can be seen."""
+        """Returns unit directions (height, width, 3) of all pixels in the camera frame; NaN outside the lens."""
         v, u = np.indices((self.height, self.width))
         return self.rays_at(u, v)
 
     def rays_at(self, columns: Array, rows: Array) -> Array:
-        """(..., 3) the same of any places (...) in the image [pixels]."""
+        """Returns directions (..., 3) of any positions (...) in the image [pixels]."""
         x, y = (columns - self.cx) / self.fx, (rows - self.cy) / self.fy
         radius = np.hypot(x, y)
         angle = self._angle_at(radius)
@@ -110,11 +110,11 @@ class Fisheye:
         return _polynomial(angle, self.k)
 
     def _angle_at(self, radius: Array) -> Array:
-        """The angle of a radius; NaN beyond `WIDEST_RAD`."""
+        """Returns the angle of a radius; NaN beyond `WIDEST_RAD`."""
         angles = np.linspace(0.0, WIDEST_RAD, _STEPS)
         radii = self._radius_at(angles)
         angle: Array = np.interp(radius, radii, angles, right=np.nan)
-        for _ in range(2):  # Newton, from a guess that is good to a few microradians
+        for _ in range(2):  # Newton, from a guess with an error of a few microradians
             slope = 1.0 + sum((2 * i + 3) * k * angle ** (2 * i + 2) for i, k in enumerate(self.k))
             angle = angle - (self._radius_at(angle) - radius) / slope
         return angle

@@ -1,4 +1,4 @@
-"""The pinhole camera: pixels, depth and surface normals; no renderer inside."""
+"""The pinhole camera: pixels, depth and surface normals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray
 class Pinhole:
     """A camera whose frame has x to the right of the image, y down and z forward.
 
-    A point (x, y, z) is seen at column `u = fx x/z + cx` and row `v = fy y/z + cy`, counted from the upper left, whole
+    A point (x, y, z) appears at column `u = fx x/z + cx` and row `v = fy y/z + cy`, counted from the upper left, whole
     numbers at the centres of pixels. Depth is z, the distance to the image plane, not to the camera's centre.
     """
 
@@ -42,26 +42,26 @@ class Pinhole:
 
     @classmethod
     def from_fov(cls, width: int, height: int, fov_rad: float) -> Pinhole:
-        """Square pixels, the axis in the middle.
+        """Returns a pinhole with square pixels and the axis in the centre.
 
         Args:
             width: Pixels across.
             height: Pixels down.
-            fov_rad: Angle between the upper and the lower edge of the image [rad].
+            fov_rad: Vertical field of view [rad].
         """
         focal = 0.5 * height / float(np.tan(0.5 * fov_rad))
         return cls(width, height, focal, focal, 0.5 * (width - 1), 0.5 * (height - 1))
 
     @property
     def fov_rad(self) -> float:
-        """Angle between the upper and the lower edge of an image whose axis is in its middle [rad]."""
+        """Vertical field of view, with the axis in the centre of the image [rad]."""
         return float(2.0 * np.arctan(0.5 * self.height / self.fy))
 
     def with_fov(self, fov_rad: float) -> Pinhole:
-        """The camera with another focal length, its pixels as wide for their height as they are.
+        """Returns the camera with another focal length and the same aspect of its pixels.
 
         Args:
-            fov_rad: Angle between the upper and the lower edge of an image whose axis is in its middle [rad].
+            fov_rad: Vertical field of view, with the axis in the centre of the image [rad].
         """
         focal = 0.5 * self.height / float(np.tan(0.5 * fov_rad))
         return replace(self, fx=self.fx * focal / self.fy, fy=focal)
@@ -72,7 +72,7 @@ class Pinhole:
         return np.array([[self.fx, 0.0, self.cx], [0.0, self.fy, self.cy], [0.0, 0.0, 1.0]])
 
     def project(self, points_camera: ArrayLike) -> Array:
-        """(K, 2) columns and rows of points (K, 3) in the camera frame [m]; NaN for points that are not in front."""
+        """Returns columns and rows (K, 2) of points (K, 3) in the camera frame [m]; NaN behind the camera."""
         points = np.atleast_2d(np.asarray(points_camera, dtype=float))
         pixels = np.full((len(points), 2), np.nan)
         front = points[:, 2] > 0.0
@@ -84,38 +84,38 @@ class Pinhole:
         return u, v
 
     def rays(self) -> Array:
-        """(height, width, 3) directions of all pixels in the camera frame, scaled to z = 1."""
+        """Returns directions (height, width, 3) of all pixels in the camera frame, scaled to z = 1."""
         return self.rays_at(*self._columns_and_rows())
 
     def rays_at(self, columns: Array, rows: Array) -> Array:
-        """(..., 3) the same of any places (...) in the image [pixels]."""
+        """Returns directions (..., 3) of any positions (...) in the image [pixels]."""
         x, y = (columns - self.cx) / self.fx, (rows - self.cy) / self.fy
         return np.stack([x, y, np.ones(x.shape)], axis=-1)
 
     def ray_lengths(self) -> Array:
-        """(height, width) distance to the camera's centre over distance to the image plane."""
+        """Returns (height, width) distance to the camera's centre divided by distance to the image plane."""
         return np.linalg.norm(self.rays(), axis=-1)
 
     def points(self, depth_m: ArrayLike) -> Array:
-        """(height, width, 3) points in the camera frame [m] of a depth image (height, width) [m].
+        """Returns points (height, width, 3) in the camera frame [m] of a depth image (height, width) [m].
 
-        Where nothing is seen, which is where the depth is infinite, they are NaN.
+        Points of infinite depth are NaN.
         """
         depth = np.asarray(depth_m, dtype=float)
         return self.rays() * np.where(np.isfinite(depth), depth, np.nan)[..., None]
 
     def normals(self, depth_m: ArrayLike) -> Array:
-        """(height, width, 3) unit normals of the surfaces seen, in the camera frame, towards the camera.
+        """Returns unit normals (height, width, 3) of visible surfaces, in the camera frame, towards the camera.
 
         The inverse depth of a plane is affine in the pixel: `1/z = a u + b v + c`, and its normal is along
         `K^T (a, b, c)`. The gradient (a, b) is taken on the side, or over both sides, where the inverse depth bends
-        least, so that neither edges nor creases blur into each other; planes are exact but for rounding.
+        least, so edges and creases stay sharp; planes are exact up to rounding.
 
         Args:
-            depth_m: (height, width) depth [m]; infinite where nothing is seen.
+            depth_m: (height, width) depth [m]; infinite where nothing is visible.
 
         Returns:
-            The normals; zero where nothing is seen and on specks of fewer than three pixels.
+            The normals; zero where nothing is visible and on specks of fewer than three pixels.
         """
         depth = np.asarray(depth_m, dtype=float)
         seen = np.isfinite(depth) & (depth > 0.0)
@@ -131,10 +131,10 @@ class Pinhole:
 
 
 def _gradient(values: Array) -> Array:
-    """Slope along the rows of (M, N), from the straightest three neighbours that hold the pixel; NaN without any."""
+    """Returns the slope along the rows of (M, N), from the straightest three neighbours; NaN without any."""
     gap = np.full((values.shape[0], 1), np.nan)
     step = np.diff(values, axis=1)
-    bend = np.concatenate([gap, np.diff(step, axis=1), gap], axis=1)[:, : values.shape[1]]  # about each pixel
+    bend = np.concatenate([gap, np.diff(step, axis=1), gap], axis=1)[:, : values.shape[1]]  # around each pixel
     after = np.concatenate([step, gap], axis=1)
     before = np.concatenate([gap, step], axis=1)
     slopes = np.stack([0.5 * (before + after), after, before])

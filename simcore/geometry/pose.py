@@ -58,28 +58,28 @@ class Pose:
 
     @classmethod
     def identity(cls) -> Pose:
-        """The pose that changes nothing."""
+        """Returns the identity pose."""
         return cls(np.eye(3), np.zeros(3))
 
     @classmethod
     def from_matrix(cls, T: ArrayLike) -> Pose:
-        """The pose of a homogeneous (4, 4) matrix."""
+        """Returns the pose of a homogeneous matrix (4, 4)."""
         m = np.asarray(T, dtype=float)
         return cls(m[:3, :3], m[:3, 3])
 
     @classmethod
     def from_quat_xyzw(cls, p: ArrayLike, quat_xyzw: ArrayLike) -> Pose:
-        """The pose of a position (3,) [m] and a quaternion (x, y, z, w)."""
+        """Returns the pose of a position (3,) [m] and a quaternion (x, y, z, w)."""
         return cls(matrix_from_quat_xyzw(quat_xyzw), p)
 
     @classmethod
     def from_rpy(cls, p: ArrayLike, rpy: ArrayLike) -> Pose:
-        """The pose of a position (3,) [m] and URDF roll, pitch, yaw [rad]."""
+        """Returns the pose of a position (3,) [m] and URDF roll, pitch, yaw [rad]."""
         return cls(matrix_from_rpy(rpy), p)
 
     @classmethod
     def from_translation(cls, p: ArrayLike) -> Pose:
-        """A pure translation (3,) [m]."""
+        """Returns a pure translation (3,) [m]."""
         return cls(np.eye(3), p)
 
     @property
@@ -92,7 +92,7 @@ class Pose:
 
     @property
     def quat_xyzw(self) -> Array:
-        """(4,) unit quaternion (x, y, z, w), w >= 0; made once, read-only."""
+        """(4,) unit quaternion (x, y, z, w), w >= 0; computed once, read-only."""
         try:
             return self._quat_xyzw
         except AttributeError:
@@ -107,7 +107,7 @@ class Pose:
         return quat_wxyz_from_xyzw(self.quat_xyzw)
 
     def inverse(self) -> Pose:
-        """`T_b_a` of `T_a_b`."""
+        """Returns `T_b_a` of `T_a_b`."""
         return Pose(self.R.T, -self.R.T @ self.p)
 
     @overload
@@ -123,12 +123,12 @@ class Pose:
         return moved
 
     def rotate(self, vectors: ArrayLike) -> Array:
-        """Turns directions (3,) or (K, 3) into the outer frame, without the translation."""
+        """Rotates directions (3,) or (K, 3) into the outer frame, without the translation."""
         turned: Array = np.asarray(vectors, dtype=float) @ self.R.T
         return turned
 
     def is_close(self, other: Pose, *, atol_m: float = 1e-9, atol_rad: float = 1e-9) -> bool:
-        """Whether two poses agree within a distance [m] and an angle [rad]."""
+        """Returns whether two poses agree within a distance [m] and an angle [rad]."""
         R = self.R.T @ other.R
         sine = 0.5 * np.linalg.norm([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
         angle = float(np.arctan2(sine, 0.5 * (np.trace(R) - 1.0)))

@@ -1,4 +1,4 @@
-"""Rotations between the forms in use; quaternions carry their order in the name."""
+"""Conversions between forms of rotations; names of quaternions state their order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = np.ndarray
 
 
 def unit(vector: ArrayLike) -> Array:
-    """The vector scaled to length 1.
+    """Returns the vector scaled to length 1.
 
     Args:
         vector: (3,) any length above 1e-12.
@@ -32,7 +32,7 @@ def unit(vector: ArrayLike) -> Array:
 
 
 def angle_between(a: ArrayLike, b: ArrayLike) -> float:
-    """The angle between two vectors [rad], exact near 0 and pi (atan2 form).
+    """Returns the angle between two vectors [rad], exact near 0 and pi (atan2 form).
 
     Args:
         a: (3,) a vector.
@@ -43,10 +43,10 @@ def angle_between(a: ArrayLike, b: ArrayLike) -> float:
 
 
 def matrix_from_quat_xyzw(quat_xyzw: ArrayLike) -> Array:
-    """(3, 3) rotation of a quaternion (x, y, z, w) of any length above 0.
+    """Returns the rotation (3, 3) of a quaternion (x, y, z, w) of any length above 0.
 
     Raises:
-        GeometryError: It has not four finite components, or no length.
+        GeometryError: It lacks four finite components or a length.
     """
     quat = np.asarray(quat_xyzw, dtype=float)
     n = math.sqrt(float(quat.ravel() @ quat.ravel()))
@@ -68,7 +68,7 @@ def matrix_from_quat_xyzw(quat_xyzw: ArrayLike) -> Array:
 
 
 def quat_xyzw_from_matrix(R: ArrayLike) -> Array:
-    """(4,) unit quaternion (x, y, z, w), w >= 0, of a (3, 3) rotation."""
+    """Returns the unit quaternion (x, y, z, w), w >= 0, of a rotation (3, 3)."""
     m: list[list[float]] = np.asarray(R, dtype=float).tolist()  # single numbers are faster than elements of an array
     trace = m[0][0] + m[1][1] + m[2][2]
     # the largest of the four is never small: no division by nearly zero
@@ -88,7 +88,7 @@ def quat_xyzw_from_matrix(R: ArrayLike) -> Array:
 
 
 def matrix_from_rpy(rpy: ArrayLike) -> Array:
-    """(3, 3) rotation of URDF roll, pitch, yaw [rad]: Rz(yaw) Ry(pitch) Rx(roll)."""
+    """Returns the rotation (3, 3) of URDF roll, pitch, yaw [rad]: Rz(yaw) Ry(pitch) Rx(roll)."""
     r, p, y = (float(c) for c in np.asarray(rpy, dtype=float))
     cr, sr, cp, sp, cy, sy = math.cos(r), math.sin(r), math.cos(p), math.sin(p), math.cos(y), math.sin(y)
     return np.array(
@@ -101,12 +101,12 @@ def matrix_from_rpy(rpy: ArrayLike) -> Array:
 
 
 def quat_xyzw_from_rpy(rpy: ArrayLike) -> Array:
-    """(4,) unit quaternion (x, y, z, w) of URDF roll, pitch, yaw [rad]."""
+    """Returns the unit quaternion (x, y, z, w) of URDF roll, pitch, yaw [rad]."""
     return quat_xyzw_from_matrix(matrix_from_rpy(rpy))
 
 
 def rpy_from_matrix(R: ArrayLike) -> Array:
-    """(3,) URDF roll, pitch, yaw [rad] of a (3, 3) rotation; at pitch +-pi/2, where they are not unique, roll is 0."""
+    """Returns URDF roll, pitch, yaw (3,) [rad] of a rotation (3, 3); at pitch +-pi/2, roll is 0."""
     m = np.asarray(R, dtype=float)
     pitch = math.atan2(-m[2, 0], math.hypot(m[0, 0], m[1, 0]))
     if math.hypot(m[0, 0], m[1, 0]) < 1e-9:
@@ -115,7 +115,7 @@ def rpy_from_matrix(R: ArrayLike) -> Array:
 
 
 def matrix_from_axis_angle(axis: ArrayLike, angle_rad: float) -> Array:
-    """(3, 3) rotation by an angle about an axis (Rodrigues).
+    """Returns the rotation (3, 3) by an angle about an axis (Rodrigues).
 
     Args:
         axis: (3,) direction, any length above 0.
@@ -127,10 +127,10 @@ def matrix_from_axis_angle(axis: ArrayLike, angle_rad: float) -> Array:
 
 
 def quat_wxyz_from_xyzw(quat_xyzw: ArrayLike) -> Array:
-    """(4,) the quaternion with w first."""
+    """Returns the quaternion (4,) with w first."""
     return np.roll(np.asarray(quat_xyzw, dtype=float), 1)
 
 
 def quat_xyzw_from_wxyz(quat_wxyz: ArrayLike) -> Array:
-    """(4,) the quaternion with w last."""
+    """Returns the quaternion (4,) with w last."""
     return np.roll(np.asarray(quat_wxyz, dtype=float), -1)

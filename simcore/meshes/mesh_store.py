@@ -12,7 +12,7 @@ from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 SOURCE_FOLDER = "source"
-"""Where copied meshes lie, below the output folder."""
+"""Folder of copied meshes, below the output folder."""
 
 
 class MeshStore:

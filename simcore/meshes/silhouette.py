@@ -1,4 +1,4 @@
-"""Which pixels triangles cover, and how far away they are there; no renderer inside."""
+"""Computes which pixels triangles cover, and their depth, without a renderer."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 Array = np.ndarray
 
 _SAME = 0.1
-"""Share of its distance within which a triangle's plane is met where a neighbouring ray meets the triangle."""
+"""Tolerance of the distance to a triangle's plane, as a share of the distance of a neighbouring ray."""
 _BATCH = 2_000_000
-"""Most pairs of a triangle and a pixel that are looked at together."""
+"""Most pairs of a triangle and a pixel per batch."""
 
 
 def nearest_triangles(pinhole: Pinhole, mesh: TriangleMesh, *, near_m: float) -> tuple[Array, Array]:
-    """Depth of the nearest triangle on every pixel's ray, and which it is.
+    """Returns depth and index of the nearest triangle on every pixel's ray.
 
-    A pixel is covered where its centre lies in a triangle, whichever side is seen.
+    A pixel is covered if its centre lies in a triangle; both sides count.
 
     Args:
         pinhole: Size and intrinsics.
         mesh: Triangles in the camera frame.
-        near_m: Nothing nearer is seen [m].
+        near_m: Distance of the near plane [m].
 
     Returns:
-        (height, width) distance to the image plane [m], infinite where there is no triangle; and (height, width) places
-        of the triangles among the faces, -1 where there is none.
+        (height, width) distance to the image plane [m], infinite without a triangle; and (height, width) indices
+        of the faces, -1 without a triangle.
     """
     depth: Array = np.full(pinhole.height * pinhole.width, np.inf)
     which: Array = np.full(pinhole.height * pinhole.width, -1)
@@ -44,7 +44,7 @@ def nearest_triangles(pinhole: Pinhole, mesh: TriangleMesh, *, near_m: float) ->
     cuts = np.searchsorted(ends, np.arange(_BATCH, ends[-1] if len(ends) else 0, _BATCH))
     for part in np.split(kept, cuts):
         place, met, of = _find_covered_pixels(pinhole.width, corners[part], inverse[part], first[part], size[part])
-        order = np.argsort(-met, kind="stable")  # of several writes to one place, the last one stays: the nearest
+        order = np.argsort(-met, kind="stable")  # of several writes to one index, the last one counts: the nearest
         nearest = np.full(len(depth), -1)
         nearest[place[order]] = order
         reached = np.flatnonzero(nearest >= 0)
@@ -56,15 +56,15 @@ def nearest_triangles(pinhole: Pinhole, mesh: TriangleMesh, *, near_m: float) ->
 
 
 def nearest_through(optics: Pinhole | Fisheye, mesh: TriangleMesh, *, near_m: float) -> tuple[Array, Array]:
-    """The same through any lens; a fisheye's, put together of pinhole images, is right to a pixel.
+    """As `nearest_triangles` for any lens; fisheye images are assembled from pinhole images and exact to a pixel.
 
     Args:
         optics: Size and lens.
         mesh: Triangles in the camera frame.
-        near_m: Nothing nearer is seen [m].
+        near_m: Distance of the near plane [m].
 
     Returns:
-        As `nearest_triangles`; through a fisheye lens distances are to the camera's centre.
+        As `nearest_triangles`; for a fisheye, distances to the camera's centre.
     """
     if isinstance(optics, Pinhole):
         return nearest_triangles(optics, mesh, near_m=near_m)
@@ -80,14 +80,14 @@ def nearest_through(optics: Pinhole | Fisheye, mesh: TriangleMesh, *, near_m: fl
     met = which >= 0
     a, b, c = mesh.vertices[mesh.faces[which[met]]].transpose(1, 0, 2)
     normals = np.cross(b - a, c - a)
-    with np.errstate(divide="ignore", invalid="ignore"):  # where the pixel's own ray meets the triangle's plane
+    with np.errstate(divide="ignore", invalid="ignore"):  # the pixel's own ray on the triangle's plane
         exact = np.einsum("ij,ij->i", normals, a) / np.einsum("ij,ij->i", normals, optics.rays()[met])
     distance[met] = np.where(np.abs(exact - distance[met]) < _SAME * distance[met], exact, distance[met])
     return distance, which
 
 
 def in_front(mesh: TriangleMesh, near_m: float) -> tuple[TriangleMesh, Array]:
-    """What of a mesh lies at z >= near_m [m], and (G,) which face each of its faces is a part of."""
+    """Returns the part of a mesh at z >= near_m [m], and (G,) the original face of each of its faces."""
     inside = mesh.vertices[:, 2] >= near_m  # (V,)
     if inside.all():
         return mesh, np.arange(len(mesh.faces))
@@ -97,7 +97,7 @@ def in_front(mesh: TriangleMesh, near_m: float) -> tuple[TriangleMesh, Array]:
     for wanted in (1, 2):
         numbers = np.flatnonzero(count == wanted)
         faces = mesh.faces[numbers]
-        odd = np.argmax(inside[faces] == (wanted == 1), axis=1)  # the corner that is alone on its side
+        odd = np.argmax(inside[faces] == (wanted == 1), axis=1)  # the only corner on its side
         a, b, c = (mesh.vertices[faces[np.arange(len(faces)), (odd + k) % 3]] for k in range(3))
         ab, ac = _depth_crossing(a, b, near_m), _depth_crossing(a, c, near_m)
         made = [(a, ab, ac)] if wanted == 1 else [(ab, b, c), (ab, c, ac)]
@@ -108,7 +108,7 @@ def in_front(mesh: TriangleMesh, near_m: float) -> tuple[TriangleMesh, Array]:
 
 
 def _depth_crossing(a: Array, b: Array, z: float) -> Array:
-    """(F, 3) where lines from a to b reach a depth, exactly at that depth."""
+    """Returns the points (F, 3) of lines from a to b at a depth, exactly at that depth."""
     share = (z - a[:, 2:]) / (b[:, 2:] - a[:, 2:])
     met = a + share * (b - a)
     met[:, 2] = z
@@ -116,21 +116,21 @@ def _depth_crossing(a: Array, b: Array, z: float) -> Array:
 
 
 def _lower_corners(corners: Array) -> Array:
-    """(F, 2) the smaller of the coordinates of three corners; along the middle axis NumPy's own minimum is slow."""
+    """Returns the smallest coordinates (F, 2) of three corners; NumPy's own minimum is slow along the middle axis."""
     return np.minimum(np.minimum(corners[:, 0], corners[:, 1]), corners[:, 2])
 
 
 def _find_covered_pixels(
     width: int, corners: Array, inverse: Array, first: Array, size: Array
 ) -> tuple[Array, Array, Array]:
-    """Pairs of a triangle and a pixel whose centre lies in it: place of the pixel, depth there, and the triangle.
+    """Returns pairs of a triangle and a covered pixel: index of the pixel, its depth, and the triangle.
 
     Args:
         width: Pixels across.
         corners: (F, 3, 2) corners [pixels].
         inverse: (F, 3) inverse depths at the corners [1/m]; these are affine in the pixel.
-        first: (F, 2) first column and row to look at.
-        size: (F, 2) how many columns and rows.
+        first: (F, 2) first column and row to check.
+        size: (F, 2) number of columns and rows.
     """
     counts = size.prod(axis=1)
     of: Array = np.repeat(np.arange(len(counts)), counts)  # (P,) triangle of every pair

@@ -1,4 +1,4 @@
-"""The colliders of an object as convex solids, to ask without an engine whether boxes would meet them."""
+"""The colliders of an object as convex solids, for collision queries with boxes without an engine."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from unlatch.simcore.urdf.reader import read_urdf
 Array = np.ndarray
 
 _SHEET_M = 5e-4
-"""What is flat is taken to be so thick."""
+"""Thickness of flat colliders [m]."""
 
 _LOOKS_UP = 0.999
-"""Cosine of the tilt up to which a face carries something."""
+"""Cosine of the largest tilt of a horizontal face."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,16 @@ class ConvexSolid:
     offsets: Array
     """(P,) the inside is `normals @ x <= offsets`."""
     middle: Array
-    """(3,) centre of a sphere about it."""
+    """(3,) centre of its bounding sphere."""
     radius: float
     """Radius of that sphere."""
 
 
 class Solids:
-    """The convex colliders of an object; what a box meets is asked at any joint positions."""
+    """The convex colliders of an object, for queries at any joint positions."""
 
     def __init__(self, model: UrdfModel) -> None:
-        """Takes an object whose mesh colliders are convex, as converted and generated ones are."""
+        """Takes an object with convex mesh colliders, as in converted and generated objects."""
         self.model = model
         self._solids = {
             name: [
@@ -57,15 +57,15 @@ class Solids:
 
     @classmethod
     def of(cls, urdf: Path) -> Solids:
-        """The solids of a converted or generated URDF, kept for the next time."""
+        """Returns the solids of a converted or generated URDF; the last ones are cached."""
         return _solids_of(urdf, urdf.stat().st_mtime_ns)
 
     def vertices(self, link: str) -> Array:
-        """(N, 3) corners of a link's solids, in its frame [m]."""
+        """Returns corners (N, 3) of a link's solids, in its frame [m]."""
         return np.concatenate([solid.vertices for solid in self._solids[link]] or [np.zeros((0, 3))])
 
     def tops(self, link: str, T_root_link: Pose) -> list[float]:
-        """Heights of the faces of a link's solids that look up, in the root frame [m].
+        """Returns the heights of the upward faces of a link's solids, in the root frame [m].
 
         Args:
             link: The link.
@@ -79,7 +79,7 @@ class Solids:
         return found
 
     def section(self, link: str, normal: Array, at: float) -> Array:
-        """(N, 3) points whose hulls, one a solid, are what a plane cuts out of a link's solids, in its frame [m].
+        """Returns corner points (N, 3) of the section of a plane through a link's solids, in its frame [m].
 
         Args:
             link: The link.
@@ -105,17 +105,17 @@ class Solids:
         without: str | None = None,
         only: str | None = None,
     ) -> bool:
-        """Whether any box comes nearer to the object than a margin.
+        """Returns whether any box is closer to the object than a margin.
 
-        Two solids are apart where a face of one of them lies between; where only two edges are, they count as meeting.
+        Two solids are apart if a face plane of one separates them; pairs that only two edges separate touch.
 
         Args:
-            boxes: (B, 2, 3) lower and upper corners, in a frame of their own [m].
-            T_root_box: That frame, in the root frame of the object.
+            boxes: (B, 2, 3) lower and upper corners, in their own frame [m].
+            T_root_box: Pose of that frame in the root frame of the object.
             positions: Joint positions of the object [rad or m].
-            margin_m: What must be free about each box [m].
-            without: A link that is left out.
-            only: A link beside which all others are left out.
+            margin_m: Free space around each box [m].
+            without: A link to ignore.
+            only: The only link to check.
         """
         if not len(boxes):
             return False
@@ -135,7 +135,7 @@ class Solids:
 
 
 def convex_solid(points: Array) -> ConvexSolid:
-    """The hull of points (N, 3) [m]; of flat ones, with a little thickness."""
+    """Returns the hull of points (N, 3) [m]; flat ones are thickened."""
     try:
         hull = ConvexHull(points)
     except (QhullError, ValueError):
@@ -150,18 +150,18 @@ def convex_solid(points: Array) -> ConvexSolid:
 
 
 def _any_meets(low: Array, high: Array, vertices: Array, normals: Array, solid: ConvexSolid, T: Pose) -> bool:
-    """Whether a box meets a solid: no axis of the box and no face of the solid lies between."""
+    """Returns whether a box touches a solid: no axis of the box and no face of the solid separates them."""
     apart = np.any((vertices.min(axis=0) > high) | (vertices.max(axis=0) < low), axis=1)  # (B,)
     if apart.all():
         return False
     offsets = solid.offsets + normals @ T.p
     low, high = low[~apart], high[~apart]
-    # of each box, the corner that lies deepest behind a face
+    # the corner of each box that lies deepest behind a face
     deepest = np.where(normals > 0.0, low[:, None], high[:, None])  # (B, P, 3)
     return bool(np.any(np.all(np.einsum("bpk,pk->bp", deepest, normals) <= offsets, axis=1)))
 
 
 @lru_cache(maxsize=16)
 def _solids_of(urdf: Path, changed_ns: int) -> Solids:
-    del changed_ns  # part of the key: another file under the same name is read anew
+    del changed_ns  # part of the key: a changed file is read again
     return Solids(read_urdf(urdf))

@@ -16,7 +16,7 @@ from unlatch.simcore.sim.views.articulation_view import ArticulationView
 from unlatch.simcore.sim.views.attribute import ViewAttribute
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
-from unlatch.simcore.sim.views.simulation_context import gravity_of
+from unlatch.simcore.sim.views.simulation_context import gravity_attribute
 from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
@@ -233,7 +233,7 @@ class Setup:
                 raise ConfigError(
                     f"View '{SIMULATION_CONTEXT}' has no attribute '{name}'. Known: gravity. Name it.", key="attribute"
                 )
-            return gravity_of(self._world), 1
+            return gravity_attribute(self._world), 1
         if view_name not in self._views:
             raise ConfigError(
                 f"View '{view_name}' is not registered.{close_matches(view_name, self._views)} Registered: "

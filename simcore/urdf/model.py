@@ -1,4 +1,4 @@
-"""A URDF in memory: links made of shapes, joints, and the text that Bullet reads."""
+"""A URDF in memory: links with shapes, joints, and its text."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Shape:
     name: str = ""
     rgba: tuple[float, float, float, float] | None = None
     mesh: str = ""
-    """File of a mesh, as the URDF names it."""
+    """File name of a mesh in the URDF."""
     path: Path | None = None
-    """Where the file of a mesh lies."""
+    """Path of the file of a mesh."""
     concave: bool = False
     """Whether a static mesh collider keeps its triangles instead of its convex hull."""
 
@@ -72,7 +72,7 @@ class Joint:
     child: str
     T_parent_joint: Pose
     axis: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
-    """(3,) in the joint frame; of unit length unless read from a file that says otherwise."""
+    """(3,) in the joint frame; of unit length unless a file states another length."""
     lower: float = 0.0
     upper: float = 0.0
     effort: float = 100.0
@@ -86,7 +86,7 @@ class Joint:
         return self.kind in ("revolute", "prismatic", "continuous")
 
     def child_pose(self, position: float) -> Pose:
-        """Child link frame in the parent link frame at a joint position [rad or m]."""
+        """Returns the child link frame in the parent link frame at a joint position [rad or m]."""
         if not self.moves:
             return self.T_parent_joint
         axis = self.axis / np.linalg.norm(self.axis)
@@ -111,7 +111,7 @@ class UrdfModel:
         return next(name for name in self.links if name not in children)
 
     def parent_joint(self, link: str) -> Joint | None:
-        """The joint whose child is the link, or None for the root."""
+        """Returns the joint whose child is the link, or None for the root."""
         return next((joint for joint in self.joints.values() if joint.child == link), None)
 
     def is_below(self, link: str, top: str) -> bool:
@@ -123,7 +123,7 @@ class UrdfModel:
         return current == top
 
     def link_pose(self, link: str, positions: dict[str, float] | None = None) -> Pose:
-        """Link frame in the root link frame; joints not named stand at 0."""
+        """Returns the link frame in the root link frame; missing joints are at 0."""
         pose = Pose.identity()
         joint = self.parent_joint(link)
         while joint is not None:
@@ -132,7 +132,7 @@ class UrdfModel:
         return pose
 
     def to_urdf(self) -> str:
-        """The text of the URDF, one element a line (Bullet's reader breaks on one long line)."""
+        """Returns the text of the URDF, one element per line (Bullet's reader fails on one long line)."""
         lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={quoteattr(self.name)}>"]
         for link in self.links.values():
             lines += _link_lines(link)
@@ -142,9 +142,9 @@ class UrdfModel:
 
 
 def composed_inertial(shapes: Iterable[Shape], mass_kg: float) -> Inertial:
-    """Mass, centre and inertia of solid primitives of one common density that together weigh `mass_kg`.
+    """Returns mass, centre and inertia of solid primitives of one density with a total mass.
 
-    Overlapping volumes count twice, which is below a percent for the shapes made here.
+    Overlapping volumes count twice, which changes less than a percent for procedural objects.
     """
     parts = [(_shape_volume(shape), shape) for shape in shapes]
     density = mass_kg / sum(volume for volume, _ in parts)
@@ -158,7 +158,7 @@ def composed_inertial(shapes: Iterable[Shape], mass_kg: float) -> Inertial:
 
 
 def primitive_bounds(shape: Shape) -> np.ndarray:
-    """(2, 3) bounds of a primitive in its link frame [m]; exact for boxes and for upright cylinders."""
+    """Returns bounds (2, 3) of a primitive in its link frame [m]; exact for boxes and for upright cylinders."""
     if shape.kind is ShapeKind.box:
         half = np.asarray(shape.size) / 2
     elif shape.kind is ShapeKind.cylinder:
@@ -170,7 +170,7 @@ def primitive_bounds(shape: Shape) -> np.ndarray:
 
 
 def format_number(value: float) -> str:
-    """A number as it stands in a URDF: at most nine digits, never `-0`."""
+    """Formats a number for a URDF: at most nine digits, never `-0`."""
     return f"{float(value) + 0.0:.9g}" if abs(value) > 1e-12 else "0"
 
 

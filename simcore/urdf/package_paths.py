@@ -1,4 +1,4 @@
-"""`package://NAME/PATH` in an asset's files: where the package is, and what then is the asset's own folder."""
+"""Resolves `package://NAME/PATH` in an asset's files."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from unlatch.simcore.urdf.xml import parse_xml
 
 PACKAGE_PREFIX = "package://"
 PACKAGE_FILE = "package.xml"
-"""What makes a folder a package of ROS."""
+"""The file that makes a folder a ROS package."""
 
 
 def asset_folder(urdf: Path, mesh_names: Iterable[str], *, where: str) -> Path:
-    """The folder in which every file of an asset must lie.
+    """Returns the folder in which every file of an asset must lie.
 
-    It is the URDF's own folder; where the URDF names packages, the uppermost of their folders and its own.
+    It is the URDF's own folder; if the URDF names packages, the uppermost of their folders and its own.
 
     Args:
         urdf: The URDF.
-        mesh_names: The file names that stand in it.
+        mesh_names: The file names in it.
         where: Names the asset in errors.
 
     Raises:
-        AssetError: A package is not there, or a name is none.
+        AssetError: A package is missing, or a name is invalid.
     """
     names = sorted({name for name in mesh_names if name.startswith(PACKAGE_PREFIX)})
     folders = [urdf.parent.resolve(), *(package_path(urdf, name, where=where)[0] for name in names)]
@@ -32,19 +32,19 @@ def asset_folder(urdf: Path, mesh_names: Iterable[str], *, where: str) -> Path:
 
 
 def package_path(urdf: Path, name: str, *, where: str) -> tuple[Path, str]:
-    """The folder of the package that a file name states, and the path in it.
+    """Returns the package folder of a file name, and the path in it.
 
-    A package is a folder of its name beside the URDF, as Bullet has it; else the nearest folder above the URDF that is
-    called so, or whose `package.xml` says so, as ROS has it. The user's home, what lies above it and the first folders
-    below the root of the file system are no packages: a name alone must not open them.
+    A package is a folder of its name beside the URDF, as in Bullet; else the nearest folder above the URDF with that
+    name, or whose `package.xml` states it, as in ROS. The user's home, its parents and the first folders
+    below the root of the file system are no packages, since a name alone must not open them.
 
     Args:
         urdf: The URDF.
         name: `package://NAME/PATH`.
-        where: Names what refers to it, in errors.
+        where: Names the referring file in errors.
 
     Raises:
-        AssetError: The name is none, or there is no such package.
+        AssetError: The name is invalid, or there is no such package.
     """
     package, _, rest = name.removeprefix(PACKAGE_PREFIX).partition("/")
     if not rest or package in ("", ".", "..") or "\\" in package or "\0" in package:
@@ -64,18 +64,18 @@ def package_path(urdf: Path, name: str, *, where: str) -> tuple[Path, str]:
 
 
 def _is_shared(folder: Path) -> bool:
-    """Whether a folder holds more than one package's files: a home, what lies above it, the uppermost folders."""
+    """Returns whether a folder is no package: the user's home, its parents, the uppermost folders."""
     home = Path.home().resolve()
     return folder == home or folder in home.parents or len(folder.parts) <= 2
 
 
 def _declared_name(folder: Path) -> str | None:
-    """The name in the `package.xml` of a folder; None if there is none that can be read."""
+    """Returns the name in the `package.xml` of a folder; None without a readable one."""
     file = folder / PACKAGE_FILE
     if not file.is_file():
         return None
     try:
         name = parse_xml(file).findtext("name")
-    except AssetError:  # somebody else's file: not the asset's fault
+    except AssetError:  # the file does not belong to the asset
         return None
     return name.strip() if name is not None else None

@@ -23,11 +23,11 @@ def read_urdf(path: Path | str, *, packages: bool = True) -> UrdfModel:
 
     Args:
         path: The URDF.
-        packages: Whether `package://NAME/PATH` is looked up, see `package_path`; the asset's folder is then that of the
-            package. Else it is refused, and the asset's folder is that of the URDF.
+        packages: Whether `package://NAME/PATH` is resolved, see `package_path`; the asset's folder is then that of the
+            package. Otherwise it is refused, and the asset's folder is that of the URDF.
 
     Raises:
-        AssetError: The file is not a URDF that can be used; the message names the element.
+        AssetError: The file is no usable URDF; the message names the element.
     """
     file = Path(path)
     root = parse_xml(file, root_tag="robot")
@@ -45,31 +45,31 @@ def read_urdf(path: Path | str, *, packages: bool = True) -> UrdfModel:
     return model
 
 
-def folder_of(urdf: Path, model: UrdfModel) -> Path:
-    """The folder in which every file of a URDF lies, resolved: its own, or that of the packages that it names.
+def model_folder(urdf: Path, model: UrdfModel) -> Path:
+    """Returns the resolved folder that holds every file of a URDF: its own, or that of its packages.
 
     Args:
         urdf: The URDF.
-        model: What was read from it.
+        model: The model read from it.
 
     Raises:
-        AssetError: A package is not there any more.
+        AssetError: A package is missing.
     """
     shapes = [shape for link in model.links.values() for shape in (*link.visuals, *link.collisions)]
     return asset_folder(urdf, [shape.mesh for shape in shapes if shape.mesh], where=str(urdf))
 
 
 def inside(folder: Path, name: str, *, where: str, asset_folder: Path | None = None) -> Path:
-    """The path of a file named by an asset; it must lie in the asset's own folder.
+    """Returns the path of a file named by an asset; it must lie in the asset's own folder.
 
     Args:
-        folder: What the name is relative to.
-        name: What stands in the asset.
+        folder: Folder that the name is relative to.
+        name: The name in the asset.
         where: Names the asset in errors.
         asset_folder: The asset's folder, resolved; by default `folder`.
 
     Raises:
-        AssetError: It is absolute, a URL, leads out of the folder, is missing or too large.
+        AssetError: The name is absolute, a URL or leads out of the folder; or the file is missing or too large.
     """
     if "://" in name or Path(name).is_absolute() or "\\" in name or "\0" in name:
         raise AssetError(
@@ -92,7 +92,7 @@ def check_bytes(path: Path, name: str, *, where: str) -> None:
     """Checks the size of a file that an asset names.
 
     Raises:
-        AssetError: It is larger than any that is read.
+        AssetError: The file is too large.
     """
     size = path.stat().st_size
     if size > MAX_MESH_BYTES:

@@ -1,4 +1,4 @@
-"""Links that no joint moves against each other."""
+"""Links that no joint moves relative to each other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from unlatch.simcore.urdf.model import Shape, UrdfModel
 
 
 def rigid_links(model: UrdfModel, link: str) -> list[str]:
-    """The link and all that are fixed to it, directly or by others, in the order of the model."""
+    """Returns a link and all links fixed to it, directly or indirectly, in the order of the model."""
     found = {link}
     fixed = [joint for joint in model.joints.values() if not joint.moves]
     grown = True
@@ -21,7 +21,7 @@ def rigid_links(model: UrdfModel, link: str) -> list[str]:
 
 
 def rigid_shapes(model: UrdfModel, link: str) -> list[Shape]:
-    """What can be touched of a link and of those that are fixed to it (or seen, where nothing can)."""
+    """Returns the colliders of a link and of the links fixed to it, or their visuals without colliders."""
     T_link_root = model.link_pose(link).inverse()
     shapes = []
     for name in rigid_links(model, link):

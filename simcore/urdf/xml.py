@@ -60,5 +60,5 @@ def _refuse_declarations(data: bytes, path: Path) -> None:
     parser.StartElementHandler = element
     try:
         parser.Parse(data, True)
-    except (expat.ExpatError, LookupError, ValueError) as exc:  # an encoding that is none, too
+    except (expat.ExpatError, LookupError, ValueError) as exc:  # an unknown encoding, too
         raise AssetError(f"{path}: not well-formed XML ({exc}).", path=str(path)) from exc

@@ -22,7 +22,7 @@ from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame, take_
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
 from unlatch.simcore.sim.annotators.formats.coco_file import CocoFile
 from unlatch.simcore.sim.annotators.formats.dope_file import dope_frame
-from unlatch.simcore.sim.annotators.formats.drawing import drawn
+from unlatch.simcore.sim.annotators.formats.drawing import draw_annotations
 from unlatch.workflows.episode.randomization.visual_views import cameras
 from unlatch.workflows.episode.semantic_classes import check_classes
 from unlatch.workflows.runs.recorded import check_episode, config_of
@@ -120,7 +120,7 @@ class _LabelWriter:
         (folder / f"{name}.json").write_text(json.dumps(dope_frame(shot), indent=1), encoding="utf-8")
         self._coco[camera].add(shot, f"{name}.png")
         if is_example and not (folder / _PICTURE).exists():
-            Image.fromarray(drawn(shot)).save(folder / _PICTURE)
+            Image.fromarray(draw_annotations(shot)).save(folder / _PICTURE)
 
     def finish(self) -> dict[str, tuple[int, int]]:
         """Writes the COCO files; returns the numbers of images and annotations by camera."""

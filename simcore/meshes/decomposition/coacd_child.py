@@ -1,8 +1,8 @@
-"""A program of its own that decomposes meshes with CoACD, so that a hanging decomposition can be killed.
+"""A separate program that decomposes meshes with CoACD, so that a hanging decomposition can be killed.
 
-Usage: `python coacd_child.py FOLDER`. It reads `in_<n>.npz` (vertices, faces) in the order of n, with the arguments
-that `settings.json` gives by file name, and writes `out_<n>.npz` (vertices of all hulls and their count per hull) under
-a temporary name first; `started` holds the name of the one it is at. It imports nothing of ours, so it runs wherever
+Usage: `python coacd_child.py FOLDER`. It reads `in_<n>.npz` (vertices, faces) in the order of n, and the arguments
+by file name from `settings.json`. It writes `out_<n>.npz` (vertices of all hulls and their count per hull) under
+a temporary name first; `started` holds the name of the present input. It imports nothing of ours, so it runs wherever
 NumPy and CoACD do.
 """
 

@@ -13,11 +13,11 @@ from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.decomposition import coacd_child
 
 _CRASHES = (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGFPE, -signal.SIGILL, 0xC0000005)
-"""Exit codes of a fault in native code, the last one on Windows. A killed child is not one: a full memory kills too."""
+"""Exit codes of crashes in native code, the last one on Windows. A killed child is no crash: it may lack memory."""
 
 
 def run_coacd_child(folder: Path, *, limit_s: float, where: str) -> str | None:
-    """Runs a child over the inputs of a folder; returns the one that crashed it, or None at its end.
+    """Runs a child over the inputs of a folder; returns the input that crashed it, or None.
 
     Raises:
         AssetError: It does not end, or cannot run.
@@ -31,7 +31,7 @@ def run_coacd_child(folder: Path, *, limit_s: float, where: str) -> str | None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=output,
-            # its threads share one random generator: with two, who is quicker would decide the result
+            # its threads share one random generator, so the result would depend on their timing
             env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
         try:
@@ -53,7 +53,7 @@ def run_coacd_child(folder: Path, *, limit_s: float, where: str) -> str | None:
 
 
 def _wait_for_child(child: subprocess.Popen[bytes], started: Path, *, limit_s: float, where: str) -> None:
-    """Waits for the end of a child that writes the name of each piece as it begins it."""
+    """Waits for the end of a child that writes the name of each piece when it starts it."""
     current, since = "", time.monotonic()
     while child.poll() is None:
         if (name := _read_text(started)) != current:

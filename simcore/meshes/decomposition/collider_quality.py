@@ -1,4 +1,4 @@
-"""How well colliders follow a surface: volumes and distances."""
+"""Measures how well colliders follow a surface: volumes and distances."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class ColliderQuality:
 
     parts: int
     volume_m3: float
-    """Of all parts together; what two share counts twice."""
+    """Volume of all parts together; overlaps count twice."""
     volume_ratio: float | None
     """Volume of the parts over that of the surface; None if the surface is not closed."""
     uncovered_m: float
-    """Largest distance from the surface to the colliders: how far something reaches in before it touches [m]."""
+    """Largest distance from the surface to the colliders: how deep a body enters before contact [m]."""
     protruding_m: float
-    """Largest distance from the colliders to the surface, their common inside left out: how early it touches [m]."""
+    """Largest distance from the outside of the colliders to the surface: how early contact begins [m]."""
     spacing_m: float
-    """Both distances are measured between points this far apart [m]."""
+    """Spacing of the points between which both distances are measured [m]."""
 
     @property
     def hausdorff_m(self) -> float:
@@ -41,7 +41,7 @@ def collider_quality(surface: Sequence[TriangleMesh], parts: Sequence[TriangleMe
     """Measures the colliders of a link; None for a link without surface or without colliders.
 
     Args:
-        surface: What is seen of it, in one frame.
+        surface: Its visual meshes, in one frame.
         parts: Its convex colliders, in the same frame.
     """
     if not surface or not parts:
@@ -51,7 +51,7 @@ def collider_quality(surface: Sequence[TriangleMesh], parts: Sequence[TriangleMe
     seen = sample_surface(whole, spacing_m=spacing_m, max_points=_MOST_POINTS)
     planes = [_face_planes(part) for part in parts]
     clouds = [sample_surface(part, spacing_m=spacing_m, max_points=_MOST_POINTS) for part in parts]
-    # where two parts meet, their faces lie inside of the whole: nothing touches them; CoACD leaves thin gaps there
+    # faces between two parts lie inside the whole and are never touched; CoACD leaves thin gaps there
     bare = [
         points[~_are_inside(points, [other for other in planes if other is not own], slack_m=_GAP * spacing_m)]
         for points, own in zip(clouds, planes, strict=True)
@@ -66,7 +66,7 @@ def collider_quality(surface: Sequence[TriangleMesh], parts: Sequence[TriangleMe
 
 
 def _face_planes(part: TriangleMesh) -> np.ndarray:
-    """(F, 4) outward normals and offsets of a convex part's faces."""
+    """Returns outward normals and offsets (F, 4) of a convex part's faces."""
     a, b, c = (part.vertices[part.faces[:, k]] for k in range(3))
     normals = np.cross(b - a, c - a)
     lengths = np.linalg.norm(normals, axis=1)
@@ -76,11 +76,11 @@ def _face_planes(part: TriangleMesh) -> np.ndarray:
 
 
 def _are_inside(points: np.ndarray, planes: Sequence[np.ndarray], *, slack_m: float) -> np.ndarray:
-    """(N,) whether points lie in any of some convex parts."""
+    """Returns (N,) bool: whether points lie in any of some convex parts."""
     found: np.ndarray = np.zeros(len(points), dtype=bool)
     for part in planes:
         left = np.flatnonzero(~found)
-        for plane in part:  # most points are beyond one of the first planes
+        for plane in part:  # most points lie beyond one of the first planes
             left = left[points[left] @ plane[:3] + plane[3] <= slack_m]
             if not len(left):
                 break

@@ -1,4 +1,4 @@
-"""The shapes that stand for a mesh in collisions."""
+"""Makes colliders of meshes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class CollisionApproximation(str, Enum):
     boundingCube = "boundingCube"  # noqa: N815
     """The smallest box around it."""
     boundingSphere = "boundingSphere"  # noqa: N815
-    """The smallest ball around it."""
+    """The smallest sphere around it."""
     meshSimplification = "meshSimplification"  # noqa: N815
-    """Its own triangles, fewer of them; for bodies that do not move."""
+    """Its own triangles, simplified; for fixed bodies."""
     none = "none"
     """No collider."""
 
@@ -38,16 +38,16 @@ SIMPLIFIED_FACES = 1500
 
 @dataclass(frozen=True)
 class Colliders:
-    """What stands for some meshes in collisions, in their frame."""
+    """Colliders of some meshes, in their frame."""
 
     convex: list[TriangleMesh]
-    """Convex parts; those of a primitive too, so that all can be measured and drawn alike."""
+    """Convex parts, also of a primitive, so that all can be measured and drawn alike."""
     primitive: Shape | None = None
-    """The box or ball that the only part is, for formats that know primitives."""
+    """The only part as a box or sphere, for formats with primitives."""
     triangles: TriangleMesh | None = None
     """A concave surface in place of convex parts."""
     methods: dict[str, int] | None = None
-    """Number of pieces by how they were made."""
+    """Number of pieces by method."""
 
 
 def make_colliders(
@@ -62,10 +62,10 @@ def make_colliders(
 
     Args:
         meshes: Surfaces in one frame [m].
-        approximation: How close they follow.
+        approximation: Kind of colliders.
         size_m: Largest extent of the whole object [m].
         where: Names the meshes in errors.
-        settings: Of the convex decomposition.
+        settings: Settings of the convex decomposition.
 
     Raises:
         AssetError: The meshes have no surface, or CoACD cannot run.
@@ -76,7 +76,7 @@ def make_colliders(
     if approximation is CollisionApproximation.convexDecomposition:
         found = decompose(meshes, settings, size_m=size_m, where=where, solid=True)
         hulls, methods = found.hulls, dict(found.methods)
-        if not hulls:  # everything is smaller than what can be touched beside the whole
+        if not hulls:  # all pieces are too small for colliders
             hulls, methods = [mesh_hull(join_meshes(meshes), least_m=settings.sheet_m, where=where)], {"hull": 1}
         return Colliders(hulls, methods=methods)
     whole = join_meshes(meshes)
@@ -98,7 +98,7 @@ def _bounding_box(mesh: TriangleMesh, *, least_m: float, where: str) -> Collider
     to_origin, extents = oriented_bounds(  # type: ignore[no-untyped-call]
         hull.vertices, angle_digits=6
     )
-    # a box that stands straight stays straight: the slanted one must be worth it
+    # an axis-parallel box is preferred unless the oriented one is clearly smaller
     if float(np.prod(extents)) < 0.995 * float(np.prod(size)):
         T = np.linalg.inv(to_origin)
         pose, size = Pose(T[:3, :3], T[:3, 3]), np.asarray(extents, dtype=float)
@@ -121,7 +121,7 @@ def _bounding_sphere(mesh: TriangleMesh) -> Colliders:
 
 
 def _sphere_points(rings: int = 12) -> np.ndarray:
-    """(N, 3) points on the unit sphere, evenly in height and angle."""
+    """Returns points (N, 3) on the unit sphere, evenly in height and angle."""
     heights = np.cos(np.linspace(0.0, np.pi, rings + 1))
     angles = np.linspace(0.0, 2 * np.pi, 2 * rings, endpoint=False)
     radii = np.sqrt(np.maximum(0.0, 1.0 - heights**2))

@@ -1,11 +1,11 @@
-"""Convex colliders for meshes as they are found: concave, open, of many pieces.
+"""Decomposes arbitrary meshes into convex colliders: concave, open, and of many pieces.
 
-The recipe: weld, split by shared vertices; a piece that is nearly convex becomes its hull, a flat sheet a thin box, an
-open surface thin plates; CoACD takes what is closed, and open surfaces too rich for plates, in a child process; a piece
-that it crashes on, or whose cavities it fills, becomes plates or boxes.
+The method: weld, split by shared vertices; a nearly convex piece becomes its hull, a flat sheet a thin box, an
+open surface thin plates; CoACD takes closed pieces and open surfaces too complex for plates, in a child process; a
+piece that it crashes on, or whose cavities it fills, becomes plates or boxes.
 
-The result depends on the meshes and the settings only: all work is bounded by counts, chosen before it starts, never by
-a clock, which would make it depend on what else the machine does.
+The result depends only on the meshes and the settings: all work is bounded by counts, never by
+a clock, which would make it depend on the load of the machine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.meshes.convex_hull import convex_hull, thicken_points
 from unlatch.simcore.meshes.decomposition import coacd_child
 from unlatch.simcore.meshes.decomposition.coacd_process import run_coacd_child
-from unlatch.simcore.meshes.decomposition.hull_nearness import Nearness
+from unlatch.simcore.meshes.decomposition.hull_nearness import NearSurface
 from unlatch.simcore.meshes.decomposition.surface_patches import convex_patches
 from unlatch.simcore.meshes.decomposition.voxel_boxes import voxel_boxes
 from unlatch.simcore.meshes.triangle_mesh import (
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 _FAITHFUL = 2.0
-"""How far parts of a piece may stand out, as a multiple of what a nearly convex one may."""
+"""Largest protrusion of parts, as a multiple of that of a nearly convex piece."""
 
 
 @dataclass
@@ -48,34 +48,34 @@ class ConvexDecompositionCfg:
     """Settings of the decomposition; lengths are shares of the object's largest extent."""
 
     weld: float = 1e-4
-    """Vertices closer than this are one."""
+    """Distance below which vertices are merged."""
     near_convex: float = 0.012
     """A piece is its hull if the hull lies within this of the piece."""
     near_convex_of_piece: float = 0.08
     """The same as a share of the piece's own extent: the spokes of a small wheel stay apart."""
     finest_plate: float = 0.006
-    """How far plates may stand out from an open surface in any case."""
+    """Protrusion of plates from an open surface that is always allowed."""
     enough_plates: int = 16
-    """Plates are made coarser, as far as near-convex pieces are, until there are so many of one piece."""
+    """Plates are merged, up to the protrusion of near-convex pieces, until one piece has this many."""
     most_plates: int = 64
-    """Plates are made coarser, as far as hulls of CoACD may be, until there are so many; a piece that would need more
-    is not made of plates."""
+    """Plates are merged, up to the protrusion of CoACD's hulls, until one piece has this many; a piece that needs more
+    gets no plates."""
     plate_faces: int = 2500
-    """Triangles of a link that may become plates, those of the largest pieces first: the time grows with them."""
+    """Most triangles of a link that become plates, of the largest pieces first; the time grows with them."""
     sheet_m: float = 0.002
     """Least thickness of a collider [m]; flat sheets get it."""
     smallest: float = 0.01
-    """Pieces whose box is smaller than this along its longest side are seen but not touched."""
+    """Pieces whose bounding box is smaller than this along its longest side get no collider."""
     simple: float = 0.08
     """Pieces smaller than this (buttons, feet, small knobs) are their hull, concave or not."""
     coacd_pieces: int = 12
     """Most pieces of a link that CoACD takes, the largest first; the others become boxes."""
     coacd_threshold: float = 0.05
-    """CoACD's `threshold`: a piece is cut until its hulls are concave by less than this share."""
+    """CoACD's `threshold`: a piece is cut until the concavity of its hulls is below this."""
     coacd_grid: int = 30
-    """Cells a side of the grid by which CoACD closes an open piece: its faces, and the time, grow with the square."""
+    """Cells per side of the grid by which CoACD closes an open piece; faces and time grow with its square."""
     coacd_resolution: int = 500
-    """CoACD's `resolution`: samples of a piece's surface by which concavity is measured."""
+    """CoACD's `resolution`: samples of a surface for the measure of concavity."""
     coacd_mcts_nodes: int = 10
     """CoACD's `mcts_nodes`: cuts that a step of its tree search tries."""
     coacd_mcts_iterations: int = 20
@@ -85,7 +85,7 @@ class ConvexDecompositionCfg:
     coacd_max_hulls: int = 24
     """Most hulls of one piece."""
     coacd_faces: int = 2000
-    """Vertices of a piece are merged until it has at most so many faces for CoACD."""
+    """Most faces of a piece for CoACD; vertices are merged to reach it."""
     coarse_below: float = 0.25
     """Pieces smaller than this (lock wheels, dials, handles) get the next two in place of threshold and grid."""
     coarse_threshold: float = 0.1
@@ -99,13 +99,13 @@ class ConvexDecompositionCfg:
     many_faces_mcts_iterations: int = 10
     """`coacd_mcts_iterations` of these."""
     piece_limit_s: float = 900.0
-    """A piece that takes CoACD longer than this is an error; far more than any piece needs, on a busy machine too."""
+    """Time limit of CoACD for one piece, far more than any piece needs even on a busy machine."""
     hull_vertices: int = 64
     """Most vertices of one hull of CoACD."""
     grid_cells: int = 40
-    """Most cells along the longest side where boxes replace a piece."""
+    """Most cells along the longest side of a piece that boxes replace."""
     most_boxes: int = 96
-    """The grid is made coarser until there are at most so many boxes."""
+    """Most boxes of a piece; the grid gets coarser to reach it."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -115,7 +115,7 @@ class ConvexDecompositionCfg:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """Convex pieces and how they were made."""
+    """Convex pieces and their methods."""
 
     hulls: list[TriangleMesh]
     methods: dict[str, int]
@@ -130,14 +130,14 @@ def decompose(
     where: str = "mesh",
     solid: bool = False,
 ) -> Decomposition:
-    """Convex pieces of some meshes of one link.
+    """Decomposes the meshes of one link into convex pieces.
 
     Args:
         meshes: The meshes, in one frame [m].
         cfg: Settings.
         size_m: Largest extent of the whole object [m].
         where: Names the meshes in an error.
-        solid: Whether the inside of a closed piece may be filled; else parts must keep near its surface, and a thick
+        solid: Whether the inside of a closed piece may be filled; if not, parts stay near its surface, and a thick
             concave piece becomes a shell of boxes.
 
     Raises:
@@ -171,7 +171,7 @@ def decompose(
 def _concave_parts(
     pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m: float, where: str, solid: bool
 ) -> list[tuple[str, list[TriangleMesh]]]:
-    """How each concave piece is made, and its hulls."""
+    """Returns method and hulls of each concave piece."""
     plated = _few_faces(pieces, cfg)
     made: dict[int, tuple[str, list[TriangleMesh]]] = {}
     for number, piece in enumerate(pieces):
@@ -191,7 +191,7 @@ def _concave_parts(
 
 
 def _few_faces(pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg) -> set[int]:
-    """The pieces whose triangles, those of the largest first, are few enough for plates."""
+    """Returns the pieces with few enough triangles for plates, the largest pieces first."""
     left, chosen = cfg.plate_faces, set()
     for number in sorted(range(len(pieces)), key=lambda n: (-float(np.max(pieces[n].extents)), n)):
         if len(pieces[number].faces) <= left:
@@ -201,7 +201,7 @@ def _few_faces(pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg) -> set[i
 
 
 def _make_plates(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> list[TriangleMesh]:
-    """Thin plates that follow the surface of a piece; none if it is too rich for that."""
+    """Returns thin plates along the surface of a piece; none if it would need too many."""
     tolerance_m = _convexity_tolerance(piece, cfg, size_m=size_m)
     patches = convex_patches(
         piece,
@@ -229,13 +229,13 @@ def _thick_hull(points: np.ndarray, cfg: ConvexDecompositionCfg) -> TriangleMesh
 
 
 def _make_sheet(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> TriangleMesh | None:
-    """The thin box around a flat piece, or None if the piece is not flat."""
+    """Returns the thin box around a flat piece, or None if the piece is not flat."""
     centre = piece.vertices.mean(axis=0)
     _, _, axes = np.linalg.svd(piece.vertices - centre, full_matrices=False)
     flat = (piece.vertices - centre) @ axes.T  # (V, 3), thinnest direction last
     if float(np.ptp(flat[:, 2])) > cfg.sheet_m or len(piece.vertices) < 3:
         return None
-    # A ring or an L of sheet is no convex sheet: its outline must fill its own hull.
+    # a ring or an L-shaped sheet is not convex: the outline must fill its own hull
     try:
         outline = ConvexHull(flat[:, :2])
     except QhullError:
@@ -255,11 +255,11 @@ def _is_near_convex(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m:
         return False
     if _is_its_hull(piece, hull):
         return True
-    return Nearness(piece, limit_m=_convexity_tolerance(piece, cfg, size_m=size_m)).holds(hull)
+    return NearSurface(piece, limit_m=_convexity_tolerance(piece, cfg, size_m=size_m)).contains(hull)
 
 
 def _is_its_hull(piece: TriangleMesh, hull: TriangleMesh) -> bool:
-    """Whether a piece has the area and the volume of its hull: then nothing has to be measured."""
+    """Returns whether a piece has the area and the volume of its hull, which saves the measurement."""
     volume = hull.volume
     return abs(abs(piece.volume) - volume) <= 0.002 * volume and abs(piece.area / hull.area - 1.0) <= 0.002
 
@@ -271,15 +271,15 @@ def _convexity_tolerance(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, si
 def _is_faithful(
     parts: list[TriangleMesh], piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float, solid: bool
 ) -> bool:
-    """Whether no hull fills a cavity: every hull stays near the piece that it was made from."""
-    near = Nearness(piece, limit_m=_FAITHFUL * _convexity_tolerance(piece, cfg, size_m=size_m))
-    return all(near.holds(part, solid=solid) for part in parts)
+    """Returns whether no hull fills a cavity: every hull stays near its piece."""
+    near = NearSurface(piece, limit_m=_FAITHFUL * _convexity_tolerance(piece, cfg, size_m=size_m))
+    return all(near.contains(part, solid=solid) for part in parts)
 
 
 def _run_coacd(
     pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m: float, where: str
 ) -> list[list[TriangleMesh]]:
-    """Hulls of each piece; an empty list where CoACD crashed, or where there are more pieces than it is given."""
+    """Returns the hulls of each piece; none for a piece that crashed CoACD or exceeds its number of pieces."""
     results: list[list[TriangleMesh]] = [[] for _ in pieces]
     largest = sorted(range(len(pieces)), key=lambda n: (-float(np.max(pieces[n].extents)), n))
     pending = sorted(largest[: cfg.coacd_pieces])
@@ -295,7 +295,7 @@ def _run_coacd(
             np.savez(folder / f"in_{number:05d}.npz", vertices=piece.vertices, faces=piece.faces)
             settings[f"in_{number:05d}.npz"] = _coacd_settings(piece, cfg, size_m=size_m)
         (folder / coacd_child.SETTINGS_FILE).write_text(json.dumps(settings), encoding="utf-8")
-        # A piece that crashes it is left out, and a new child goes on with the rest.
+        # a piece that crashes it is skipped, and a new child continues with the rest
         while (crashed := run_coacd_child(folder, limit_s=cfg.piece_limit_s, where=where)) is not None:
             logger.warning("CoACD crashed on a piece of %s, which is made of boxes instead.", where)
             (folder / crashed).unlink()
@@ -307,7 +307,7 @@ def _run_coacd(
 
 
 def _coacd_settings(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> dict[str, object]:
-    """What CoACD is asked for, by the size of a piece: its effort is bounded before it starts."""
+    """Returns the arguments of CoACD for a piece."""
     coarse = float(np.max(piece.extents)) < cfg.coarse_below * size_m
     many = len(piece.faces) > cfg.many_faces or not is_closed(piece)  # an open one gets thousands of faces on the grid
     return {
@@ -332,6 +332,6 @@ def _read_hulls(path: Path) -> list[TriangleMesh]:
         try:
             hulls.append(convex_hull(points))
         except (QhullError, ValueError):
-            # A hull without volume touches nothing.
+            # a hull without volume has no contacts
             continue
     return hulls

@@ -1,4 +1,4 @@
-"""Whether convex hulls stay near the surface that they stand for."""
+"""Checks whether convex hulls stay near a surface."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NEAREST = 3
 
 
 class SampledSurface:
-    """A surface with samples, so that of many triangles only those around a point are looked at."""
+    """A surface with samples, which restrict distance queries to triangles near a point."""
 
     def __init__(self, mesh: TriangleMesh) -> None:
         """Samples a mesh."""
@@ -23,27 +23,27 @@ class SampledSurface:
         self._samples = cKDTree(points)
 
     def distances(self, points: np.ndarray) -> np.ndarray:
-        """(N,) distance from points (N, 3) to the triangles of the nearest samples: the true one, or a little more."""
+        """Returns distances (N,) of points (N, 3) to the triangles of the nearest samples: true or slightly larger."""
         found = self._owners[self._samples.query(points, k=range(1, _NEAREST + 1))[1]]  # (N, _NEAREST)
         measured = triangle_distances(np.repeat(points, _NEAREST, axis=0), self.triangles[found.reshape(-1)])
         distances: np.ndarray = measured.reshape(found.shape).min(axis=1)
         return distances
 
 
-class Nearness:
-    """All that lies within a distance of a surface."""
+class NearSurface:
+    """The space within a distance of a surface."""
 
     def __init__(self, surface: TriangleMesh, *, limit_m: float) -> None:
-        """Takes a surface and a distance."""
+        """Samples a surface."""
         self._surface = SampledSurface(surface)
         self._limit_m = limit_m
 
-    def holds(self, hull: TriangleMesh, *, solid: bool = False) -> bool:
-        """Whether no point of a hull lies farther from the surface than the limit.
+    def contains(self, hull: TriangleMesh, *, solid: bool = False) -> bool:
+        """Returns whether no point of a hull lies farther from the surface than the limit.
 
         Args:
-            hull: Looked at in at most 400 points.
-            solid: Whether what lies inside of the surface, if it is closed, is near it too.
+            hull: The hull; at most 400 of its points are checked.
+            solid: Whether the inside of a closed surface counts as near.
         """
         spacing = float(np.max(hull.extents)) / 10
         points = sample_surface(hull, spacing_m=spacing, max_points=3000)
@@ -57,7 +57,7 @@ class Nearness:
 
 
 def winding_numbers(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """How often a surface goes around each point: 1 inside a closed one whose triangles face outwards, 0 outside.
+    """Returns the winding number of a surface around each point: 1 inside a closed outward surface, 0 outside.
 
     Args:
         points: (N, 3)

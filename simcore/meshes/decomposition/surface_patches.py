@@ -1,4 +1,4 @@
-"""Open surfaces, as modellers make them, as plates: neighbouring triangles are merged while they are nearly convex."""
+"""Splits open surfaces into plates: neighbouring triangles are merged while their hull stays near the surface."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface
 def convex_patches(
     mesh: TriangleMesh, *, finest_m: float, coarse_m: float, coarsest_m: float, enough: int, most: int
 ) -> list[np.ndarray] | None:
-    """Parts a surface into patches whose convex hulls stay near it.
+    """Splits a surface into patches whose convex hulls stay near it.
 
-    Bottom up, after Mamou's HACD (2009), with a distance in place of its concavity: of all neighbours, those are merged
-    first whose common hull stands out least; all up to `finest_m`, up to `coarse_m` until there are `enough`, and up to
+    Bottom up, after Mamou's HACD (2009), with a distance in place of its concavity: the neighbours whose common hull
+    protrudes least are merged first; all up to `finest_m`, up to `coarse_m` until there are `enough`, and up to
     `coarsest_m` until there are at most `most`. The time grows with the number of triangles, about 3 ms each.
 
     Args:
         mesh: The surface, each triangle once.
-        finest_m: How far hulls may stand out in any case [m].
-        coarse_m: How far they may stand out where there are more than `enough` [m].
-        coarsest_m: How far they may stand out where there are more than `most` [m].
+        finest_m: Protrusion of hulls that is always allowed [m].
+        coarse_m: Allowed protrusion while there are more than `enough` patches [m].
+        coarsest_m: Allowed protrusion while there are more than `most` patches [m].
         enough: A good number of patches.
         most: Most patches.
 
     Returns:
-        (N, 3) corners of each patch [m]; None if that many do not stay near the surface.
+        (N, 3) corners of each patch [m]; None if `most` patches do not stay near the surface.
     """
     merging = _Merging(mesh, finest_m=finest_m)
     while merging.candidates:
@@ -51,7 +51,7 @@ def convex_patches(
 
 
 class _Merging:
-    """The patches, who borders on whom, and what merging two of them would cost."""
+    """The patches, their neighbours, and the costs of merging two of them."""
 
     def __init__(self, mesh: TriangleMesh, *, finest_m: float) -> None:
         self.mesh = mesh
@@ -77,9 +77,9 @@ class _Merging:
                     self._propose_merge(one, other, 0.0)
 
     def merge_cheapest(self) -> None:
-        """Makes one patch of the first two candidates.
+        """Merges the two patches of the cheapest candidate.
 
-        What they bordered on costs at least as much as before: it is measured anew only when that is the least of all.
+        Costs with their neighbours do not decrease, so each is measured again only when it is the smallest of all.
         """
         _, one, other, rim = heapq.heappop(self.candidates)
         new, self._next = self._next, self._next + 1
@@ -95,7 +95,7 @@ class _Merging:
             self._propose_merge(neighbour, new, least_m)
 
     def measure_first(self) -> None:
-        """Measures what the first candidate costs, of which only the least was known."""
+        """Measures the cost of the first candidate, of which only a lower bound is known."""
         _, one, other, _ = heapq.heappop(self.candidates)
         corners = np.union1d(self._rims[one], self._rims[other])
         cost_m, kept = self._stands_out_m(self.mesh.vertices[corners])
@@ -110,7 +110,7 @@ class _Merging:
         self._known_m[one, other] = self._known_m[other, one] = cost_m
 
     def _stands_out_m(self, points: np.ndarray) -> tuple[float, np.ndarray]:
-        """How far the hull of some points lies from the surface at most [m], and which of them are its corners."""
+        """Returns the protrusion of the hull of some points from the surface [m], and the indices of its corners."""
         centre = points.mean(axis=0)
         _, _, axes = np.linalg.svd(points - centre, full_matrices=False)
         local = (points - centre) @ axes.T
@@ -123,5 +123,5 @@ class _Merging:
             return float("inf"), np.arange(len(points))
         spacing_m = max(float(np.max(np.ptp(local, axis=0))) / 12, self._finest_m)
         found = sample_surface(TriangleMesh(local, hull.simplices), spacing_m=spacing_m, max_points=400) @ axes + centre
-        # rounded: of equal ones the order decides, not the last bits, which depend on the threads of the linear algebra
+        # rounded, so that ties do not depend on last bits, which vary with the threads of the linear algebra
         return round(float(np.max(self._surface.distances(found))), 9), np.unique(hull.vertices % len(points))

@@ -1,4 +1,4 @@
-"""A hollow approximation of any mesh by boxes: slower to touch than hulls, but it never fills a cavity."""
+"""Approximates any mesh by hollow boxes: slower in collisions than hulls, but without filled cavities."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def voxel_boxes(mesh: TriangleMesh, *, cells: int, thickness_m: float) -> list[n
 
 
 def _merge_cells(grid: np.ndarray, owner: np.ndarray) -> list[tuple[slice, slice, slice]]:
-    """Greedy boxes over the occupied cells; fills `owner` with the number of each cell's box."""
+    """Merges occupied cells greedily into boxes; fills `owner` with the number of each cell's box."""
     free = grid.copy()
     spans: list[tuple[slice, slice, slice]] = []
     for cell in zip(*np.nonzero(grid), strict=True):
@@ -65,7 +65,7 @@ def _merge_cells(grid: np.ndarray, owner: np.ndarray) -> list[tuple[slice, slice
 
 
 def _count_free_layers(free: np.ndarray, start: np.ndarray, end: np.ndarray, axis: int) -> int:
-    """How many more layers along an axis are wholly free."""
+    """Returns the number of further free layers along an axis."""
     count = 0
     window = [slice(int(a), int(b)) for a, b in zip(start, end, strict=True)]
     while int(end[axis]) + count < free.shape[axis]:

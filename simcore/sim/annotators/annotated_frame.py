@@ -12,7 +12,7 @@ from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
 from unlatch.simcore.meshes.silhouette import nearest_through
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
-from unlatch.simcore.sim.annotators.entity import Entity, entities_of, links_of
+from unlatch.simcore.sim.annotators.entity import Entity, list_entities, list_links
 from unlatch.simcore.sim.renderers.render_request import RenderRequest
 from unlatch.simcore.sim.renderers.renderer import RawImages
 from unlatch.simcore.sim.visuals.pictures import link_labels, take_images
@@ -174,7 +174,7 @@ def make_annotated_frame(
         near_m=near_m,
         images=images,
         link_names=tuple(label for label, _ in link_labels(world)),
-        all_entities=tuple(entities_of(world, cfg.semantic_types, leave_out=cfg.leave_out)),
-        links=tuple(links_of(world)),
+        all_entities=tuple(list_entities(world, cfg.semantic_types, leave_out=cfg.leave_out)),
+        links=tuple(list_links(world)),
         keypoints=dict(keypoints or {}),
     )

@@ -76,7 +76,7 @@ class Entity:
         return self.T_world_entity @ self.extents.mean(axis=0)
 
 
-def entities_of(world: World, semantic_types: Sequence[str], *, leave_out: Sequence[str] = ()) -> list[Entity]:
+def list_entities(world: World, semantic_types: Sequence[str], *, leave_out: Sequence[str] = ()) -> list[Entity]:
     """Returns all things in a world with a label of their own of one of these types, bodies before their links.
 
     Args:
@@ -100,7 +100,7 @@ def entities_of(world: World, semantic_types: Sequence[str], *, leave_out: Seque
     return found
 
 
-def links_of(world: World) -> list[tuple[Pose, TriangleMesh]]:
+def list_links(world: World) -> list[tuple[Pose, TriangleMesh]]:
     """Returns pose in the world and visual mesh of every link, in the order of `link_labels`."""
     return [(body.link_pose(link), link_mesh(body, link)) for body in world.seen_bodies() for link in body.links]
 

@@ -43,7 +43,7 @@ def bullet_images(
         physicsClientId=world.client,
     )
     shape = (pinhole.height, pinhole.width)
-    link_ids = link_ids_of(world, np.reshape(np.asarray(mask, dtype=np.int32), shape))
+    link_ids = convert_mask(world, np.reshape(np.asarray(mask, dtype=np.int32), shape))
     scaled: Array = np.reshape(np.asarray(buffer, dtype=np.float64), shape)
     depth_m: Array = (far_m * near_m / (far_m - (far_m - near_m) * scaled)).astype(np.float32)
     depth_m[link_ids == 0] = np.inf
@@ -72,7 +72,7 @@ def _frustum_of(request: RenderRequest, column: float, row: float) -> list[float
     return list(p.computeProjectionMatrix(left, left + pinhole.width * x, top - pinhole.height * y, top, near_m, far_m))
 
 
-def link_ids_of(world: RenderedWorld, mask: Array) -> Array:
+def convert_mask(world: RenderedWorld, mask: Array) -> Array:
     """Converts Bullet's segmentation mask to `RawImages.link_ids`."""
     bodies = world.seen_bodies()
     table: Array = np.zeros(

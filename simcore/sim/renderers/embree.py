@@ -18,7 +18,7 @@ from unlatch.simcore.lru_cache import LRUCache
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh, read_mesh
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.renderers.ray_scene import PlacedLink, Rays, RayScene, ShadingTables
-from unlatch.simcore.sim.renderers.ray_shading import normals_of, shaded
+from unlatch.simcore.sim.renderers.ray_shading import hit_normals, shade_hits
 from unlatch.simcore.sim.renderers.ray_surface import RayShape, RaySurface
 from unlatch.simcore.sim.renderers.render_request import RenderRequest
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer
@@ -204,11 +204,11 @@ def _cast_rays(world: RenderedWorld, scene: RayScene, request: RenderRequest, ra
     rgb: Array = np.zeros((count, 3), dtype=np.float32)
     lit: Array = np.zeros(count, dtype=bool)
     if request.colours or request.normals:
-        normals = normals_of(scene, hits, T_world_camera, rays)
+        normals = hit_normals(scene, hits, T_world_camera, rays)
     if request.colours:
         shadow = request.shadow and world.light.shadow
         pixel_rad = 1.0 / request.optics.fy
-        rgb, lit = shaded(scene, hits, T_world_camera, rays, light=world.light, shadow=shadow, pixel_rad=pixel_rad)
+        rgb, lit = shade_hits(scene, hits, T_world_camera, rays, light=world.light, shadow=shadow, pixel_rad=pixel_rad)
     return _RayValues(hits.which, hits.reach, normals, rgb, lit)
 
 

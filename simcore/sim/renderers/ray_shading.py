@@ -17,7 +17,7 @@ _SHININESS = 32
 _NOTHING = 255.0
 
 
-def normals_of(scene: RayScene, hits: RayHits, T_world_camera: Pose, rays: Rays) -> Array:
+def hit_normals(scene: RayScene, hits: RayHits, T_world_camera: Pose, rays: Rays) -> Array:
     """Returns unit normals (N, 3) of the hit triangles, towards the camera, camera frame; 0 for none.
 
     Args:
@@ -33,7 +33,7 @@ def normals_of(scene: RayScene, hits: RayHits, T_world_camera: Pose, rays: Rays)
     return found
 
 
-def shaded(
+def shade_hits(
     scene: RayScene,
     hits: RayHits,
     T_world_camera: Pose,

@@ -140,7 +140,7 @@ class Camera(Sensor[CameraCfg]):
             return
         seen = self._raw = self._render_images(T_world_sensor)
         if Rendering.rgb in self._on:
-            self.rgb_image.set_value(self.noise.of_colours(seen.rgb, self._noise_generator("rgb")))
+            self.rgb_image.set_value(self.noise.add_colour_noise(seen.rgb, self._noise_generator("rgb")))
         if self._on & {Rendering.depth, Rendering.distance}:
             self._measure_lengths(seen)
         if Rendering.normals in self._on and seen.normals is not None:
@@ -175,7 +175,7 @@ class Camera(Sensor[CameraCfg]):
         """Fills depth and distance with the noise of the measured one: depth of a pinhole, distance of a fisheye."""
         distance_m = seen.depth_m if seen.distance_m is None else seen.distance_m
         measured = distance_m if isinstance(self.optics, Fisheye) else seen.depth_m
-        noisy = self.noise.of_depth(measured, self._noise_generator("depth"))
+        noisy = self.noise.add_depth_noise(measured, self._noise_generator("depth"))
         if self.cfg.depth_range_m is not None:
             least, most = self.cfg.depth_range_m
             noisy = np.where((noisy >= least) & (noisy <= most), noisy, np.inf)

@@ -72,7 +72,7 @@ class MountCfg:
         return Pose.from_rpy(self.position_m, np.radians(self.rpy_deg)) @ offset
 
     def _look_at_rotation(self) -> Array:
-        rotation = looking_rotation(np.array(self.position_m), np.array(self.look_at_m), np.array([0.0, 0.0, 1.0]))
+        rotation = look_at_rotation(np.array(self.position_m), np.array(self.look_at_m), np.array([0.0, 0.0, 1.0]))
         if rotation is None:
             raise ConfigError(
                 f"mount.look_at_m={self.look_at_m} is at or straight above or below mount.position_m="
@@ -101,7 +101,7 @@ class SensorCfg:
             )
 
 
-def looking_rotation(eye: Array, target: Array, up: Array) -> Array | None:
+def look_at_rotation(eye: Array, target: Array, up: Array) -> Array | None:
     """Returns the rotation (3, 3) of a camera that looks at a point with a given direction up in its image.
 
     Args:

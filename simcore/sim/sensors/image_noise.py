@@ -11,7 +11,7 @@ from unlatch.simcore.errors import ConfigError
 
 Array = np.ndarray
 
-MOST = {
+MAX_STRENGTHS = {
     "image_noise": ("levels", 128.0),
     "image_blur": ("px", 20.0),
     "exposure": ("-", 8.0),
@@ -39,14 +39,14 @@ class ImageNoise:
     """Share of the pixels without a depth (infinite), in patches."""
 
     def __post_init__(self) -> None:
-        for key, (unit, most) in MOST.items():
+        for key, (unit, most) in MAX_STRENGTHS.items():
             if not 0.0 <= getattr(self, key) <= most:
                 raise ConfigError(
                     f"noise.{key}={getattr(self, key):g} is out of range. Expected 0 to {most:g} [{unit}]. Change it.",
                     key=f"noise.{key}",
                 )
 
-    def of_colours(self, rgb: Array, rng: np.random.Generator) -> Array:
+    def add_colour_noise(self, rgb: Array, rng: np.random.Generator) -> Array:
         """Returns the image (height, width, 3) uint8 with noise.
 
         Args:
@@ -62,7 +62,7 @@ class ImageNoise:
         made: Array = np.clip(np.rint(seen), 0, 255).astype(np.uint8)
         return made
 
-    def of_depth(self, depth_m: Array, rng: np.random.Generator) -> Array:
+    def add_depth_noise(self, depth_m: Array, rng: np.random.Generator) -> Array:
         """Returns the depths (height, width) float32 with noise [m].
 
         Args:

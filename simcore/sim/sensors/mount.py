@@ -7,7 +7,7 @@ import numpy as np
 from unlatch.simcore.errors import ConfigError, FrameNotFoundError, close_matches
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.sensors.config import MountCfg, looking_rotation
+from unlatch.simcore.sim.sensors.config import MountCfg, look_at_rotation
 from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
@@ -54,9 +54,9 @@ class Mount:
             return T_world_mount @ self.T_mount_sensor
         eye = T_world_mount @ self.T_mount_sensor.p
         p_target = _pose_of(self._target) @ self._p_target
-        rotation = looking_rotation(eye, p_target, T_world_mount.R[:, 2])
+        rotation = look_at_rotation(eye, p_target, T_world_mount.R[:, 2])
         if rotation is None:  # straight above or below: the mount's x axis is up in the image
-            rotation = looking_rotation(eye, p_target, T_world_mount.R[:, 0])
+            rotation = look_at_rotation(eye, p_target, T_world_mount.R[:, 0])
         if rotation is None:  # at the point that it looks at
             rotation = T_world_mount.R
         return Pose(rotation, eye) @ self._offset

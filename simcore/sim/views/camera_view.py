@@ -9,7 +9,7 @@ import numpy as np
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.geometry.rotations import rpy_from_matrix
 from unlatch.simcore.sim.sensors.camera import Camera
-from unlatch.simcore.sim.sensors.image_noise import MOST, ImageNoise
+from unlatch.simcore.sim.sensors.image_noise import MAX_STRENGTHS, ImageNoise
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 
 Array = np.ndarray
@@ -57,7 +57,7 @@ class CameraView(AttributeView):
         def write(_env: int, values: Array) -> None:
             camera.noise = replace(camera.noise, **{field: float(values[0])})
 
-        unit, most = MOST[field]
+        unit, most = MAX_STRENGTHS[field]
         self._add_attribute(field, 1, unit, "strength", read, write, least=0.0, most=most)
 
     def _read_position(self, _env: int) -> Array:

@@ -10,7 +10,7 @@ from unlatch.simcore.sim.world import World
 Array = np.ndarray
 
 
-def gravity_of(world: World) -> ViewAttribute:
+def gravity_attribute(world: World) -> ViewAttribute:
     """Returns gravity as an attribute; all environments share it."""
 
     def read(_env: int) -> Array:

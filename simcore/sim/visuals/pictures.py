@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pinhole, Pose
-from unlatch.simcore.sim.renderers.bullet_image import link_ids_of
+from unlatch.simcore.sim.renderers.bullet_image import convert_mask
 from unlatch.simcore.sim.renderers.render_request import RenderRequest
 from unlatch.simcore.sim.renderers.renderer import RawImages
 from unlatch.simcore.sim.visuals.fisheye_images import take_fisheye_images
@@ -110,7 +110,7 @@ def visible_links(world: World, view: LookAtCamera, *, width: int, height: int) 
         flags=p.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
         physicsClientId=world.client,
     )
-    counts = np.bincount(link_ids_of(world, np.reshape(np.asarray(mask, dtype=np.int32), (height, width))).ravel())
+    counts = np.bincount(convert_mask(world, np.reshape(np.asarray(mask, dtype=np.int32), (height, width))).ravel())
     labels = link_labels(world)
     return {labels[index - 1][0]: int(count) for index, count in enumerate(counts) if index and count}
 

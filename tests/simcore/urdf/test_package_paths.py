@@ -8,7 +8,7 @@ import pytest
 
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.package_paths import asset_folder, package_path
-from unlatch.simcore.urdf.reader import folder_of, read_urdf
+from unlatch.simcore.urdf.reader import model_folder, read_urdf
 
 ROBOT = '<robot name="r"><link name="a"><visual><geometry><mesh filename="{}"/></geometry></visual></link></robot>'
 MANIFEST = '<?xml version="1.0"?>\n<package format="2">\n  <name> {} </name>\n</package>\n'
@@ -34,7 +34,7 @@ def names(urdf: Path, mesh: str) -> Path:
 def test_a_folder_above_the_urdf_with_the_name_is_the_package(urdf: Path):
     model = read_urdf(names(urdf, "package://shelf/meshes/a.obj"))
     assert model.links["a"].visuals[0].path == (urdf.parents[1] / "meshes" / "a.obj").resolve()
-    assert folder_of(urdf, model) == urdf.parents[1].resolve()
+    assert model_folder(urdf, model) == urdf.parents[1].resolve()
 
 
 def test_a_folder_above_the_urdf_whose_manifest_has_the_name_is_the_package(urdf: Path):

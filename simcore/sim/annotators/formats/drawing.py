@@ -21,7 +21,7 @@ _FONT_PX = 13
 _DASH_PX = 5
 
 
-def drawn(frame: AnnotatedFrame, *, scale: int = 2) -> Array:
+def draw_annotations(frame: AnnotatedFrame, *, scale: int = 2) -> Array:
     """Returns the enlarged image with the labels of everything in it.
 
     Each thing has a colour: its tight box is solid, its loose box dashed, its 3D box thin, its path and

@@ -17,13 +17,13 @@ def draws() -> np.random.Generator:
 
 def test_without_noise_an_image_is_the_renderers_own():
     rgb, depth = np.full((*SHAPE, 3), 100, np.uint8), np.full(SHAPE, 1.5, np.float32)
-    assert ImageNoise().of_colours(rgb, draws()) is rgb
-    assert ImageNoise().of_depth(depth, draws()) is depth
+    assert ImageNoise().add_colour_noise(rgb, draws()) is rgb
+    assert ImageNoise().add_depth_noise(depth, draws()) is depth
 
 
 def test_grain_has_its_standard_deviation_and_exposure_its_factor():
     rgb = np.full((*SHAPE, 3), 100, np.uint8)
-    seen = ImageNoise(image_noise=5.0, exposure=1.2).of_colours(rgb, draws()).astype(float)
+    seen = ImageNoise(image_noise=5.0, exposure=1.2).add_colour_noise(rgb, draws()).astype(float)
     assert seen.mean() == pytest.approx(120.0, abs=0.2)
     assert seen.std() == pytest.approx(5.0, rel=0.05)
     assert seen.dtype == float
@@ -32,7 +32,9 @@ def test_grain_has_its_standard_deviation_and_exposure_its_factor():
 def test_blur_spreads_a_point_as_wide_as_it_says():
     rgb = np.zeros((*SHAPE, 3), np.uint8)
     rgb[60, 80] = 255
-    spread = [ImageNoise(image_blur=sigma).of_colours(rgb, draws())[60, :, 0].astype(float) for sigma in (0.8, 1.6)]
+    spread = [
+        ImageNoise(image_blur=sigma).add_colour_noise(rgb, draws())[60, :, 0].astype(float) for sigma in (0.8, 1.6)
+    ]
     x = np.arange(SHAPE[1]) - 80
     widths = [float(np.sqrt((line * x**2).sum() / line.sum())) for line in spread]
     assert widths == pytest.approx([0.8, 1.6], rel=0.15)
@@ -40,14 +42,14 @@ def test_blur_spreads_a_point_as_wide_as_it_says():
 
 def test_depth_errs_with_the_square_of_the_distance():
     noise = ImageNoise(depth_noise=0.004)
-    stds = [noise.of_depth(np.full(SHAPE, z, np.float32), draws()).std() for z in (0.5, 1.0, 2.0)]
+    stds = [noise.add_depth_noise(np.full(SHAPE, z, np.float32), draws()).std() for z in (0.5, 1.0, 2.0)]
     assert stds == pytest.approx([0.001, 0.004, 0.016], rel=0.05)
 
 
 def test_holes_take_their_share_in_patches_and_what_is_infinite_stays():
     depth = np.full(SHAPE, 1.0, np.float32)
     depth[:10] = np.inf
-    seen = ImageNoise(depth_holes=0.1).of_depth(depth, draws())
+    seen = ImageNoise(depth_holes=0.1).add_depth_noise(depth, draws())
     holes = ~np.isfinite(seen)
     assert holes[:10].all()
     assert np.mean(holes[10:]) == pytest.approx(0.1, abs=0.02)
@@ -58,7 +60,7 @@ def test_holes_take_their_share_in_patches_and_what_is_infinite_stays():
 def test_the_same_draws_make_the_same_image():
     rgb = np.full((*SHAPE, 3), 100, np.uint8)
     noise = ImageNoise(image_noise=3.0)
-    assert np.array_equal(noise.of_colours(rgb, draws()), noise.of_colours(rgb, draws()))
+    assert np.array_equal(noise.add_colour_noise(rgb, draws()), noise.add_colour_noise(rgb, draws()))
 
 
 def test_a_strength_out_of_range_is_refused():

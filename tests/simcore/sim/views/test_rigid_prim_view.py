@@ -12,7 +12,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
 from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
-from unlatch.simcore.sim.views.simulation_context import gravity_of
+from unlatch.simcore.sim.views.simulation_context import gravity_attribute
 from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration
@@ -25,7 +25,7 @@ def height(view: RigidPrimView) -> float:
 
 
 def test_gravity_accelerates_what_falls(world: World, ball: RigidPrimView, run: Run) -> None:
-    gravity_of(world).write(0, np.array([1.0, 0.0, -2.0]))
+    gravity_attribute(world).write(0, np.array([1.0, 0.0, -2.0]))
     run(1.0)
     assert ball.get("linear_velocity")[0] == pytest.approx([1.0, 0.0, -2.0], rel=1e-9)
     world.reset()
