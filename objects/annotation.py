@@ -216,7 +216,7 @@ class Articulation:
         schema = reader.integer(top, "schema")
         if schema != SCHEMA:
             raise AssetError(
-                f"{where}: schema is {schema}, expected {SCHEMA}. Write the annotation anew with this version.",
+                f"{where}: schema is {schema}, expected {SCHEMA}. Write the annotation again with this version.",
                 path=where,
             )
         parts_raw = reader.mapping(reader.required(top, "parts", ""), "parts")
@@ -245,7 +245,7 @@ class Articulation:
             data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         except yaml.YAMLError as exc:
             reason = " ".join(str(exc).split())
-            raise AssetError(f"{where}: no readable YAML ({reason}). Mend the file.", path=where) from exc
+            raise AssetError(f"{where}: no readable YAML ({reason}). Correct the file.", path=where) from exc
         return cls.from_dict(data, where=where)
 
 
@@ -296,7 +296,7 @@ def _part_from_dict(reader: MappingReader, name: str, raw: Any) -> Part:
     known = {"joint", "link", "base", "kind", "keypoints", "axes", "handle", "openness"}
     for extra in data:
         if extra not in known:
-            raise reader.fail(f"{key}.{extra}", f"is no known key.{close_matches(str(extra), known)}")
+            raise reader.fail(f"{key}.{extra}", f"is not a known key.{close_matches(str(extra), known)}")
     openness = reader.mapping(reader.required(data, "openness", key), f"{key}.openness")
     return Part(
         name=name,
@@ -342,7 +342,7 @@ def _handle_from_dict(reader: MappingReader, raw: Any, key: str) -> Handle:
         entry = reader.mapping(data["T_link_handle"], full)
         quat_xyzw = reader.vector(reader.required(entry, "quat_xyzw", full), f"{full}.quat_xyzw", length=4)
         if abs(float(np.linalg.norm(quat_xyzw)) - 1.0) > _UNIT_TOLERANCE:
-            raise reader.fail(f"{full}.quat_xyzw", f"is no unit quaternion: {quat_xyzw.tolist()}.")
+            raise reader.fail(f"{full}.quat_xyzw", f"is not a unit quaternion: {quat_xyzw.tolist()}.")
         pose = Pose.from_quat_xyzw(
             reader.vector(reader.required(entry, "position", full), f"{full}.position"),
             quat_xyzw / np.linalg.norm(quat_xyzw),

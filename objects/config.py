@@ -69,7 +69,7 @@ class ObjectCfg:
         if self.source in _SEEDED:
             if self.instance is not None and not (self.instance.isascii() and self.instance.isdigit()):
                 raise ConfigError(
-                    f"object.instance='{self.instance}' is no seed of a procedural object. Expected a whole number.",
+                    f"object.instance='{self.instance}' is not a seed of a procedural object. Expected a whole number.",
                     key="object.instance",
                 )
             unread = ("scale", "root") if self.source is ObjectSource.procedural else ("root",)
@@ -143,7 +143,8 @@ class ObjectCfg:
         for index, seed in enumerate(self.instances if is_list else ()):
             if not (seed.isascii() and seed.isdigit()):
                 raise ConfigError(
-                    f"object.instances[{index}]='{seed}' is no seed of a procedural object. Expected a whole number.",
+                    f"object.instances[{index}]='{seed}' is not a seed of a procedural object. Expected a whole "
+                    "number.",
                     key=f"object.instances[{index}]",
                 )
 

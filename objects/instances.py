@@ -118,7 +118,7 @@ def check_instances(value: Any) -> str | list[str]:
     ids = value if isinstance(value, (list, tuple)) else []
     if not ids or any(isinstance(item, bool) or not isinstance(item, (int, str)) for item in ids):
         raise ConfigError(
-            f"object.instances={value} is no choice. Expected {RANDOM}, {ROUND_ROBIN} or a list of ids or seeds. "
+            f"object.instances={value} is not a choice. Expected {RANDOM}, {ROUND_ROBIN} or a list of ids or seeds. "
             "Change it.",
             key="object.instances",
         )

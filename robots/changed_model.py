@@ -171,6 +171,6 @@ def repair_inertias(robot: ET.Element) -> None:
         if lack <= 0.0 or moments[2] <= 0.0:
             continue
         moments[:2] += 0.5 * _ABOVE * lack
-        mended = axes @ np.diag(moments) @ axes.T
+        repaired = axes @ np.diag(moments) @ axes.T
         for key, (i, j) in zip(_INERTIA, ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)), strict=True):
-            element.set(key, f"{mended[i, j]:.9g}")
+            element.set(key, f"{repaired[i, j]:.9g}")

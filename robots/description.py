@@ -85,7 +85,7 @@ class ArmCfg:
         for joint in self.counterbalance:
             if joint not in self.joints:
                 raise ConfigError(
-                    f"arm.counterbalance names '{joint}', which is no joint of the arm."
+                    f"arm.counterbalance names '{joint}', which is not a joint of the arm."
                     f"{close_matches(joint, self.joints)} Expected some of {', '.join(self.joints)}. Change it.",
                     key="arm.counterbalance",
                 )
@@ -99,7 +99,7 @@ class ArmCfg:
         box = [list(corner) for corner in self.workspace]
         if [len(corner) for corner in box] != [3, 3] or not all(a < b for a, b in zip(*box, strict=True)):
             raise ConfigError(
-                f"arm.workspace={box} is no box. Expected [[x, y, z], [x, y, z]], each lower value below the upper "
+                f"arm.workspace={box} is not a box. Expected [[x, y, z], [x, y, z]], each lower value below the upper "
                 "one [m]. Change it.",
                 key="arm.workspace",
             )

@@ -102,8 +102,8 @@ class GripperCfg:
         rising = all(a < b for a, b in pairwise(widths))
         if len(widths) < 2 or not rising or widths[0] < 0.0 or abs(widths[-1] - self.max_width_m) > 1e-9:
             raise ConfigError(
-                f"gripper.widths_m={widths} is no way from closed to open. Expected at least two openings that rise, "
-                f"the last one max_width_m={self.max_width_m}. Change it.",
+                f"gripper.widths_m={widths} is not a sequence from closed to open. Expected at least two openings "
+                f"that rise, the last one max_width_m={self.max_width_m}. Change it.",
                 key="widths_m",
             )
         if not self.opened:

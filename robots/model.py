@@ -36,7 +36,7 @@ def model_path(robot: RobotCfg | str) -> Path:
     if not callable(getattr(module, "urdf_path", None)):
         raise PluginError(
             f"The robot '{name}' of {entry.origin} has no model: there is no function urdf_path in {module.__name__}. "
-            "Expected one that returns the path of its URDF, or `urdf` in its RobotCfg. Mend that distribution.",
+            "Expected one that returns the path of its URDF, or `urdf` in its RobotCfg. Correct that distribution.",
             name=name,
             origin=entry.origin,
         )
@@ -64,8 +64,8 @@ def stated_path(stated: str, *, where: str) -> Path:
     path = Path(stated).expanduser().absolute()
     if not path.is_file():
         raise AssetError(
-            f"{where}='{stated}' is no file. Expected the path of a URDF, or {DISTRIBUTION}NAME/PATH for one that an "
-            "installed distribution brings. Change it.",
+            f"{where}='{stated}' is not a file. Expected the path of a URDF, or {DISTRIBUTION}NAME/PATH for one "
+            "that an installed distribution brings. Change it.",
             path=str(path),
         )
     return path

@@ -46,7 +46,7 @@ def joint_choices(geometry: ObjectGeometry) -> list[JointChoice]:
     if points and not SMALLEST_UNITS <= extent <= LARGEST_UNITS:
         raise AssetError(
             f"{geometry.source.folder}: the largest extent is {extent:.4g} units, expected {SMALLEST_UNITS:g} to "
-            f"{LARGEST_UNITS:g}. Mend the scales and origins of the URDF.",
+            f"{LARGEST_UNITS:g}. Correct the scales and origins of the URDF.",
             path=str(geometry.source.folder),
         )
     choices = []

@@ -80,7 +80,9 @@ def find_urdf(path: Path) -> Path:
     """
     if path.is_file():
         if path.suffix.lower() != ".urdf":
-            raise AssetError(f"'{path}' is no URDF: its name ends in '{path.suffix}'. Expected .urdf.", path=str(path))
+            raise AssetError(
+                f"'{path}' is not a URDF: its name ends in '{path.suffix}'. Expected .urdf.", path=str(path)
+            )
         return path
     if not path.is_dir():
         raise AssetError(f"'{path}' does not exist. Expected a URDF or the folder of an object.", path=str(path))

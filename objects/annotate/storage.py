@@ -62,7 +62,7 @@ def check_replaceable(path: Path, *, urdf: str, force: bool) -> None:
     Args:
         path: The annotation file that is about to be written.
         urdf: File name of the URDF that it will be about.
-        force: Whether it may be replaced whatever it is.
+        force: Whether any file may be replaced.
 
     Raises:
         AssetError: There is an annotation that the command has not made, or that has been changed since, or of another

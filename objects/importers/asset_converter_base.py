@@ -71,7 +71,8 @@ class AssetConverterBaseCfg:
         name = self.usd_file_name
         if name is not None and (not name.strip() or Path(name).name != name or name in (".", "..")):
             raise ConfigError(
-                f"usd_file_name='{name}' is no file name. Expected a name without folders. Set usd_dir for the folder.",
+                f"usd_file_name='{name}' is not a file name. Expected a name without folders. Set usd_dir for the "
+                "folder.",
                 key="usd_file_name",
             )
         if self.usd_dir is not None and self.out_dir is not None:
@@ -119,7 +120,7 @@ class AssetConverterBase(ABC, Generic[CfgT]):
         self._asset = Path(cfg.asset_path).expanduser().absolute()
         if not self._asset.is_file():
             raise MissingAssetError(
-                f"The asset '{cfg.asset_path}' does not exist or is no file. Set asset_path to the file to convert.",
+                f"The asset '{cfg.asset_path}' does not exist or is not a file. Set asset_path to the file to convert.",
                 path=str(cfg.asset_path),
             )
         self._asset = self._asset.resolve()

@@ -77,7 +77,8 @@ class MeshConverterCfg(AssetConverterBaseCfg):
             setattr(self, name, tuple(float(value) for value in values))
         if abs(float(np.linalg.norm(self.rotation)) - 1.0) > 1e-3:
             raise ConfigError(
-                f"rotation={list(self.rotation)} is no unit quaternion (w, x, y, z). Expected length 1.", key="rotation"
+                f"rotation={list(self.rotation)} is not a unit quaternion (w, x, y, z). Expected length 1.",
+                key="rotation",
             )
         if not all(abs(value) >= 1e-9 for value in self.scale):
             raise ConfigError(f"scale={list(self.scale)} has a 0, which leaves no body. Change it.", key="scale")

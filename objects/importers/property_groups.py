@@ -86,7 +86,7 @@ def check_number(key: str, value: float | None, *, above: float | None = None, l
         return
     wanted = f"above {above:g}" if above is not None else f"{least:g} or more" if least is not None else "finite"
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ConfigError(f"{key}={value} is no finite number. Expected a number, {wanted}.", key=key)
+        raise ConfigError(f"{key}={value} is not a finite number. Expected a number, {wanted}.", key=key)
     if (above is not None and value <= above) or (least is not None and value < least):
         raise ConfigError(f"{key}={value:g} is out of range. Expected {wanted}. Change it.", key=key)
 

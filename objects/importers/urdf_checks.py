@@ -33,7 +33,7 @@ def check_model(path: Path, model: UrdfModel) -> None:
             value = float("nan")
         if not 0.0 <= value < 1e9:
             raise AssetError(
-                f"{path}: link '{element.get('name')}' has a mass of {text} kg. Expected 0 or more. Mend the file.",
+                f"{path}: link '{element.get('name')}' has a mass of {text} kg. Expected 0 or more. Correct the file.",
                 path=str(path),
             )
     for link in model.links.values():

@@ -75,7 +75,7 @@ def _set(data: dict[str, Any], path: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        ("schema", 2, "a.yaml: schema is 2, expected 1. Write the annotation anew with this version."),
+        ("schema", 2, "a.yaml: schema is 2, expected 1. Write the annotation again with this version."),
         ("category", KeyError, "a.yaml: category is missing."),
         ("scale", "big", "a.yaml: scale must be a finite number, got 'big'."),
         ("parts", {}, "a.yaml: parts is empty. Name at least one part."),
@@ -86,7 +86,7 @@ def _set(data: dict[str, Any], path: str, value: object) -> None:
             "a.yaml: parts.door.kind is 'hinge', expected one of: hinge_vertical, hinge_horizontal, slider, knob, "
             "lever, lid.",
         ),
-        ("parts.door.joints", 1, "a.yaml: parts.door.joints is no known key. Did you mean 'joint' or 'keypoints'?"),
+        ("parts.door.joints", 1, "a.yaml: parts.door.joints is not a known key. Did you mean 'joint' or 'keypoints'?"),
         (
             "parts.door.axes.link0_rot_axis.xyz",
             [0, 0, 2],

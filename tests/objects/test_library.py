@@ -78,7 +78,7 @@ def test_categories_without_a_generator_name_the_known_ones(cache_dir: str) -> N
     [
         (
             {"instance": "7310b"},
-            "object.instance='7310b' is no seed of a procedural object. Expected a whole number.",
+            "object.instance='7310b' is not a seed of a procedural object. Expected a whole number.",
         ),
         ({"scale": 0.0}, "object.scale=0.0 is out of range. Expected 0.001 to 100."),
         (

@@ -48,7 +48,7 @@ def test_all_joints_together_do_the_work_of_the_grip_force(gripper: GripperCfg):
         ({"opened": [0.1]}, r"gripper\.opened has 1 values, expected 6"),
         ({"closed": []}, r"gripper\.closed has 0 values, expected 6 \(one for each of joints"),
         ({"opened": [0.85] * 6}, r"gripper\.opened of drive_joint is 0\.85, as is gripper\.closed"),
-        ({"widths_m": [0.0, 0.05, 0.04, 0.08392]}, r"gripper\.widths_m=.* is no way from closed to open"),
+        ({"widths_m": [0.0, 0.05, 0.04, 0.08392]}, r"gripper\.widths_m=.* is not a sequence from closed to open"),
         ({"widths_m": [0.0, 0.05]}, r"the last one max_width_m=0\.08392"),
         ({"closed": [], "opened": []}, r"gripper\.widths_m is set, and gripper\.opened is not"),
         ({"pad_stiffness_n_m": -1.0}, r"gripper\.pad_stiffness_n_m=-1\.0 is out of range\. Expected at least 0"),

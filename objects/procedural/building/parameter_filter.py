@@ -26,7 +26,7 @@ def read_filter(value: Any) -> dict[str, Any]:
     """
     if not isinstance(value, Mapping):
         raise ConfigError(
-            f"object.where={value} is no mapping. Expected parameters with a value, a list of values, or "
+            f"object.where={value} is not a mapping. Expected parameters with a value, a list of values, or "
             "{min: ..., max: ...}. Change it.",
             key="object.where",
         )
@@ -37,12 +37,13 @@ def read_filter(value: Any) -> dict[str, Any]:
             good = bool(wanted) and set(wanted) <= {"min", "max"} and all(_is_number(end) for end in ends)
             if not good or ends[0] > ends[1]:
                 raise ConfigError(
-                    f"{key}={dict(wanted)} is no range. Expected numbers as min, max or both, min <= max. Change it.",
+                    f"{key}={dict(wanted)} is not a range. Expected numbers as min, max or both, min <= max. "
+                    "Change it.",
                     key=key,
                 )
         elif not (isinstance(wanted, list) and wanted) and not _is_value(wanted):
             raise ConfigError(
-                f"{key}={wanted} is no choice. Expected a value, a list of values, or {{min: ..., max: ...}}. "
+                f"{key}={wanted} is not a choice. Expected a value, a list of values, or {{min: ..., max: ...}}. "
                 "Change it.",
                 key=key,
             )
@@ -70,7 +71,7 @@ def first_matching_seed(category: str, wanted: Mapping[str, Any], seed: int, *, 
             for name in wanted:
                 if name not in parameters:
                     raise ConfigError(
-                        f"object.where.{name} is no parameter of '{category}'.{close_matches(name, parameters)} "
+                        f"object.where.{name} is not a parameter of '{category}'.{close_matches(name, parameters)} "
                         f"Parameters: {', '.join(sorted(parameters))}. Name one of them.",
                         key=f"object.where.{name}",
                     )

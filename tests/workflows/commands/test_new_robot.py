@@ -86,7 +86,7 @@ def test_a_urdf_of_a_distribution_is_named_by_it(tmp_path: Path):
 def test_a_stated_model_that_is_not_there_is_named(tmp_path: Path):
     robot = RobotCfg(name="mine", arms=xarm6().arms, urdf=str(tmp_path / "no.urdf"))
     with pytest.raises(
-        AssetError, match=r"robot\.urdf of 'mine'='.*no\.urdf' is no file\. Expected the path of a URDF"
+        AssetError, match=r"robot\.urdf of 'mine'='.*no\.urdf' is not a file\. Expected the path of a URDF"
     ):
         model_path(robot)
 

@@ -52,7 +52,7 @@ def test_a_matching_seed_is_of_the_split() -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"where": {"dors": 1}}, r"object\.where\.dors is no parameter of 'cabinet'\. Did you mean 'doors'"),
+        ({"where": {"dors": 1}}, r"object\.where\.dors is not a parameter of 'cabinet'\. Did you mean 'doors'"),
         pytest.param(
             {"where": {"doors": 5}},
             r"leaves none of 1000 objects of 'cabinet'\. They had doors 1, 2\. Loosen it",
@@ -63,15 +63,15 @@ def test_a_matching_seed_is_of_the_split() -> None:
             r"They had width_m from 0\.3\d* to 0\.\d+\. Loosen it",
             marks=pytest.mark.slow,
         ),
-        ({"where": {"width_m": {"least": 1}}}, r"object\.where\.width_m=.* is no range"),
+        ({"where": {"width_m": {"least": 1}}}, r"object\.where\.width_m=.* is not a range"),
         ({"where": {"width_m": {"min": 2, "max": 1}}}, r"min <= max"),
-        ({"where": {"width_m": None}}, r"is no choice"),
+        ({"where": {"width_m": None}}, r"is not a choice"),
         (
             {"where": {"doors": 1}, "instances": "round_robin", "instance_count": 4},
             r"object\.instances=round_robin does",
         ),
         ({"where": {"doors": 1}, "instance_count": 5}, r"object\.instance_count=5 does not leave open"),
-        ({"where": [1]}, r"is no mapping"),
+        ({"where": [1]}, r"is not a mapping"),
     ],
 )
 def test_a_wrong_filter_is_refused(keys: dict[str, Any], message: str) -> None:
