@@ -1,4 +1,4 @@
-"""Cameras that look at records: by name, or entries of their own, whatever sensors an episode was made with."""
+"""Reads cameras for rendering records: names or entries, independent of the sensors of the recording."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from unlatch.simcore.sim.sensors.config import SensorCfg
 
 KEY = "cameras"
 DEFAULT = ("front", "wrist")
-"""Names of cameras where nobody names any."""
+"""Default names of cameras."""
 
 
 @dataclass
-class _Beside:
-    """What is read beside a configuration that is there already."""
+class _Additions:
+    """Values that rendering adds to an existing configuration."""
 
     cameras: list[SensorCfg] = field(default_factory=list)
     randomization: RandomizationCfg = field(default_factory=RandomizationCfg)
@@ -31,12 +31,12 @@ class _Beside:
 
 @dataclass(frozen=True)
 class RenderSettings:
-    """Who looks at a record, and how it looks."""
+    """Cameras and visual randomization for rendering records."""
 
     cameras: list[CameraCfg]
     """The cameras."""
     randomization: RandomizationCfg | None
-    """Whose visual rules are drawn anew; None: it looks as it did."""
+    """Its visual rules are drawn anew; None: the appearance of the recording."""
 
 
 def read_render_settings(
@@ -46,17 +46,17 @@ def read_render_settings(
     randomization: str | None = None,
     request: Request | None = None,
 ) -> RenderSettings:
-    """Reads cameras for episodes of a configuration.
+    """Reads the cameras and visual randomization for episodes.
 
     Args:
-        cfg: Configuration of the episodes; references such as `${robot.name}` are to it.
-        cameras: Names of its own cameras or of YAML files of the group `sensor`, or entries; None: the cameras among
-            its own, else `DEFAULT`.
+        cfg: Configuration of the episodes; references such as `${robot.name}` refer to it.
+        cameras: Names of cameras of the recording, names of YAML files of the group `sensor`, or entries; None: the
+            cameras of the recording, or else `DEFAULT`.
         randomization: Name of a YAML file of the group `randomization`; None: none.
         request: Overrides such as `cameras.0.width=640`, and folders of the command line.
 
     Raises:
-        ConfigError: One cannot be read, is no camera or does not fit the episodes.
+        ConfigError: A camera cannot be read, is not a camera, or does not fit the episodes.
     """
     if cameras is None:
         cameras = [sensor.name for sensor in cfg.all_sensors().values() if isinstance(sensor, CameraCfg)] or DEFAULT
@@ -65,7 +65,7 @@ def read_render_settings(
     entries = [own.get(item, item) if isinstance(item, str) else item for item in cameras]
     groups = {} if randomization is None else {"randomization": randomization}
     content = compose_additions(values, sensors={KEY: entries}, groups=groups, request=request or Request())
-    found = read_dataclass(_Beside, content, where="")
+    found = read_dataclass(_Additions, content, where="")
     made = []
     for index, sensor in enumerate(found.cameras):
         if not isinstance(sensor, CameraCfg):
@@ -81,5 +81,5 @@ def read_render_settings(
 
 
 def with_cameras(cfg: EpisodeCfg, cameras: Sequence[CameraCfg]) -> EpisodeCfg:
-    """The configuration of episodes that only cameras look at."""
+    """Returns the configuration with cameras as its only sensors."""
     return replace(cfg, camera=CamerasCfg(), sensors=list(cameras))

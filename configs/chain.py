@@ -1,8 +1,8 @@
-"""The two forms of `skills`: entries one after the other, or a robot's stages with a list of entries for each arm.
+"""Reads the two forms of `skills`: a list of entries, or a robot's stages with a list of entries for each arm.
 
-The second form is `{<robot>: [{left: [entry, ...], right: [entry, ...]}, ...]}`, an item of the list as an entry is:
-the lists of one mapping run side by side, the mappings one after the other. It is read into entries with `arm` and
-`stage`.
+The second form is `{<robot>: [{left: [entry, ...], right: [entry, ...]}, ...]}`, as one item of
+the list. The lists of one mapping run at the same time, the mappings one after the other. It is converted into entries
+with `arm` and `stage`.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.skills.contract.config import SkillCfg
 
 _ENTRY_KEYS = frozenset(item.name for item in dataclasses.fields(SkillCfg))
-"""What makes a mapping an entry."""
+"""Keys of an entry."""
 
 
 def check_chain_form(plain: Mapping[str, Any]) -> None:
-    """Checks the robots and arms that a chain names in its second form.
+    """Checks the robots and arms of a chain in its second form.
 
     Args:
         plain: The configuration as plain values.
 
     Raises:
-        ConfigError: Another robot or an unknown arm is named, or something stands where a list should; full key.
+        ConfigError: It names another robot or an unknown arm, or a value is not a list.
     """
     skills, robot = plain.get("skills"), plain.get("robot")
     if not isinstance(skills, list) or not isinstance(robot, Mapping):
-        return  # its type is refused where it is read
+        return  # reading it reports the wrong type
     raw_arms = robot.get("arms")
     arms = [str(arm.get("name")) for arm in raw_arms if isinstance(arm, Mapping)] if isinstance(raw_arms, list) else []
     lists = [index for index, item in enumerate(skills) if _is_stages(item)]
@@ -45,14 +45,15 @@ def check_chain_form(plain: Mapping[str, Any]) -> None:
             _check_names(f"skills[{index}]", item, str(robot.get("name")), arms)
         elif isinstance(item, Mapping) and item.get("stage") is not None:
             raise ConfigError(
-                f"skills[{index}].stage={item['stage']} is given. Expected no number: what runs side by side stands in "
+                f"skills[{index}].stage={item['stage']} is given. Expected no number. Write entries that run at the "
+                "same time as "
                 f"{{{robot.get('name')}: [{{{arms[0] if arms else 'left'}: [...]}}]}}. Remove it.",
                 key=f"skills[{index}].stage",
             )
 
 
 def flat_entries(raw: Sequence[Any], where: str) -> list[tuple[str, Any]]:
-    """Every entry of a chain with its full key, in order; those of a robot's stages with `arm` and `stage`.
+    """Returns every entry of a chain with its full key, in order; entries of stages get `arm` and `stage`.
 
     Args:
         raw: The value of `skills`.
@@ -64,16 +65,16 @@ def flat_entries(raw: Sequence[Any], where: str) -> list[tuple[str, Any]]:
         if not _is_stages(item):
             found.append((place, item))
             continue
-        for key, number, arm, entry in _staged(place, item):
+        for key, number, arm, entry in _stage_entries(place, item):
             found.append((key, {**entry, "arm": arm, "stage": number} if isinstance(entry, Mapping) else entry))
     return found
 
 
 def entry_keys(chain: Sequence[SkillCfg], robot: str) -> list[str]:
-    """The full key of every entry, as it stands in the YAML.
+    """Returns the full key of every entry in the YAML.
 
     Args:
-        chain: The chain as it was read.
+        chain: The chain.
         robot: The robot's name.
     """
     keys: list[str] = []
@@ -94,14 +95,14 @@ def entry_keys(chain: Sequence[SkillCfg], robot: str) -> list[str]:
 
 
 def _is_stages(item: Any) -> bool:
-    """Whether an item of `skills` is a robot's list of stages and no entry."""
+    """Whether an item of `skills` is a robot's list of stages, not an entry."""
     if not isinstance(item, Mapping) or _ENTRY_KEYS & {str(key) for key in item}:
         return False
     return any(isinstance(value, list | Mapping) for value in item.values())
 
 
-def _staged(place: str, item: Mapping[str, Any]) -> Iterator[tuple[str, int, str, Any]]:
-    """(full key, number of the stage, arm, entry) of every entry of a robot's stages."""
+def _stage_entries(place: str, item: Mapping[str, Any]) -> Iterator[tuple[str, int, str, Any]]:
+    """Yields full key, stage number, arm and entry of every entry of a robot's stages."""
     for robot, stages in item.items():
         key = f"{place}.{robot}"
         _check_filled(key, stages, list, "a list of mappings from arms to lists of entries")
@@ -120,7 +121,7 @@ def _check_filled(key: str, value: Any, kind: type, expected: str) -> None:
 
 
 def _arms_of(stages: Any) -> set[str]:
-    """The arms that a robot's stages name; none where they are no list of stages."""
+    """Returns the arms that a robot's stages name; none if they are not a list."""
     return (
         {str(arm) for stage in stages if isinstance(stage, Mapping) for arm in stage}
         if isinstance(stages, list)
@@ -135,27 +136,27 @@ def _check_names(place: str, item: Mapping[str, Any], robot: str, arms: Sequence
         needed = _arms_of(stages)
         if name in ROBOTS.names() and needed - set(arms):
             raise ConfigError(
-                f"{place}.{name} uses the arms {', '.join(sorted(needed))} side by side, '{robot}' has only "
+                f"{place}.{name} uses the arms {', '.join(sorted(needed))} at the same time, '{robot}' has only "
                 f"{', '.join(arms)}. Expected a robot with all of them. Set robot={name}.",
                 key=f"{place}.{name}",
                 available=list(arms),
             )
         raise ConfigError(
-            f"{place}.{name} names no robot of this episode.{close_matches(str(name), [robot])} Expected '{robot}'. "
+            f"{place}.{name} is not the robot of this episode.{close_matches(str(name), [robot])} Expected '{robot}'. "
             f"Rename it, or set robot={name}.",
             key=f"{place}.{name}",
             available=[robot],
         )
-    for key, number, arm, entry in _staged(place, item):
+    for key, number, arm, entry in _stage_entries(place, item):
         if arm not in arms:
             where = f"{place}.{robot}[{number}].{arm}"
             raise ConfigError(
-                f"{where} names no arm of '{robot}'.{close_matches(arm, arms)} Arms: {', '.join(arms)}. Rename it.",
+                f"{where} is not an arm of '{robot}'.{close_matches(arm, arms)} Arms: {', '.join(arms)}. Rename it.",
                 key=where,
                 available=list(arms),
             )
         if isinstance(entry, Mapping) and entry.get("arm") not in (None, arm):
             raise ConfigError(
-                f"{key}.arm='{entry['arm']}' contradicts the list that it stands in, that of '{arm}'. Remove it.",
+                f"{key}.arm='{entry['arm']}' contradicts its list, which is that of '{arm}'. Remove it.",
                 key=f"{key}.arm",
             )

@@ -1,6 +1,6 @@
-"""Composes a configuration with Hydra: from any directory, with our own files found beside this package.
+"""Composes a configuration with Hydra, from any directory.
 
-Hydra's compose API is used, not its application runner: nothing is written, no directory is changed, no logging is set.
+This uses Hydra's compose API, not its application runner: it writes nothing, changes no directory and sets no logging.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ SENSOR_LISTS = ("camera.cameras", "sensors")
 """Keys of the lists of such entries."""
 
 _IMAGES = "images.cameras"
-"""Key of the cameras of images that are made at the end of a run."""
+"""Key of the cameras of images that are rendered at the end of a run."""
 _NOTHING = f"nothing{SCHEMA_SUFFIX}"
 _GIVEN = f"given{SCHEMA_SUFFIX}"
 _OPTION = re.compile(r"[A-Za-z0-9_-]+\Z")
@@ -66,10 +66,10 @@ _RESOLVER = re.compile(r"\$\{\s*[^}${]*:")
 
 
 class UnlatchSearchPath(SearchPathPlugin):
-    """Adds what other distributions bring: packages of YAML files, and what their functions make."""
+    """Adds the YAML files, tasks and robots of other distributions."""
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        """Called by Hydra when it starts."""
+        """Adds to the search path; Hydra calls it when it starts."""
         for folder in plugin_folders():
             search_path.append(provider=folder.origin, path=f"file://{folder.path}")
         search_path.append(provider="plugins", path=f"{PLUGIN_SCHEME}://")
@@ -77,26 +77,26 @@ class UnlatchSearchPath(SearchPathPlugin):
 
 @dataclass
 class Request:
-    """What the command line asks for, taken apart."""
+    """The parsed command line."""
 
     overrides: list[str] = field(default_factory=list)
-    """`key=value` as Hydra reads them."""
+    """`key=value` overrides in Hydra's syntax."""
     config_dirs: list[str] = field(default_factory=list)
-    """Folders of YAML files of the user's own."""
+    """Folders with YAML files of the user."""
     given: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Content by group, in place of a file that is chosen: that of `task` as a task's file holds it."""
+    """Content of groups that replaces a chosen file; that of `task` has the form of a task's file."""
 
 
 def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
     """Composes one configuration.
 
     Args:
-        primary: Name of the YAML file to begin with, without ending.
+        primary: Name of the primary YAML file, without suffix.
         schema: Dataclass of the whole configuration.
         request: Overrides and folders of the command line.
 
     Raises:
-        ConfigError: A file, group, key or value is wrong; one line that says which.
+        ConfigError: A file, group, key or value is wrong.
     """
     _store_schema(primary, schema)
     check_unique_names()
@@ -107,37 +107,40 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
         with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
             cfg = compose(config_name=primary, overrides=[*plain, *search_path])
             _rename_stages(cfg)
-            for override in (None, *sorted(in_lists, key=_is_of_images)):  # last: these may name sensors of others
+            for override in (
+                None,
+                *sorted(in_lists, key=_changes_images),
+            ):  # last: may name sensors of the lists
                 if override is not None:
-                    if _is_of_images(override):
+                    if _changes_images(override):
                         _read_named_sensors(cfg, search_path, _IMAGES)
                     apply_list_override(cfg, override)
                 for key in SENSOR_LISTS:
                     _read_named_sensors(cfg, search_path, key)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
-        raise find_misspelt_key(plain, schema) or _without_skill(plain, explain_error(exc)) from exc
-    except (TypeError, ValueError) as exc:  # how Hydra takes a word for the index of a list, or a key without a name
+        raise find_misspelt_key(plain, schema) or _explain_missing_skill(plain, explain_error(exc)) from exc
+    except (TypeError, ValueError) as exc:  # Hydra's errors for a word as list index, or a key without a name
         raise explain_list_error(plain, exc) from exc
     return cfg
 
 
-def _without_skill(overrides: Sequence[str], error: ConfigError) -> ConfigError:
-    """The error, or what is missing where an object is named and nothing that is done with it."""
+def _explain_missing_skill(overrides: Sequence[str], error: ConfigError) -> ConfigError:
+    """Returns the error, or a better one if an object is named without a skill."""
     named = [text for text in overrides if text.startswith("object=")]
     if error.values.get("key") != "task" or not named:
         return error
     return ConfigError(
-        f"skill is missing beside {named[-1]}. Expected skill=NAME, what is done with it: open, close or rotate "
+        f"skill is missing beside {named[-1]}. Expected skill=NAME: open, close or rotate "
         f"(`unlatch list skills`). Add {named[-1]} skill=open, or name a task: task=NAME (`unlatch list tasks`).",
         key="skill",
     )
 
 
 def split_overrides(request: Request) -> tuple[list[str], list[str], list[str]]:
-    """What a request gives Hydra: overrides of keys, those inside lists as they are written, and folders.
+    """Returns the overrides for Hydra, the overrides inside lists, and the search path of a request.
 
     Args:
-        request: One that `compose_config` has composed: what is given in place of a file stays chosen.
+        request: A request that `compose_config` has composed.
     """
     plain, in_lists = separate_list_overrides(request.overrides)
     chosen = [f"{group}={_GIVEN}" for group in request.given]
@@ -145,10 +148,10 @@ def split_overrides(request: Request) -> tuple[list[str], list[str], list[str]]:
 
 
 def to_plain(cfg: DictConfig) -> dict[str, Any]:
-    """The configuration as plain maps, lists and values, references resolved.
+    """Returns the configuration as plain mappings, lists and values, with references resolved.
 
     Raises:
-        ConfigError: A reference leads nowhere or would run something.
+        ConfigError: A reference has no target or calls a resolver.
     """
     _refuse_resolvers(OmegaConf.to_container(cfg, resolve=False, enum_to_str=True), "")
     try:
@@ -156,14 +159,14 @@ def to_plain(cfg: DictConfig) -> dict[str, Any]:
     except OmegaConfBaseException as exc:
         raise explain_error(exc) from exc
     if not isinstance(plain, dict):
-        raise ConfigError("The configuration is no mapping. Check the primary YAML file.")
+        raise ConfigError("The configuration is not a mapping. Check the primary YAML file.")
     return {str(key): value for key, value in plain.items()}
 
 
 def compose_additions(
     values: Mapping[str, Any], *, sensors: Mapping[str, Sequence[Any]], groups: Mapping[str, str], request: Request
 ) -> dict[str, Any]:
-    """What a command adds to a configuration that is there already, as plain values with references resolved.
+    """Composes additions to an existing configuration; returns plain values with references resolved.
 
     Args:
         values: The configuration, plain.
@@ -194,20 +197,20 @@ def compose_additions(
 
 @cache
 def _store_schema(primary: str, schema: type) -> None:
-    """Tells Hydra what is no file; once for all of a process, since it takes longer than to compose."""
+    """Registers the schema in Hydra, once per process: this takes longer than a composition."""
     ConfigStore.instance().store(name=f"{primary}{SCHEMA_SUFFIX}", node=hydra_schema(schema))
     _store_nothing()
 
 
 def _store_nothing() -> None:
-    """Something to begin with where only groups are composed."""
+    """Registers an empty primary configuration, for composing groups alone."""
     ConfigStore.instance().store(name=_NOTHING, node={})
     Plugins.instance().register(PluginSource)
     Plugins.instance().register(UnlatchSearchPath)
 
 
 def _register_given(given: Mapping[str, dict[str, Any]]) -> list[str]:
-    """Puts content where Hydra finds it, anew for each composition, and returns the overrides that choose it."""
+    """Registers given content in Hydra; returns the overrides that choose it."""
     store = ConfigStore.instance()
     for group, content in given.items():
         store.store(group=group, name=_GIVEN, node=content, package="_global_" if group == "task" else group)
@@ -226,7 +229,7 @@ def _search_path(folders: Sequence[str]) -> list[str]:
 
 
 def _rename_stages(cfg: DictConfig) -> None:
-    """Stages that are written for a robot of the catalog become the chosen robot's, if that has all arms they name."""
+    """Assigns stages of another robot of the catalog to the chosen robot if it has all their arms."""
     robot = OmegaConf.select(cfg, "robot.name")
     arms = {arm.name for arm in OmegaConf.select(cfg, "robot.arms") or ()}
     for index, item in enumerate(OmegaConf.select(cfg, "skills") or ()):
@@ -239,12 +242,12 @@ def _rename_stages(cfg: DictConfig) -> None:
             cfg.skills[index] = {robot: stages}
 
 
-def _is_of_images(override: Override) -> bool:
+def _changes_images(override: Override) -> bool:
     return override.key_or_group.startswith(f"{_IMAGES}.")
 
 
 def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -> None:
-    """Puts the content of `sensor/<name>.yaml` in the place of every entry of a list of sensors that is a name."""
+    """Replaces every name in a list of sensors with the content of `sensor/<name>.yaml`."""
     entries = OmegaConf.select(cfg, key)
     listed = [item for own in SENSOR_LISTS for item in OmegaConf.select(cfg, own) or ()]
     there = {str(item.get("name")): item for item in listed if isinstance(item, DictConfig)}
@@ -256,12 +259,12 @@ def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -
             continue
         if not _OPTION.match(name):
             raise ConfigError(
-                f"{key}[{index}]={name!r} is no name of a YAML file. Expected one of "
+                f"{key}[{index}]={name!r} cannot name a YAML file. Expected one of "
                 f"{', '.join(option_names(SENSOR_GROUP))}, or one of your own. Change it.",
                 key=f"{key}[{index}]",
             )
         try:
-            # a group is searched in all folders, which the file to begin with is not
+            # Hydra searches all folders for a group, but not for the primary file
             found = compose(config_name=_NOTHING, overrides=[f"+{SENSOR_GROUP}={name}", *search_path])
         except MissingConfigException as exc:
             error = explain_error(exc)
@@ -270,12 +273,12 @@ def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -
 
 
 def _refuse_resolvers(value: Any, where: str) -> None:
-    """Nothing in a YAML runs: references to other keys are resolved, calls such as `${oc.env:X}` are not."""
+    """Refuses calls of resolvers such as `${oc.env:X}`; references to other keys are allowed."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             if key == "_target_":
                 raise ConfigError(
-                    f"{where + '.' if where else ''}_target_ is not allowed: a configuration is no code. "
+                    f"{where + '.' if where else ''}_target_ is not allowed: a configuration runs no code. "
                     "Choose a plugin by its name.",
                     key=where,
                 )

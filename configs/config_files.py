@@ -1,4 +1,4 @@
-"""Where YAML files come from: ours, those of other distributions, and folders of the user's own."""
+"""Finds YAML files: ours, those of other distributions, and those in folders of the user."""
 
 from __future__ import annotations
 
@@ -13,58 +13,55 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError
 
 CONFIGS_GROUP = "unlatch.configs"
-"""Entry-point group in which other distributions name their packages of YAML files."""
+"""Entry-point group for packages with YAML files of other distributions."""
 
 
 @dataclass(frozen=True)
 class ConfigFolder:
-    """A folder with groups of YAML files."""
+    """A folder of another distribution with groups of YAML files."""
 
     origin: str
-    """Whose it is, as a message says it."""
+    """Name of the distribution."""
     package: str
-    """The package that it is."""
+    """Name of the package."""
     path: Path
 
 
 def plugin_folders() -> list[ConfigFolder]:
-    """Those of other distributions, by name.
-
-    One whose package is not there, or breaks when it is looked for, is left out; `broken_plugin_folders` says so.
-    """
-    return [folder for folder, _ in _found() if folder is not None]
+    """Returns the folders of other distributions by name, without those that cannot be found."""
+    return [folder for folder, _ in _find_plugin_folders() if folder is not None]
 
 
 def broken_plugin_folders() -> list[str]:
-    """What is wrong with those that could not be found, in one line each."""
-    return [problem for _, problem in _found() if problem]
+    """Returns one line for each folder of another distribution that cannot be found."""
+    return [problem for _, problem in _find_plugin_folders() if problem]
 
 
 def group_names() -> list[str]:
-    """The groups, sorted: our folders of YAML files."""
+    """Returns the sorted names of groups: our folders of YAML files."""
     return sorted({path.parent.name for path in config_dir().glob("*/*.yaml")})
 
 
 def option_names(group: str, own: Sequence[str] = ()) -> list[str]:
-    """What a group has to choose from, sorted: YAML files, ours and those of other distributions, and what they make.
+    """Returns the sorted options of a group: YAML files, and tasks and robots made in Python.
 
     Args:
-        group: Such as `task`.
-        own: Folders of the user's own.
+        group: Name of the group, such as `task`.
+        own: Folders of the user.
 
     Raises:
-        DuplicateEntryError: Two distributions have one of the same name.
-        ConfigError: One of the user's own has a name of these.
+        DuplicateEntryError: Two distributions have a file of the same name.
+        ConfigError: A file of the user has the name of one of these.
     """
     made = TASKS.names() if group == "task" else ROBOTS.names() if group == "robot" else []
     return sorted({*yaml_files(group, own), *made})
 
 
 def check_unique_names() -> None:
-    """Refuses two distributions with a file, or a file and a task made in Python, of one name.
+    """Checks that no two distributions have files or tasks of the same name.
 
     Raises:
-        DuplicateEntryError: There are such; both origins in the message.
+        DuplicateEntryError: Two have; the message names both.
     """
     if plugin_folders() or TASKS.names():
         for group in group_names():
@@ -72,15 +69,15 @@ def check_unique_names() -> None:
 
 
 def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
-    """The YAML files of a group by name, ours and those of other distributions, sorted.
+    """Returns the YAML files of a group by name, sorted.
 
     Args:
-        group: Such as `task`.
-        own: Folders of the user's own, whose files are there too.
+        group: Name of the group, such as `task`.
+        own: Folders of the user.
 
     Raises:
-        DuplicateEntryError: Two distributions have one of the same name.
-        ConfigError: One of the user's own has a name of these.
+        DuplicateEntryError: Two distributions have a file of the same name.
+        ConfigError: A file of the user has the name of one of these.
     """
     check_own_folders(own)
     files = {path.stem: path for path in (config_dir() / group).glob("*.yaml")}
@@ -89,7 +86,7 @@ def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
         for path in sorted((folder.path / group).glob("*.yaml")):
             if path.stem in files:
                 raise DuplicateEntryError(
-                    f"{group}/{path.stem}.yaml is there twice: in {origins[path.stem]} and in {folder.origin}. "
+                    f"{group}/{path.stem}.yaml exists twice: in {origins[path.stem]} and in {folder.origin}. "
                     "Uninstall one of the two or rename its file.",
                     name=path.stem,
                 )
@@ -97,7 +94,7 @@ def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
     for name in TASKS.names() if group == "task" else ():
         if name in files:
             raise DuplicateEntryError(
-                f"task '{name}' is there twice: task/{name}.yaml in {origins[name]}, and {TASKS.entry(name).target} in "
+                f"task '{name}' exists twice: task/{name}.yaml in {origins[name]}, and {TASKS.entry(name).target} in "
                 f"{TASKS.entry(name).origin}. Uninstall one of the two or rename it.",
                 name=name,
             )
@@ -107,13 +104,13 @@ def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
 
 
 def check_own_folders(folders: Sequence[str]) -> None:
-    """Refuses files of the user's own that would not be read, because a file that comes with Unlatch has their name.
+    """Checks that no file of the user has the name of another file, which would hide it.
 
     Args:
         folders: The folders of `--config-dir`.
 
     Raises:
-        ConfigError: There is one, or a folder is none.
+        ConfigError: A file has such a name, or a folder does not exist.
     """
     for folder in (Path(name).expanduser() for name in folders):
         if not folder.is_dir():
@@ -124,7 +121,7 @@ def check_own_folders(folders: Sequence[str]) -> None:
         is_group = folder.resolve().name in groups and any(folder.glob("*.yaml"))
         if is_group and not any((folder / group).is_dir() for group in groups):
             raise ConfigError(
-                f"--config-dir {folder} is a folder of one kind of files. Expected the folder that it lies in. "
+                f"--config-dir {folder} is a folder of one group. Expected its parent folder. "
                 f"Use --config-dir {folder.parent}."
             )
         for group in groups:
@@ -132,15 +129,15 @@ def check_own_folders(folders: Sequence[str]) -> None:
             for path in sorted((folder / group).glob("*.yaml")):
                 if path.stem in known or (group == "task" and path.stem in TASKS.names()):
                     raise ConfigError(
-                        f"{path} has the name of {_whose(path.stem, known)}, and would not be read. Expected a "
-                        f"name of its own. Rename it, to my_{path.name} for instance, and choose it by "
+                        f"{path} has the name of {_describe_owner(path.stem, known)} and would not be read. Expected "
+                        f"another name. Rename it, for example to my_{path.name}, and choose it by "
                         f"{group}=my_{path.stem}.",
                         key=group,
                     )
 
 
-def _whose(name: str, known: Mapping[str, Path]) -> str:
-    """A file or a task of this name, in words."""
+def _describe_owner(name: str, known: Mapping[str, Path]) -> str:
+    """Returns whose file or task has a name, as text."""
     if name not in known:
         return f"a task of {TASKS.entry(name).origin}"
     for folder in plugin_folders():
@@ -149,13 +146,13 @@ def _whose(name: str, known: Mapping[str, Path]) -> str:
     return "a file that comes with Unlatch"
 
 
-def _found() -> Iterator[tuple[ConfigFolder | None, str]]:
-    """Of each entry point its folder, or what is wrong with it."""
+def _find_plugin_folders() -> Iterator[tuple[ConfigFolder | None, str]]:
+    """Yields the folder of each entry point, or the reason why it cannot be found."""
     for point in sorted(entry_points(group=CONFIGS_GROUP), key=lambda point: point.name):
         origin = point.dist.name if point.dist is not None else "an unknown distribution"
         try:
-            path = _place(point)
-        except Exception as exc:  # noqa: BLE001 - a foreign module was imported: anything may have been raised
+            path = _package_folder(point)
+        except Exception as exc:  # noqa: BLE001 - importing a foreign module can raise anything
             yield None, f"{origin}: its YAML files in '{point.value}' cannot be found: {type(exc).__name__}: {exc}"
             continue
         if path is None:
@@ -164,13 +161,13 @@ def _found() -> Iterator[tuple[ConfigFolder | None, str]]:
             yield ConfigFolder(origin, point.value, path), ""
 
 
-def _place(point: EntryPoint) -> Path | None:
-    """The folder of a package, which is not imported itself."""
+def _package_folder(point: EntryPoint) -> Path | None:
+    """Returns the folder of a package without importing it."""
     spec = find_spec(point.value)
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     return Path(places[0]) if places else None
 
 
 def config_dir() -> Path:
-    """The folder of our YAML files, whatever the current directory."""
+    """Returns the folder of our YAML files."""
     return Path(__file__).resolve().parent

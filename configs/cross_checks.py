@@ -1,4 +1,4 @@
-"""Rules between the parts of a configuration, checked before anything is loaded."""
+"""Checks rules between the parts of a configuration, before anything is loaded."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from unlatch.tasks.relation import RelationCfg, order_relations
 from unlatch.tasks.scene_names import TABLE, plinth_name
 from unlatch.tasks.task import GoalCfg, OpennessCfg, RegionCfg
 
-_ONE_A_STAGE = ("collision_valid", "process_valid", "contact_force_threshold_n")
-"""What the judge must know of a stage as a whole: two arms share a robot and its surroundings."""
+_SAME_IN_STAGE = ("collision_valid", "process_valid", "contact_force_threshold_n")
+"""Keys that must be equal in a stage: its arms share a robot and its surroundings."""
 
 
 def check_episode(cfg: EpisodeCfg) -> None:
-    """Checks that every name that one part of a configuration uses exists in another.
+    """Checks that all names that parts of a configuration refer to exist.
 
     Raises:
-        ConfigError: One does not; full key, close and known names in the message.
+        ConfigError: A name does not exist; the message has the full key and known names.
     """
     _check_robot(cfg)
     _check_objects(cfg)
     _check_skills(cfg)
     check_sensors(cfg, cfg.all_sensors())
     _check_cameras(cfg)
-    for where, texts in _phrasings(cfg):
+    for where, texts in _all_phrasings(cfg):
         for index, text in enumerate(texts):
             _check_language(text, f"{where}[{index}]")
 
@@ -49,7 +49,7 @@ def _check_robot(cfg: EpisodeCfg) -> None:
             f"robot.arms of '{cfg.robot.name}' is empty. Expected at least one arm. Add it.", key="robot.arms"
         )
     if cfg.robot.urdf is None:
-        _check_name(cfg.robot.name, ROBOTS.names(), "robot.name", "robot")
+        _check_name(cfg.robot.name, ROBOTS.names(), "robot.name", "a robot")
     else:
         _check_is_name(cfg.robot.name, "robot.name")
     for index, arm in enumerate(cfg.robot.arms):
@@ -66,11 +66,10 @@ def _check_objects(cfg: EpisodeCfg) -> None:
         key = f"{where}.name"
         _check_is_name(item.name, key)
         if item.name in names:
-            raise ConfigError(f"{key}='{item.name}' is used twice. Expected one name an object. Rename it.", key=where)
+            raise ConfigError(f"{key}='{item.name}' is used twice. Expected different names. Rename it.", key=where)
         if item.name in taken:
             raise ConfigError(
-                f"{key}='{item.name}' is taken: {taken[item.name]} has that name. Expected a name of its own. "
-                "Rename it.",
+                f"{key}='{item.name}' is taken: {taken[item.name]} has that name. Expected another name. Rename it.",
                 key=key,
             )
         names.append(item.name)
@@ -82,9 +81,9 @@ def _check_objects(cfg: EpisodeCfg) -> None:
     }
     for key, entries in places.items():
         for index, entry in enumerate(entries):
-            _check_name(entry.object, names, f"task.{key}[{index}].object", "object of this episode")
+            _check_name(entry.object, names, f"task.{key}[{index}].object", "an object of this episode")
     for index, entry in enumerate(cfg.task.relations):
-        _check_name(entry.of, names, f"task.relations[{index}].of", "object of this episode")
+        _check_name(entry.of, names, f"task.relations[{index}].of", "an object of this episode")
     order_relations(cfg.task.relations)
     placed = [item.object for item in cfg.task.regions] + [item.object for item in cfg.task.relations]
     for name in names:
@@ -113,8 +112,8 @@ def _check_skills(cfg: EpisodeCfg) -> None:
             ) from exc
         if isinstance(skill, ArtPreplanCfg) and (index > 0 or len(cfg.skills) == 1):
             raise ConfigError(
-                f"{where} is '{skill.name}', which looks for a layout for the skills after it. Expected it once, "
-                "first, and others after it. Move or remove it.",
+                f"{where} is '{skill.name}', which searches a layout for the skills after it. Expected it once, "
+                "first, with others after it. Move or remove it.",
                 key=where,
             )
         if not skill.objects:
@@ -122,25 +121,25 @@ def _check_skills(cfg: EpisodeCfg) -> None:
                 f"{where}.objects is empty. Expected the object to act on. Add it.", key=f"{where}.objects"
             )
         for place, name in enumerate(skill.objects):
-            _check_name(name, objects, f"{where}.objects[{place}]", "object of this episode")
+            _check_name(name, objects, f"{where}.objects[{place}]", "an object of this episode")
         if skill.arm is not None:
-            _check_name(skill.arm, arms, f"{where}.arm", "arm of this episode")
+            _check_name(skill.arm, arms, f"{where}.arm", "an arm of this episode")
         if not isinstance(skill, ArtPreplanCfg):
             _check_order(skill, where)
     _check_stages(cfg)
 
 
 def _check_order(skill: SkillCfg, where: str) -> None:
-    """Every word of `order` is the beginning of a way's name, or goes beyond that of a derived one: `edge+12cm`."""
+    """Checks that every word of `order` begins the name of a strategy, or extends a derived one: `edge+12cm`."""
     derived = skill.planner_setting.derived
     known = list(STRATEGY_NAMES) if derived else [skill.strategy, *(item.name for item in skill.strategies)]
     for place, word in enumerate(skill.order):
         if not any(name.startswith(word) or (derived and word.startswith(name)) for name in known):
-            _check_name(word, known, f"{where}.order[{place}]", "way of this entry")
+            _check_name(word, known, f"{where}.order[{place}]", "a strategy of this entry")
 
 
 def _check_stages(cfg: EpisodeCfg) -> None:
-    """Rules for what runs side by side."""
+    """Checks the rules for entries that run at the same time."""
     keys = entry_keys(cfg.skills, cfg.robot.name)
     for sequences in stages_of(cfg.skills):
         indices = [index for sequence in sequences for index in sequence]
@@ -149,15 +148,15 @@ def _check_stages(cfg: EpisodeCfg) -> None:
             skill = cfg.skills[index]
             if ArtPreplanCfg in (type(skill), type(first)):
                 raise ConfigError(
-                    f"{keys[index]} stands in one stage with a search for a layout. Expected that alone in its stage. "
-                    "Move it to a stage of its own.",
+                    f"{keys[index]} is in the same stage as a search for a layout. Expected the search alone in its "
+                    "stage. Move one of them to another stage.",
                     key=keys[index],
                 )
-            for name in _ONE_A_STAGE if len(sequences) > 1 else ():
+            for name in _SAME_IN_STAGE if len(sequences) > 1 else ():
                 if getattr(skill, name) != getattr(first, name):
                     raise ConfigError(
-                        f"{keys[index]}.{name}={getattr(skill, name)} is not that of {keys[indices[0]]}, "
-                        f"{getattr(first, name)}. Expected one value for all that runs side by side. Change one of "
+                        f"{keys[index]}.{name}={getattr(skill, name)} differs from that of {keys[indices[0]]}, "
+                        f"{getattr(first, name)}. Expected one value for all entries of a stage. Change one of "
                         "them.",
                         key=f"{keys[index]}.{name}",
                     )
@@ -174,35 +173,35 @@ def _check_parts_differ(cfg: EpisodeCfg, sequences: Sequences, keys: list[str]) 
             other, place = taken.setdefault((skill.objects[0], skill.part), (number, index))
             if other != number:
                 raise ConfigError(
-                    f"{keys[index]}.part='{skill.part}' is what {keys[place]} acts on at the same time. Expected "
-                    "another part, or a stage of its own. Change one of them.",
+                    f"{keys[index]}.part='{skill.part}' is the part that {keys[place]} acts on at the same time. "
+                    "Expected another part, or another stage. Change one of them.",
                     key=f"{keys[index]}.part",
                 )
 
 
 def check_sensors(cfg: EpisodeCfg, sensors: Mapping[str, SensorCfg]) -> None:
-    """Checks that sensors have names of their own and sit on bodies that there are.
+    """Checks that sensors have different names and are mounted on existing bodies.
 
     Args:
         cfg: The episode.
-        sensors: Its sensors, or others for it, by full key.
+        sensors: Its sensors, or additional ones, by full key.
 
     Raises:
-        ConfigError: One is not so.
+        ConfigError: A sensor breaks a rule.
     """
     bodies = [cfg.robot.name, *cfg.all_objects()]
     names: list[str] = []
     for where, sensor in sensors.items():
         if sensor.name in names:
             raise ConfigError(
-                f"{where}.name='{sensor.name}' is used twice. Expected one name a sensor. Rename it.",
+                f"{where}.name='{sensor.name}' is used twice. Expected different names. Rename it.",
                 key=f"{where}.name",
             )
         names.append(sensor.name)
         for name in ("body", "look_at_body"):
             body = getattr(sensor.mount, name)
             if body is not None:
-                _check_name(body, bodies, f"{where}.mount.{name}", "robot or object of this episode")
+                _check_name(body, bodies, f"{where}.mount.{name}", "a robot or object of this episode")
 
 
 def _check_cameras(cfg: EpisodeCfg) -> None:
@@ -217,7 +216,7 @@ def _check_cameras(cfg: EpisodeCfg) -> None:
 def _check_name(name: str, known: Sequence[str], where: str, kind: str) -> None:
     if name not in known:
         raise ConfigError(
-            f"{where}='{name}' is no {kind}.{close_matches(name, known)} Known: {', '.join(known)}. Name one of them.",
+            f"{where}='{name}' is not {kind}.{close_matches(name, known)} Known: {', '.join(known)}. Name one of them.",
             key=where,
             available=list(known),
         )
@@ -226,12 +225,12 @@ def _check_name(name: str, known: Sequence[str], where: str, kind: str) -> None:
 def _check_is_name(name: str, where: str) -> None:
     if not is_name(name):
         raise ConfigError(
-            f"{where}='{name}' cannot stand in the keys of a record. Expected letters, digits, '_' and '-'. Rename it.",
+            f"{where}='{name}' cannot be part of record keys. Expected letters, digits, '_' and '-'. Rename it.",
             key=where,
         )
 
 
-def _phrasings(cfg: EpisodeCfg) -> Iterator[tuple[str, list[str]]]:
+def _all_phrasings(cfg: EpisodeCfg) -> Iterator[tuple[str, list[str]]]:
     yield "task.language", cfg.task.language
     for skill, where in zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True):
         yield f"{where}.language", skill.language
@@ -241,7 +240,7 @@ def _check_language(text: str, where: str) -> None:
     try:
         found = [(name, spec, how) for _, name, spec, how in string.Formatter().parse(text) if name is not None]
     except ValueError as exc:
-        raise ConfigError(f"{where}='{text}' cannot be filled in: {exc}. Mend its braces.", key=where) from exc
+        raise ConfigError(f"{where}='{text}' cannot be filled in: {exc}. Correct its braces.", key=where) from exc
     for name, spec, how in found:
         if spec or how:
             written = name + (f"!{how}" if how else "") + (f":{spec}" if spec else "")

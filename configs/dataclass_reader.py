@@ -1,4 +1,4 @@
-"""Turns a composed configuration into dataclasses; every mistake is a `ConfigError` with the full key."""
+"""Reads plain values into dataclasses of configuration; every mistake is a `ConfigError` with the full key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from unlatch.solver.settings.setting import PlannerSettingCfg
 T = TypeVar("T")
 
 MISSING = "???"
-"""OmegaConf's mark of a required value."""
+"""OmegaConf's mark for a required value that is missing."""
 
 
 def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | None = None) -> T:
@@ -30,9 +30,9 @@ def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | N
 
     Args:
         cls: The dataclass; its `__post_init__` checks ranges.
-        raw: Maps, lists, numbers, texts, as from YAML.
+        raw: Mappings, lists, numbers and texts, as in YAML.
         where: Full key of `raw`, for messages; empty for the root.
-        notices: Takes one line for each rewrite of an inherited form.
+        notices: Receives one line for each value in an older form that was rewritten.
 
     Raises:
         ConfigError: A key is unknown or missing, or a value is of the wrong type or out of range.
@@ -41,22 +41,22 @@ def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | N
         raise wrong_type(where, raw, "a mapping")
     hints = get_type_hints(cls)
     fields = {item.name: item for item in dataclasses.fields(cls) if item.init}  # type: ignore[arg-type]
-    # a key may be a word that no field can have for its name, such as `from`
+    # a key may be a word that cannot be the name of a field, such as `from`
     words = {name: item.metadata.get("key", name) for name, item in fields.items()}
     known = {words[name]: item for name, item in fields.items()}
     raw = {words.get(key, key): value for key, value in raw.items()}
     for key in raw:
         if key not in known:
-            raise unknown_key(_join(where, str(key)), str(key), list(known))
+            raise unknown_key(_join_key(where, str(key)), str(key), list(known))
     values = {}
     for name, item in known.items():
-        key = _join(where, name)
+        key = _join_key(where, name)
         hint = hints[item.name]
         if name in raw and raw[name] != MISSING:
-            values[item.name] = _read(hint, raw[name], key, notices)
+            values[item.name] = _read_value(hint, raw[name], key, notices)
         elif item.default_factory is hint:
-            values[item.name] = _read(hint, {}, key, notices)  # which says what is missing in it
-        elif item.default == MISSING or (item.default is dataclasses.MISSING and name not in raw and _required(item)):
+            values[item.name] = _read_value(hint, {}, key, notices)  # raises if a required key is missing in it
+        elif item.default == MISSING or (name not in raw and _has_no_default(item)):
             raise ConfigError(
                 f"{key} is missing. Expected {describe_type(hint)}. Give it in the YAML or as {key}=... "
                 "on the command line.",
@@ -65,18 +65,18 @@ def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | N
     try:
         return cls(**values)
     except ConfigError as exc:
-        raise _placed(exc, where, cls) from exc
+        raise _add_place(exc, where, cls) from exc
 
 
 def wrong_type(where: str, value: Any, expected: str) -> ConfigError:
-    """The error of a value of the wrong type."""
+    """Returns the error of a value of the wrong type."""
     return ConfigError(
-        f"{where}={_shown(value)} has the wrong type. Expected {expected}. Change it.", key=where, value=value
+        f"{where}={_format_value(value)} has the wrong type. Expected {expected}. Change it.", key=where, value=value
     )
 
 
 def unknown_key(where: str, key: str, known: list[str]) -> ConfigError:
-    """The error of a key that the schema does not have."""
+    """Returns the error of a key that the schema does not have."""
     return ConfigError(
         f"{where} is unknown.{close_matches(key, known)} Keys there: {', '.join(known)}. Remove or rename it.",
         key=where,
@@ -85,7 +85,7 @@ def unknown_key(where: str, key: str, known: list[str]) -> ConfigError:
 
 
 def describe_type(hint: Any) -> str:
-    """A type in words, for messages."""
+    """Returns a type as text for messages."""
     hint, optional = split_optional(hint)
     suffix = " or null" if optional and hint is not Any else ""
     if isinstance(hint, type) and issubclass(hint, Enum):
@@ -98,7 +98,7 @@ def describe_type(hint: Any) -> str:
     return "a mapping" + suffix
 
 
-def _read(hint: Any, value: Any, where: str, notices: list[str] | None) -> Any:
+def _read_value(hint: Any, value: Any, where: str, notices: list[str] | None) -> Any:
     hint, optional = split_optional(hint)
     if hint is Any or (value is None and optional):
         return value
@@ -118,28 +118,28 @@ def _read(hint: Any, value: Any, where: str, notices: list[str] | None) -> Any:
             raise wrong_type(where, value, "a list")
         (inner,) = get_args(hint)
         if inner is SkillCfg:
-            return [_read(inner, item, place, notices) for place, item in flat_entries(value, where)]
-        return [_read(inner, item, f"{where}[{index}]", notices) for index, item in enumerate(value)]
+            return [_read_value(inner, item, place, notices) for place, item in flat_entries(value, where)]
+        return [_read_value(inner, item, f"{where}[{index}]", notices) for index, item in enumerate(value)]
     if get_origin(hint) is dict:
         if not isinstance(value, Mapping):
             raise wrong_type(where, value, "a mapping")
         inner = get_args(hint)[1]
-        return {str(key): _read(inner, item, f"{where}.{key}", notices) for key, item in value.items()}
+        return {str(key): _read_value(inner, item, f"{where}.{key}", notices) for key, item in value.items()}
     if isinstance(hint, type) and issubclass(hint, Enum):
         return _read_enum(hint, value, where)
     reader = _SCALARS.get(hint)
     if reader is None:
-        raise ConfigError(f"{where} has a type that configurations cannot have: {hint}.", key=where)
+        raise ConfigError(f"{where} has an unsupported type: {hint}.", key=where)
     return reader(value, where)
 
 
 def _sensor_cfg_type(value: Any, where: str) -> type[SensorCfg]:
-    """The dataclass of an entry of `sensors`, by its `type`."""
+    """Returns the dataclass of an entry of `sensors` by its `type`."""
     name = value.get("type", MISSING) if isinstance(value, Mapping) else MISSING
     if name == MISSING:
-        return SensorCfg  # which says what is missing
+        return SensorCfg  # reading it raises: its type is missing
     try:
-        sensor = SENSORS.load(_read_str(name, _join(where, "type")))
+        sensor = SENSORS.load(_read_str(name, _join_key(where, "type")))
     except UnknownEntryError as exc:
         raise ConfigError(f"{where}.type: {exc.message}", key=f"{where}.type", **exc.values) from exc
     cfg_type: type[SensorCfg] = sensor.cfg_type
@@ -147,7 +147,7 @@ def _sensor_cfg_type(value: Any, where: str) -> type[SensorCfg]:
 
 
 def _skill_cfg_type(value: Any) -> type[SkillCfg]:
-    """The dataclass of an entry of `skills`, by its `name`; an unknown name is reported with the others."""
+    """Returns the dataclass of an entry of `skills` by its `name`; unknown names are reported by a later check."""
     name = value.get("name") if isinstance(value, Mapping) else None
     if not isinstance(name, str) or name not in SKILLS.names():
         return SkillCfg
@@ -202,14 +202,14 @@ _SCALARS: dict[Any, Callable[[Any, str], Any]] = {
 }
 
 
-def _required(item: dataclasses.Field[Any]) -> bool:
-    return item.default_factory is dataclasses.MISSING
+def _has_no_default(item: dataclasses.Field[Any]) -> bool:
+    return item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
 
 
-def _placed(exc: ConfigError, where: str, cls: type) -> ConfigError:
-    """The error with its place, where the class that raised it could not know it."""
+def _add_place(exc: ConfigError, where: str, cls: type) -> ConfigError:
+    """Adds the full key to an error; the class that raised it does not know where it is."""
     own = cls.__name__.removesuffix("Cfg").lower() + "."
-    if where.endswith("]") and exc.message.startswith(own):  # an entry of a list does not know its index
+    if where.endswith("]") and exc.message.startswith(own):  # a list entry does not know its index
         full = re.compile(rf"(?<![\w.-]){re.escape(own)}")
         key = full.sub(f"{where}.", str(exc.values.get("key", where)))
         return ConfigError(full.sub(f"{where}.", exc.message), **{**exc.values, "key": key})
@@ -222,11 +222,11 @@ def _placed(exc: ConfigError, where: str, cls: type) -> ConfigError:
 
 
 def prefix_error_keys(where: str, exc: ConfigError, *, keys: Iterable[str]) -> ConfigError:
-    """The error of keys that stand in a part of a larger configuration.
+    """Returns an error with prefixed keys, for keys in a part of a larger configuration.
 
     Args:
         where: Full key of the part.
-        exc: The error, which names them as if they stood by themselves.
+        exc: The error, which names the keys without the prefix.
         keys: The keys of the part.
     """
     full = re.compile(rf"(?<![\w./'-])(?=(?:{'|'.join(map(re.escape, keys))})(?:[\[.=:]|$))")
@@ -234,8 +234,8 @@ def prefix_error_keys(where: str, exc: ConfigError, *, keys: Iterable[str]) -> C
     return ConfigError(full.sub(f"{where}.", exc.message), **{**exc.values, "key": key})
 
 
-def _shown(value: Any) -> str:
-    """A value as the user would write it in YAML, or what it is."""
+def _format_value(value: Any) -> str:
+    """Returns a value as in YAML, or its kind for mappings and lists."""
     if isinstance(value, Mapping):
         return "a mapping"
     if isinstance(value, list | tuple):
@@ -245,5 +245,5 @@ def _shown(value: Any) -> str:
     return repr(value)
 
 
-def _join(where: str, key: str) -> str:
+def _join_key(where: str, key: str) -> str:
     return f"{where}.{key}" if where else key

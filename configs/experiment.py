@@ -1,4 +1,4 @@
-"""Experiments that are sweeps: YAML files of the group `experiment` that state the values of a multirun."""
+"""Experiments with sweeps: YAML files of the group `experiment` that state the values of a multirun."""
 
 from __future__ import annotations
 
@@ -21,52 +21,55 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def sweep_overrides(overrides: Sequence[str], config_dirs: Sequence[str]) -> list[str]:
-    """What the chosen experiment sweeps over, as overrides with comma-separated values: `task=a,b`.
+    """Returns the sweep of the chosen experiment as overrides with comma-separated values: `task=a,b`.
 
-    What the command line sets, the experiment no longer does.
+    Keys that the command line sets are left out.
 
     Args:
-        overrides: Those of the command line.
-        config_dirs: Folders of YAML files of the user's own.
+        overrides: Overrides of the command line.
+        config_dirs: Folders with YAML files of the user.
 
     Raises:
-        ConfigError: The experiment's `sweep` is not lists of values by key, its file lacks its package, or it is chosen
-            beside others.
+        ConfigError: The `sweep` is not a mapping of lists, its file has no package line, or several experiments are
+            chosen.
     """
     chosen = [match["names"] for match in map(_CHOSEN.match, overrides) if match]
     names = chosen[-1].split(",") if chosen else []
     files = yaml_files(GROUP, config_dirs) if names else {}
-    given = {_key(text) for text in overrides}
-    axes = {name: _axes_of_file(files[name]) for name in names if name in files}  # composing says what is unknown
+    given = {_override_key(text) for text in overrides}
+    axes = {name: _axes_of_file(files[name]) for name in names if name in files}  # composing reports others
     for name, own in axes.items():
         if own and len(names) > 1:
             raise ConfigError(
-                f"{GROUP}={chosen[-1]} names several experiments, and {name} is a sweep itself. Expected it alone. "
+                f"{GROUP}={chosen[-1]} names several experiments, and {name} is a sweep. Expected it alone. "
                 f"Run {GROUP}={name} by itself.",
                 key=GROUP,
             )
     return [
-        f"{key}={_values(str(key), values)}" for own in axes.values() for key, values in own.items() if key not in given
+        f"{key}={_join_values(str(key), values)}"
+        for own in axes.values()
+        for key, values in own.items()
+        if key not in given
     ]
 
 
 def _axes_of_file(path: Path) -> dict[str, list[Any]]:
-    """The `sweep` that the file of an experiment states."""
+    """Returns the `sweep` that the file of an experiment states."""
     try:
         text = path.read_text(encoding="utf-8")
         content = yaml.safe_load(text)
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
-        return {}  # composing says what is wrong with the file
+        return {}  # the composition reports what is wrong with the file
     if not text.startswith(_PACKAGE):
         raise ConfigError(f"Expected '{_PACKAGE}' as the very first line of {path}. Put it there.", key=GROUP)
     return read_sweep_axes(content.get(KEY) if isinstance(content, Mapping) else None)
 
 
 def read_sweep_axes(axes: Any) -> dict[str, list[Any]]:
-    """The values of each key of a `sweep`, checked.
+    """Checks a `sweep`; returns the values of each key.
 
     Raises:
-        ConfigError: It is not lists of values by key.
+        ConfigError: It is not a mapping of lists.
     """
     if axes is None:
         return {}
@@ -79,36 +82,36 @@ def read_sweep_axes(axes: Any) -> dict[str, list[Any]]:
 
 
 def require_multirun(swept: Sequence[str]) -> None:
-    """Refuses one run where the chosen experiment is a sweep.
+    """Refuses a single run if the chosen experiment is a sweep.
 
     Args:
-        swept: From `sweep_overrides`.
+        swept: Result of `sweep_overrides`.
 
     Raises:
-        ConfigError: There is something to sweep over.
+        ConfigError: The experiment is a sweep.
     """
     if not swept:
         return
-    keys = [_key(text) for text in swept]
+    keys = [_override_key(text) for text in swept]
     first = swept[0].split(",")[0]
     raise ConfigError(
-        f"The experiment sweeps over {' and '.join(keys)}, and this is one run. Expected -m, which makes every "
+        f"The experiment sweeps over {' and '.join(keys)}, but this is a single run. Expected -m, which runs every "
         f"combination, or one value, such as {first}. Add one of them.",
         key=f"{KEY}.{keys[0]}",
     )
 
 
 def check_sweep_values(axes: Mapping[str, Any], overrides: Sequence[str]) -> None:
-    """Refuses a run that would take no value of what its experiment sweeps over.
+    """Checks that a run has a value for each key of its sweep.
 
     Args:
         axes: The `sweep` of the composed configuration.
-        overrides: Those of this run: of a job of the sweep, with its values.
+        overrides: Overrides of this run, with its values of the sweep.
 
     Raises:
-        ConfigError: A key of the sweep has no value: not the experiment's own file states it.
+        ConfigError: A key has no value, because the experiment's own file does not state it.
     """
-    given = {_key(text) for text in overrides}
+    given = {_override_key(text) for text in overrides}
     for key in read_sweep_axes(axes):
         if key not in given:
             raise ConfigError(
@@ -118,22 +121,22 @@ def check_sweep_values(axes: Mapping[str, Any], overrides: Sequence[str]) -> Non
             )
 
 
-def _key(text: str) -> str:
+def _override_key(text: str) -> str:
     return text.partition("=")[0].lstrip("+~")
 
 
-def _values(key: str, values: Sequence[Any]) -> str:
-    return ",".join(_written(f"{KEY}.{key}[{index}]", value) for index, value in enumerate(values))
+def _join_values(key: str, values: Sequence[Any]) -> str:
+    return ",".join(_format_override(f"{KEY}.{key}[{index}]", value) for index, value in enumerate(values))
 
 
-def _written(where: str, value: Any) -> str:
-    """A value as Hydra's overrides have it."""
+def _format_override(where: str, value: Any) -> str:
+    """Returns a value in the syntax of Hydra's overrides."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, list):
-        return "[" + ",".join(_written(where, item) for item in value) + "]"
+        return "[" + ",".join(_format_override(where, item) for item in value) + "]"
     if not isinstance(value, str):
-        raise wrong_type(where, value, "a plain value or a list of such")
+        raise wrong_type(where, value, "a plain value or a list of plain values")
     return value if _PLAIN.match(value) else "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

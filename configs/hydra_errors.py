@@ -1,4 +1,4 @@
-"""Turns errors of Hydra, OmegaConf and YAML into one line: what, where, got against expected, what to do."""
+"""Turns errors of Hydra, OmegaConf and YAML into one line: what, where, got, expected, what to do."""
 
 from __future__ import annotations
 
@@ -30,42 +30,42 @@ _NO_GROUP_CHOSEN = re.compile(r"You must specify '([^']+)'")
 _NOT_OVERRIDDEN = re.compile(r"Could not override '([^']+)'")
 _AMBIGUOUS = re.compile(r"Ambiguous value for argument '([^']+)'")
 _READ_INSIDE = re.compile(r"(?P<key>\w+)@(?P<group>\w+)\.(?P=key)\Z")
-"""A group that a file without its package line overrides inside its own group."""
+"""A group that a file without a package line overrides inside its own group."""
 _WITHOUT_A_TASK = " Or name an object and what is to be done with it: object=NAME skill=open."
 
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.@/+~:\[\]-]")
 _CONVERTED = re.compile(r"could not be converted to (\w+)")
 _NO_MAPPING = re.compile(r"Merge error: \w+ is not a subclass of (?P<kind>\w+)\. value: (?P<value>[^\n]*)")
-"""What OmegaConf says of a plain value in place of a dataclass; it does not name the key."""
+"""OmegaConf's message about a plain value in place of a dataclass; it does not name the key."""
 _WORDS = {"Integer": "a whole number", "Float": "a number", "Boolean": "true or false", "String": "a text"}
 
 
 def explain_error(exc: Exception) -> ConfigError:
-    """The error in our own words.
+    """Returns a `ConfigError` that explains an error.
 
     Args:
-        exc: What Hydra, OmegaConf or YAML raised.
+        exc: An error of Hydra, OmegaConf or YAML.
     """
     text = str(exc)
     found = _IN_FILE.match(text)
-    # a group and a name: a file that the user chose or wrote; the others are ours, and list the groups only
-    origin = f" (in {_called(found[1])})" if found and "/" in found[1] else ""
-    inner = _innermost(exc)
+    # a file with a group and a name was chosen or written by the user; the others are ours
+    origin = f" (in {_name_file(found[1])})" if found and "/" in found[1] else ""
+    inner = _innermost_error(exc)
     if isinstance(exc, MissingConfigException):
-        return _unknown_option(exc, origin)
+        return _explain_unknown_option(exc, origin)
     if isinstance(inner, OverrideParseException):
-        return _unreadable(inner)
+        return _explain_unreadable_override(inner)
     if isinstance(inner, MarkedYAMLError):
-        return _bad_yaml(inner)
+        return _explain_yaml_error(inner)
     if isinstance(inner, OmegaConfBaseException):
-        return _bad_value(inner, origin)
+        return _explain_value_error(inner, origin)
     if isinstance(exc, ConfigCompositionException):
-        return _bad_composition(text)
-    return ConfigError(f"The configuration cannot be composed: {_one_line(text)}")
+        return _explain_composition_error(text)
+    return ConfigError(f"The configuration cannot be composed: {_join_lines(text)}")
 
 
-def _called(path: str) -> str:
-    """A file, or a task that another distribution makes, as a message says it."""
+def _name_file(path: str) -> str:
+    """Returns how a message names a file, or a task of another distribution."""
     group, _, name = path.rpartition("/")
     if group == "task" and name in TASKS.names():
         entry = TASKS.entry(name)
@@ -73,8 +73,8 @@ def _called(path: str) -> str:
     return f"{path}.yaml"
 
 
-def _innermost(exc: BaseException) -> BaseException:
-    """The error of OmegaConf, YAML or the override's grammar that Hydra wrapped, or the error itself."""
+def _innermost_error(exc: BaseException) -> BaseException:
+    """Returns the error of OmegaConf, YAML or the override parser that Hydra wrapped, or else the error itself."""
     kinds = (OmegaConfBaseException, MarkedYAMLError, OverrideParseException)
     seen: BaseException | None = exc
     while seen is not None and not isinstance(seen, kinds):
@@ -82,13 +82,13 @@ def _innermost(exc: BaseException) -> BaseException:
     return exc if seen is None else seen
 
 
-def _unknown_option(exc: MissingConfigException, origin: str) -> ConfigError:
+def _explain_unknown_option(exc: MissingConfigException, origin: str) -> ConfigError:
     wanted = str(exc.missing_cfg_file or "")
     group, _, name = wanted.rpartition("/")
     options = [option for option in (exc.options or []) if not option.endswith("_schema")]
     broken = broken_plugin_folders()
     missing = f" Left out: {'; '.join(broken)}." if broken else ""
-    own = ", or give the folder of yours: --config-dir FOLDER" if group == "task" else ""
+    own = ", or give your own folder: --config-dir FOLDER" if group == "task" else ""
     return ConfigError(
         f"Unknown {group or 'configuration file'} '{name}'{origin}.{close_matches(name, options)} "
         f"Known: {', '.join(options) or 'none'}. Name one of them{own}.{missing}",
@@ -97,7 +97,7 @@ def _unknown_option(exc: MissingConfigException, origin: str) -> ConfigError:
     )
 
 
-def _unreadable(exc: OverrideParseException) -> ConfigError:
+def _explain_unreadable_override(exc: OverrideParseException) -> ConfigError:
     if re.fullmatch(r"[A-Za-z0-9_]+", exc.override or ""):
         return ConfigError(
             f"'{exc.override}' cannot be read. Expected key=value, such as {exc.override}=... or task={exc.override}.",
@@ -106,24 +106,24 @@ def _unreadable(exc: OverrideParseException) -> ConfigError:
     key = (exc.override or "").partition("=")[0]
     odd = sorted(set(_NOT_IN_KEYS.findall(key)))
     reason = (
-        f"its key '{key}' has {', '.join(repr(character) for character in odd)}, which no key has"
+        f"its key '{key}' has {', '.join(repr(character) for character in odd)}, which keys cannot have"
         if odd
-        else "brackets, braces or quotes of its value do not match"
+        else "its value has unmatched brackets, braces or quotes"
     )
     return ConfigError(
-        f"'{exc.override}' cannot be read: {reason}. Expected key=value, with quotes around values that hold spaces "
+        f"'{exc.override}' cannot be read: {reason}. Expected key=value, with quotes around values with spaces "
         "or commas.",
         override=exc.override,
     )
 
 
-def _bad_yaml(exc: MarkedYAMLError) -> ConfigError:
+def _explain_yaml_error(exc: MarkedYAMLError) -> ConfigError:
     mark = exc.problem_mark
     place = f"'{mark.name}', line {mark.line + 1}, column {mark.column + 1}" if mark is not None else "a YAML file"
-    return ConfigError(f"YAML error in {place}: {_one_line(str(exc.problem or exc))}. Mend the file.")
+    return ConfigError(f"YAML error in {place}: {_join_lines(str(exc.problem or exc))}. Correct the file.")
 
 
-def _bad_value(exc: OmegaConfBaseException, origin: str) -> ConfigError:
+def _explain_value_error(exc: OmegaConfBaseException, origin: str) -> ConfigError:
     key = str(exc.full_key or exc.key or "")
     leaf = str(exc.key)
     if origin.startswith(" (in task/") and key == f"task.{leaf}" and leaf in _known_keys(EpisodeCfg):
@@ -133,26 +133,26 @@ def _bad_value(exc: OmegaConfBaseException, origin: str) -> ConfigError:
             key=key,
         )
     if isinstance(exc, ConfigKeyError | ConfigAttributeError):
-        error = unknown_key(key, leaf, _known_keys(exc.object_type) or _keys_of(exc.parent_node))
+        error = unknown_key(key, leaf, _known_keys(exc.object_type) or _mapping_keys(exc.parent_node))
     elif isinstance(exc, ValidationError) and (found := _NO_MAPPING.search(exc.msg or "")):
-        error = _no_mapping(exc, found)
+        error = _explain_missing_mapping(exc, found)
     elif isinstance(exc, ValidationError):
         value = exc.value._value() if isinstance(exc.value, Node) else exc.value
-        error = _with_choice(wrong_type(key, value, _expected(exc, leaf)), [key], value)
+        error = _add_group_hint(wrong_type(key, value, _expected_type(exc, leaf)), [key], value)
     elif isinstance(exc, InterpolationKeyError | InterpolationResolutionError):
         reason = (exc.msg or "").partition("\n")[0]
-        error = ConfigError(f"{key} refers to a key that does not exist: {_one_line(reason)}. Mend the reference.")
+        error = ConfigError(f"{key} refers to a key that does not exist: {_join_lines(reason)}. Correct the reference.")
     else:
-        error = ConfigError(f"{key}: {_one_line(exc.msg or str(exc))}. Change it.")
+        error = ConfigError(f"{key}: {_join_lines(exc.msg or str(exc))}. Change it.")
     return ConfigError(error.message + origin, **{"key": key, **error.values})
 
 
-def _no_group(key: str) -> ConfigError:
-    """A group that is overridden and is none, or none of this command."""
+def _explain_unknown_group(key: str) -> ConfigError:
+    """Explains an override of an unknown group, or of a group that this command does not have."""
     groups = group_names()
     if key in groups:
         return ConfigError(
-            f"{key} is no choice of this command, which makes no run. Expected it with `collect` or `evaluate`. Remove "
+            f"{key} is not available here: this command makes no run. Expected it with `collect` or `evaluate`. Remove "
             "it.",
             key=key,
         )
@@ -163,24 +163,24 @@ def _no_group(key: str) -> ConfigError:
     )
 
 
-def _no_mapping(exc: ValidationError, found: re.Match[str]) -> ConfigError:
-    """A plain value where a mapping belongs, mostly the name of a file: `robot: xarm6` in a task's YAML."""
+def _explain_missing_mapping(exc: ValidationError, found: re.Match[str]) -> ConfigError:
+    """Explains a plain value in place of a mapping, mostly the name of a file: `robot: xarm6` in a task's YAML."""
     parent, value = str(exc.full_key or ""), found["value"].strip()
     kinds = get_type_hints(exc.object_type) if dataclasses.is_dataclass(exc.object_type) else {}
     names = [name for name, kind in kinds.items() if getattr(kind, "__name__", "") == found["kind"]]
     key = " or ".join(f"{parent}.{name}" if parent else name for name in names) or f"a {found['kind']}"
-    return _with_choice(wrong_type(key, value, "a mapping"), names, value)
+    return _add_group_hint(wrong_type(key, value, "a mapping"), names, value)
 
 
-def _with_choice(error: ConfigError, names: Sequence[str], value: Any) -> ConfigError:
-    """The error with how a file of a group is chosen, where its name stands in place of its content."""
+def _add_group_hint(error: ConfigError, names: Sequence[str], value: Any) -> ConfigError:
+    """Adds how to choose a file of a group, if the value is the name of a file instead of its content."""
     if not isinstance(value, str) or not any(name in group_names() for name in names):
         return error
     how = f"To choose the file {value}, write `- override /{names[0]}: {value}` into `defaults`."
     return ConfigError(error.message.replace("Change it.", how), **error.values)
 
 
-def _bad_composition(text: str) -> ConfigError:
+def _explain_composition_error(text: str) -> ConfigError:
     if found := _NO_GROUP_CHOSEN.search(text):
         names = [line.strip() for line in text.splitlines() if line.startswith("\t")]
         names = [name for name in names if not name.endswith("_schema")]
@@ -205,8 +205,8 @@ def _bad_composition(text: str) -> ConfigError:
             key=read["key"],
         )
     if found := _NOT_OVERRIDDEN.search(text):
-        return _no_group(found[1])
-    return ConfigError(f"The configuration cannot be composed: {_one_line(text)}")
+        return _explain_unknown_group(found[1])
+    return ConfigError(f"The configuration cannot be composed: {_join_lines(text)}")
 
 
 def _known_keys(object_type: Any) -> list[str]:
@@ -215,13 +215,13 @@ def _known_keys(object_type: Any) -> list[str]:
     return []
 
 
-def _keys_of(node: Any) -> list[str]:
-    """Keys of a mapping that no dataclass describes."""
+def _mapping_keys(node: Any) -> list[str]:
+    """Returns the keys of a mapping without a dataclass."""
     return [str(key) for key in node] if isinstance(node, DictConfig) else []
 
 
-def _expected(exc: ValidationError, key: str) -> str:
-    """The type that a value should have had, in words."""
+def _expected_type(exc: ValidationError, key: str) -> str:
+    """Returns the expected type of a value as text."""
     if isinstance(exc.object_type, type) and dataclasses.is_dataclass(exc.object_type):
         hint = get_type_hints(exc.object_type).get(key)
         if hint is not None:
@@ -230,5 +230,5 @@ def _expected(exc: ValidationError, key: str) -> str:
     return _WORDS.get(found[1], "another type") if found else "another type"
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split()).rstrip(".")

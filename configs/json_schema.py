@@ -1,4 +1,4 @@
-"""A JSON Schema of task files, from the dataclasses that read them: editors complete and check by it."""
+"""Makes a JSON Schema of task files from their dataclasses, for completion and checks in editors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SCALARS: dict[Any, dict[str, Any]] = {
 }
 _ROBOT_STAGES = {
     "type": "object",
-    "description": "entries by arm, side by side: {ROBOT: [{left: [...], right: [...]}]}",
+    "description": "entries by arm that run at the same time: {ROBOT: [{left: [...], right: [...]}]}",
     "not": {"required": ["name"]},
     "minProperties": 1,
     "maxProperties": 1,
@@ -41,85 +41,85 @@ _ROBOT_STAGES = {
 
 
 def task_schema() -> dict[str, Any]:
-    """The schema of a task's YAML file.
+    """Returns the schema of a task's YAML file.
 
-    It knows keys, types and choices, also those of plugins that are installed. What depends on several keys, on objects
-    or on robots is checked when the file is read.
+    It has keys, types and choices, also those of installed plugins. Rules between several keys, objects or robots are
+    checked when the file is read.
     """
-    schema = _Schema()
+    schema = _SchemaBuilder()
     root = schema.of_dataclass(EpisodeCfg)
     root["properties"]["defaults"] = {
         "type": "array",
         "description": "files that this one builds on: a task's name, {override /object: NAME}, _self_",
-        "items": {"anyOf": [_named("task"), {"const": "_self_"}, _chosen_groups()]},
+        "items": {"anyOf": [_name_schema("task"), {"const": "_self_"}, _override_schema()]},
     }
     title = "A task of Unlatch; its file begins with the line '# @package _global_'"
     return {"$schema": DIALECT, "title": title, **root, "$defs": dict(sorted(schema.definitions.items()))}
 
 
-def _named(group: str) -> dict[str, Any]:
-    """A name of a group: those that are known, for editors to complete, or one of the user's own."""
+def _name_schema(group: str) -> dict[str, Any]:
+    """Returns the schema of a name of a group: known names, which editors complete, or any other name."""
     return {"anyOf": [{"enum": option_names(group)}, {"type": "string"}]}
 
 
-def _chosen_groups() -> dict[str, Any]:
-    """An entry of a defaults list that chooses a file of another group."""
-    choices = {f"override /{group}": _named(group) for group in group_names() if group != "task"}
+def _override_schema() -> dict[str, Any]:
+    """Returns the schema of an entry of a defaults list that chooses a file of another group."""
+    choices = {f"override /{group}": _name_schema(group) for group in group_names() if group != "task"}
     return {"type": "object", "properties": choices, "minProperties": 1, "maxProperties": 1}
 
 
-class _Schema:
-    """Collects the schema of each dataclass once."""
+class _SchemaBuilder:
+    """Builds the schema of each dataclass once."""
 
     def __init__(self) -> None:
         self.definitions: dict[str, Any] = {}
 
     def of_dataclass(self, cls: type) -> dict[str, Any]:
-        """Keys of a dataclass; none is required, since another file may state it."""
+        """Returns the schema of a dataclass; no key is required, because another file may state it."""
         hints, words = get_type_hints(cls), field_docs(cls)
         properties = {}
         for item in dataclasses.fields(cls):
             if item.init:
                 key = str(item.metadata.get("key", item.name))
-                found = self._of(hints[item.name])
+                found = self._optional_schema(hints[item.name])
                 properties[key] = {"description": words[item.name], **found} if words.get(item.name) else found
         return {"type": "object", "properties": properties, "additionalProperties": False}
 
-    def _of(self, hint: Any) -> dict[str, Any]:
+    def _optional_schema(self, hint: Any) -> dict[str, Any]:
         hint, optional = split_optional(hint)
-        found = self._required(hint)
+        found = self._type_schema(hint)
         choices = [found, {"type": "null"}] if optional else [found]
         if found.get("type") in ("boolean", "integer", "number") or "enum" in found:
-            choices.append(_REFERENCE)  # a text may be a reference anyway; in place of a mapping none is written
+            choices.append(_REFERENCE)  # texts may be references anyway; mappings are never references
         return found if not found or len(choices) == 1 else {"anyOf": choices}
 
-    def _required(self, hint: Any) -> dict[str, Any]:
+    def _type_schema(self, hint: Any) -> dict[str, Any]:
         if hint in _SCALARS:
             return _SCALARS[hint]
         if hint is SkillCfg:
             return self._by_name(
-                "skill", "name", {name: _cfg_type(SKILLS, name) for name in SKILLS.names()}, extra=True
+                "skill", "name", {name: _load_cfg_type(SKILLS, name) for name in SKILLS.names()}, extra=True
             )
         if hint is SensorCfg:
-            kinds = {name: _cfg_type(SENSORS, name) for name in SENSORS.names()}
+            kinds = {name: _load_cfg_type(SENSORS, name) for name in SENSORS.names()}
             return {"anyOf": [{"type": "string"}, self._by_name("sensor", "type", kinds, extra=False)]}
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):
             if hint.__name__ not in self.definitions:
-                self.definitions[hint.__name__] = {}  # a dataclass may lie in itself
-                # a planner setting is read in other forms too, see docs/planner_settings.md
-                made = _untyped(hint) if hint is PlannerSettingCfg else self.of_dataclass(hint)
+                self.definitions[hint.__name__] = {}  # a dataclass may contain itself
+                # planner settings have other forms too, see docs/planner_settings.md
+                made = _untyped_schema(hint) if hint is PlannerSettingCfg else self.of_dataclass(hint)
                 self.definitions[hint.__name__] = made
             return {"$ref": f"#/$defs/{hint.__name__}"}
         if isinstance(hint, type) and issubclass(hint, Enum):
             return {"enum": [member.name for member in hint]}
         if get_origin(hint) is list:
-            return {"type": "array", "items": self._of(get_args(hint)[0])}
+            return {"type": "array", "items": self._optional_schema(get_args(hint)[0])}
         if get_origin(hint) is dict:
-            return {"type": "object", "additionalProperties": self._of(get_args(hint)[1])}
+            return {"type": "object", "additionalProperties": self._optional_schema(get_args(hint)[1])}
         return {}
 
     def _by_name(self, what: str, key: str, kinds: Mapping[str, type | None], *, extra: bool) -> dict[str, Any]:
-        """One of several dataclasses, chosen by the value of a key."""
+        """Returns the schema of several dataclasses, one of which is chosen by the value of a key."""
         branches: list[dict[str, Any]] = []
         for name, cfg_type in kinds.items():
             if cfg_type is None:
@@ -134,15 +134,15 @@ class _Schema:
         return {"anyOf": branches}
 
 
-def _untyped(cls: type) -> dict[str, Any]:
-    """The keys of a dataclass with any value, and those of other systems that are read and dropped."""
+def _untyped_schema(cls: type) -> dict[str, Any]:
+    """Returns the keys of a dataclass with any value, and keys of other systems that are ignored."""
     properties: dict[str, Any] = {key: {"description": text} for key, text in field_docs(cls).items()}
-    properties |= {key: {"description": "of another system; read and dropped"} for key in IGNORED}
+    properties |= {key: {"description": "of another system; ignored"} for key in IGNORED}
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-def _cfg_type(catalog: Any, name: str) -> type | None:
-    """The dataclass of an entry; None of a plugin that is broken."""
+def _load_cfg_type(catalog: Any, name: str) -> type | None:
+    """Returns the dataclass of an entry; None if its plugin is broken."""
     try:
         cfg_type: type = catalog.load(name).cfg_type
     except PluginError:
@@ -152,7 +152,7 @@ def _cfg_type(catalog: Any, name: str) -> type | None:
 
 @cache
 def field_docs(cls: type) -> dict[str, str]:
-    """The text below each field of a dataclass and of those it derives from, in one line."""
+    """Returns the docstring of each field of a dataclass and its bases, in one line."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         if not dataclasses.is_dataclass(base):

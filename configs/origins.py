@@ -1,4 +1,4 @@
-"""Which file, or what else, each value of a composed configuration came from."""
+"""Finds the file or other origin of each value of a composed configuration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.registry import OURS
 
 DEFAULT = "default"
-"""Origin of what nobody states: the default of a dataclass."""
+"""Origin of values that no file states: the default of a dataclass."""
 COMMAND_LINE = "command line"
 _GIVEN = "given"
 _DERIVED = "derived"
@@ -31,14 +31,13 @@ _ROBOTS = "robot/"
 
 
 def find_origins(primary: str, request: Request) -> dict[str, str]:
-    """The origin of every stated value by its full key; what is not there, is a default.
+    """Returns the origin of every stated value by its full key; other values are defaults.
 
-    To be asked once `compose_config` has composed it: mistakes are explained there.
-
-    A list is one value, with the origin of the file that states it; what the command line changes in it stands beside.
+    Call it after `compose_config`, which explains mistakes. A list is one value with the origin of its file; changes of
+    single entries by the command line are listed separately.
 
     Args:
-        primary: Name of the YAML file to begin with, without ending.
+        primary: Name of the primary YAML file, without suffix.
         request: Overrides and folders of the command line.
 
     Raises:
@@ -53,9 +52,9 @@ def find_origins(primary: str, request: Request) -> dict[str, str]:
             for default in defaults:
                 path = str(default.config_path)
                 if path.startswith(_ROBOTS) and path.endswith(SCHEMA_SUFFIX):
-                    origins["robot"] = _python_file(path.removeprefix(_ROBOTS).removesuffix(SCHEMA_SUFFIX))
+                    origins["robot"] = _robot_origin(path.removeprefix(_ROBOTS).removesuffix(SCHEMA_SUFFIX))
                 if not path.endswith(SCHEMA_SUFFIX) or path.endswith(f"{_GIVEN}{SCHEMA_SUFFIX}"):
-                    for key, origin in _stated(loader, request.config_dirs, path, default.package or ""):
+                    for key, origin in _stated_keys(loader, request.config_dirs, path, default.package or ""):
                         origins[key] = origin
     except (HydraException, OmegaConfBaseException) as exc:
         raise explain_error(exc) from exc
@@ -67,7 +66,7 @@ def find_origins(primary: str, request: Request) -> dict[str, str]:
 
 
 def origin_of(key: str, origins: Mapping[str, str]) -> str:
-    """The origin of one value: its own, or that of what it lies in.
+    """Returns the origin of one value: its own, or that of the closest mapping around it.
 
     Args:
         key: Full key.
@@ -81,13 +80,13 @@ def origin_of(key: str, origins: Mapping[str, str]) -> str:
     return DEFAULT
 
 
-def _stated(loader: ConfigLoader, own: Sequence[str], path: str, package: str) -> Iterator[tuple[str, str]]:
-    """Keys that a file states, and how the file is called."""
+def _stated_keys(loader: ConfigLoader, own: Sequence[str], path: str, package: str) -> Iterator[tuple[str, str]]:
+    """Yields the keys that a file states, with the name of the file."""
     source = next((source for source in loader.get_sources() if source.is_config(path)), None)
     if source is not None:
         content = OmegaConf.to_container(source.load_config(path).config, resolve=False)
-        name = source.called(path) if isinstance(source, PluginSource) else _called(source.path, path)
-    else:  # Hydra keeps folders of the command line to itself
+        name = source.called(path) if isinstance(source, PluginSource) else _name_file(source.path, path)
+    else:  # Hydra does not list folders of the command line as sources
         files = [Path(folder).expanduser() / f"{path}.yaml" for folder in own]
         file = next((file for file in files if file.is_file()), None)
         if file is None:
@@ -99,16 +98,16 @@ def _stated(loader: ConfigLoader, own: Sequence[str], path: str, package: str) -
             yield key, name
 
 
-def _python_file(robot: str) -> str:
-    """What makes the values of a robot that its YAML file does not state."""
+def _robot_origin(robot: str) -> str:
+    """Returns the origin of values of a robot that its YAML file does not state."""
     entry = ROBOTS.entry(robot)
     if entry.origin != OURS:
         return entry.called
     return f"{entry.target.partition(':')[0].replace('.', '/')}.py"
 
 
-def _called(folder: str, path: str) -> str:
-    """A file as one would name it: ours by its place in the repository, others by their whole path."""
+def _name_file(folder: str, path: str) -> str:
+    """Returns the name of a file: relative to the repository for ours, the full path for others."""
     if path.endswith(SCHEMA_SUFFIX):
         return _DERIVED
     file = Path(folder.removeprefix("file://")) / f"{path.removesuffix('.yaml')}.yaml"
@@ -117,7 +116,7 @@ def _called(folder: str, path: str) -> str:
 
 
 def iterate_leaves(node: Any, where: str, *, into_lists: bool = False) -> Iterator[tuple[str, Any]]:
-    """Values by full key: mappings are gone into and, where asked for, lists of mappings, by index."""
+    """Yields values by full key; enters mappings and, with `into_lists`, lists of mappings."""
     if isinstance(node, Mapping) and node:
         for key, value in node.items():
             yield from iterate_leaves(value, f"{where}.{key}" if where else str(key), into_lists=into_lists)

@@ -1,4 +1,4 @@
-"""Overrides of the command line: what Hydra takes, what lies inside a list, and what cannot be read."""
+"""Reads overrides of the command line: those that Hydra applies, those inside lists, and unreadable ones."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ _LISTS = frozenset(
     }
 )
 """Keys whose values are lists of entries."""
-_FOLLOWING = frozenset({"images.cameras"})
-"""Keys whose lists follow from others where they are not given."""
-_FREE = frozenset({"object.where"})
-"""Keys whose mapping may have any key: what is given there is added."""
-_MAY_BE_NONE = frozenset({"experiment"})
-"""Groups of which none need be chosen."""
+_DERIVED_LISTS = frozenset({"images.cameras"})
+"""Keys whose lists are derived from other keys if they are not given."""
+_OPEN_MAPPINGS = frozenset({"object.where"})
+"""Keys whose mappings may have any key."""
+_OPTIONAL_GROUPS = frozenset({"experiment"})
+"""Groups that need no choice."""
 
 
 def expand_sweep(overrides: Sequence[str]) -> list[list[str]]:
-    """The override lists of all jobs of a multirun: every combination of the comma-separated values, in order.
+    """Returns the overrides of each job of a multirun: every combination of the comma-separated values, in order.
 
     Raises:
         ConfigError: An override cannot be read.
@@ -64,7 +64,7 @@ def expand_sweep(overrides: Sequence[str]) -> list[list[str]]:
 
 
 def parse_override(text: str) -> Override:
-    """One override, as Hydra reads it.
+    """Parses one override like Hydra.
 
     Raises:
         ConfigError: It cannot be read.
@@ -76,7 +76,7 @@ def parse_override(text: str) -> Override:
 
 
 def separate_list_overrides(overrides: Sequence[str]) -> tuple[list[str], list[Override]]:
-    """Separates what Hydra overrides from what lies inside a list, which Hydra's schemas cannot name."""
+    """Separates overrides that Hydra applies from those inside lists, which Hydra's schemas cannot name."""
     plain, in_lists = [], []
     for text in overrides:
         match = _KEY.match(text)
@@ -88,15 +88,15 @@ def separate_list_overrides(overrides: Sequence[str]) -> tuple[list[str], list[O
                 "Remove it.",
                 key=key,
             )
-        if match and not match["prefix"] and ".".join(parts[:2]) in _FREE:
+        if match and not match["prefix"] and ".".join(parts[:2]) in _OPEN_MAPPINGS:
             text = f"++{text}"
         if match and any(part.isdigit() for part in parts[1:]):
             in_lists.append(parse_override(f"{match['prefix']}{key}{match['rest']}"))
         else:
             value = parse_override(text).value()
             if text.partition("=")[0] in group_names():
-                if value is None and key in _MAY_BE_NONE:
-                    continue  # as it is
+                if value is None and key in _OPTIONAL_GROUPS:
+                    continue  # nothing is chosen, as by default
                 _check_choice(text, key, value)
             plain.append(text)
     return plain, in_lists
@@ -104,16 +104,16 @@ def separate_list_overrides(overrides: Sequence[str]) -> tuple[list[str], list[O
 
 def _check_choice(text: str, group: str, value: object) -> None:
     if value is None:
-        wrong, advice = "is no choice", ". Name one of them."
+        wrong, advice = "chooses nothing", ". Name one of them."
     elif isinstance(value, list):
-        wrong, advice = "chooses several files", f"; with -m, {group}=a,b makes a run of each. Name one."
+        wrong, advice = "chooses several files", f"; with -m, {group}=a,b makes one run for each. Name one."
     else:
         return
     raise ConfigError(f"{text} {wrong}. Expected one of {', '.join(option_names(group))}{advice}", key=group)
 
 
 def find_misspelt_key(overrides: Sequence[str], schema: type) -> ConfigError | None:
-    """A key of the command line that is none: what else is wrong, such as a missing task, mostly follows from it."""
+    """Returns the error of an unknown key of the command line; other errors mostly follow from it."""
     keys = [item.name for item in fields(schema)]
     known = {*keys, *group_names(), "hydra"}
     for text in overrides:
@@ -126,7 +126,7 @@ def find_misspelt_key(overrides: Sequence[str], schema: type) -> ConfigError | N
 
 
 def explain_list_error(overrides: Sequence[str], exc: Exception) -> ConfigError:
-    """The override that Hydra could not place, in our words."""
+    """Explains an override with a word in place of a list index, which Hydra cannot apply."""
     for text in overrides:
         match = _KEY.match(text)
         parts = match["key"].split(".") if match else []
@@ -134,7 +134,7 @@ def explain_list_error(overrides: Sequence[str], exc: Exception) -> ConfigError:
             word = parts[parts.index(name) + 1]
             key = ".".join(parts[: parts.index(name) + 1])
             return ConfigError(
-                f"{text}: {key} is a list, and '{word}' is no place in it. Expected a number, from 0: {key}.0...",
+                f"{text}: {key} is a list, and '{word}' is not an index. Expected a number, from 0: {key}.0...",
                 key=key,
             )
         if not parts or not all(parts):
@@ -143,14 +143,14 @@ def explain_list_error(overrides: Sequence[str], exc: Exception) -> ConfigError:
 
 
 def apply_list_override(cfg: DictConfig, override: Override) -> None:
-    """Changes, adds or removes what lies inside a list.
+    """Changes, adds or removes a value inside a list.
 
     Args:
-        cfg: The composed configuration, which is changed.
-        override: One whose key has an index.
+        cfg: The composed configuration; it is changed.
+        override: An override whose key has an index.
 
     Raises:
-        ConfigError: There is no such place, or several values are given.
+        ConfigError: The list has no such index, or several values are given.
     """
     key = override.key_or_group
     parts = key.split(".")
@@ -159,14 +159,15 @@ def apply_list_override(cfg: DictConfig, override: Override) -> None:
             continue
         parent = ".".join(parts[:index])
         node = OmegaConf.select(cfg, parent)
-        if node is None and parent in _FOLLOWING:
+        if node is None and parent in _DERIVED_LISTS:
             raise ConfigError(
-                f"{parent} is not given, so that {key} has no entry to change. Expected names first. Add "
-                f"{parent}=[front].",
+                f"{parent} is not given, so {key} has no entry to change. Expected names first. Add {parent}=[front].",
                 key=key,
             )
         if not isinstance(node, ListConfig):
-            raise ConfigError(f"{parent} is no list. Expected a key of it in place of '{part}' in {key}.", key=key)
+            raise ConfigError(
+                f"{parent} is not a list. Expected one of its keys instead of '{part}' in {key}.", key=key
+            )
         if int(part) == len(node) and override.is_add() and index == len(parts) - 1:
             node.append(override.value())
             return
@@ -185,7 +186,7 @@ def apply_list_override(cfg: DictConfig, override: Override) -> None:
         elif isinstance(node, DictConfig) and last in node:
             del node[last]
         else:
-            raise ConfigError(f"~{key} names nothing that could be removed. Check the key.", key=key)
+            raise ConfigError(f"~{key} does not exist and cannot be removed. Check the key.", key=key)
         return
     if override.value_type not in (ValueType.ELEMENT, None):
         raise ConfigError(f"{key} is given several values. Add -m to run them one after the other.", key=key)

@@ -1,4 +1,4 @@
-"""Where Hydra finds what no YAML file holds: tasks and robots that a function makes, called for what is chosen."""
+"""A configuration source for Hydra: tasks and robots that Python functions make."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import PluginError
 
 SCHEMA_SUFFIX = "_schema"
-"""Ending of the names of what is no option for users: dataclasses, and content that is put in place of a file."""
+"""Suffix of names that users cannot choose: dataclasses, and content that replaces a file."""
 
 PLUGIN_SCHEME = "unlatch"
 """Scheme of this source on Hydra's search path."""
@@ -28,100 +28,100 @@ _YAML = ".yaml"
 class PluginSource(ConfigSource):
     """`task/NAME` of the group `unlatch.tasks`; `robot/NAME` and `robot/NAME_schema` of the catalog of robots.
 
-    It comes last on the search path: a robot's YAML file goes before what its function makes.
+    It is last on the search path: the YAML file of a robot takes precedence over its function.
     """
 
     @staticmethod
     def scheme() -> str:
-        """Beginning of its paths."""
+        """Returns the scheme of its paths."""
         return PLUGIN_SCHEME
 
     def available(self) -> bool:
-        """It always is."""
+        """Returns True: it is always available."""
         return True
 
     def is_group(self, config_path: str) -> bool:
-        """Whether there is such a group."""
+        """Whether a group exists."""
         return config_path.rstrip("/") in ("task", "robot")
 
     def is_config(self, config_path: str) -> bool:
-        """Whether there is such a name; nothing is imported."""
-        group, name = _taken_apart(config_path)
-        return name in _names(group)
+        """Whether a name exists; imports nothing."""
+        group, name = _split_path(config_path)
+        return name in _group_names(group)
 
     def load_config(self, config_path: str) -> ConfigResult:
-        """What the function of that name makes.
+        """Returns the content that the function of a name makes.
 
         Raises:
-            PluginError: It cannot be imported, raises, or makes something else.
+            PluginError: The function cannot be imported, raises, or returns something else.
         """
-        group, name = _taken_apart(config_path)
+        group, name = _split_path(config_path)
         if group == "task":
             content, package, origin = plugin_task(name), "_global_", TASKS.entry(name).origin
         else:
             known = name.removesuffix(SCHEMA_SUFFIX)
-            content, package, origin = _robot(known, ROBOTS.load(known)), None, ROBOTS.entry(known).origin
+            content, package, origin = _robot_values(known, ROBOTS.load(known)), None, ROBOTS.entry(known).origin
         return ConfigResult(
             provider=origin, path=self.full_path(), config=OmegaConf.create(content), header={"package": package}
         )
 
     def called(self, config_path: str) -> str:
-        """What makes a name, as its origin is shown: `unlatch_press.tasks:press_button (unlatch-press)`."""
-        group, name = _taken_apart(config_path)
+        """Returns the origin of a name as text: `unlatch_press.tasks:press_button (unlatch-press)`."""
+        group, name = _split_path(config_path)
         entry = TASKS.entry(name) if group == "task" else ROBOTS.entry(name.removesuffix(SCHEMA_SUFFIX))
         return entry.called
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
-        """Names in a group."""
-        return [] if results_filter == ObjectType.GROUP else sorted(_names(config_path.strip("/")))
+        """Returns the names in a group."""
+        return [] if results_filter == ObjectType.GROUP else sorted(_group_names(config_path.strip("/")))
 
 
 def plugin_task(name: str) -> dict[str, Any]:
-    """The content of a task of another distribution, as a task's YAML file holds it.
+    """Returns the content of a task of another distribution, in the form of a task's YAML file.
 
     Raises:
-        PluginError: It cannot be made, or holds what no YAML file could.
+        PluginError: It cannot be made, or has values that YAML cannot hold.
     """
     content, entry = TASKS.made(name), TASKS.entry(name)
     try:
-        return _plain(content)
+        return _plain_value(content)
     except TypeError as exc:
         raise PluginError(
-            f"The task '{name}' of {entry.origin}, '{entry.target}', holds {exc}. Expected what a YAML file can hold: "
-            "maps with texts as keys, lists, texts, numbers, true, false and null. Mend that distribution.",
+            f"The task '{name}' of {entry.origin}, '{entry.target}', contains {exc}. Expected values of YAML: "
+            "mappings with text keys, lists, texts, numbers, true, false and null. Correct that distribution.",
             name=name,
             origin=entry.origin,
         ) from exc
 
 
 @cache
-def _robot(name: str, make: Callable[[], RobotCfg]) -> Any:
-    """A robot's values, once for all of a process; `make` tells two robots of one name apart."""
+def _robot_values(name: str, make: Callable[[], RobotCfg]) -> Any:
+    """Returns a robot's values, computed once per process; `make` distinguishes two robots of one name."""
     del make
     return OmegaConf.to_container(OmegaConf.structured(ROBOTS.made(name)), enum_to_str=True)
 
 
-def _plain(value: Any, where: str = "") -> Any:
+def _plain_value(value: Any, where: str = "") -> Any:
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
                 raise TypeError(f"the key {key!r} in '{where}'")
-        return {key: _plain(item, f"{where}.{key}" if where else key) for key, item in value.items()}
+        return {key: _plain_value(item, f"{where}.{key}" if where else key) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
+        return [_plain_value(item, f"{where}[{index}]") for index, item in enumerate(value)]
     if isinstance(value, np.generic):
-        return _plain(value.item(), where)
+        return _plain_value(value.item(), where)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise TypeError(f"a {type(value).__name__} in '{where}'")
 
 
-def _taken_apart(config_path: str) -> tuple[str, str]:
+def _split_path(config_path: str) -> tuple[str, str]:
     group, _, name = config_path.removesuffix(_YAML).rpartition("/")
     return group, name
 
 
-def _names(group: str) -> set[str]:
+def _group_names(group: str) -> set[str]:
     if group == "task":
         return set(TASKS.names())
     if group == "robot":

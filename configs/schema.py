@@ -1,4 +1,4 @@
-"""Dataclasses of an episode's configuration; those of its parts live beside the classes that take them."""
+"""The dataclass of an episode's configuration; dataclasses of its parts are beside the classes that use them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class CamerasCfg:
     name: str = "none"
     """Name of this set of cameras."""
     cameras: list[SensorCfg] = field(default_factory=list)
-    """Cameras, as entries of `sensors`: names of YAML files of the group `sensor`, or entries with a `type`."""
+    """Cameras: names of YAML files of the group `sensor`, or entries with a `type`."""
 
 
 @dataclass
 class EpisodeCfg:
-    """Everything that an episode depends on, beside its number."""
+    """Everything that an episode depends on, besides its number."""
 
     task: TaskCfg = field(default_factory=TaskCfg)
-    """What stands where, and the goal."""
+    """Places of objects, and the goal."""
     object: ObjectCfg = field(default_factory=ObjectCfg)
     """The object that the task is about."""
     objects: list[ObjectCfg] = field(default_factory=list)
@@ -45,26 +45,26 @@ class EpisodeCfg:
     world: WorldCfg = field(default_factory=WorldCfg)
     """Rates and solver settings of the simulation."""
     sensors: list[SensorCfg] = field(default_factory=list)
-    """What is mounted where: entries with a `type`, or names of YAML files of the group `sensor`."""
+    """Sensors: entries with a `type`, or names of YAML files of the group `sensor`."""
     camera: CamerasCfg = field(default_factory=CamerasCfg)
-    """Cameras that are mounted beside the `sensors`, as a set."""
+    """A set of cameras in addition to `sensors`."""
     planner: PlannerCfg = field(default_factory=PlannerCfg)
-    """How much the planner tries."""
+    """Effort of the planner."""
     randomization: RandomizationCfg = field(default_factory=RandomizationCfg)
-    """What varies beyond the layout."""
+    """Randomization beyond the layout."""
     seed: int = 0
-    """Seed of the run; an episode's own seed follows from it and the episode's number."""
+    """Seed of the run; it determines the seed of each episode together with its number."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**63:
             raise ConfigError(f"seed={self.seed} is out of range. Expected 0 to 2^63 - 1.", key="seed")
 
     def all_objects(self) -> dict[str, ObjectCfg]:
-        """`object` and `objects` by name."""
+        """Returns `object` and `objects` by name."""
         return {item.name: item for item in (self.object, *self.objects)}
 
     def all_sensors(self) -> dict[str, SensorCfg]:
-        """`camera.cameras` and `sensors` by full key: `camera.cameras[0]`, `sensors[0]`."""
+        """Returns `camera.cameras` and `sensors` by full key: `camera.cameras[0]`, `sensors[0]`."""
         listed = (("camera.cameras", self.camera.cameras), ("sensors", self.sensors))
         return {f"{key}[{index}]": item for key, items in listed for index, item in enumerate(items)}
 
@@ -84,8 +84,8 @@ def hydra_schema(cls: type) -> type:
     for item in dataclasses.fields(cls):
         hint = hints[item.name]
         if hint is RandomizationCfg:
-            # one of its keys, `from`, can be no name of a Python field; a wrong one is found when it is read
-            fields.append((item.name, dict[str, Any], field(default_factory=_no_randomization)))
+            # its key `from` cannot be the name of a Python field; reading it finds wrong keys
+            fields.append((item.name, dict[str, Any], field(default_factory=_default_randomization)))
         elif dataclasses.is_dataclass(hint) and isinstance(hint, type):
             inner = hydra_schema(hint)
             fields.append((item.name, inner, field(default_factory=inner)))
@@ -98,7 +98,7 @@ def hydra_schema(cls: type) -> type:
     return dataclasses.make_dataclass(cls.__name__, fields)
 
 
-def _no_randomization() -> dict[str, Any]:
+def _default_randomization() -> dict[str, Any]:
     parts = {"perception": vars(PerceptionCfg()), "distractors": vars(DistractorsCfg())}
     return {"name": "none", "views": [], "rules": [], **parts, "from": None}
 
@@ -108,7 +108,7 @@ def _holds_dataclasses(hint: Any) -> bool:
 
 
 def split_optional(hint: Any) -> tuple[Any, bool]:
-    """Takes None out of a type: (what remains, whether None was in it)."""
+    """Removes None from a type; returns the remaining type and whether None was in it."""
     if get_origin(hint) in (Union, types.UnionType):
         rest = [arg for arg in get_args(hint) if arg is not type(None)]
         if len(rest) == 1:

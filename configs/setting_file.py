@@ -1,4 +1,4 @@
-"""Planner settings straight from a YAML file, ours or the peers', without composing a configuration."""
+"""Reads planner settings from a YAML file of ours or of other systems, without composing a configuration."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ _MAX_BYTES = 1_000_000
 
 @dataclass
 class SettingRead:
-    """One `planner_setting` of a file."""
+    """One `planner_setting` of a file, or the reason why it cannot be read."""
 
     where: str
     """Its full key in the file."""
     setting: PlannerSettingCfg | None = None
-    """The setting; None where it cannot be read."""
+    """The setting; None if it cannot be read."""
     error: ConfigError | None = None
-    """Why it cannot be read."""
+    """The error; None if it was read."""
     notices: list[str] = field(default_factory=list)
-    """One line for each thing that was rewritten or dropped."""
+    """One line for each value that was rewritten or dropped."""
 
 
 def read_setting_file(path: str | Path) -> list[SettingRead]:
-    """Reads every `planner_setting` of a YAML file: one at any depth, or the file as a whole as GenSim2 writes it.
+    """Reads every `planner_setting` of a YAML file, at any depth; GenSim2's files are one setting as a whole.
 
     Args:
         path: The file.
 
     Raises:
-        ConfigError: It is no readable YAML file, or has no planner setting.
+        ConfigError: It is not a readable YAML file, or has no planner setting.
     """
     file = Path(path).expanduser()
     if not file.is_file():
-        raise ConfigError(f"{path} is no file. Expected a YAML file. Check the path.", path=str(path))
+        raise ConfigError(f"{path} is not a file. Expected a YAML file. Check the path.", path=str(path))
     if file.stat().st_size > _MAX_BYTES:
         raise ConfigError(f"{path} has more than {_MAX_BYTES} bytes, too many for a task file.", path=str(path))
     try:
         tree = OmegaConf.to_container(OmegaConf.load(file), resolve=False)
     except UnicodeDecodeError as exc:
-        raise ConfigError(f"{path} is no UTF-8 text. Expected a YAML file. Check the path.", path=str(path)) from exc
+        raise ConfigError(f"{path} is not UTF-8 text. Expected a YAML file. Check the path.", path=str(path)) from exc
     except (OmegaConfBaseException, YAMLError) as exc:
         message = explain_error(exc).message
         raise ConfigError(message if str(path) in message else f"{path}: {message}", path=str(path)) from exc
     except RecursionError as exc:
         raise ConfigError(f"{path} is nested too deeply for a task file.", path=str(path)) from exc
-    except OSError as exc:  # what OmegaConf raises for a file that is one number or text
-        raise ConfigError(f"{path} is no mapping. Expected the YAML file of a task.", path=str(path)) from exc
+    except OSError as exc:  # OmegaConf's error for a file with one number or text
+        raise ConfigError(f"{path} is not a mapping. Expected the YAML file of a task.", path=str(path)) from exc
     reads = []
     for where, raw in find_settings(tree):
         try:

@@ -1,7 +1,7 @@
-"""What an episode derives once it knows its objects: planner settings that were left out, and what its task leaves out.
+"""Derives planner settings and tasks that a configuration leaves out, once an episode knows its objects.
 
-A setting depends on the part, on how far it stands open and on the hand; of objects that are drawn anew in each episode
-none of it is known before.
+A setting depends on the part, its opening and the hand. For objects that are drawn in each episode, these are unknown
+before.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from unlatch.tasks.task import TaskCfg
 def fill_skill_setting(
     entry: SkillCfg, asset: ObjectAsset, part: Part, *, robot: RobotCfg, arm: ArmCfg, s: float, wanted: float = 0.0
 ) -> SkillCfg:
-    """An entry of `skills` with its planner setting and strategies: its own or, where they were left out, derived ones.
+    """Returns an entry of `skills` with planner setting and strategies: its own, or derived ones if they are left out.
 
     Args:
         entry: The entry.
@@ -37,7 +37,7 @@ def fill_skill_setting(
         robot: The robot.
         arm: The arm that acts.
         s: Position of the part's joint [rad or m].
-        wanted: How far the task's goal wants it moved [rad or m]: a derived skill leads it at least so far.
+        wanted: Motion of the part that the task's goal needs [rad or m]; a derived skill moves it at least this far.
 
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
@@ -68,9 +68,9 @@ def _lead_at_least(setting: PlannerSettingCfg, wanted: float) -> PlannerSettingC
 
 
 def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
-    """An episode's configuration with what `task.derived` stands for: region, start, goal and words for its object.
+    """Returns a configuration with the region, start, goal and language that `task.derived` stands for.
 
-    What the task states itself is left as it is.
+    Values that the task states are kept.
 
     Args:
         cfg: The configuration.
@@ -93,9 +93,9 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
     ]
     made, _ = max(
         layouts, key=lambda item: item[1]
-    )  # what stands open enough for one hand may be too little for another
+    )  # an opening that is wide enough for one hand may be too narrow for another
     found = read_dataclass(TaskCfg, {"name": task.name, **made}, where="task")
-    told = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
+    described = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
     placed = {region.object for region in task.regions} | {relation.object for relation in task.relations}
     opened = {(entry.object, entry.part) for entry in task.openness}
     return replace(
@@ -105,7 +105,8 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
             regions=[*task.regions, *(entry for entry in found.regions if entry.object not in placed)],
             openness=[*task.openness, *(e for e in found.openness if (e.object, e.part) not in opened)],
             goal=list(task.goal) or found.goal,
-            language=list(task.language) or (found.language if len(told) == 1 else []),  # of a chain: of all its steps
+            language=list(task.language)
+            or (found.language if len(described) == 1 else []),  # a chain combines the texts of its skills
             max_duration_s=max(task.max_duration_s, found.max_duration_s),
         ),
     )

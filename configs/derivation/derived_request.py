@@ -1,4 +1,4 @@
-"""What a command line asks for without a file: `object=PATH`, `skill=open` in place of a task, `part=NAME`."""
+"""Handles choices without a file: `object=PATH`, `skill=open` instead of a task, `part=NAME`."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ from unlatch.skills.contract.config import part_acted_on
 from unlatch.skills.strategies.ranking import DERIVABLE_SKILLS, derivable_skill
 
 OBJECT_NAME = "object"
-"""Name in the scene of an object that is given by its path: one for all, so that their data sets have equal keys."""
+"""Scene name of every object that is given by its path, so that data sets have equal keys."""
 
 _CHOICE = re.compile(r"\+{0,2}(?P<key>object|task|skill|part)=(?P<value>.*)\Z", re.DOTALL)
 
 
 def derive_request(primary: str, schema: type, request: Request) -> Request:
-    """Puts in place of `object=PATH`, `skill=` and `part=` what they stand for.
+    """Replaces `object=PATH`, `skill=` and `part=` by derived content of the groups `object` and `task`.
 
     Args:
         primary: Name of the command's YAML file.
         schema: Dataclass of its configuration.
-        request: What the command line asks for.
+        request: The command line.
 
     Returns:
-        The request with the content of the groups `object` and `task` where they are derived.
+        The request with the derived content.
 
     Raises:
         ConfigError: The choices contradict each other, or the skill does not fit the part.
-        AssetError: There is no such object, it is damaged, or nothing of it moves.
+        AssetError: The object does not exist, is damaged, or has no moving part.
     """
-    choices, rest = _taken_apart(request.overrides)
+    choices, rest = _split_choices(request.overrides)
     if primary == "preview" and "object" in choices and "task" not in choices:
-        choices.setdefault("skill", "open")  # an object alone is looked at as it stands where it would be opened
+        choices.setdefault("skill", "open")  # a preview of an object alone shows it where it would be opened
     skill, part = choices.get("skill"), choices.get("part")
     _check_choices(choices)
     given = dict(request.given)
@@ -61,7 +61,7 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
     found = replace(request, overrides=rest, given=given)
     if skill is None:
         return found
-    cfg, robot = _object_and_robot(primary, schema, found)
+    cfg, robot = _read_object_and_robot(primary, schema, found)
     if chooses_instance(cfg):
         return replace(found, given={**given, "task": derive_task_for_any(skill, cfg, part)})
     asset = load_object(replace(cfg, part=None), rng=np.random.default_rng(0))
@@ -73,17 +73,17 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
             key="part",
             available=list(parts),
         )
-    if cfg.part is not None:  # the side of that part is the front
+    if cfg.part is not None:  # the side of that part becomes the front
         asset = load_object(cfg, rng=np.random.default_rng(0))
     acted_on = part_acted_on(skill, part, asset.articulation)
     hand, *others = hand_shapes(robot)
-    # hands that differ take the part in different ways: which one acts is known in the episode
+    # different hands need different strategies, and only the episode knows which hand acts
     task = derive_task_for_any(skill, cfg, acted_on.name) if others else derive_task(skill, asset, acted_on, hand)
     return replace(found, given={**given, "task": task})
 
 
-def _taken_apart(overrides: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """The choices by key, of several the last one, and the other overrides."""
+def _split_choices(overrides: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Returns the choices by key, the last one of each, and the other overrides."""
     choices: dict[str, str] = {}
     rest = []
     for text in overrides:
@@ -91,11 +91,11 @@ def _taken_apart(overrides: Sequence[str]) -> tuple[dict[str, str], list[str]]:
         if match is None:
             rest.append(text)
         else:
-            choices[match["key"]] = _unquoted(match["value"])
+            choices[match["key"]] = _strip_quotes(match["value"])
     return choices, rest
 
 
-def _unquoted(value: str) -> str:
+def _strip_quotes(value: str) -> str:
     if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
         return value[1:-1].replace(f"\\{value[0]}", value[0])
     return value
@@ -106,15 +106,15 @@ def _check_choices(choices: dict[str, str]) -> None:
     if skill is None:
         if "part" in choices:
             raise ConfigError(
-                f"part={choices['part']} has no effect without skill. Expected skill=open or skill=close beside it; of "
-                "a task, the part is skills.0.part. Add or remove it.",
+                f"part={choices['part']} has no effect without skill. Expected skill=open or skill=close beside it; "
+                "for a task, set skills.0.part. Add or remove it.",
                 key="part",
             )
         return
-    _check_has_tasks(skill)
+    _check_derivable(skill)
     if "task" in choices:
         raise ConfigError(
-            f"skill={skill} derives a task, and task={choices['task']} names one. Expected one of both. Remove one.",
+            f"skill={skill} derives a task, and task={choices['task']} names one. Expected one of them. Remove one.",
             key="skill",
         )
     if "object" not in choices:
@@ -124,8 +124,8 @@ def _check_choices(choices: dict[str, str]) -> None:
         )
 
 
-def _check_has_tasks(skill: str) -> None:
-    """Refuses a skill that no task can be derived for."""
+def _check_derivable(skill: str) -> None:
+    """Checks that tasks can be derived for a skill."""
     if skill in SKILLS.names():
         try:
             derivable_skill(skill)
@@ -134,7 +134,7 @@ def _check_has_tasks(skill: str) -> None:
         else:
             return
     raise ConfigError(
-        f"skill='{skill}' has no task that could be derived.{close_matches(skill, DERIVABLE_SKILLS)} "
+        f"skill='{skill}' cannot derive a task.{close_matches(skill, DERIVABLE_SKILLS)} "
         f"Expected one of {', '.join(DERIVABLE_SKILLS)}. Change it, or name a task.",
         key="skill",
         available=list(DERIVABLE_SKILLS),
@@ -142,7 +142,7 @@ def _check_has_tasks(skill: str) -> None:
 
 
 def is_object_path(value: str | None, config_dirs: Sequence[str]) -> bool:
-    """Whether the value of `object=` is a path: a URDF or a folder, and not the name of a YAML file."""
+    """Whether the value of `object=` is the path of a URDF or folder, not the name of a YAML file."""
     if value is None or value in option_names("object"):
         return False
     if any((Path(folder).expanduser() / "object" / f"{value}.yaml").is_file() for folder in config_dirs):
@@ -151,25 +151,25 @@ def is_object_path(value: str | None, config_dirs: Sequence[str]) -> bool:
 
 
 def describe_object_path(value: str, part: str | None) -> dict[str, Any]:
-    """The `object` of a configuration that names one by its path.
+    """Returns the `object` of a configuration for a path.
 
     Args:
         value: The path of a URDF or a folder.
-        part: The part whose side is its front; None: the first one.
+        part: The part whose side is the front; None: the first part.
 
     Raises:
-        ConfigError, AssetError: There is no such object.
+        ConfigError, AssetError: The object does not exist.
     """
     if "${" in value:
-        raise ConfigError(f"object='{value}' holds a reference. Expected a plain path. Write it out.", key="object")
+        raise ConfigError(f"object='{value}' contains a reference. Expected a plain path. Write it out.", key="object")
     path = Path(value).expanduser()
     category = UNKNOWN_CATEGORY if is_urdf_folder(path) else read_category(find_urdf(path))
     node = {"name": OBJECT_NAME, "category": category, "source": "urdf", "root": value}
     return node if part is None else {**node, "part": part}
 
 
-def _object_and_robot(primary: str, schema: type, request: Request) -> tuple[ObjectCfg, RobotCfg]:
-    """Object and robot alone, with the overrides of them."""
+def _read_object_and_robot(primary: str, schema: type, request: Request) -> tuple[ObjectCfg, RobotCfg]:
+    """Reads only the object and the robot, with their overrides."""
     own = [text for text in request.overrides if re.match(r"(\+{0,2}|~)(object|robot|experiment)[.=]", text)]
     composed = compose_config(primary, schema, replace(request, overrides=own, given={"task": {}, **request.given}))
     values = to_plain(OmegaConf.create({"object": composed.object, "robot": composed.robot}))

@@ -1,4 +1,4 @@
-"""A task for one part of one object that no file describes: where it stands, how it starts, its goal and its words."""
+"""Derives a task for one part of an object: region, start, goal and language."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from unlatch.tasks.phrasings import task_phrasings
 
 REACH_CENTER_M = (0.54, 0.0, 0.34)
 REACH_HALF_M = (0.10, 0.18)
-"""Middle, and half extents in x and y, of the box in which an arm of Panda's size acts well in any direction: nearer,
-its elbow folds, farther it stretches before a pull is done."""
+"""Centre, and half extents in x and y, of the box in which an arm of Panda's size acts well in any direction. Closer,
+its elbow folds; farther, it is stretched before a pull ends [m]."""
 YAW_DEG = 20.0
 LEAST_HALF_M = 0.02
 HEIGHT_HALF_M = 0.04
 MOST_PLINTH_M = 0.45
 LEAST_FRONT_M, LEAST_PART_M = 0.33, 0.38
-"""At the start, the front of an object stands at least so far from the arm's base, and its part, which may stand out up
-to where the folded arm has its hand."""
+"""Smallest distances from the arm's base at the start: of the object's front, and of its part, which may be as close
+as the hand of the folded arm [m]."""
 _SAMPLES = 9
 
 
 def derive_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) -> dict[str, Any]:
-    """The content of a task's YAML file.
+    """Returns the content of a task's YAML file.
 
     Args:
         skill: One of `DERIVABLE_SKILLS`, or one that is derived as one of them.
         asset: The object.
         part: The part that the skill acts on.
-        hand: The hand that does it.
+        hand: The hand that acts.
 
     Raises:
         ConfigError: The skill does not fit the part.
@@ -70,14 +70,14 @@ def derive_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) -> 
 def derive_layout(
     skill: str, asset: ObjectAsset, part: Part, hand: HandShape, *, start: tuple[float, float] | None = None
 ) -> tuple[dict[str, Any], tuple[float, float]]:
-    """Region, start, goal and words of a task, and the start once more: least and largest opening [rad or m].
+    """Returns the values of a task, and its start: smallest and largest opening [rad or m].
 
     Args:
         skill: One of `DERIVABLE_SKILLS`, or one that is derived as one of them.
         asset: The object.
         part: The part that the skill acts on.
-        hand: The hand that does it.
-        start: How far the part is open, at least and at most, from closed [rad or m]; None = as suits skill and hand.
+        hand: The hand that acts.
+        start: Smallest and largest opening at the start, from closed [rad or m]; None: derived from skill and hand.
 
     Raises:
         ConfigError: The skill does not fit the part.
@@ -93,7 +93,7 @@ def derive_layout(
     value = turned_by(part) if turns else goal_value(skill, part, start)
     where = {"object": asset.name, "part": part.name}
     task: dict[str, Any] = {
-        "regions": [region(skill, asset, part, start)],
+        "regions": [derive_region(skill, asset, part, start)],
         "openness": [{**where, "range": list(start)}],
         "goal": [{**where, "kind": "within_closed" if skill == "close" else "moved", "value": value}],
         "language": task_phrasings(skill, part_words(asset, part.name).manner),
@@ -103,12 +103,12 @@ def derive_layout(
 
 
 def derive_task_for_any(skill: str, cfg: ObjectCfg, part: str | None) -> dict[str, Any]:
-    """The content of a task's YAML file for objects that are drawn in each episode: derived there, see `derived_entry`.
+    """Returns the content of a task's YAML file for objects that are drawn in each episode, where the rest is derived.
 
     Args:
         skill: One of `DERIVABLE_SKILLS`, or one that is derived as one of them.
         cfg: The objects.
-        part: The part that the skill acts on; None = of each object the first that it fits.
+        part: The part that the skill acts on; None: the first part of each object that fits the skill.
     """
     where = {"objects": [cfg.name], **({} if part is None else {"part": part})}
     return {
@@ -122,7 +122,7 @@ def derive_task_for_any(skill: str, cfg: ObjectCfg, part: str | None) -> dict[st
 
 
 def task_name(skill: str, asset: ObjectAsset, part: Part) -> str:
-    """Name of a derived task; it names the data set's folder too.
+    """Returns the name of a derived task, which is also used for the folder of its data set.
 
     Args:
         skill: The skill.
@@ -133,40 +133,39 @@ def task_name(skill: str, asset: ObjectAsset, part: Part) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", f"{skill}_{instance}_{part.name}")
 
 
-def region(skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float]) -> dict[str, Any]:
-    """Where the object is put: so that the way of the point that is acted on lies in the arm's reach.
+def derive_region(skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float]) -> dict[str, Any]:
+    """Returns the region of an object: the path of the contact point is within the arm's reach.
 
-    The deviations of position are what the box of the reach leaves after the yaw, which swings that point about the
-    middle of the front.
+    The yaw swings that point about the middle of the front; the half extents are the rest of the box of the reach.
 
     Args:
         skill: The skill.
         asset: The object.
         part: Its part.
-        start: Opening at the start, at least and at most [rad or m].
+        start: Smallest and largest opening at the start [rad or m].
     """
-    way = _way_from_front(skill, asset, part, start)
-    low, high = way.min(axis=0), way.max(axis=0)
+    path = _contact_path(skill, asset, part, start)
+    low, high = path.min(axis=0), path.max(axis=0)
     depth, across, height = (low + high) / 2
     swing = np.deg2rad(YAW_DEG)
     half_x = max(REACH_HALF_M[0] - swing * abs(across), LEAST_HALF_M)
     half_y = max(REACH_HALF_M[1] - swing * abs(depth), LEAST_HALF_M)
-    # the object looks back at the arm: its x and y are turned by half a circle
-    room = max(LEAST_FRONT_M, LEAST_PART_M + _standing_out(asset, part, start))
+    # the object faces the arm: its x and y axes are turned by 180 degrees
+    room = max(LEAST_FRONT_M, LEAST_PART_M + _protrusion(asset, part, start))
     x = max(REACH_CENTER_M[0] + depth, room + half_x)
     y = REACH_CENTER_M[1] + across
     lift = float(np.clip(REACH_CENTER_M[2] - height, 0.0, MOST_PLINTH_M))
     return {
         "object": asset.name,
-        "center_m": [_millimetres(x), _millimetres(y)],
-        "half_extent_m": [_millimetres(half_x), _millimetres(half_y)],
+        "center_m": [_round_to_mm(x), _round_to_mm(y)],
+        "half_extent_m": [_round_to_mm(half_x), _round_to_mm(half_y)],
         "yaw_deg": YAW_DEG,
-        "height_m": [_millimetres(max(lift - HEIGHT_HALF_M, 0.0)), _millimetres(lift + HEIGHT_HALF_M)],
+        "height_m": [_round_to_mm(max(lift - HEIGHT_HALF_M, 0.0)), _round_to_mm(lift + HEIGHT_HALF_M)],
     }
 
 
-def _way_from_front(skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float]) -> np.ndarray:
-    """(N, 3) the point that is acted on, on its way, from the lower middle of the object's front, root frame [m]."""
+def _contact_path(skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float]) -> np.ndarray:
+    """Returns the path (N, 3) of the contact point from the lower middle of the object's front, root frame [m]."""
     model = asset.model
     low, high = asset.bounds_obj
     front = np.array([high[0], (low[1] + high[1]) / 2, low[2]])
@@ -181,8 +180,8 @@ def _way_from_front(skill: str, asset: ObjectAsset, part: Part, start: tuple[flo
     return np.array([model.link_pose(part.link, s) @ point - front for s in positions])
 
 
-def _standing_out(asset: ObjectAsset, part: Part, start: tuple[float, float]) -> float:
-    """How far a part stands out of the closed object's front at the start, less than 0 behind it [m]."""
+def _protrusion(asset: ObjectAsset, part: Part, start: tuple[float, float]) -> float:
+    """Returns how far a part protrudes from the closed object's front at the start; negative behind it [m]."""
     model = asset.model
     sign = float(np.sign(part.openness.open - part.openness.closed))
     most = -np.inf
@@ -194,5 +193,5 @@ def _standing_out(asset: ObjectAsset, part: Part, start: tuple[float, float]) ->
     return most - float(asset.bounds_obj[1, 0]) if np.isfinite(most) else 0.0
 
 
-def _millimetres(value: float) -> float:
+def _round_to_mm(value: float) -> float:
     return round(float(value), 3) + 0.0

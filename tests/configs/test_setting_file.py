@@ -49,8 +49,8 @@ def test_one_bad_setting_leaves_the_others_readable(tmp_path: Path):
     ("content", "match"),
     [
         (b"a: [\n", "YAML error in .*bad.yaml', line 2"),
-        (b"5\n", "bad.yaml is no mapping"),
-        (b"\xff\xfe\x00", "bad.yaml is no UTF-8 text"),
+        (b"5\n", "bad.yaml is not a mapping"),
+        (b"\xff\xfe\x00", "bad.yaml is not UTF-8 text"),
         (b"a: 1\n", "bad.yaml has no planner_setting"),
         (b"a: " + b"[" * 5000 + b"]" * 5000, "bad.yaml is nested too deeply"),
         (b"#" * 1_000_001, "bad.yaml has more than 1000000 bytes"),
@@ -64,5 +64,5 @@ def test_a_file_that_is_no_task_is_one_line(tmp_path: Path, content: bytes, matc
 
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path):
-    with pytest.raises(ConfigError, match=r"nowhere.yaml is no file. Expected a YAML file"):
+    with pytest.raises(ConfigError, match=r"nowhere.yaml is not a file. Expected a YAML file"):
         read_setting_file(tmp_path / "nowhere.yaml")

@@ -272,7 +272,7 @@ def test_a_replay_takes_the_recorded_layout_without_a_search():
 def test_a_search_must_be_first_in_a_chain_and_have_skills_after_it(place: int | None):
     cfg = config(candidates=2)
     skills = [cfg.skills[1], cfg.skills[0]] if place == 1 else cfg.skills[:1]
-    with pytest.raises(ConfigError, match=r"skills\[[01]\] is 'artpreplan', which looks for a layout"):
+    with pytest.raises(ConfigError, match=r"skills\[[01]\] is 'artpreplan', which searches a layout"):
         check_episode(replace(cfg, skills=skills))
 
 

@@ -73,12 +73,12 @@ def test_a_single_arms_list_reads_too():
     [
         (
             [{"dual_pnda": [{"left": [entry()]}]}],
-            "skills[0].dual_pnda names no robot of this episode. Did you mean 'dual_panda'? Expected 'dual_panda'. "
+            "skills[0].dual_pnda is not the robot of this episode. Did you mean 'dual_panda'? Expected 'dual_panda'. "
             "Rename it, or set robot=dual_pnda.",
         ),
         (
             [{"dual_panda": [{"left": [entry()]}, {"lefd": [entry()]}]}],
-            "skills[0].dual_panda[1].lefd names no arm of 'dual_panda'. Did you mean 'left'? Arms: left, right. "
+            "skills[0].dual_panda[1].lefd is not an arm of 'dual_panda'. Did you mean 'left'? Arms: left, right. "
             "Rename it.",
         ),
         (
@@ -92,7 +92,7 @@ def test_a_single_arms_list_reads_too():
         ([{"dual_panda": [{"left": []}]}], "skills[0].dual_panda[0].left is empty. Expected a list of entries."),
         (
             [{"dual_panda": [{"left": [entry(arm="right")]}]}],
-            "skills[0].dual_panda[0].left[0].arm='right' contradicts the list that it stands in, that of 'left'.",
+            "skills[0].dual_panda[0].left[0].arm='right' contradicts its list, which is that of 'left'.",
         ),
         (
             [{"dual_panda": [{"left": [entry()]}]}, entry(), {"dual_panda": [{"left": [entry()]}]}],
@@ -149,22 +149,22 @@ def test_stages_of_a_robot_are_those_of_another_one_with_its_arms(both: Callable
         ),
         (
             "skills.1.dual_panda.0.right.0.part=lid",
-            "skills[1].dual_panda[0].right[0].part='lid' is what skills[1].dual_panda[0].left[0] acts on at the same "
+            "skills[1].dual_panda[0].right[0].part='lid' is the part that skills[1].dual_panda[0].left[0] acts on at the same "
             "time.",
         ),
         (
             "skills.1.dual_panda.0.right.0.collision_valid=false",
-            "skills[1].dual_panda[0].right[0].collision_valid=False is not that of skills[1].dual_panda[0].left[0]",
+            "skills[1].dual_panda[0].right[0].collision_valid=False differs from that of skills[1].dual_panda[0].left[0]",
         ),
         (
             "skills.1.dual_panda.0.right.0={name: artpreplan, objects: [carton]}",
-            "skills[1].dual_panda[0].right[0] is 'artpreplan', which looks for a layout",
+            "skills[1].dual_panda[0].right[0] is 'artpreplan', which searches a layout",
         ),
-        ("skills.1={dual_panda: 5, baxter: [{left: []}]}", "skills[1].baxter names no robot of this episode."),
-        ("skills.1={baxter: 5, dual_panda: [{left: []}]}", "skills[1].baxter names no robot of this episode."),
+        ("skills.1={dual_panda: 5, baxter: [{left: []}]}", "skills[1].baxter is not the robot of this episode."),
+        ("skills.1={baxter: 5, dual_panda: [{left: []}]}", "skills[1].baxter is not the robot of this episode."),
         (
             "robot=franka_panda",
-            "skills[1].dual_panda uses the arms left, right side by side, 'franka_panda' has only left. Expected",
+            "skills[1].dual_panda uses the arms left, right at the same time, 'franka_panda' has only left. Expected",
         ),
     ],
 )

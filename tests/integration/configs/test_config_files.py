@@ -61,7 +61,7 @@ def test_two_files_of_one_name_are_refused_with_both_origins(install: Install):
 
 def test_a_file_with_the_name_of_ours_is_refused(install: Install):
     install("hiding_tasks", ["open_drawer"])
-    with pytest.raises(DuplicateEntryError, match=r"task/open_drawer\.yaml is there twice: in unlatch and in hiding_"):
+    with pytest.raises(DuplicateEntryError, match=r"task/open_drawer\.yaml exists twice: in unlatch and in hiding_"):
         option_names("task")
 
 

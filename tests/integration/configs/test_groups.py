@@ -51,7 +51,7 @@ def test_records_are_looked_at_by_the_cameras_that_they_were_made_with():
         ("camera=fornt", r"Unknown camera 'fornt'\. Did you mean 'front'"),
         ("camera=front sensors=[front]", r"sensors\[0\]\.name='front' is used twice"),
         ("camera.cameras=[imu]", r"camera\.cameras\[0\] is a sensor of type 'imu'\. Expected a camera"),
-        ("camera=front camera.cameras.0.mount.body=arm", r"camera\.cameras\[0\]\.mount\.body='arm' is no robot or obj"),
+        ("camera=front camera.cameras.0.mount.body=arm", r"camera\.cameras\[0\]\.mount\.body='arm' is not a robot or obj"),
         ("planner=quik", r"Unknown planner 'quik'\. Did you mean 'quick'"),
         ("planner.goal_waves=0", r"planner\.goal_waves=0 is out of range\. Expected 1 to 16"),
         ("planner.goal_waves=1.5", r"planner\.goal_waves=1\.5 has the wrong type\. Expected a whole number"),
@@ -60,7 +60,7 @@ def test_records_are_looked_at_by_the_cameras_that_they_were_made_with():
         ("camera=[front,wrist]", r"camera=\[front,wrist\] chooses several files\. Expected one of front, front_wrist"),
         ("camera=front,wrist", r"'camera=front,wrist' has several values\. Name one, or add -m"),
         ("+sweep.seed=[1,2]", r"sweep\.seed has no effect: the file of the chosen experiment does not state it"),
-        ("experiment=difficulty", r"sweeps over randomization, and this is one run\. Expected -m.*randomization=none"),
+        ("experiment=difficulty", r"sweeps over randomization, but this is a single run\. Expected -m.*randomization=none"),
     ],
 )
 def test_a_mistake_is_told(words: str, message: str):
@@ -106,7 +106,7 @@ def test_an_experiment_that_sweeps_is_every_combination():
 
 def test_several_experiments_are_a_run_each_unless_one_is_a_sweep():
     assert [job.cfg.successes for job in jobs("-m experiment=smoke,training_set task=open_drawer")] == [None, 500]
-    with pytest.raises(ConfigError, match=r"and difficulty is a sweep itself\. Expected it alone"):
+    with pytest.raises(ConfigError, match=r"and difficulty is a sweep\. Expected it alone"):
         jobs("-m experiment=smoke,difficulty task=open_drawer")
 
 
@@ -167,7 +167,7 @@ def test_a_group_that_is_none_is_told_with_those_that_are_near(tmp_path: Path):
 
 @pytest.mark.parametrize("words", ["experiment=smoke", "experiment=difficulty", "executor=serial"])
 def test_what_is_of_runs_alone_is_told_to_who_makes_none(words: str):
-    with pytest.raises(ConfigError, match=r"is no choice of this command, which makes no run\. Expected it with `coll"):
+    with pytest.raises(ConfigError, match=r"is not available here: this command makes no run\. Expected it with `coll"):
         load_configs("plan", PlanCfg, parse_command_line(["task=open_drawer", words]))
 
 

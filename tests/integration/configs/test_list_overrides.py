@@ -14,13 +14,13 @@ from unlatch.workflows.runs.schema import CollectCfg
     [
         (
             "skills.open.name=x",
-            "skills is a list, and 'open' is no place in it. Expected a number, from 0: skills.0",
+            "skills is a list, and 'open' is not an index. Expected a number, from 0: skills.0",
         ),
-        ("robot.arms.left.home_std=0.1", "robot.arms is a list, and 'left' is no place in it"),
-        ("task.regions.foo.yaw_deg=3", "task.regions is a list, and 'foo' is no place in it"),
+        ("robot.arms.left.home_std=0.1", "robot.arms is a list, and 'left' is not an index"),
+        ("task.regions.foo.yaw_deg=3", "task.regions is a list, and 'foo' is not an index"),
         ("=5", "'=5' cannot be read. Expected key=value"),
-        ("a b=3", "its key 'a b' has ' ', which no key has. Expected key=value"),
-        ("seed=[1,", "brackets, braces or quotes of its value do not match"),
+        ("a b=3", "its key 'a b' has ' ', which keys cannot have. Expected key=value"),
+        ("seed=[1,", "its value has unmatched brackets, braces or quotes"),
         ("open_microwave", "Expected key=value, such as open_microwave=... or task=open_microwave"),
         ("task.name=../x", "task.name='../x' names the data set's folder"),
         ("out=''", "out='' is empty"),

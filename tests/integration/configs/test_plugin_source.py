@@ -126,9 +126,9 @@ def test_its_values_have_it_for_their_origin(install: Install, capsys: pytest.Ca
         ("a_list", r"The task 'pull' of their_tasks, 'their_tasks:a_list', returns list\. Expected a Mapping"),
         (
             "with_path",
-            r"The task 'pull' of their_tasks, .*, holds a \w*Path in 'task\.name'\. Expected what a YAML file",
+            r"The task 'pull' of their_tasks, .*, contains a \w*Path in 'task\.name'\. Expected values of YAML",
         ),
-        ("with_number", r"holds the key 1 in 'task'\. Expected what a YAML file can hold"),
+        ("with_number", r"contains the key 1 in 'task'\. Expected values of YAML"),
     ],
 )
 def test_a_broken_one_is_named_and_stops_only_who_asks_for_it(install: Install, target: str, message: str):
@@ -175,7 +175,7 @@ def test_a_file_of_ones_own_cannot_hide_behind_it(install: Install, tmp_path: Pa
     install(pull="pull")
     (tmp_path / "mine" / "task").mkdir(parents=True)
     (tmp_path / "mine" / "task" / "pull.yaml").write_text("# @package _global_\ntask: {name: mine}\n")
-    with pytest.raises(ConfigError, match=r"pull\.yaml has the name of a task of their_tasks, and would not be read"):
+    with pytest.raises(ConfigError, match=r"pull\.yaml has the name of a task of their_tasks and would not be read"):
         compose("task=pull", config_dirs=(str(tmp_path / "mine"),))
 
 

@@ -90,7 +90,7 @@ def test_a_folder_of_the_user_adds_sensors_and_tasks_that_name_them(tmp_path: Pa
     ("overrides", "message"),
     [
         (["sensors=front"], "sensors='front' has the wrong type. Expected a list."),
-        (["sensors=[a b]"], "sensors[0]='a b' is no name of a YAML file. Expected one of fisheye, following, front,"),
+        (["sensors=[a b]"], "sensors[0]='a b' cannot name a YAML file. Expected one of fisheye, following, front,"),
         (["sensors=[imu,imu]"], "sensors[1].name='imu' is used twice."),
         (["sensors=[{type: imu}]"], "sensors[0].name is missing."),
         (["sensors=[{name: eye}]"], "sensors[0].type is missing."),
@@ -102,7 +102,7 @@ def test_a_folder_of_the_user_adds_sensors_and_tasks_that_name_them(tmp_path: Pa
         (["sensors=[front]", "sensors.0.widht=3"], "sensors[0].widht is unknown. Did you mean 'width'"),
         (["sensors=[imu]", "sensors.0.width=3"], "sensors[0].width is unknown."),
         (["sensors=[front]", "sensors.0.mount.position_m=[1]"], "sensors[0].mount.position_m has 1 numbers."),
-        (["sensors=[imu]", "sensors.0.mount.body=fridge"], "sensors[0].mount.body='fridge' is no robot or object"),
+        (["sensors=[imu]", "sensors.0.mount.body=fridge"], "sensors[0].mount.body='fridge' is not a robot or object"),
         (["sensors=[front]", "sensors.0.fov_deg=0"], "sensors[0]: fov_deg=0.0 is out of range."),
     ],
 )

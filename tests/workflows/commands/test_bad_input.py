@@ -87,7 +87,7 @@ def test_a_yaml_of_the_user_is_named_with_its_mistake(cwd: Path, capsys: pytest.
     assert_refused(
         ["collect", "task=typo", "--config-dir", "mine"],
         "unlatch: YAML error in '{cwd}/mine/task/typo.yaml', line 4, column 11: mapping values are not allowed here. "
-        "Mend the file.",
+        "Correct the file.",
         cwd,
         capsys,
     )

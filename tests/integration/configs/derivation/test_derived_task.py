@@ -215,13 +215,13 @@ def test_a_sweep_over_paths_and_skills(exported: Path, capsys: pytest.CaptureFix
 MISTAKES = [
     ("object=no.urdf skill=open", "'no.urdf' does not exist. Expected a URDF or the folder of an object."),
     ("object=empty skill=open", "'empty' holds no URDF, expected one. Name the file."),
-    ("object=kitchen skill=opn", "skill='opn' has no task that could be derived. Did you mean 'open'? "),
+    ("object=kitchen skill=opn", "skill='opn' cannot derive a task. Did you mean 'open'? "),
     ("object=kitchen skill=open part=dor", "part='dor' is not a part of kitchen. Did you mean 'door'? Parts: door."),
     (
         "object=oven skill=open skills.1.order=[hok]",
-        "skills[1].order[0]='hok' is no way of this entry. Did you mean 'hook'",
+        "skills[1].order[0]='hok' is not a strategy of this entry. Did you mean 'hook'",
     ),
-    ("object=kitchen skill=open skills.1.order=[hok]", "skills[1].order[0]='hok' is no way of this entry. Known: "),
+    ("object=kitchen skill=open skills.1.order=[hok]", "skills[1].order[0]='hok' is not a strategy of this entry. Known: "),
     ("object=kitchen skill=open task=open_drawer", "skill=open derives a task, and task=open_drawer names one."),
     ("skill=open", "skill=open needs an object. Expected object=PATH"),
     ("object=kitchen part=door task=open_drawer", "part=door has no effect without skill."),
