@@ -149,8 +149,8 @@ def test_stages_of_a_robot_are_those_of_another_one_with_its_arms(both: Callable
         ),
         (
             "skills.1.dual_panda.0.right.0.part=lid",
-            "skills[1].dual_panda[0].right[0].part='lid' is the part that skills[1].dual_panda[0].left[0] acts on at the "
-            "same time.",
+            "skills[1].dual_panda[0].right[0].part='lid' is the part that skills[1].dual_panda[0].left[0] acts on at "
+            "the same time.",
         ),
         (
             "skills.1.dual_panda.0.right.0.collision_valid=false",
