@@ -178,8 +178,8 @@ def run(job: Job, cfg: RunCfg) -> Result:
         is_ajar = any(value > 0.0 for key, value in drawn if key.startswith("opening."))
         (result.ajar if is_ajar else result.closed)[item.number] = item.success
         result.strict.append(item.success and is_at_end(record.skills[-1]))
-        told = [skill["plan"]["found"] for skill in record.skills if skill.get("plan")]
-        planned = item.code not in _NOT_PLANNED and bool(told) and all(told)
+        plans_found = [skill["plan"]["found"] for skill in record.skills if skill.get("plan")]
+        planned = item.code not in _NOT_PLANNED and bool(plans_found) and all(plans_found)
         result.planned += planned
         result.executed += planned and item.code in _MOVED
         result.contact_valid += planned and item.code in _NO_CONTACT_FAULT

@@ -176,8 +176,8 @@ def _test_read_only(cfg: FaultsCfg, out: Path, wanted: dict[int, str]) -> list[s
             folder.chmod(0o755)
     subprocess.run(_collect_command(cfg, out), check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     problems = _find_problems(out, wanted)
-    told = f"the run ended with {driver.returncode} and {there} of {cfg.episodes} episodes"
-    print(f"folder becomes read-only: {told}; after the second run {len(problems)} problems")
+    ending = f"the run ended with {driver.returncode} and {there} of {cfg.episodes} episodes"
+    print(f"folder becomes read-only: {ending}; after the second run {len(problems)} problems")
     return problems
 
 
@@ -190,8 +190,8 @@ def _test_full_disk(cfg: FaultsCfg, place: Path, wanted: dict[int, str]) -> list
         subprocess.run(["mount", "-o", "remount,size=1024m", str(place)], check=True)
         subprocess.run(_collect_command(cfg, out), check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         problems = _find_problems(out, wanted)
-        told = f"the run ended with {driver.returncode} and {there} of {cfg.episodes} episodes"
-        print(f"disk full: {told}; after the second run {len(problems)} problems")
+        ending = f"the run ended with {driver.returncode} and {there} of {cfg.episodes} episodes"
+        print(f"disk full: {ending}; after the second run {len(problems)} problems")
         return problems
 
 

@@ -33,9 +33,9 @@ def write_results(path: Path, entries: list[dict[str, Any]]) -> None:
     """Writes entries in a fixed order, one per line; replaces the whole file."""
     keys = ("robot", "name", "skill", "seed")
     lines = [json.dumps(entry) for entry in sorted(entries, key=lambda entry: [entry[key] for key in keys])]
-    beside = path.with_name(path.name + ".part")
-    beside.write_text('{"entries": [\n' + ",\n".join(lines) + "\n]}\n", encoding="utf-8")
-    beside.replace(path)
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text('{"entries": [\n' + ",\n".join(lines) + "\n]}\n", encoding="utf-8")
+    temporary.replace(path)
 
 
 def entry_of(result: Result, *, seed: int, commit: str) -> dict[str, Any]:

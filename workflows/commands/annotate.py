@@ -17,7 +17,7 @@ from unlatch.workflows.viewing.annotation_editor import serve_editor
 HELP = """usage: unlatch annotate PATH [key=value ...]
 
 Finds the joints of an object that a skill can move, the moving parts, their handles or free edges and the size of the
-object. Writes articulation.yaml and a picture beside its URDF. PATH is a URDF, the folder of an object (also of
+object. Writes articulation.yaml and a picture next to its URDF. PATH is a URDF, the folder of an object (also of
 PartNet-Mobility), or a folder of many objects. Needs no screen and no simulator.
 
   out=FOLDER         write into this folder instead; each of many objects gets a folder in it
@@ -39,7 +39,7 @@ class AnnotateCommandCfg:
     """Options of `unlatch annotate`."""
 
     out: str | None = None
-    """Folder to write into; null: beside the URDF."""
+    """Folder to write into; null: the folder of the URDF."""
     force: bool = False
     """Whether to replace an annotation made by hand."""
     check: bool = False

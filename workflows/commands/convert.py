@@ -14,13 +14,13 @@ from unlatch.workflows.cli.console import BAD_INPUT, OK, print_line, print_note
 HELP = """usage: unlatch convert PATH [key=value ...]
 
 Converts a mesh (OBJ, STL, PLY, GLB; DAE and FBX with the extra `assets`), a URDF, a folder of PartNet-Mobility, or a
-folder of these into a URDF with convex colliders, masses and inertias; usd=true writes a USD beside it (extra `usd`).
+folder of these into a URDF with convex colliders, masses and inertias; usd=true also writes a USD (extra `usd`).
 Objects that are up to date are not converted again. Prints one line for each object.
 
   out=converted      folder of the results, one folder for each object
   force=false        convert objects again that are up to date
   usd=false          write a USD too
-  report=false       measure the colliders and write FILE.report.json and a picture beside each result
+  report=false       measure the colliders and write FILE.report.json and a picture for each result
   workers=1          objects that are converted at the same time
 
 for all:    make_instanceable=true

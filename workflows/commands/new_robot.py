@@ -19,7 +19,7 @@ NAME.png shows the result. Values that no URDF states are marked `look up`: acce
 data sheet.
 
   name=NAME          default: the name in the URDF
-  out=FOLDER         default: configs; the YAML goes to FOLDER/robot/NAME.yaml, the picture beside it
+  out=FOLDER         default: configs; the files are FOLDER/robot/NAME.yaml and NAME.png
   force=false        replace existing files
 
   unlatch new robot my_arm.urdf name=my_arm

@@ -12,7 +12,7 @@ from unlatch.workflows.viewing.report.write import ReportCfg, write_report
 
 HELP = """usage: unlatch report DATA [DATA ...] [key=value ...]
 
-Writes one self-contained page, and a JSON with its numbers beside it: success rates with confidence intervals by task,
+Writes one self-contained page, and a JSON file with its numbers: success rates with confidence intervals by task,
 robot, randomization, category and instance; failure codes; where attempts fail; curves; pictures of successes and of
 each failure code; times; and the commands that reproduce any episode. Two data sets are compared side by side. More
 than two are counted together. A folder that contains data sets, such as that of a sweep, stands for all of them.
