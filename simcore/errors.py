@@ -74,10 +74,6 @@ class FormatVersionError(RecordingError):
     """A data set was written in a format that this version does not read."""
 
 
-class ReplayDivergedError(RecordingError):
-    """A replayed episode deviates from its record by more than allowed."""
-
-
 def close_matches(name: str, available: Iterable[str]) -> str:
     """Returns ` Did you mean 'x'?` for a misspelt name, or an empty string."""
     matches = difflib.get_close_matches(name, list(available), n=3, cutoff=0.5)

@@ -27,7 +27,7 @@ def test_the_hash_depends_on_names_and_contents() -> None:
     assert content_hash({"a": b"1", "b": b"2"}) == content_hash({"b": b"2", "a": b"1"})
 
 
-def test_a_block_that_raises_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_block_leaves_no_folder(tmp_path: Path) -> None:
     def stop(folder: Path) -> None:
         (folder / "a").write_text("1")
         raise RuntimeError("half way")
@@ -37,7 +37,7 @@ def test_a_block_that_raises_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_another_process_has_made_meanwhile_stays_if_it_is_good(tmp_path: Path) -> None:
+def test_a_valid_folder_of_another_process_stays(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     for good, expected in ((True, "theirs"), (False, "mine")):
         with replaced_folder(folder, is_good=lambda _, good=good: good) as temporary:
@@ -62,7 +62,7 @@ def test_many_writers_end_with_one_good_folder(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
-def test_what_others_have_put_there_is_carried_over_by_every_one_of_many_writers(tmp_path: Path) -> None:
+def test_many_writers_carry_over_the_files_of_others(tmp_path: Path) -> None:
     """Without a lock around carrying over and moving, most runs of this lost the note or found the folder away."""
 
     def keep(old: Path, new: Path) -> None:
@@ -104,7 +104,7 @@ def test_the_manifest_notices_every_change(tmp_path: Path) -> None:
     assert intact_hash(folder, key="k") is None, "a cut manifest"
 
 
-def test_a_cache_that_cannot_be_written_says_how_to_choose_another(tmp_path: Path) -> None:
+def test_an_unwritable_cache_is_an_error_that_names_the_setting(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(AssetError) as caught, replaced_folder(tmp_path / "file" / "x"):
         pass

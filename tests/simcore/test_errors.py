@@ -51,7 +51,7 @@ def test_an_error_is_caught_by_the_wider_kinds(error, bases):
     assert issubclass(error, bases)
 
 
-def test_close_matches_name_what_was_meant():
+def test_close_matches_suggest_similar_names():
     assert close_matches("opn", ["open", "close", "rotate"]) == " Did you mean 'open'?"
 
 

@@ -30,7 +30,7 @@ def without_locks(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: monkeypatch.setattr(file_lock.fcntl, "flock", refuse)
 
 
-def test_a_lock_is_had_by_one_and_given_back_with_its_file(tmp_path: Path):
+def test_a_lock_has_one_owner_and_is_released_with_its_file(tmp_path: Path):
     first, second = opened(tmp_path / "lock"), opened(tmp_path / "lock")
     assert try_lock(first)
     assert not try_lock(second)
@@ -39,7 +39,7 @@ def test_a_lock_is_had_by_one_and_given_back_with_its_file(tmp_path: Path):
     os.close(second)
 
 
-def test_a_folder_is_waited_for(tmp_path: Path):
+def test_a_second_writer_waits_for_the_folder(tmp_path: Path):
     order: list[str] = []
     inside = threading.Event()
 
@@ -59,7 +59,7 @@ def test_a_folder_is_waited_for(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_where_there_are_no_locks_a_folder_is_not_waited_for_and_a_file_is_no_ones(
+def test_without_locks_nothing_waits(
     tmp_path: Path, without_locks: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("TMPDIR", str(tmp_path))

@@ -8,13 +8,13 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import read_bounded, write_durably
 
 
-def test_what_was_written_is_read(tmp_path):
+def test_a_written_file_is_read_back(tmp_path):
     path = tmp_path / "a"
     write_durably(path, b"x" * 100_000)
     assert read_bounded(path, limit=100_000) == b"x" * 100_000
 
 
-def test_a_file_that_is_there_is_never_replaced(tmp_path):
+def test_an_existing_file_is_never_replaced(tmp_path):
     path = tmp_path / "a"
     write_durably(path, b"first")
     with pytest.raises(FileExistsError):

@@ -97,7 +97,7 @@ def test_two_plugins_with_one_name_are_refused(catalog, points):
         ("collections", "AttributeError"),
     ],
 )
-def test_a_broken_plugin_is_an_error_only_for_who_asks_for_it(catalog, points, target, reason):
+def test_a_broken_plugin_is_an_error_only_when_it_is_loaded(catalog, points, target, reason):
     points.append(entry_point("flip", target))
     assert catalog.load("open") is not None
     with pytest.raises(PluginError, match=f"'flip' of other-skills cannot be loaded from '{target}': {reason}") as e:
@@ -120,7 +120,7 @@ def test_a_catalog_without_a_group_has_its_built_in_entries_only(points):
     assert Catalog("term", {"plane": CatalogEntry("collections:deque", "")}).names() == ["plane"]
 
 
-def test_a_plugin_is_told_by_the_summary_of_its_distribution(catalog, points):
+def test_a_plugin_has_the_summary_of_its_distribution(catalog, points):
     points.append(entry_point("flip", "collections:deque", dist=FakeDistribution("Flips pancakes")))
     assert catalog.entry("flip").summary == "Flips pancakes (from other-skills)"
 
@@ -160,7 +160,7 @@ def test_a_plugin_of_another_kind_is_named(points, target):
         ),
     ],
 )
-def test_what_a_function_makes_is_checked(points, target, message):
+def test_results_of_functions_are_checked(points, target, message):
     catalog = Catalog("robot", {}, group="unlatch.skills", makes="builtins:dict")
     points += [entry_point("odd", target), entry_point("good", "builtins:dict")]
     assert catalog.made("good") == {}

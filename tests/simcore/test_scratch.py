@@ -59,7 +59,7 @@ def test_generated_objects_are_not_put_into_the_cache(
 
 
 @pytest.mark.slow
-def test_nothing_stays_of_a_process_that_ended(temporary: Path, tmp_path: Path) -> None:
+def test_an_ended_process_leaves_no_files(temporary: Path, tmp_path: Path) -> None:
     child = _child(_LOAD_ONE, tmp_path)
     out, _ = child.communicate(timeout=60)
     assert child.returncode == 0
@@ -69,9 +69,7 @@ def test_nothing_stays_of_a_process_that_ended(temporary: Path, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_what_a_killed_process_leaves_is_removed_by_the_next_and_a_living_one_keeps_its_own(
-    temporary: Path, tmp_path: Path
-) -> None:
+def test_folders_of_killed_processes_are_removed_and_those_of_living_ones_stay(temporary: Path, tmp_path: Path) -> None:
     child = _child(_LOAD_ONE + "import time\ntime.sleep(60)\n", tmp_path)
     assert child.stdout is not None
     urdf = Path(child.stdout.readline().strip())
@@ -84,7 +82,7 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next_and_a_living_one_ke
     assert len(list(temporary.iterdir())) == 1, "our own"
 
 
-def test_a_folder_without_a_lock_goes_only_when_it_is_old(temporary: Path) -> None:
+def test_a_folder_without_a_lock_is_removed_only_when_it_is_old(temporary: Path) -> None:
     folder = temporary / f"{PREFIX}x"
     folder.mkdir()
     assert clean_leftovers(temporary) == 0
@@ -101,7 +99,7 @@ def test_only_the_newest_objects_stay(temporary: Path, monkeypatch: pytest.Monke
     assert sorted(path.name for path in folder.parent.iterdir()) == ["a", "c", "lock"]
 
 
-def test_files_that_somebody_tidied_away_are_written_again(temporary: Path) -> None:
+def test_deleted_temporary_files_are_written_again(temporary: Path) -> None:
     folder = scratch_files("a", {"f": b"1"})
     (folder / "f").unlink()
     folder.rmdir()
@@ -109,7 +107,7 @@ def test_files_that_somebody_tidied_away_are_written_again(temporary: Path) -> N
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_forked_child_makes_its_own_and_leaves_ours(temporary: Path) -> None:
+def test_a_forked_child_makes_its_own_folder(temporary: Path) -> None:
     ours = scratch_files("a", {"f": b"1"})
     area = scratch._get_area(os.getpid())
     pid = os.fork()

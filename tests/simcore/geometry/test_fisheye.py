@@ -33,13 +33,13 @@ def test_an_equidistant_lens_turns_angles_into_pixels():
     assert BENT.with_fov(2.0).fov_rad == pytest.approx(2.0, abs=1e-9)
 
 
-def test_what_lies_behind_is_not_seen():
+def test_points_behind_the_lens_have_no_pixel():
     assert np.isnan(EQUIDISTANT.project([[0.0, 0.1, -1.0], [0.0, 0.0, 0.0]])).all()
     wide = Fisheye.from_fov(100, 100, np.radians(220.0))
     assert np.isnan(wide.rays()[0, 0]).all()  # the corner is beyond the widest angle
     assert (wide.rays()[50, 0, 2]) < 0.0  # the middle of an edge is behind the image plane
 
 
-def test_a_lens_that_folds_its_image_is_refused():
+def test_a_lens_with_a_non_monotonic_polynomial_is_refused():
     with pytest.raises(GeometryError, match="folds the image"):
         Fisheye.from_fov(100, 100, 2.0, (-0.5, 0.0, 0.0, 0.0))

@@ -19,7 +19,7 @@ def test_the_axis_is_in_the_middle_and_the_edges_are_half_a_pixel_beyond_the_out
     assert lower == pytest.approx(47.5)
 
 
-def test_what_is_behind_is_nowhere():
+def test_points_behind_the_camera_have_no_pixel():
     assert np.isnan(CAMERA.project([[0.1, 0.1, -1.0], [0.1, 0.1, 0.0]])).all()
 
 
@@ -51,7 +51,7 @@ def test_normals_do_not_blur_over_a_step_or_a_crease():
     np.testing.assert_allclose(closest, 1.0, atol=1e-9)
 
 
-def test_where_nothing_is_seen_and_on_specks_the_normal_is_zero():
+def test_normals_are_zero_without_a_surface_and_on_specks():
     depth = np.full((18, 24), np.inf)
     depth[3, 4] = 1.0
     depth[8:14, 8:14] = 1.0
@@ -63,6 +63,6 @@ def test_where_nothing_is_seen_and_on_specks_the_normal_is_zero():
 
 
 @pytest.mark.parametrize("change", [{"width": 0}, {"fx": 0.0}, {"fy": -1.0}])
-def test_a_camera_that_cannot_be_is_refused(change):
+def test_an_impossible_camera_is_refused(change):
     with pytest.raises(GeometryError, match="cannot be"):
         Pinhole(**{**{"width": 4, "height": 3, "fx": 1.0, "fy": 1.0, "cx": 0.0, "cy": 0.0}, **change})

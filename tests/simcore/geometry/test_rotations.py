@@ -49,7 +49,7 @@ def test_a_rotation_matrix_is_orthonormal_and_right_handed(quat):
 
 @pytest.mark.parametrize("axis", [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, -1], [1, 1, 1]])
 @pytest.mark.parametrize("angle", [0.0, 1e-9, math.pi / 2, math.pi - 1e-9, math.pi])
-def test_quaternion_of_a_half_turn_and_of_none_is_exact(axis, angle):
+def test_quaternions_of_half_turns_and_identity_are_exact(axis, angle):
     R = matrix_from_axis_angle(axis, angle)
     quat = quat_xyzw_from_matrix(R)
     np.testing.assert_allclose(matrix_from_quat_xyzw(quat), R, atol=1e-15)

@@ -20,7 +20,9 @@ from unlatch.simcore.urdf.model import Shape, ShapeKind
         (ShapeKind.sphere, (0.5,), (0.0, 0.2, 0.0), 0.3),
     ],
 )
-def test_primitives(kind: ShapeKind, size: tuple[float, ...], point: tuple[float, ...], distance: float) -> None:
+def test_distances_to_primitives_are_exact(
+    kind: ShapeKind, size: tuple[float, ...], point: tuple[float, ...], distance: float
+) -> None:
     T = Pose.from_rpy([1.0, -2.0, 0.5], [0.3, -0.7, 1.1])
     assert surface_distance([Shape(kind, size, T)], T @ np.array(point)) == pytest.approx(distance)
 

@@ -54,7 +54,7 @@ def test_without_triangles_nothing_is_covered():
     assert (which == -1).all()
 
 
-def test_what_lies_before_the_near_plane_is_cut_off():
+def test_triangles_in_front_of_the_near_plane_are_cut_off():
     triangle = np.array([[[0.0, 0.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 0.0, -1.0]]])
     cut = in_front(mesh_of(triangle), 0.5)[0].vertices
     assert cut[:, 2].min() == 0.5

@@ -51,7 +51,7 @@ def cube(half: float) -> np.ndarray:
         (0.05, 0.2, 0.05, True),
     ],
 )
-def test_a_box_meets_what_is_where_the_joint_puts_it(x: float, s: float, margin: float, expected: bool):
+def test_boxes_meet_links_at_the_given_joint_positions(x: float, s: float, margin: float, expected: bool):
     solids, T = Solids(slider()), Pose.from_translation([x, 0.0, 0.0])
     assert solids.meets(cube(0.0099), T, {"slide": s}, margin_m=margin) is expected
 
@@ -69,7 +69,7 @@ def test_a_link_can_be_left_out():
     assert not solids.meets(cube(0.01), T, {"slide": 0.0}, without="part")
 
 
-def test_pieces_of_one_file_are_solids_of_their_own(tmp_path: Path):
+def test_each_piece_of_a_file_is_a_solid(tmp_path: Path):
     def block(y: float) -> TriangleMesh:
         corners = np.array([[a, b, c] for a in (0.0, 0.1) for b in (y, y + 0.1) for c in (0.0, 0.1)])
         faces = np.array([[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6],

@@ -58,7 +58,7 @@ def test_sequence_goes_round_for_each_environment_by_itself() -> None:
     assert items.sample(np.random.default_rng(0), np.array([0, 1, 4, 0]), 1)[:, 0].tolist() == [5.0, 6.0, 6.0, 5.0]
 
 
-def test_a_constant_is_drawn_as_it_is() -> None:
+def test_a_constant_is_drawn_unchanged() -> None:
     from unlatch.simcore.randomization.distribution import as_distribution
 
     assert np.all(draws(as_distribution([1.0, 2.0]), 2) == [1.0, 2.0])
@@ -125,7 +125,7 @@ def test_parameters_are_read_and_changed_by_name() -> None:
         ),
     ],
 )
-def test_parameters_that_mean_nothing(make: Any, message: str) -> None:
+def test_meaningless_parameters_are_refused(make: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         make()
 
@@ -137,7 +137,7 @@ def test_a_refused_change_changes_nothing() -> None:
     assert [float(v) for v in dr.utils.get_distribution_params(live, ["lower", "upper"])] == [0.0, 1.0]
 
 
-def test_the_names_of_a_yaml_are_those_of_the_functions() -> None:
+def test_every_distribution_is_found_by_its_yaml_name() -> None:
     assert sorted(DISTRIBUTIONS) == list(DISTRIBUTIONS)
     made = {
         "choice": DISTRIBUTIONS["choice"](choices=[1, 2]),
@@ -152,7 +152,7 @@ def test_the_names_of_a_yaml_are_those_of_the_functions() -> None:
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda whole: pickle.loads(pickle.dumps(whole))])
-def test_a_copy_is_one_of_its_own_whose_parts_are_watched(copied: Any) -> None:
+def test_a_copy_is_independent_and_checks_its_parts(copied: Any) -> None:
     whole = dr.distribution.combine([dr.distribution.uniform(0.0, 1.0), 2.0])
     own = copied(whole)
     asked: list[str] = []

@@ -98,7 +98,7 @@ def test_stepping_the_graph_is_stepping_the_set_up(stage: Callable[[int], Stage]
         assert state(made) == values
 
 
-def test_ports_hold_what_went_through_them(stage: Callable[[int], Stage]) -> None:
+def test_ports_hold_the_values_of_the_last_step(stage: Callable[[int], Stage]) -> None:
     made = stage(2)
     set_up(made)
     graph = dr.graph()
@@ -130,7 +130,7 @@ def ports(node: Any) -> dict[str, Any]:
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in plain.items()}
 
 
-def test_the_frame_trigger_says_who_is_reset_and_where_everybody_is(stage: Callable[[int], Stage]) -> None:
+def test_the_frame_trigger_outputs_resets_and_counters(stage: Callable[[int], Stage]) -> None:
     set_up(stage(2))
     graph = dr.graph()
     still = {"in run": True, "in numEnvs": 2, "out execOut": False, "out resetInds": [], "out frameNum": [0, 0]}
@@ -143,7 +143,7 @@ def test_the_frame_trigger_says_who_is_reset_and_where_everybody_is(stage: Calla
     assert graph.frame.outputs["execOut"] is False
 
 
-def test_filters_let_through_what_is_at_the_interval_or_what_is_reset(stage: Callable[[int], Stage]) -> None:
+def test_filters_pass_environments_at_the_interval_or_at_a_reset(stage: Callable[[int], Stage]) -> None:
     set_up(stage(2))
     graph = dr.graph()
     interval, reset = graph.node("filter_0"), graph.node("filter_1")
@@ -165,7 +165,7 @@ def test_filters_let_through_what_is_at_the_interval_or_what_is_reset(stage: Cal
             assert ports(count) == {"in indices": through, "out count": len(through)}
 
 
-def test_a_filter_that_is_told_to_ignore_its_interval_passes_on_what_comes_in(stage: Callable[[int], Stage]) -> None:
+def test_a_filter_that_ignores_its_interval_passes_all_inputs(stage: Callable[[int], Stage]) -> None:
     made = stage(2)
     set_up(made)
     graph = dr.graph()
@@ -177,7 +177,7 @@ def test_a_filter_that_is_told_to_ignore_its_interval_passes_on_what_comes_in(st
     assert 1.0 <= force[1][2] <= 2.0
 
 
-def test_write_nodes_say_what_they_write_and_from_what(stage: Callable[[int], Stage]) -> None:
+def test_write_nodes_name_their_attribute_and_distribution(stage: Callable[[int], Stage]) -> None:
     made = stage(2)
     set_up(made)
     graph = dr.graph()
@@ -210,7 +210,7 @@ def test_write_nodes_say_what_they_write_and_from_what(stage: Callable[[int], St
     assert force == said[1] | at_interval | {"in indices": [1], "in values": made.ball.get("force")[[1]].tolist()}
 
 
-def test_random_values_lie_in_the_range_that_their_node_says(stage: Callable[[int], Stage]) -> None:
+def test_random_values_lie_in_the_range_of_their_node(stage: Callable[[int], Stage]) -> None:
     set_up(stage(2))
     graph = dr.graph()
     live = dr.current().rules[1].distribution
@@ -231,7 +231,7 @@ def test_random_values_lie_in_the_range_that_their_node_says(stage: Callable[[in
     assert len(np.unique([row[:, 2] for row in outputs])) == 60
 
 
-def test_what_is_drawn_is_scaled_on_its_way_into_the_write_node(stage: Callable[[int], Stage]) -> None:
+def test_draws_are_scaled_before_the_write_node(stage: Callable[[int], Stage]) -> None:
     made = stage(2)
     set_up(made)
     graph = dr.graph()

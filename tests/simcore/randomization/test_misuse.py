@@ -83,7 +83,7 @@ def test_the_context_must_be_registered(stage: Make) -> None:
         (lambda: dr.trigger.on_rl_frame(0).__enter__(), r"num_envs=0 is out of range"),
     ],
 )
-def test_calls_out_of_order(stage: Make, call: Callable[[], Any], message: str) -> None:
+def test_calls_in_the_wrong_order_are_refused(stage: Make, call: Callable[[], Any], message: str) -> None:
     stage(1)
     with pytest.raises(ConfigError, match=message):
         call()
@@ -127,7 +127,7 @@ def test_a_rule_made_after_run_needs_another_run(stage: Make) -> None:
         ),
     ],
 )
-def test_rules_that_do_not_fit(stage: Make, call: Callable[[], Any], message: str) -> None:
+def test_rules_that_do_not_fit_are_refused(stage: Make, call: Callable[[], Any], message: str) -> None:
     stage(1)
     with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset(), pytest.raises(ConfigError, match=message):
         call()

@@ -123,7 +123,7 @@ def test_any_rules_and_any_sequence_of_steps_do_what_the_model_does(
         assert shared_stage.world.gravity_m_s2[2] == model.values["gravity"][0]
 
 
-def test_of_two_intervals_that_meet_the_rule_that_was_made_last_is_what_acts(shared_stage: Any) -> None:
+def test_when_two_intervals_coincide_the_last_rule_wins(shared_stage: Any) -> None:
     for order in (("twos", "threes"), ("threes", "twos")):
         shared_stage.ball.attribute("force").write(0, np.zeros(3))
         shared_stage.register()

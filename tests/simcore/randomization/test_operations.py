@@ -155,7 +155,7 @@ def test_a_changed_part_of_a_combined_distribution_counts_from_the_next_firing(s
         ("direct", dr.distribution.combine([1.0]), {"distributions": [-1.0]}, r"combine.* goes down to -1"),
     ],
 )
-def test_a_change_that_no_rule_could_be_made_with_is_refused(
+def test_a_change_that_rules_refuse_is_undone(
     stage: Make, operation: str, live: Any, change: dict, message: str
 ) -> None:
     made = stage(1)
@@ -184,7 +184,7 @@ def test_a_change_of_a_part_is_judged_by_the_rules_of_the_whole(stage: Make) -> 
         dr.utils.set_distribution_params(whole, {"distributions": [late, 1.0, 1.0]})
 
 
-def test_a_set_up_that_is_gone_refuses_nothing(stage: Make) -> None:
+def test_a_deleted_set_up_does_not_check_changes(stage: Make) -> None:
     made, live = stage(1), dr.distribution.uniform(1.0, 2.0)
     with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset():
         ball(mass=live)
@@ -195,7 +195,7 @@ def test_a_set_up_that_is_gone_refuses_nothing(stage: Make) -> None:
 
 
 @pytest.mark.parametrize("inertia_first", [True, False])
-def test_inertia_is_what_was_drawn_whatever_the_masses_before(stage: Make, inertia_first: bool) -> None:
+def test_the_drawn_inertia_does_not_depend_on_earlier_masses(stage: Make, inertia_first: bool) -> None:
     made = stage(2)
     drawn = [(0.01, 0.02, 0.03), (0.04, 0.05, 0.06), (0.02, 0.03, 0.04)]
     rules = [{"inertia": dr.distribution.sequence(drawn)}, {"mass": dr.distribution.sequence([2.0, 7.0, 0.5])}]

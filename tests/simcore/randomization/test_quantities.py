@@ -54,7 +54,7 @@ def views(world: World) -> list[AttributeView]:
     ]
 
 
-def test_every_attribute_follows_its_law_and_is_what_is_read():
+def test_every_attribute_follows_its_distribution_and_reads_back():
     with World(WorldCfg()) as world:
         made = views(world)
         for view in made:
@@ -78,14 +78,14 @@ def check(view: AttributeView, name: str) -> None:
         assert kstest(column, "uniform", args=(low, high - low)).pvalue > 1e-4, f"{view.name}.{name}"
 
 
-def test_a_latency_beyond_what_is_kept_is_cut_off():
+def test_a_latency_beyond_the_buffer_is_clipped():
     with World(WorldCfg()) as world:
         view = views(world)[1]
         attribute = view.attribute("action_latency")
         assert attribute.bounded(np.array([1e6])).tolist() == [10.0]
 
 
-def test_what_is_out_of_range_is_refused():
+def test_values_out_of_range_are_refused():
     with World(WorldCfg()) as world:
         setup = dr.Setup()
         setup.register_view(LightView(world))

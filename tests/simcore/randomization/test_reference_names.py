@@ -38,7 +38,7 @@ def parameters(call: Callable[..., Any]) -> list[inspect.Parameter]:
         (dr.physics_view.randomize_articulation_view, ["view_name", "operation", "num_buckets"], ARTICULATION),
     ],
 )
-def test_randomize_takes_the_view_how_and_then_attributes_by_name(
+def test_randomize_takes_view_operation_and_attributes_by_name(
     call: Callable[..., None], positional: list[str], attributes: list[str]
 ) -> None:
     found = parameters(call)
@@ -65,15 +65,15 @@ def test_randomize_takes_the_view_how_and_then_attributes_by_name(
         (dr.utils.get_distribution_params, ["distribution", "parameters"]),
     ],
 )
-def test_the_other_calls_take_these(call: Callable[..., Any], names: list[str]) -> None:
+def test_signatures_of_the_other_calls(call: Callable[..., Any], names: list[str]) -> None:
     assert [p.name for p in parameters(call)] == names
 
 
-def test_nothing_is_reset_by_default() -> None:
+def test_no_environment_is_reset_by_default() -> None:
     assert parameters(dr.physics_view.step_randomization)[0].default is None
 
 
-def test_parameters_are_handed_out_in_the_order_that_was_asked() -> None:
+def test_parameters_are_returned_in_the_requested_order() -> None:
     given = dr.distribution.uniform((1.0, 2.0), (3.0, 4.0))
     upper, lower = dr.utils.get_distribution_params(given, ["upper", "lower"])
     assert (upper.tolist(), lower.tolist()) == ([3.0, 4.0], [1.0, 2.0])

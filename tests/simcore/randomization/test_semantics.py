@@ -92,7 +92,7 @@ def test_reset_inds_is_a_list_an_array_or_a_tensor(stage: Make, form: Any) -> No
 
 
 @pytest.mark.parametrize("inds", [[2], [-1], [0.5], [True, False], [[0]], ["a"]])
-def test_reset_inds_that_are_no_environments(stage: Make, inds: Any) -> None:
+def test_reset_inds_outside_the_environments_are_refused(stage: Make, inds: Any) -> None:
     stage(2)
     with dr.trigger.on_rl_frame(num_envs=2):
         pass
@@ -214,7 +214,7 @@ def test_a_changed_distribution_counts_from_the_next_firing(stage: Make) -> None
     assert 20.0 <= seen[3] <= 30.0
 
 
-def test_one_number_stands_for_every_component(stage: Make) -> None:
+def test_one_number_applies_to_every_component(stage: Make) -> None:
     made = stage(1)
     with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset():
         dr.physics_view.randomize_articulation_view("rig", joint_positions=dr.distribution.uniform(0.1, 0.2))
@@ -240,7 +240,7 @@ def test_a_material_of_three_values_is_that_of_all_links(stage: Make) -> None:
     assert rows[0][2].round(9) in (0.0, 0.2, 0.4)
 
 
-def test_what_goes_below_what_means_anything_is_raised_to_it(stage: Make) -> None:
+def test_values_below_the_meaningful_range_are_raised(stage: Make) -> None:
     made = stage(1)
     with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset():
         ball(operation="additive", mass=-5.0)
@@ -293,7 +293,7 @@ def test_the_same_generator_draws_the_same(stage: Make) -> None:
     assert not np.array_equal(a, c)
 
 
-def test_a_rule_more_leaves_the_draws_of_the_others_as_they_were(stage: Make) -> None:
+def test_an_additional_rule_does_not_change_the_draws_of_others(stage: Make) -> None:
     made = stage(2)
     alone = drawn(1, ["mass"], made)
     with_others = drawn(1, ["position", "mass", "inertia"], made)

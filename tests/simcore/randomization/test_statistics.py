@@ -116,7 +116,9 @@ def test_gravity_follows_its_distribution(stage: Callable[[int], Stage]) -> None
 @pytest.mark.parametrize(
     ("operation", "law"), [("additive", stats.norm(1.0 + 3.0, 0.1)), ("scaling", stats.norm(1.0 * 3.0, 0.1))]
 )
-def test_operations_move_the_law(stage: Callable[[int], Stage], operation: str, law: stats.rv_continuous) -> None:
+def test_operations_transform_the_distribution(
+    stage: Callable[[int], Stage], operation: str, law: stats.rv_continuous
+) -> None:
     made = stage(NUM_ENVS)
     values = fire(
         made,

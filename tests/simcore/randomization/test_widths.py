@@ -51,7 +51,7 @@ def randomize(view: str, name: str, value: Any) -> None:
     call(view, **{name: value})
 
 
-def test_these_are_all_attributes(shared_stage: Stage) -> None:
+def test_all_attributes_are_tested(shared_stage: Stage) -> None:
     assert dict(RIGID) == {name: each.width for name, each in shared_stage.ball.attributes.items()}
     rig = registered(shared_stage)
     assert dict(ARTICULATION) == {name: each.width for name, each in rig.attributes.items()}

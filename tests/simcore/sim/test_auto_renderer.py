@@ -21,7 +21,7 @@ SMALL, LARGE = 128 * 96, 640 * 480
         (False, True, LARGE, True, False, "egl"),
     ],
 )
-def test_it_is_the_faster_one_of_those_that_show_the_same(monkeypatch, card, works, pixels, depth, looks, expected):
+def test_auto_chooses_the_faster_suitable_renderer(monkeypatch, card, works, pixels, depth, looks, expected):
     monkeypatch.setattr(auto, "_has_graphics_card", lambda: card)
     monkeypatch.setattr(auto, "_egl_works", lambda: works)
     assert auto.best_renderer(pixels, depth=depth, looks=looks) == expected

@@ -76,7 +76,7 @@ def test_a_free_joint_is_not_braked(two_links: Path) -> None:
         assert body.joint_states()[1][0] == pytest.approx(1.0, abs=1e-3)
 
 
-def test_every_link_has_the_friction_that_was_asked_for(two_links: Path) -> None:
+def test_every_link_has_the_given_friction(two_links: Path) -> None:
     with World(WorldCfg()) as world:
         body = world.load_urdf(two_links, name="thing", T_world_root=Pose.identity(), friction=0.83)
         found = {
@@ -87,14 +87,14 @@ def test_every_link_has_the_friction_that_was_asked_for(two_links: Path) -> None
     assert found == dict.fromkeys(body.links, pytest.approx(0.83))
 
 
-def test_name_taken(two_links: Path) -> None:
+def test_a_taken_name_is_refused(two_links: Path) -> None:
     with World(WorldCfg()) as world:
         world.add_box("table", size_m=(1, 1, 1), T_world_box=Pose.identity())
         with pytest.raises(WorldError, match="A body named 'table' is already in this world"):
             world.add_box("table", size_m=(1, 1, 1), T_world_box=Pose.identity())
 
 
-def test_a_file_that_bullet_cannot_read(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
     with World(WorldCfg()) as world, pytest.raises(WorldError, match=r"Bullet cannot load .*nothing\.urdf"):
         world.load_urdf(tmp_path / "nothing.urdf", name="x", T_world_root=Pose.identity())
 

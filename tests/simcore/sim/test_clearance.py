@@ -46,7 +46,7 @@ def board(*, top: float) -> ObstacleModel:
 
 
 @pytest.mark.parametrize("gap_m", [0.002, 0.008, 0.015])
-def test_a_clearance_that_is_asked_for_is_measured(checker: BulletCollisionChecker, gap_m: float):
+def test_a_given_clearance_is_measured(checker: BulletCollisionChecker, gap_m: float):
     load(checker, gap_m)
     assert checker.first_collision(HOME, clearance_m=0.9 * gap_m) is None
     hit = checker.first_collision(HOME, clearance_m=1.1 * gap_m)
@@ -54,12 +54,12 @@ def test_a_clearance_that_is_asked_for_is_measured(checker: BulletCollisionCheck
     assert hit.distance_m == pytest.approx(gap_m, abs=2e-4)
 
 
-def test_what_the_robot_stands_on_is_not_near(checker: BulletCollisionChecker):
+def test_the_base_of_the_robot_does_not_collide(checker: BulletCollisionChecker):
     load(checker, 0.3)
     assert checker.first_collision(HOME, clearance_m=0.05) is None
 
 
-def test_a_folded_elbow_keeps_room_where_room_is_asked_for(checker: BulletCollisionChecker):
+def test_a_folded_elbow_keeps_the_given_clearance(checker: BulletCollisionChecker):
     load(checker, 0.3)
     folded = np.array([-0.726, -0.572, 0.715, -3.009, -1.519, 2.046, 1.86])
     assert checker.first_collision(folded) is None  # 0.08 mm apart

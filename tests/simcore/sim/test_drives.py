@@ -59,7 +59,7 @@ def test_a_spring_swings_as_its_stiffness_and_damping_say(tmp_path: Path) -> Non
     assert push(tmp_path, drive, 10.0, seconds=t)[0] == pytest.approx(expected, rel=0.02)
 
 
-def test_a_spring_that_no_world_would_step_is_refused(tmp_path: Path) -> None:
+def test_a_spring_without_a_world_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "slide.urdf"
     path.write_text(SLIDER)
     with World(WorldCfg()) as world:
@@ -116,7 +116,7 @@ def test_a_passive_joint_takes_no_target(tmp_path: Path) -> None:
             group.set_targets(["rail"], np.zeros(1), np.zeros(1))
 
 
-def test_negative_field() -> None:
+def test_negative_values_are_refused() -> None:
     with pytest.raises(WorldError, match=r"JointDrive\.friction=-1\.0 is negative"):
         JointDrive(DriveMode.passive, friction=-1.0)
 

@@ -128,13 +128,13 @@ def test_pixels_on_an_edge_have_the_mean_of_both_sides(world: World) -> None:
     assert 20 < counts[1:-1].sum() < 200
 
 
-def test_what_is_wholly_transparent_is_not_seen_and_an_empty_world_is_white(world: World) -> None:
+def test_transparent_shapes_are_invisible_and_an_empty_world_is_white(world: World) -> None:
     assert (look_down(world) == 255).all()
     world.add_box("ghost", size_m=(0.3,) * 3, T_world_box=Pose.identity(), rgba=(1.0, 0.0, 0.0, 0.0))
     assert (look_down(world) == 255).all()
 
 
-def test_a_panel_is_not_seen_from_behind(world: World) -> None:
+def test_a_panel_is_invisible_from_behind(world: World) -> None:
     for name, roll in (("front", 0.0), ("back", np.pi)):
         world.reset()
         T = Pose.from_rpy((0.0, 0.0, 0.0), (roll, 0.0, 0.0))
@@ -142,13 +142,13 @@ def test_a_panel_is_not_seen_from_behind(world: World) -> None:
         assert (look_down(world)[32, 32, 1] == 255) == (name == "back")
 
 
-def test_the_same_look_is_the_same_to_the_bit(world: World) -> None:
+def test_the_same_request_gives_identical_images(world: World) -> None:
     world.add_box("floor", size_m=(2.0, 2.0, 0.1), T_world_box=Pose.from_translation((0.0, 0.0, -0.05)))
     world.add_sphere("ball", radius_m=0.1, T_world_sphere=Pose.from_translation((0.0, 0.0, 0.2)), mass_kg=1.0)
     np.testing.assert_array_equal(look_down(world), look_down(world))
 
 
-def test_without_the_package_it_says_which_extra_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_an_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "embreex", None)
     with (
         pytest.raises(WorldError, match=r"pip install 'unlatch\[raycast\]'"),
@@ -157,7 +157,7 @@ def test_without_the_package_it_says_which_extra_brings_it(monkeypatch: pytest.M
         pass
 
 
-def test_corners_without_a_place_or_normal_have_none_made_up(tmp_path: Path) -> None:
+def test_corners_without_coordinates_or_normals_get_none(tmp_path: Path) -> None:
     (tmp_path / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nvt 0.5 0.5\nf 1/1 2/1 3/1\nf 2 4 3\n")
     surface = read_mesh(tmp_path / "m.obj", with_shading=True)
     assert surface.corner_normals is None
@@ -168,13 +168,13 @@ def test_corners_without_a_place_or_normal_have_none_made_up(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("face", ["f 1/1 2/2 3/3", "f 1//1 2//2 3//3", "f 1/-9/-9 2/-9/-9 3/-9/-9"])
 @pytest.mark.parametrize("first", ["v 0 0 0", "v\t0 0 0"])
-def test_places_and_normals_that_are_not_there_are_none(tmp_path: Path, face: str, first: str) -> None:
+def test_missing_texture_coordinates_and_normals_are_none(tmp_path: Path, face: str, first: str) -> None:
     (tmp_path / "m.obj").write_text(f"{first}\nv 1 0 0\nv 0 1 0\n{face}\n")
     surface = read_mesh(tmp_path / "m.obj", with_shading=True)
     assert (surface.corner_normals, surface.corner_uvs, surface.mesh.vertices.shape) == (None, None, (3, 3))
 
 
-def test_a_place_of_one_number_lies_on_the_lower_edge(tmp_path: Path) -> None:
+def test_a_texture_coordinate_of_one_number_lies_on_the_lower_edge(tmp_path: Path) -> None:
     (tmp_path / "m.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0.5\nvt 1 1\nf 1/1 2/2 3/7\n")
     np.testing.assert_array_equal(
         read_mesh(tmp_path / "m.obj", with_shading=True).corner_uvs, [[[0.5, 0.0], [1.0, 1.0], [0.0, 0.0]]]

@@ -57,7 +57,7 @@ def test_a_free_part_covers_its_range_whatever_damping_the_file_states(tmp_path:
     assert motion.travel == pytest.approx(1.0, abs=1e-3)
 
 
-def test_a_part_that_is_absurdly_heavy_does_not(tmp_path: Path):
+def test_an_absurdly_heavy_part_does_not_cover_its_range(tmp_path: Path):
     (motion,) = measure_motion(urdf(tmp_path, mass=100_000))
     assert 0.0 < motion.travel < 0.01
 

@@ -10,7 +10,7 @@ ROOT = Pose.from_rpy((0.5, -0.1, 0.2), (0.1, -0.2, 0.7))
 LINK = ROOT @ Pose.from_rpy((0.0, 0.3, 0.1), (0.0, 0.0, 0.4))
 
 
-def test_without_errors_the_truth_is_told_to_the_bit():
+def test_without_errors_the_estimate_is_exact():
     pose_error = PoseEstimateError([("door", "handle")])
     assert pose_error.root(ROOT) is ROOT
     assert pose_error.seen(ROOT, LINK) is LINK

@@ -118,7 +118,7 @@ def test_after_a_reset_the_world_is_empty_for_the_renderer_too(world: World):
     assert np.isinf(images["depth"][images["instance_id_segmentation"] == 0]).all()
 
 
-def test_what_moved_is_seen_where_it_is_now(world: World):
+def test_a_moved_body_appears_at_its_new_pose(world: World):
     cube(world)
     world.bodies["cube"].set_root_pose(T_WORLD_CAMERA @ Pose.from_translation((-0.2, 0.1, 1.5)))
     camera, images = look(world, LENSES["pinhole"])

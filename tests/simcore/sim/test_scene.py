@@ -36,7 +36,7 @@ def scene():
         yield made
 
 
-def test_paths_are_keys_of_a_record_and_tags_tell_states_from_intervals(scene: Scene):
+def test_paths_are_record_keys_and_tags_separate_states_from_intervals(scene: Scene):
     state = scene.state_dict(exclude_tags=NOT_RECORDED)
     forces = scene.state_dict(include_tags=["interval"])
     assert {kind_of(key) for key in state} == {STATE}
@@ -48,7 +48,7 @@ def test_paths_are_keys_of_a_record_and_tags_tell_states_from_intervals(scene: S
     assert "contacts.panda.environment.force_mean_n" in forces
 
 
-def test_a_frame_of_a_record_loads_with_what_it_holds_beside_the_scene(scene: Scene):
+def test_a_recorded_frame_loads_and_skips_values_outside_the_scene(scene: Scene):
     frame = {
         "objects.box.root_position": np.ones(3),
         "time": np.float64(0.1),
@@ -65,6 +65,6 @@ def test_a_frame_of_a_record_loads_with_what_it_holds_beside_the_scene(scene: Sc
 @pytest.mark.parametrize(
     "path", ["objects.bix.root_position", "sensors.gyro.angular_velocit", "robots.panda.q", "actions.hold"]
 )
-def test_what_belongs_to_another_scene_is_refused(scene: Scene, path: str):
+def test_a_state_of_another_scene_is_refused(scene: Scene, path: str):
     with pytest.raises(RecordingError, match=r"has no buffer in Scene\."):
         scene.load_state_dict({path: np.zeros(3)})

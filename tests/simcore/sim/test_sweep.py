@@ -56,7 +56,7 @@ def turned(arm: ArmCfg, angle_rad: float) -> np.ndarray:
     return np.array([angle_rad, *arm.home[1:]])
 
 
-def test_an_arm_is_kept_clear_of_the_whole_way_of_another(checker: BulletCollisionChecker):
+def test_an_arm_avoids_the_whole_motion_of_another(checker: BulletCollisionChecker):
     there_and_back = np.array([turned(LEFT, a) for a in (*np.linspace(0.0, -1.2, 30), *np.linspace(-1.2, 0.0, 30))])
     in_the_way = turned(RIGHT, 1.2)
     checker.load(model(RIGHT), [])
@@ -84,7 +84,7 @@ def test_there_is_no_gap_between_two_copies(checker: BulletCollisionChecker):
                 assert kept[angle] or exact.first_collision(turned(RIGHT, angle)) is None, angle
 
 
-def test_a_part_is_kept_clear_of_the_way_of_another_objects_part(checker: BulletCollisionChecker):
+def test_a_moved_part_avoids_the_motion_of_another_part(checker: BulletCollisionChecker):
     asset = load_object(ObjectCfg(name="carton", category="carton", instance="3"), rng=np.random.default_rng(0))
     lids = list(asset.articulation.parts.values())
     width = float(np.ptp(asset.bounds_obj[:, 1]))
@@ -132,7 +132,7 @@ def test_a_part_with_cylinders_is_copied_where_it_is(checker: BulletCollisionChe
     assert hits[0.5].link_b == "pot/lid on its way"
 
 
-def test_a_part_that_is_led_is_kept_clear_of_an_arm_that_waits(checker: BulletCollisionChecker):
+def test_a_moved_part_avoids_a_waiting_arm(checker: BulletCollisionChecker):
     asset = load_object(ObjectCfg(name="pot", category="pot", instance="3"), rng=np.random.default_rng(0))
     (lid,) = asset.articulation.parts.values()
     half = 0.5 * lid.openness.open

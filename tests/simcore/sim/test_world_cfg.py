@@ -32,6 +32,6 @@ def test_a_duration_is_as_many_frames_as_last_so_long(seconds: float, record_hz:
         ({"solver_iterations": 0}, r"world\.solver_iterations=0 is out of range\. Expected 1 to 10000"),
     ],
 )
-def test_bad_rates_say_both_values(kwargs: dict[str, int], message: str) -> None:
+def test_rates_that_do_not_divide_are_refused_with_both_values(kwargs: dict[str, int], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         WorldCfg(**kwargs)

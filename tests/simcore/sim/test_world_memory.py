@@ -18,7 +18,7 @@ ROUNDS = 250
 
 
 @pytest.mark.slow
-def test_files_that_are_read_once_are_forgotten(tmp_path: Path):
+def test_the_file_cache_of_bullet_does_not_grow(tmp_path: Path):
     process, used_mb = psutil.Process(), []
     with World(WorldCfg()) as world:
         for number in range(ROUNDS):

@@ -19,7 +19,7 @@ def test_a_value_is_copied_in():
     assert buffer.get_value()[0] == 0.0
 
 
-def test_a_value_that_was_read_stays_as_it_was():
+def test_a_value_that_was_read_does_not_change():
     buffer = Buffer([1.0, 2.0])
     before = buffer.get_value()
     buffer.set_value([3.0, 4.0])
@@ -48,7 +48,7 @@ def test_tags_are_a_set():
 
 
 @pytest.mark.parametrize("value", [object(), {"a": 1}, [None, 1]])
-def test_what_is_no_array_is_refused(value):
+def test_values_that_are_no_array_are_refused(value):
     with pytest.raises(RecordingError, match="A buffer holds an array of booleans, numbers or text"):
         Buffer().set_value(value)
 

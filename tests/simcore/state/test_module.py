@@ -132,7 +132,7 @@ def test_update_and_replay_go_from_the_top_down_in_order(world):
     assert world.log == ["read robot", "read door", "write robot", "write door"]
 
 
-def test_a_recorded_state_loaded_and_written_brings_the_simulation_back(world):
+def test_a_recorded_state_restores_the_simulation(world):
     world.scene.update_state()
     recorded = world.scene.state_dict()
     world.simulated["q"] = np.full(3, 9.0)
@@ -216,7 +216,7 @@ def test_private_attributes_are_no_part_of_the_tree():
     assert module.state_dict() == {}
 
 
-def test_a_subclass_that_forgets_its_base_is_told():
+def test_a_subclass_without_super_init_is_refused():
     class Forgetful(Module):
         def __init__(self):
             self.pose = Buffer()

@@ -43,5 +43,5 @@ def test_joint_motion() -> None:
 
 
 @pytest.mark.parametrize(("value", "text"), [(0.1 + 0.2, "0.3"), (-0.0, "0"), (-1e-17, "0"), (1 / 3, "0.333333333")])
-def test_numbers_have_one_form(value: float, text: str) -> None:
+def test_numbers_are_formatted_in_one_way(value: float, text: str) -> None:
     assert format_number(value) == text

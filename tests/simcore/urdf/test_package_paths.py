@@ -43,13 +43,13 @@ def test_a_folder_above_the_urdf_whose_manifest_has_the_name_is_the_package(urdf
     assert (folder, rest) == (urdf.parents[1].resolve(), "meshes/a.obj")
 
 
-def test_a_manifest_that_cannot_be_read_names_nothing(urdf: Path):
+def test_an_unreadable_manifest_names_no_package(urdf: Path):
     (urdf.parents[1] / "package.xml").write_text("<package><name>shelf_description")
     with pytest.raises(AssetError, match="the package 'shelf_description' of"):
         package_path(urdf, "package://shelf_description/meshes/a.obj", where="x")
 
 
-def test_a_relative_path_may_reach_into_the_package_that_is_named_only(urdf: Path):
+def test_a_relative_path_stays_in_the_named_package(urdf: Path):
     text = ROBOT.format("package://shelf/meshes/a.obj")
     urdf.write_text(
         text.replace("</visual>", '</visual><visual><geometry><mesh filename="../meshes/a.obj"/></geometry></visual>')
@@ -88,14 +88,14 @@ def test_the_asset_s_folder_is_the_uppermost_package(urdf: Path):
         ("package://shelf/no.obj", "file 'no.obj' is missing in"),
     ],
 )
-def test_what_is_no_file_of_a_package_around_the_urdf_is_refused(urdf: Path, name: str, message: str):
+def test_names_outside_the_packages_around_the_urdf_are_refused(urdf: Path, name: str, message: str):
     with pytest.raises(AssetError) as caught:
         read_urdf(names(urdf, name))
     assert message in str(caught.value)
     assert str(urdf) in str(caught.value)
 
 
-def test_a_link_in_a_package_does_not_lead_out_of_it(urdf: Path):
+def test_a_symbolic_link_in_a_package_does_not_lead_out_of_it(urdf: Path):
     (urdf.parents[1] / "meshes" / "b.obj").symlink_to(urdf.parents[2] / "secret.obj")
     with pytest.raises(AssetError, match="leads out of the asset's folder"):
         read_urdf(names(urdf, "package://shelf/meshes/b.obj"))
@@ -104,7 +104,7 @@ def test_a_link_in_a_package_does_not_lead_out_of_it(urdf: Path):
         read_urdf(names(urdf, "package://linked/secret.obj"))
 
 
-def test_the_home_folder_and_what_lies_above_it_are_no_packages(urdf: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_home_folder_and_its_parents_are_no_packages(urdf: Path, monkeypatch: pytest.MonkeyPatch):
     assert package_path(urdf, "package://ws/secret.obj", where="x")[0] == urdf.parents[2].resolve()
     monkeypatch.setenv("HOME", str(urdf.parents[2]))
     monkeypatch.setenv("USERPROFILE", str(urdf.parents[2]))
@@ -115,6 +115,6 @@ def test_the_home_folder_and_what_lies_above_it_are_no_packages(urdf: Path, monk
         package_path(urdf, f"package://{top}/x.obj", where="x")
 
 
-def test_packages_are_refused_where_files_must_lie_beside_the_urdf(urdf: Path):
+def test_packages_are_refused_if_files_must_be_beside_the_urdf(urdf: Path):
     with pytest.raises(AssetError, match="is no path relative to the asset's folder"):
         read_urdf(names(urdf, "package://shelf/meshes/a.obj"), packages=False)

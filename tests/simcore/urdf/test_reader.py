@@ -137,7 +137,7 @@ def test_a_fault_names_its_element(tmp_path: Path, body: str, message: str) -> N
     assert str(caught.value) == f"{path}: " + message.replace("{folder}", str(tmp_path))
 
 
-def test_files_that_are_no_urdf_are_refused(tmp_path: Path) -> None:
+def test_other_files_than_urdfs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(AssetError, match="the file cannot be read"):
         read_urdf(tmp_path / "none.urdf")
     with pytest.raises(AssetError, match="not well-formed XML"):

@@ -46,7 +46,7 @@ def test_a_collider_that_is_too_small_leaves_the_surface_bare():
     assert found.hausdorff_m == max(found.uncovered_m, found.protruding_m)
 
 
-def test_a_surface_with_a_hole_has_no_volume_to_compare_with():
+def test_a_surface_with_a_hole_has_no_volume_ratio():
     whole = box((1, 1, 1))
     found = collider_quality([TriangleMesh(whole.vertices, whole.faces[1:])], [whole])
     assert found is not None
@@ -54,7 +54,7 @@ def test_a_surface_with_a_hole_has_no_volume_to_compare_with():
     assert found.volume_m3 == pytest.approx(1.0)
 
 
-def test_without_surface_or_colliders_there_is_nothing_to_measure():
+def test_links_without_surface_or_colliders_have_no_quality():
     assert collider_quality([], [box((1, 1, 1))]) is None
     assert collider_quality([box((1, 1, 1))], []) is None
 

@@ -81,7 +81,7 @@ def test_simplified_colliders_are_concave_and_few(angle_surface):
     assert len(found.triangles.faces) == len(angle_surface.faces)
 
 
-def test_none_makes_nothing(angle_surface):
+def test_approximation_none_makes_no_colliders(angle_surface):
     found = colliders(angle_surface, "none")
     assert (found.convex, found.triangles, found.primitive) == ([], None, None)
 

@@ -156,7 +156,7 @@ def test_only_the_largest_pieces_are_given_to_coacd(monkeypatch: pytest.MonkeyPa
     assert "in_00001.npz" not in str(caught.value)
 
 
-def test_what_is_too_rich_for_plates_goes_to_coacd(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_surfaces_too_complex_for_plates_go_to_coacd(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _child(monkeypatch, tmp_path, "print(given, file=sys.stderr)\nsys.exit(3)")
     small = TriangleMesh(open_box().vertices * 0.5 + 2.0, open_box().faces)
     with pytest.raises(AssetError) as caught:
@@ -178,7 +178,7 @@ def test_the_effort_is_chosen_by_the_size_of_a_piece_before_it_starts() -> None:
         assert settings["mcts_iterations"] == cfg.many_faces_mcts_iterations
 
 
-def test_a_piece_of_many_faces_is_made_simpler_within_a_bound() -> None:
+def test_a_piece_of_many_faces_is_simplified() -> None:
     points = np.random.default_rng(0).normal(size=(3000, 3))
     ball = convex_hull(points / np.linalg.norm(points, axis=1, keepdims=True))
     fewer = simplify_mesh(ball, max_faces=500, first_distance_m=0.005)

@@ -104,7 +104,7 @@ def test_a_curved_wall_is_made_of_as_few_plates_as_the_distance_allows():
         assert 0.1 - np.min(np.linalg.norm((patch[:, :2].max(axis=0) + patch[:, :2].min(axis=0)) / 2)) < 0.004
 
 
-def test_plates_become_coarser_only_as_far_as_there_would_be_too_many_else():
+def test_plates_get_coarser_only_while_there_are_too_many():
     # plates of 30 degrees stand 3 mm off their arc, of 36 degrees 5 mm, of 60 degrees 13 mm, which is for what would be
     # too many only
     assert len(patches(gutter(20))) > 6
@@ -151,7 +151,7 @@ def test_a_frame_that_is_drawn_from_both_sides_stays_open():
     assert any(holds(hull, np.array([0.16, 0.0, 0.0])) for hull in result.hulls)
 
 
-def test_there_is_room_between_the_spokes_of_a_small_wheel():
+def test_the_gaps_between_the_spokes_of_a_small_wheel_stay_open():
     """A hand reaches around a spoke: what is small beside the object is not small beside the fingers."""
     wheel = cross(width=0.04, reach=0.06, depth=0.015)
     hulls = decompose([wheel], ConvexDecompositionCfg(), size_m=1.45).hulls

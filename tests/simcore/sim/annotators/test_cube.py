@@ -54,7 +54,7 @@ def found(shot: AnnotatedFrame) -> Annotations:
 
 
 @pytest.mark.parametrize("world", RENDERERS.names(), indirect=True)
-def test_all_of_it_agrees_with_its_geometry(found: Annotations, T_world_camera: Pose):
+def test_annotations_of_a_cube_agree_with_its_geometry(found: Annotations, T_world_camera: Pose):
     depth = entry_depth()
     hit = np.isfinite(depth)
     assert found.paths == ("/cube",)

@@ -56,7 +56,7 @@ def test_a_plate_hides_the_share_of_the_cube_that_lies_behind_it(
 
 
 @pytest.mark.parametrize("world", RENDERERS.names(), indirect=True)
-def test_a_thing_that_is_hidden_is_annotated_where_that_was_asked_for(
+def test_hidden_things_are_annotated_on_request(
     world: World, take: Callable[..., AnnotatedFrame], T_world_camera: Pose, cube: Body
 ):
     plate(world, T_world_camera, x=0.0, width=0.4)
@@ -129,7 +129,7 @@ def test_parts_follow_their_joint_and_have_the_labels_of_their_body(
         (["link"], ["/cupboard/case", "/cupboard/leaf", "/cube/cube"]),
     ],
 )
-def test_only_what_has_a_label_of_a_wanted_type_is_annotated(
+def test_only_things_with_a_label_of_a_wanted_type_are_annotated(
     world: World,
     take: Callable[..., AnnotatedFrame],
     cupboard: Body,
@@ -186,6 +186,6 @@ def test_keypoints_are_seen_hidden_or_outside(take: Callable[..., AnnotatedFrame
         ({"keypoint_tolerance_m": -1.0}, "keypoint_tolerance_m=-1 is out of range"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(fields, message: str):
+def test_impossible_settings_are_refused(fields, message: str):
     with pytest.raises(ConfigError, match=message):
         AnnotationCfg(**fields)

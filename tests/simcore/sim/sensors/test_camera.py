@@ -30,7 +30,7 @@ def make(world: World, mount: MountCfg = ABOVE, **fields) -> Camera:
     return Camera(CameraCfg(name="eye", type="camera", mount=mount, width=48, height=36, **fields), world)
 
 
-def test_without_a_switch_it_has_a_pose_and_no_images(turntable: tuple[World, Body]):
+def test_by_default_a_camera_has_a_pose_and_no_images(turntable: tuple[World, Body]):
     camera = make(turntable[0])
     camera.update_state()
     assert set(camera.state_dict()) == {"position", "quat_xyzw"}
@@ -93,7 +93,7 @@ def test_a_camera_on_a_link_moves_with_it(turntable: tuple[World, Body]):
     np.testing.assert_allclose(camera.position.get_value(), [0.3 * np.cos(1.5), 0.3 * np.sin(1.5), 0.5], atol=1e-6)
 
 
-def test_intrinsics_stand_in_place_of_the_opening():
+def test_intrinsics_replace_the_field_of_view():
     cfg = CameraCfg(name="eye", type="camera", intrinsics=[100.0, 110.0, 20.0, 30.0])
     optics = cfg.optics()
     assert (optics.fx, optics.fy, optics.cx, optics.cy) == (100.0, 110.0, 20.0, 30.0)
@@ -110,7 +110,7 @@ def test_intrinsics_stand_in_place_of_the_opening():
         ({"near_m": 1.0, "far_m": 0.5}, "Expected 0 < near_m < far_m"),
     ],
 )
-def test_a_camera_that_cannot_be_is_refused(fields, message: str):
+def test_an_impossible_camera_is_refused(fields, message: str):
     with pytest.raises(ConfigError, match=message):
         CameraCfg(name="eye", type="camera", **fields)
 

@@ -58,13 +58,13 @@ def test_a_camera_that_was_made_from_a_preset_is_made_smaller():
         ({"depth_range_m": [2.0, 1.0]}, "Expected the least and the most"),
     ],
 )
-def test_what_cannot_be_is_told(fields: dict[str, Any], text: str):
+def test_an_impossible_camera_is_explained(fields: dict[str, Any], text: str):
     with pytest.raises(ConfigError) as raised:
         camera(**fields)
     assert text in raised.value.message
 
 
-def test_a_fisheye_has_the_lens_that_is_written():
+def test_a_fisheye_has_the_configured_lens():
     cfg = camera(lens=Lens.fisheye, fov_deg=180.0, distortion=[0.01, 0.0, 0.0, 0.0])
     optics = cfg.optics()
     assert isinstance(optics, Fisheye)

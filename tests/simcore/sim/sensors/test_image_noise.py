@@ -15,7 +15,7 @@ def draws() -> np.random.Generator:
     return np.random.default_rng(3)
 
 
-def test_without_noise_an_image_is_the_renderers_own():
+def test_without_noise_the_rendered_image_is_unchanged():
     rgb, depth = np.full((*SHAPE, 3), 100, np.uint8), np.full(SHAPE, 1.5, np.float32)
     assert ImageNoise().add_colour_noise(rgb, draws()) is rgb
     assert ImageNoise().add_depth_noise(depth, draws()) is depth
@@ -29,7 +29,7 @@ def test_grain_has_its_standard_deviation_and_exposure_its_factor():
     assert seen.dtype == float
 
 
-def test_blur_spreads_a_point_as_wide_as_it_says():
+def test_blur_has_its_standard_deviation():
     rgb = np.zeros((*SHAPE, 3), np.uint8)
     rgb[60, 80] = 255
     spread = [
@@ -46,7 +46,7 @@ def test_depth_errs_with_the_square_of_the_distance():
     assert stds == pytest.approx([0.001, 0.004, 0.016], rel=0.05)
 
 
-def test_holes_take_their_share_in_patches_and_what_is_infinite_stays():
+def test_holes_have_their_share_and_infinite_depths_stay():
     depth = np.full(SHAPE, 1.0, np.float32)
     depth[:10] = np.inf
     seen = ImageNoise(depth_holes=0.1).add_depth_noise(depth, draws())

@@ -67,7 +67,7 @@ def test_where_no_time_has_passed_loaded_values_stay(turntable: tuple[World, Bod
         assert imu.state_dict()[name].tolist() == value.tolist()
 
 
-def test_in_the_world_it_stands_still(turntable: tuple[World, Body]):
+def test_an_imu_without_a_body_is_at_rest(turntable: tuple[World, Body]):
     imu = make(turntable[0], position_m=[0.0, 0.0, 1.0])
     np.testing.assert_array_equal(imu.linear_acceleration.get_value(), [0.0, 0.0, 9.81])
     assert not imu.angular_velocity.get_value().any()

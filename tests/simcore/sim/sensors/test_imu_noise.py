@@ -25,7 +25,7 @@ def errors_of(noise: ImuNoise, readings: int, seed: int = 5) -> np.ndarray:
     return np.array(found)
 
 
-def test_white_noise_has_the_density_that_was_asked_for():
+def test_white_noise_has_the_configured_density():
     errors = errors_of(ImuNoise(acceleration_noise_density=2e-3, angular_noise_density=1e-4), 20_000)
     stds = errors.std(axis=0)
     np.testing.assert_allclose(stds[0], 2e-3 / np.sqrt(DT_S), rtol=0.03)
@@ -52,7 +52,7 @@ def test_a_bias_wanders_with_the_root_of_time():
 
 
 @pytest.mark.integration
-def test_readings_are_those_without_noise_and_what_the_episode_draws(turntable: tuple[World, Body]):
+def test_readings_are_the_true_ones_plus_the_noise_of_the_episode(turntable: tuple[World, Body]):
     world, body = turntable
     body.set_joint_positions(["axis"], [0.3], [2.0])
     mount = MountCfg(body="turntable", link="plate")
@@ -76,6 +76,6 @@ def test_readings_are_those_without_noise_and_what_the_episode_draws(turntable: 
     assert 0.0 < np.abs(bias).max() < 0.5
 
 
-def test_a_strength_that_cannot_be_is_refused():
+def test_an_impossible_strength_is_refused():
     with pytest.raises(ConfigError, match=r"noise.angular_bias_std=-1 is out of range"):
         ImuNoise(angular_bias_std=-1.0)

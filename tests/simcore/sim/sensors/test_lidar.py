@@ -71,7 +71,7 @@ def test_distances_of_a_ball_are_as_good_as_bullets_rays(world: World):
     assert not lidar.range_m.get_value()[beside < -0.01].any()
 
 
-def test_a_rotating_one_looks_all_around_and_a_solid_state_one_through_its_window():
+def test_rotating_lidars_see_all_around_and_solid_state_ones_a_window():
     around = LidarCfg(name="a", type="lidar", rows=3, columns=8, elevation_deg=[-10.0, 20.0]).directions()
     np.testing.assert_allclose(np.linalg.norm(around, axis=-1), 1.0)
     azimuth = np.degrees(np.arctan2(around[1, :, 1], around[1, :, 0]))
@@ -138,11 +138,11 @@ def test_noise_has_its_standard_deviation_and_share_and_is_the_same_for_the_same
         ({"reflectivity": {"robot": 2.0}}, "reflectivity.robot=2 is out of range"),
     ],
 )
-def test_a_lidar_that_cannot_be_is_refused(fields, message: str):
+def test_an_impossible_lidar_is_refused(fields, message: str):
     with pytest.raises(ConfigError, match=message):
         LidarCfg(name="eye", type="lidar", **fields)
 
 
-def test_noise_that_cannot_be_is_refused():
+def test_impossible_noise_is_refused():
     with pytest.raises(ConfigError, match=r"noise.dropout=2 is out of range"):
         LidarNoise(dropout=2.0)

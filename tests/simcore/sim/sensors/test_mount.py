@@ -41,7 +41,7 @@ def test_looking_at_a_point_puts_it_on_the_z_axis_with_the_image_upright():
         ({"look_at_m": [0.0, 0.0, 0.0]}, "no side is up"),
     ],
 )
-def test_a_mount_that_cannot_be_is_refused(fields, message: str):
+def test_an_impossible_mount_is_refused(fields, message: str):
     with pytest.raises(ConfigError, match=message):
         MountCfg(**fields)
 
@@ -53,7 +53,7 @@ def test_a_sensor_needs_a_name_that_can_be_a_key(name: str):
 
 
 @pytest.mark.integration
-def test_a_body_or_link_that_is_not_there_is_named_with_those_that_are():
+def test_a_missing_body_or_link_is_named_with_the_known_ones():
     with World(WorldCfg()) as world:
         world.add_box("table", size_m=(1, 1, 1), T_world_box=Pose.identity())
         with pytest.raises(ConfigError, match=r"mount\.body='tabel' of sensor 'eye' .* Did you mean 'table'\?"):
@@ -90,7 +90,7 @@ def test_a_link_to_look_at_needs_its_body():
         MountCfg(look_at_link="plate")
 
 
-def test_straight_above_it_looks_down_whatever_it_saw_before(turntable: tuple[World, Body]):
+def test_straight_above_its_target_a_sensor_looks_down(turntable: tuple[World, Body]):
     world, body = turntable
     cfg = MountCfg(position_m=[0.0, 0.0, 2.0], look_at_body="turntable", look_at_link="plate")
     fresh = Mount(cfg, world, owner="eye").T_world_sensor

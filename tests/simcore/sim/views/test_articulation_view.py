@@ -173,7 +173,7 @@ def test_limits_stop_a_joint(world: World, rig: Rig, put: Put) -> None:
     assert q(view) == pytest.approx([-0.1, -0.4], abs=1e-3)
 
 
-def test_max_effort_is_all_that_a_motor_has(world: World, rig: Rig, put: Put) -> None:
+def test_a_motor_has_at_most_its_max_effort(world: World, rig: Rig, put: Put) -> None:
     view = rig(DriveMode.servo, max_effort=50.0, max_velocity=10.0)
     put(view, "max_efforts", 4.0, 0.4)
     load(world, view, 3.9, 0.39, 1.0)
@@ -242,7 +242,7 @@ def test_body_masses_and_inertias_decide_the_acceleration(world: World, rig: Rig
     assert dq(view) == pytest.approx([4.0 / 8.0, 0.04 / 0.08], rel=0.01)
 
 
-def test_material_is_what_slides_on_the_links(world: World, floor: Body, rig: Rig, put: Put) -> None:
+def test_material_acts_on_sliding_contacts_of_the_links(world: World, floor: Body, rig: Rig, put: Put) -> None:
     view = rig()
     put(view, "position", 0.0, 0.0, 0.3)
     crate = world.add_box("crate", size_m=(0.1, 0.1, 0.1), T_world_box=Pose.from_translation((0, 0, 0.45)), mass_kg=1.0)

@@ -73,7 +73,7 @@ def test_environments_do_not_touch_each_other_and_touch_what_is_shared(world: Wo
     assert (max(np.abs(ball.root_velocity()).max() for ball in balls) > 0.1) == moves
 
 
-def test_what_was_there_before_is_met_by_all(world: World) -> None:
+def test_earlier_bodies_are_shared_by_all_environments(world: World) -> None:
     world.add_box("floor", size_m=(9, 9, 1), T_world_box=Pose.from_translation((0, 0, -0.5)))
 
     def build(env: int, T_world_env: Pose) -> None:

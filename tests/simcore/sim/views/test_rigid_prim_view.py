@@ -24,7 +24,7 @@ def height(view: RigidPrimView) -> float:
     return float(view.get("position")[0][2])
 
 
-def test_gravity_accelerates_what_falls(world: World, ball: RigidPrimView, run: Run) -> None:
+def test_gravity_accelerates_falling_bodies(world: World, ball: RigidPrimView, run: Run) -> None:
     gravity_attribute(world).write(0, np.array([1.0, 0.0, -2.0]))
     run(1.0)
     assert ball.get("linear_velocity")[0] == pytest.approx([1.0, 0.0, -2.0], rel=1e-9)
@@ -109,7 +109,7 @@ def test_static_friction_is_the_break_away_force(
     assert (slide(crate, put, run, force, 0.5) > 0.1) == moves
 
 
-def test_dynamic_friction_slows_what_slides(crate: RigidPrimView, put: Put, run: Run) -> None:
+def test_dynamic_friction_slows_sliding_bodies(crate: RigidPrimView, put: Put, run: Run) -> None:
     put(crate, "material_properties", 0.8, 0.4, 0.0)
     run(0.1)
     put(crate, "velocity", 2.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -180,7 +180,7 @@ def test_rest_offset_is_the_distance_of_rest(
     assert crate.get("orientation")[0] == pytest.approx([0, 0, 0], abs=1e-2)
 
 
-def test_what_is_held_off_has_friction(crate: RigidPrimView, put: Put, run: Run) -> None:
+def test_a_body_at_its_rest_offset_has_friction(crate: RigidPrimView, put: Put, run: Run) -> None:
     put(crate, "material_properties", 0.5, 0.5, 0.0)
     put(crate, "rest_offset", 0.005)
     run(0.5)
@@ -189,7 +189,7 @@ def test_what_is_held_off_has_friction(crate: RigidPrimView, put: Put, run: Run)
     assert crate.get("linear_velocity")[0][0] == pytest.approx(1.0 - 0.5 * 9.81 * 0.1, rel=0.1)
 
 
-def test_what_stands_still_has_a_pose_and_a_material(world: World, floor: Body) -> None:
+def test_a_fixed_body_has_a_pose_and_a_material(world: World, floor: Body) -> None:
     view = RigidPrimView(world, [floor], name="floor")
     assert list(view.attributes) == ["position", "orientation", "material_properties"]
     with pytest.raises(ConfigError, match=r"View 'floor' \(rigid prim view\) has no 'mass': it stands still\."):

@@ -75,7 +75,7 @@ def test_a_texture_has_a_pattern_and_zero_takes_it_away(shown: World) -> None:
     assert np.array_equal(picture(shown), plain)
 
 
-def test_where_nothing_is_seen_a_look_is_kept_and_not_shown() -> None:
+def test_without_visual_shapes_appearance_is_stored_only() -> None:
     with World(WorldCfg()) as world:
         world.add_box("block", size_m=(1.0, 1.0, 1.0), T_world_box=Pose.identity())
         view = look_of(world)
@@ -175,7 +175,7 @@ def test_a_reset_takes_light_and_scenery_back(shown: World) -> None:
     assert not shown.scenery
 
 
-def test_scenery_is_seen_and_not_met(shown: World) -> None:
+def test_scenery_is_visible_and_has_no_contacts(shown: World) -> None:
     ball = shown.add_sphere("ball", radius_m=0.05, T_world_sphere=Pose.from_translation((0.5, 0.0, 0.4)), mass_kg=0.1)
     for number, shape in enumerate(SOLIDS):
         T = Pose.from_translation((0.35 + 0.1 * number, 0.1, 0.05))
