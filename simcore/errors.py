@@ -7,6 +7,7 @@ attributes of the error, so callers never parse text.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -80,3 +81,20 @@ def close_matches(name: str, available: Iterable[str]) -> str:
     if not matches:
         return ""
     return " Did you mean " + " or ".join(f"'{m}'" for m in matches) + "?"
+
+
+def check_range(key: str, value: float | None, low: float, high: float = math.inf) -> None:
+    """Raises an error unless a value is in a range; None, which leaves a key unset, passes.
+
+    Args:
+        key: Full key of the value.
+        value: The value.
+        low: Lowest allowed value.
+        high: Highest allowed value.
+
+    Raises:
+        ConfigError: The value is out of the range, or not a number.
+    """
+    if value is not None and not low <= value <= high:
+        expected = f"{low:.12g} or more" if math.isinf(high) else f"{low:.12g} to {high:.12g}"
+        raise ConfigError(f"{key}={value:.12g} is out of range. Expected {expected}.", key=key)

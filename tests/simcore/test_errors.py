@@ -1,5 +1,6 @@
 """Errors keep their values, travel between processes and share one base."""
 
+import math
 import pickle
 
 import pytest
@@ -14,6 +15,7 @@ from unlatch.simcore.errors import (
     SimCoreError,
     SolverError,
     UnknownEntryError,
+    check_range,
     close_matches,
 )
 
@@ -58,3 +60,22 @@ def test_close_matches_suggest_similar_names():
 def test_close_matches_list_several_and_stay_silent_for_nonsense():
     assert close_matches("door_a", ["door_b", "door_c"]) == " Did you mean 'door_c' or 'door_b'?"
     assert close_matches("xyz", ["open", "close"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "high", "message"),
+    [
+        (0, 10, "workers=0 is out of range. Expected 1 to 10."),
+        (float("nan"), 10, "workers=nan is out of range. Expected 1 to 10."),
+        (0.5, math.inf, "workers=0.5 is out of range. Expected 1 or more."),
+    ],
+)
+def test_a_value_out_of_its_range_raises_an_error_with_its_key(value: float, high: float, message: str):
+    with pytest.raises(ConfigError) as caught:
+        check_range("workers", value, 1, high)
+    assert (caught.value.message, caught.value.key) == (message, "workers")
+
+
+@pytest.mark.parametrize("value", [None, 1, 10])
+def test_a_value_in_its_range_passes(value: float | None):
+    check_range("workers", value, 1, 10)

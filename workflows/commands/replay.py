@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
 from unlatch.workflows.cli.command import run_command
@@ -56,8 +56,7 @@ class ReplayCfg:
                 "replay expects either episode=N or all=true. Example: unlatch replay data/demo episode=3",
                 key="episode",
             )
-        if self.workers is not None and not 1 <= self.workers <= MAX_WORKERS:
-            raise ConfigError(f"workers={self.workers} is out of range. Expected 1 to {MAX_WORKERS}.", key="workers")
+        check_range("workers", self.workers, 1, MAX_WORKERS)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -10,7 +10,7 @@ from rich.box import SIMPLE
 from rich.live import Live
 from rich.table import Table
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
 from unlatch.workflows.cli.command import run_command
@@ -46,10 +46,7 @@ class WatchCfg:
     """Whether it prints once and ends."""
 
     def __post_init__(self) -> None:
-        if not 0.1 <= self.every_s <= MOST_EVERY_S:
-            raise ConfigError(
-                f"every_s={self.every_s:g} is out of range. Expected 0.1 to {MOST_EVERY_S:g}.", key="every_s"
-            )
+        check_range("every_s", self.every_s, 0.1, MOST_EVERY_S)
 
 
 def main(argv: Sequence[str]) -> int:

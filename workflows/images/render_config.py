@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, check_range, close_matches
 from unlatch.simcore.recording.images.modality import MODALITIES, POINT_CLOUD
 from unlatch.simcore.recording.images.rendered_annotations import annotation_names
 
@@ -92,17 +92,9 @@ class RenderCfg(ImagesCfg):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.workers is not None and not 1 <= self.workers <= MAX_RENDERERS:
-            raise ConfigError(f"workers={self.workers} is out of range. Expected 1 to {MAX_RENDERERS}.", key="workers")
-        if self.episode_timeout_s is not None and self.episode_timeout_s < 1.0:
-            raise ConfigError(
-                f"episode_timeout_s={self.episode_timeout_s:g} is out of range. Expected 1 or more. Raise it.",
-                key="episode_timeout_s",
-            )
-        if self.max_retries < 0:
-            raise ConfigError(
-                f"max_retries={self.max_retries} is out of range. Expected 0 or more. Raise it.", key="max_retries"
-            )
+        check_range("workers", self.workers, 1, MAX_RENDERERS)
+        check_range("episode_timeout_s", self.episode_timeout_s, 1.0)
+        check_range("max_retries", self.max_retries, 0)
 
 
 def _modalities() -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.recording.data_set.shards import MAX_NUMBER
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
 from unlatch.workflows.images.render_config import ImagesCfg
@@ -37,18 +37,10 @@ class ExecutorCfg:
     """Episodes after which a worker is replaced; null: it lives as long as the run."""
 
     def __post_init__(self) -> None:
-        for key, low in (
-            ("episode_timeout_s", 1.0),
-            ("worker_memory_mb", 100),
-            ("max_retries", 0),
-            ("recycle_after", 1),
-        ):
-            value = getattr(self, key)
-            if value is not None and value < low:
-                raise ConfigError(
-                    f"executor.{key}={value:g} is out of range. Expected {low:g} or more. Raise it.",
-                    key=f"executor.{key}",
-                )
+        check_range("executor.episode_timeout_s", self.episode_timeout_s, 1.0)
+        check_range("executor.worker_memory_mb", self.worker_memory_mb, 100)
+        check_range("executor.max_retries", self.max_retries, 0)
+        check_range("executor.recycle_after", self.recycle_after, 1)
 
     def limits(self) -> WorkerLimits:
         """Returns the limits for the executor."""
@@ -67,11 +59,7 @@ class LauncherCfg:
     """Settings of Hydra's launcher by their names in Hydra; null: the launcher's default."""
 
     def __post_init__(self) -> None:
-        if self.jobs_at_once is not None and self.jobs_at_once < 1:
-            raise ConfigError(
-                f"launcher.jobs_at_once={self.jobs_at_once} is out of range. Expected 1 or more.",
-                key="launcher.jobs_at_once",
-            )
+        check_range("launcher.jobs_at_once", self.jobs_at_once, 1)
 
 
 @dataclass
@@ -102,17 +90,11 @@ class RunCfg(EpisodeCfg):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 1 <= self.episodes <= MAX_NUMBER:
-            raise ConfigError(
-                f"episodes={self.episodes} is out of range. Expected 1 to {MAX_NUMBER}. Ask for at least one.",
-                key="episodes",
-            )
-        if self.workers is not None and not 1 <= self.workers <= MAX_WORKERS:
-            raise ConfigError(f"workers={self.workers} is out of range. Expected 1 to {MAX_WORKERS}.", key="workers")
+        check_range("episodes", self.episodes, 1, MAX_NUMBER)
+        check_range("workers", self.workers, 1, MAX_WORKERS)
+        check_range("pictures", self.pictures, 0, 20)
         if self.out is not None and not self.out.strip():
             raise ConfigError("out='' is empty. Expected a folder, or null for data/<task>-<robot>-s<seed>.", key="out")
-        if not 0 <= self.pictures <= 20:
-            raise ConfigError(f"pictures={self.pictures} is out of range. Expected 0 to 20.", key="pictures")
         if self.only is not None:
             self._check_only(self.only)
         if self.shard is not None:
@@ -170,9 +152,7 @@ class CollectCfg(RunCfg):
     def __post_init__(self) -> None:
         super().__post_init__()
         for key in ("successes", "attempts", "give_up_after"):
-            value = getattr(self, key)
-            if value is not None and not 1 <= value <= MAX_NUMBER:
-                raise ConfigError(f"{key}={value} is out of range. Expected 1 to {MAX_NUMBER}, or null.", key=key)
+            check_range(key, getattr(self, key), 1, MAX_NUMBER)
         if self.successes is None:
             if self.attempts is not None:
                 raise ConfigError(
@@ -219,11 +199,7 @@ class EvaluateCfg(RunCfg):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0.01 <= self.policy_timeout_s <= 86400.0:
-            raise ConfigError(
-                f"policy_timeout_s={self.policy_timeout_s} is out of range. Expected 0.01 to 86400.",
-                key="policy_timeout_s",
-            )
+        check_range("policy_timeout_s", self.policy_timeout_s, 0.01, 86400.0)
 
 
 @dataclass
@@ -252,7 +228,7 @@ class PlanCfg(EpisodeCfg):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_episode_number(self.episode)
+        check_range("episode", self.episode, 0, MAX_NUMBER)
 
 
 @dataclass
@@ -268,9 +244,4 @@ class PreviewCfg(EpisodeCfg):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_episode_number(self.episode)
-
-
-def _check_episode_number(number: int) -> None:
-    if not 0 <= number <= MAX_NUMBER:
-        raise ConfigError(f"episode={number} is out of range. Expected 0 to {MAX_NUMBER}.", key="episode")
+        check_range("episode", self.episode, 0, MAX_NUMBER)

@@ -11,7 +11,7 @@ import numpy as np
 from rich.box import MARKDOWN
 from rich.table import Table
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.workflows.runs.loading import load_config
@@ -48,10 +48,9 @@ class SuccessBenchCfg:
     """Attempts with each PartNet-Mobility category; 0: none."""
 
     def __post_init__(self) -> None:
-        if self.n < 1 or self.real < 0:
-            raise ConfigError(f"n={self.n}, real={self.real} are out of range. Expected n at least 1, real at least 0.")
-        if self.workers is not None and not 1 <= self.workers <= MAX_WORKERS:
-            raise ConfigError(f"workers={self.workers} is out of range. Expected 1 to {MAX_WORKERS}.")
+        check_range("n", self.n, 1)
+        check_range("real", self.real, 0)
+        check_range("workers", self.workers, 1, MAX_WORKERS)
 
 
 @dataclass(frozen=True)
