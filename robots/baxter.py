@@ -115,7 +115,6 @@ def _make_arm(side: str) -> ArmCfg:
         friction=1.2,
         pad_stiffness_n_m=5e4,
         pad_damping_n_s_m=200.0,
-        symmetric=True,
     )
     return ArmCfg(
         name=side,

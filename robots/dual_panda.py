@@ -29,7 +29,6 @@ def dual_panda() -> RobotCfg:
             *([f"{side}_{link}" for link in pair] for side in BASE_Y_M for pair in single.self_collision_ignored),
             *([ROOT_LINK, f"{side}_{panda.base_link}"] for side in BASE_Y_M),
         ],
-        base_height_m=0.0,
     )
 
 

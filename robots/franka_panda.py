@@ -32,7 +32,6 @@ def franka_panda() -> RobotCfg:
         max_speed_m_s=0.05,
         finger_links=["panda_leftfinger", "panda_rightfinger"],
         friction=1.2,
-        symmetric=True,
     )
     arm = ArmCfg(
         name="left",
@@ -65,5 +64,4 @@ def franka_panda() -> RobotCfg:
             ["panda_link5", "panda_link7"],
             ["panda_hand", "panda_link6"],
         ],
-        base_height_m=0.0,
     )

@@ -54,7 +54,6 @@ def ur5() -> RobotCfg:
         friction=1.2,
         pad_stiffness_n_m=5e4,
         pad_damping_n_s_m=200.0,
-        symmetric=True,
     )
     arm = ArmCfg(
         name="left",
@@ -86,7 +85,6 @@ def ur5() -> RobotCfg:
             ["wrist_3_link", "left_finger"],
             ["wrist_3_link", "right_finger"],
         ],
-        base_x_m=0.0,
     )
 
 

@@ -67,7 +67,6 @@ def xarm6() -> RobotCfg:
         armature_kg_m2=1e-3,
         finger_links=["left_finger", "right_finger"],
         friction=1.2,
-        symmetric=True,
     )
     arm = ArmCfg(
         name="left",
