@@ -1,7 +1,7 @@
-"""Goals: joints at which every constraint holds, from many starts at once.
+"""Solves for goals: joints at which every constraint holds, from many starts at once.
 
-`GoalSolver.solve` gives the one of least cost, exactly (`unlatch.solver.goal.least_cost`); `run` and `goals` give many
-different ones, of which the planner takes one that can be followed through.
+`GoalSolver.solve` returns the goal of least cost (`unlatch.solver.goal.least_cost`). `run` and `goals` return many
+different goals; the planner takes one that leads to a whole plan.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from unlatch.solver.terms.term import Term
 
 Array = np.ndarray
 _Variant: TypeAlias = tuple[str, tuple[Row, ...]]
-"""Label of a set of tool keypoints, and the rows with it."""
+"""Label of a set of tool keypoints, and its rows."""
 
 _SETTLE: Schedule = ((1e4, 1.0, 0.0, 0.3),) * 40
-"""Steps to a compromise where no exact solution exists."""
+"""Steps to a compromise if no exact solution exists."""
 _COMPROMISES = 8
 _LAST_STARTS = 24
 _DISTINCT_RAD = 0.05
@@ -40,7 +40,7 @@ _COST_OF_REFERENCE = 0.1
 
 @dataclass(frozen=True)
 class GoalBatch:
-    """What came of all starts for one set of tool keypoints."""
+    """The ends of all starts for one set of tool keypoints."""
 
     variant: str
     rows: tuple[Row, ...]
@@ -51,11 +51,11 @@ class GoalBatch:
     p: Array
     """(B, 3) tool positions [m]."""
     violation: Array
-    """(B,) largest excess of any constraint or of the workspace, metres and radians alike."""
+    """(B,) largest violation of a constraint or of the workspace, metres and radians alike."""
 
     @property
     def solved(self) -> Array:
-        """(B,) whether everything holds."""
+        """(B,) whether every constraint holds."""
         mask: Array = self.violation <= SLACK
         return mask
 
@@ -65,9 +65,9 @@ class Goal:
     """The end of one start."""
 
     batch: GoalBatch
-    """Where it comes from."""
+    """The batch that it belongs to."""
     index: int
-    """Which start of the batch."""
+    """Its place in the batch."""
     cost: float
     """Its cost; lower is nearer to the reference joints."""
 
@@ -79,7 +79,7 @@ class Goal:
 
     @property
     def solved(self) -> bool:
-        """Whether everything holds."""
+        """Whether every constraint holds."""
         return bool(self.batch.solved[self.index])
 
     @property
@@ -89,7 +89,7 @@ class Goal:
 
 
 class GoalSolver:
-    """Solves constraint lists for one arm; programs are compiled once for each structure of a list."""
+    """Solves lists of constraints for one arm; each structure of a list is compiled once."""
 
     def __init__(self, arm: ArmModel) -> None:
         self.arm = arm
@@ -104,15 +104,15 @@ class GoalSolver:
         nearness: Nearness | None = None,
         waves: int = WAVES,
     ) -> Solution:
-        """The solution of least cost, or the best compromise with `found` False.
+        """Returns the solution of least cost, or the best compromise with `found` False.
 
         Args:
             terms: Constraints.
             scene: The object.
             q_reference: (n,) joints to stay near [rad].
             costs: Cost terms.
-            nearness: What staying near costs; None = joints and pose of the hand, all weights 1.
-            waves: How often new starts are tried while nothing is found.
+            nearness: Cost of the distance from the reference; None = joints and hand pose, all weights 1.
+            waves: Largest number of waves of starts while nothing is found.
         """
         began = time.perf_counter()
         problems, build_ms = self._build_problems(terms, scene, costs, q_reference)
@@ -124,7 +124,7 @@ class GoalSolver:
                 for variant, rows in problems
             ]
             tried += _LAST_STARTS * len(batches)
-            # what the exact finish could not reach, the last resort may
+            # these ends may hold although the exact refinement did not converge
             found = self.goals(batches, q_reference, nearness=near)
             goal = found[0] if found else self.nearest(batches)
         solve_ms = 1e3 * (time.perf_counter() - began) - build_ms
@@ -133,7 +133,7 @@ class GoalSolver:
     def least_cost(
         self, terms: Sequence[Term], scene: PlanningScene, *, q_reference: Array, costs: Sequence[Term] = ()
     ) -> tuple[Goal | None, int]:
-        """The goal nearest to joints and pose, or None where none is found, and how many starts were run.
+        """Returns the goal nearest to joints and pose (None if none is found), and the number of starts.
 
         Args:
             terms: Constraints.
@@ -160,7 +160,7 @@ class GoalSolver:
     def _build_problems(
         self, terms: Sequence[Term], scene: PlanningScene, costs: Sequence[Term], q_reference: Array
     ) -> tuple[list[_Variant], float]:
-        """The rows for each set of tool keypoints, and how long their programs took to build [ms]."""
+        """Returns the rows for each set of tool keypoints, and the time to build their programs [ms]."""
         _check_reference(self.arm, q_reference)
         if not terms:
             raise ConfigError("There is no constraint. Give at least one.", key="constraint_list")
@@ -174,7 +174,7 @@ class GoalSolver:
         return problems, 1e3 * (time.perf_counter() - began)
 
     def _default_nearness(self, q_reference: Array) -> Nearness:
-        """Joints and pose of the hand, all weights 1."""
+        """Returns the cost of the distance of joints and hand pose, all weights 1."""
         return Nearness(np.ones(self.arm.n_q), self.arm.kinematics.pose(q_reference), 1.0, 1.0)
 
     def solve_all(
@@ -187,7 +187,7 @@ class GoalSolver:
         starts: int = 24,
         waves: int = 3,
     ) -> list[Solution]:
-        """All distinct solutions, least cost first; one entry that was not found when there is none.
+        """Returns all distinct solutions, least cost first; a single entry that is not found if there is none.
 
         Args:
             terms: Constraints.
@@ -195,7 +195,7 @@ class GoalSolver:
             q_reference: (n,) joints to stay near [rad].
             costs: Cost terms.
             starts: Starts of a wave and set of tool keypoints.
-            waves: How often new starts are tried while nothing is found.
+            waves: Largest number of waves of starts while nothing is found.
         """
         began = time.perf_counter()
         problems, build_ms = self._build_problems(terms, scene, costs, q_reference)
@@ -224,18 +224,18 @@ class GoalSolver:
             variant: Label of the tool keypoints in the rows.
             q_reference: (n,) joints to stay near [rad].
             starts: Number of starts; the first is the reference itself.
-            wave: 0 for the best starts of the library, higher for the next ones.
+            wave: 0 for the best starts of the library, higher for the next best.
         """
         arm = self.arm
         program = program_of(arm.kinematics, rows, pose=True)
         first = self._pick_starts(rows, q_reference, starts, wave)
         schedules = np.broadcast_to(np.array(RESTORE), (starts, len(RESTORE), 4))
-        # each start is drawn to itself: goals that differ are wanted, not the same one many times
+        # each start is its own reference, so that the goals differ
         ends, _, _ = program.descend(first, first, self.parameters(program, rows), schedules)
         return self.measure(rows, ends, variant=variant)
 
     def measure(self, rows: tuple[Row, ...], q: Array, *, variant: str) -> GoalBatch:
-        """Configurations (B, n) of one set of tool keypoints, measured in plain NumPy."""
+        """Measures configurations (B, n) of one set of tool keypoints in plain NumPy."""
         R, p = self.arm.kinematics.fk_batch(q)
         violation = np.maximum(row_excess(rows, R, p).max(axis=1, initial=0.0), box_excess(self.arm, p))
         violation[~np.isfinite(violation)] = np.inf
@@ -244,12 +244,12 @@ class GoalSolver:
     def goals(
         self, batches: Sequence[GoalBatch], q_reference: Array, *, nearness: Nearness | None = None
     ) -> list[Goal]:
-        """The distinct goals of batches, least cost first; none where nothing was solved.
+        """Returns the distinct goals of batches, least cost first.
 
         Args:
             batches: Batches of one problem.
             q_reference: (n,) joints to stay near [rad].
-            nearness: What staying near costs; None = joints alone, all weights 1.
+            nearness: Cost of the distance from the reference; None = joints alone, all weights 1.
         """
         near = Nearness(np.ones(self.arm.n_q)) if nearness is None else nearness
         entries = [
@@ -267,7 +267,7 @@ class GoalSolver:
         return distinct
 
     def nearest(self, batches: Sequence[GoalBatch]) -> Goal:
-        """The end that violates the least, once those that do have been run on until they rest: a first compromise."""
+        """Returns a first compromise: runs the least violated ends until they settle, and takes the best."""
         settled = []
         for batch in batches:
             starts = batch.q[np.argsort(batch.violation, kind="stable")[:_COMPROMISES]]
@@ -286,7 +286,7 @@ class GoalSolver:
         build_ms: float = 0.0,
         solve_ms: float = 0.0,
     ) -> Solution:
-        """A goal with the residual of each constraint.
+        """Returns a goal with the residual of each constraint.
 
         Args:
             goal: The goal.
@@ -312,7 +312,7 @@ class GoalSolver:
         )
 
     def parameters(self, program: Program, rows: Sequence[Row]) -> Array:
-        """The parameter vector of rows with the limits and the workspace of this arm."""
+        """Returns the parameter vector of rows with the limits and the workspace of this arm."""
         arm = self.arm
         near = Nearness(np.ones(arm.n_q))
         return program.layout.pack(rows, lower=arm.q_lower, upper=arm.q_upper, box=arm.workspace, nearness=near)

@@ -1,4 +1,4 @@
-"""Small symmetric systems, unrolled into scalar operations: what a compiled step solves at each turn."""
+"""Solves small symmetric systems, unrolled into scalar operations, for a compiled step."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def ldl_solve(H: list[list[Any]], b: list[Any], *, pivot_floor: float | None = N
     Args:
         H: Lower triangle, row by row: numbers or CasADi scalars.
         b: Right-hand side.
-        pivot_floor: Pivots below it are lifted to it, so that -x is a direction of descent whatever H is; None = H is
-            positive definite.
+        pivot_floor: Smallest pivot; smaller pivots are raised to it, so that -x is a direction of descent for any H;
+            None = H is positive definite.
 
     Returns:
         x.

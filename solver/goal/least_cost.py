@@ -1,11 +1,11 @@
-"""The goal of least cost: many starts at once, an exact finish for the promising ends, and a stop where none is left.
+"""Finds the goal of least cost: many starts at once, and an exact refinement of the promising ends.
 
-One wave: starts from a table of configurations, by how near each comes to the constraints and to the reference;
-penalty steps with the cost in them, half of the starts on a slowly and half on a fast rising penalty; the ends in order
-of promise, finished exactly (`unlatch.solver.goal.refiner`). An end whose cost exceeds the best finished one is left
-out: inside one basin the penalised minimum costs less than the constrained one, so that it could only end above.
+One wave picks starts from a table of configurations by their distance from the constraints and the reference. It takes
+penalty steps that include the cost, half of the starts with a slowly and half with a fast rising penalty. It then
+refines the ends exactly, in order of promise (`unlatch.solver.goal.refiner`). It skips an end whose cost exceeds the
+best refined one: inside one basin the penalised minimum costs less than the constrained one.
 
-Where a wave finds nothing, the next one takes other starts and meets the constraints first, then lowers the cost.
+If a wave finds nothing, the next one takes other starts, meets the constraints first, and then lowers the cost.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ RESTORE = (
     + ((1e4, 0.3, 0.03, 0.4),) * 3
     + ((1e4, 1e-3, 0.0, 0.3),) * 4
 )
-"""Steps from a start: soft first, so that starts move to the goal together with their posture; at last exact."""
+"""Steps from a start: soft first, so that the posture moves along to the goal; exact at the end."""
 _HOLD = ((1e6, 1e-3, 0.0, 0.1),) * _STEPS
 _DISTINCT_RAD = 0.03
 _VIOLATION_PRICE = 30.0
-"""Cost that a unit of violation counts for when the ends are ranked."""
+"""Cost per unit of violation in the ranking of ends."""
 _GROUPS = (2, 3, 3)
-"""So many ends are finished together, in order of promise."""
+"""Numbers of ends that are refined together, in order of promise."""
 WAVES = 6
-"""Waves of starts while nothing is found."""
+"""Largest number of waves of starts while nothing is found."""
 _LARGEST_WEIGHT = 1e3
-"""Of a cost, beside the last penalty of 1e4."""
+"""Largest weight of a cost; the last penalty is 1e4."""
 _RUNS = 4
-"""Runs of Newton steps that an end gets."""
+"""Largest number of runs of Newton steps per end."""
 _CONVERGED = 2e-7
-"""Violation of a finished end, 4 m counting as 1 rad."""
+"""Largest violation of a refined end, 4 m counting as 1 rad."""
 _AT_REST_RAD = 1e-3
 
 
 class End(NamedTuple):
-    """One finished end."""
+    """One refined end."""
 
     q: Array
     """(n,) joints [rad]."""
     cost: float
-    """Its cost; infinite where the constraints do not hold."""
+    """Its cost; infinite if the constraints do not hold."""
     starts: int
-    """Starts that were run for it."""
+    """Number of starts run for it."""
 
 
 @dataclass(frozen=True)
@@ -73,25 +73,25 @@ class LeastCost:
     """Starts of a wave."""
 
     def solve(self, rows: tuple[Row, ...], *, q_reference: Array, nearness: Nearness, waves: int = WAVES) -> End | None:
-        """The end of least cost at which every row holds, or None.
+        """Returns the end of least cost at which every row holds, or None.
 
         Args:
             rows: Constraints and costs.
-            q_reference: (n,) joints that the cost draws to [rad].
+            q_reference: (n,) reference joints of the cost [rad].
             nearness: The cost.
-            waves: How often new starts are tried while nothing is found.
+            waves: Largest number of waves while nothing is found.
         """
         problem = _Problem.of(self.arm, rows, q_reference, nearness)
         for wave in range(waves):
             ends = self._run_wave(problem, wave)
             best = problem.finish(*ends)
             if best is not None:
-                q = np.clip(best[0], self.arm.q_lower, self.arm.q_upper)  # by less than what counts as converged
+                q = np.clip(best[0], self.arm.q_lower, self.arm.q_upper)  # by less than the tolerance
                 return End(q, best[1] / problem.cost_scale, self.starts * (wave + 1))
         return None
 
     def _run_wave(self, problem: _Problem, wave: int) -> tuple[Array, Array, Array]:
-        """(B, n) ends of the penalty steps, (B,) their costs and (B,) violations."""
+        """Returns (B, n) ends of the penalty steps, (B,) their costs and (B,) violations."""
         library = start_library_of(self.arm)
         first = library.starts(problem.score(library), problem.q_reference, count=self.starts, wave=wave)
         if wave > 0:
@@ -107,7 +107,7 @@ class _Problem:
     program: Program
     parameters: Array
     cost_scale: float
-    """Costs are scaled by it, so that the penalty of the constraints stays far above them."""
+    """Factor on the costs that keeps them far below the penalty of the constraints."""
 
     @classmethod
     def of(cls, arm: ArmModel, rows: tuple[Row, ...], q_reference: Array, nearness: Nearness) -> _Problem:
@@ -127,16 +127,16 @@ class _Problem:
         return cls(rows, q_reference, nearness, program, parameters, scale)
 
     def score(self, library: StartLibrary) -> Array:
-        """(size,) of each configuration of the library, the lower the more promising."""
+        """Returns the (size,) score of each configuration of the library; lower is better."""
         away = library.q - self.q_reference
         return 10.0 * library.misfit(self.rows) + (away * away) @ self.nearness.weights
 
     def descend(self, first: Array, paces: tuple[Schedule, ...]) -> tuple[Array, Array, Array]:
-        """Penalty steps, start by start at the given paces: (B, n) ends, (B,) costs, (B,) violations."""
+        """Takes penalty steps with the given paces in turn; returns (B, n) ends, (B,) costs, (B,) violations."""
         return self.program.descend(first, self.q_reference, self.parameters, _interleave(paces, len(first)))
 
     def finish(self, q: Array, cost: Array, violation: Array) -> tuple[Array, float] | None:
-        """The best finished end, or None."""
+        """Returns the best refined end and its cost, or None."""
         rank = np.where(np.isfinite(cost + violation), cost + _VIOLATION_PRICE * violation, np.inf)
         chosen: list[int] = []
         for i in np.argsort(rank, kind="stable").tolist():
@@ -155,7 +155,7 @@ class _Problem:
         return None if best_q is None else (best_q, best_cost)
 
     def _refine_ends(self, q: Array, below: float) -> list[tuple[Array, float]]:
-        """Ends that converged, with their costs; those that could still end below a cost get more steps."""
+        """Returns the ends that converge, with their costs; ends that may still get below a cost get more steps."""
         found: list[tuple[Array, float]] = []
         memory = None
         for _ in range(_RUNS):
@@ -171,14 +171,14 @@ class _Problem:
         return found + self._restore_ends(q, below)
 
     def _restore_ends(self, q: Array, below: float) -> list[tuple[Array, float]]:
-        """Ends that come to rest too slowly, put where the rows hold, with the cost that they then have."""
+        """Returns ends that converge too slowly, moved to where the rows hold, with their cost there."""
         held = self.descend(q, (_HOLD,))
         return [(end, float(cost)) for end, cost, out in zip(*held, strict=True) if out <= _CONVERGED and cost < below]
 
 
 @lru_cache(maxsize=32)
 def _interleave(paces: tuple[Schedule, ...], count: int) -> Array:
-    """(count, steps, 4) of the schedules one after another."""
+    """Returns (count, steps, 4) schedules, the paces in turn."""
     return np.array([paces[i % len(paces)] for i in range(count)])
 
 

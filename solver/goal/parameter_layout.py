@@ -1,4 +1,4 @@
-"""How a problem's numbers stand in the parameter vector of a compiled program."""
+"""Layout of the numbers of a problem in the parameter vector of a compiled program."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from unlatch.solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow,
 Array = np.ndarray
 
 POINT_WEIGHT = 16.0
-"""Weight of a squared metre beside a squared radian: 4 m count as much as 1 rad, as an arm's length would have it."""
+"""Weight of a squared metre relative to a squared radian: 4 m count as much as 1 rad."""
 TIGHTEN = 0.7
-"""Share of a tolerance that is aimed at, so that what remains of the residual still lies inside it."""
+"""Share of a tolerance that the solver aims at, so that the remaining residual lies inside it."""
 _OPEN = 1e6
-"""Bound of a range that is open to one side."""
+"""Bound of a range that is open on one side."""
 _POINT, _CONE, _ANGLE, _PLANE, _POSE = 8, 8, 9, 9, 14
 """Parameters of one row of each kind, and of the pose cost."""
 
 
 @dataclass(frozen=True)
 class Structure:
-    """How many rows of each kind a problem has."""
+    """Number of rows of each kind in a problem."""
 
     points: int
     """Points in a box."""
@@ -42,7 +42,7 @@ class Structure:
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> Structure:
-        """The structure of a list of rows."""
+        """Returns the structure of a list of rows."""
         return cls(
             points=sum(isinstance(row, PointRow) for row in rows),
             cones=sum(isinstance(row, AxisRow) and is_cone(row) for row in rows),
@@ -52,14 +52,14 @@ class Structure:
         )
 
     def rounded(self) -> Structure:
-        """A structure with room for this one; few of those cover all lists, and each is compiled once."""
+        """Returns a structure with room for this one; a few of them cover all lists, and each is compiled once."""
         even_cones, even_angles = 2 * -(-self.cones // 2), 2 * -(-self.angles // 2)
         return Structure(max(1, self.points), even_cones, even_angles, self.planes, self.expressions)
 
 
 @dataclass(frozen=True)
 class Nearness:
-    """The cost that draws a goal to where the arm is.
+    """The cost of the distance of a goal from the arm's present joints.
 
     `(q - q_ref)' W (q - q_ref) + position_weight |p - p_ref|^2 + rotation_weight (1 - cos theta)`, with theta the angle
     between the rotations of the hand.
@@ -68,14 +68,14 @@ class Nearness:
     weights: Array
     """(n,) diagonal of W."""
     T_base_ee: Pose | None = None
-    """The pose that the hand is drawn to; None = none."""
+    """Reference pose of the hand; None = none."""
     position_weight: float = 0.0
     """Weight of a squared metre."""
     rotation_weight: float = 0.0
     """Weight of 1 - cos theta."""
 
     def value(self, q: Array, R: Array, p: Array, q_reference: Array) -> float:
-        """The cost of joints (n,) with the hand at (R, p)."""
+        """Returns the cost of joints (n,) with the hand at (R, p)."""
         total = float(self.weights @ (q - q_reference) ** 2)
         if self.T_base_ee is not None:
             total += self.position_weight * float(((p - self.T_base_ee.p) ** 2).sum())
@@ -107,14 +107,14 @@ class UnpackedParameters(NamedTuple):
 
 @dataclass(frozen=True)
 class ParameterLayout:
-    """Where everything stands: rows by kind, workspace box, joint limits, weights of the joints, pose cost."""
+    """Order of the parameters: rows by kind, workspace box, joint limits, weights of the joints, pose cost."""
 
     structure: Structure
     """Rows."""
     n_q: int
     """Joints."""
     pose: bool = False
-    """Whether there is a cost on the pose of the hand."""
+    """Whether the pose of the hand has a cost."""
 
     @property
     def size(self) -> int:
@@ -126,12 +126,12 @@ class ParameterLayout:
 
     @property
     def scalar_rows(self) -> int:
-        """Scalar rows that a problem has, workspace and joint limits included."""
+        """Number of scalar rows, workspace and joint limits included."""
         s = self.structure
         return 3 * s.points + 3 * s.cones + s.angles + s.planes + len(s.expressions) + 3 + self.n_q
 
     def unpacked(self, P: Any) -> UnpackedParameters:
-        """The parts of a vector.
+        """Returns the parts of a vector.
 
         Args:
             P: (size,) CasADi symbols or numbers.
@@ -179,15 +179,15 @@ class ParameterLayout:
         tighten: float = TIGHTEN,
         cost_scale: float = 1.0,
     ) -> Array:
-        """The parameter vector of one problem.
+        """Returns the parameter vector of one problem.
 
         Args:
-            rows: Rows, at most as many of each kind as the structure has; the others are left without effect.
+            rows: Rows, at most as many of each kind as the structure has.
             lower: (n_q,) lower joint limits [rad].
             upper: (n_q,) upper joint limits [rad].
             box: (2, 3) workspace of the tip origin, base frame [m].
-            nearness: The cost of staying near; its share of the pose counts where the layout has one.
-            tighten: Share of each tolerance that is aimed at.
+            nearness: Cost of the distance from the reference; its pose part counts if the layout has one.
+            tighten: Share of each tolerance that the solver aims at.
             cost_scale: Factor of all costs.
 
         Returns:
@@ -229,7 +229,7 @@ def _sorted_expressions(rows: Sequence[Row]) -> list[ExpressionRow]:
 
 
 def is_cone(row: AxisRow) -> bool:
-    """Whether the range of angles begins at 0 or ends at pi: a cone about the target or about its opposite."""
+    """Returns whether the range of angles starts at 0 or ends at pi: a cone about the target or its opposite."""
     return row.lower <= 1e-12 or row.upper >= math.pi - 1e-12
 
 
@@ -268,5 +268,5 @@ def _pack_expression(row: ExpressionRow, tighten: float) -> Array:
 
 
 def unit_weight(unit: str) -> float:
-    """Weight of a square of this unit beside a squared radian."""
+    """Returns the weight of a square of this unit relative to a squared radian."""
     return POINT_WEIGHT if unit == "m" else 1.0

@@ -1,7 +1,7 @@
 """The compiled program: Gauss-Newton steps on rows, built once per arm and structure, run for many starts at once.
 
-A problem is a list of rows (`unlatch.solver.terms.row`) with numbers; the program depends only on how many rows of each
-kind there are. Numbers go in as a parameter vector, so that keypoints, axes, tolerances and bounds cost no rebuild.
+A problem is a list of rows (`unlatch.solver.terms.row`). The program depends only on the number of rows of each kind.
+Numbers go in as a parameter vector, so that new keypoints, axes, tolerances and bounds need no rebuild.
 
 One step minimises, about the present q,
 
@@ -31,12 +31,12 @@ __all__ = ["POINT_WEIGHT", "Program", "Schedule", "Structure", "program_of"]
 
 Array = np.ndarray
 Schedule: TypeAlias = tuple[tuple[float, float, float, float], ...]
-"""What changes from step to step: mu, d, c and the largest joint step [rad]."""
+"""Parameters of each step: mu, d, c and the largest joint step [rad]."""
 
 WISHED_MARGIN_RAD = 0.25
-"""Distance to a joint limit that a path keeps where its constraints leave it free to [rad]."""
+"""Distance to a joint limit that a path keeps where its constraints allow it [rad]."""
 _LIMIT_FORCE = 1e9
-"""Pulls a joint that would leave its limits onto its bound."""
+"""Stiffness that pulls a joint beyond its limits onto its bound."""
 
 
 class Program:
@@ -48,7 +48,7 @@ class Program:
         Args:
             kinematics: The arm.
             structure: Rows of each kind.
-            pose: Whether there is a cost on the pose of the hand.
+            pose: Whether the pose of the hand has a cost.
         """
         self.kinematics = kinematics
         self.structure = structure
@@ -61,7 +61,7 @@ class Program:
 
     @property
     def refiner(self) -> Refiner:
-        """The exact finish, built on first use."""
+        """The exact refinement, built on first use."""
         if self._refiner is None:
             self._refiner = Refiner(self.kinematics, self.layout)
         return self._refiner
@@ -85,7 +85,7 @@ class Program:
     def descend(
         self, starts: Array, reference: Array, parameters: Array, schedules: Array
     ) -> tuple[Array, Array, Array]:
-        """Runs a schedule from each start and measures where it ends.
+        """Runs a schedule from each start and measures its end.
 
         Args:
             starts: (B, n_q) first joints [rad].
@@ -107,10 +107,10 @@ class Program:
 
         Args:
             starts: (C, n_q) joints before the first waypoint [rad].
-            middle: (n_q,) joints towards which the free motion is drawn [rad].
+            middle: (n_q,) joints that attract the free motion [rad].
             parameters: (C, W, n_parameters) or (W, n_parameters): problems of the waypoints.
             schedule: Steps at each waypoint.
-            centring: Share (0 to 1) of the reference that is `middle`, against the waypoint before.
+            centring: Share (0 to 1) of `middle` in the reference; the rest is the waypoint before.
 
         Returns:
             (C, W, n_q) joints [rad].
@@ -145,7 +145,7 @@ class Program:
         reference = (1.0 - centring) * before + centring * middle
         rows = self.layout.unpacked(P)
         lower, upper = rows.lower, rows.upper
-        # near a limit the wish is to be away from it
+        # near a limit the reference is away from it
         inset = ca.fmin(WISHED_MARGIN_RAD, 0.25 * (upper - lower))
         wished = ca.fmin(ca.fmax(reference, lower + inset), upper - inset)
         q = before
@@ -175,7 +175,7 @@ class Program:
             v = R @ x
             error = v - a
             length = ca.sqrt(ca.sumsqr(error) + 1e-16)
-            # a negative weight is that of a wish: it counts with the reference, and not in the restoring steps
+            # a negative weight marks a soft wish: it counts like the reference, not in the restoring steps
             pull = ca.if_else(weight < 0.0, -weight * schedule[2], weight * schedule[0])
             pull = ca.if_else(length > radius, pull, 0.0)
             keep = 1.0 - radius / length  # curvature of the distance across the ball's surface; 1 along its normal
@@ -222,7 +222,7 @@ class Program:
 def _add_pose(
     form: _QuadraticForm, pose: Any, scale: Any, R: Any, p: Any, linear: list[Any], angular: list[Any], dots: Any
 ) -> None:
-    """Half the cost of the hand's distance from a pose: `w |p - p_ref|^2 / 2 + w (1 - cos theta) / 2`."""
+    """Adds half the cost of the hand's distance from a pose: `w |p - p_ref|^2 / 2 + w (1 - cos theta) / 2`."""
     position_weight, rotation_weight, p_wanted, R_wanted = pose
     away = p - p_wanted
     for k in range(3):
@@ -262,13 +262,13 @@ class _QuadraticForm:
 
 
 def _interval_excess(value: Any, low: Any, high: Any) -> tuple[Any, Any]:
-    """Signed distance of a number from an interval, and 1 where it lies outside."""
+    """Returns the signed distance of a number from an interval, and 1 if it lies outside."""
     r = ca.fmax(value - high, 0.0) + ca.fmin(value - low, 0.0)
     return r, ca.fabs(ca.sign(r))
 
 
 def _bounded_step(form: _QuadraticForm, q: Any, lower: Any, upper: Any) -> Any:
-    """The minimiser; joints that it would take out of their limits are put on them and the others solved again."""
+    """Returns the minimiser; joints beyond their limits are put on them, and the others are solved again."""
     free = ca.vertcat(*ldl_solve(form.H, [-g for g in form.g]))
     room_up, room_down = upper - q, lower - q
     beyond = ca.if_else(free > room_up, 1.0, ca.if_else(free < room_down, 1.0, 0.0))
@@ -279,12 +279,12 @@ def _bounded_step(form: _QuadraticForm, q: Any, lower: Any, upper: Any) -> Any:
 
 
 def program_of(kinematics: Kinematics, problem: Structure | Sequence[Row], *, pose: bool = False) -> Program:
-    """The program of an arm and a structure, built on first use and kept while the arm's kinematics lives.
+    """Returns the program of an arm and a structure, built on first use and cached in the arm's kinematics.
 
     Args:
         kinematics: The arm.
-        problem: Rows of each kind; or rows, for which a program with room for them is given.
-        pose: Whether there is a cost on the pose of the hand.
+        problem: Rows of each kind; or rows, for which the program has room.
+        pose: Whether the pose of the hand has a cost.
     """
     structure = problem if isinstance(problem, Structure) else Structure.of(problem).rounded()
     return kinematics.program((Program, structure, pose), lambda: Program(kinematics, structure, pose=pose))

@@ -1,4 +1,4 @@
-"""The exact finish of a goal: Newton steps on the augmented Lagrangian, from where the penalty steps ended.
+"""Exact refinement of a goal: Newton steps on the augmented Lagrangian, from the end of the penalty steps.
 
 With f the cost, y(q) the rows (scaled so that 4 m weigh as much as 1 rad), proj the projection onto what the
 tolerances, the joint limits and the workspace allow, res(z) = z - proj(z) and u = multipliers / mu,
@@ -6,9 +6,9 @@ tolerances, the joint limits and the workspace allow, res(z) = z - proj(z) and u
     L(q; u) = f(q) + mu/2 |res(y(q) + u)|^2.
 
 One step takes dq from (f'' + mu sum_k r_k y_k'' + mu J' D J) dq = -(f' + mu J' r), with r = res(y + u) and D its
-derivative where the step leads; where L would rise the step is taken back and made again with more damping. After an
-accepted one the multipliers become those that the step predicts, u <- res(y + u + J dq): the plain rule
-u <- res(y + u) with one step for each update does not converge. This is a stabilized SQP method (Wright 1998; Gill and
+derivative where the step leads. A step that raises L is undone and repeated with more damping. After an accepted step
+the multipliers become those that it predicts, u <- res(y + u + J dq): the plain rule u <- res(y + u) with one step per
+update does not converge. This is a stabilized SQP method (Wright 1998; Gill and
 Robinson 2013); rows, scaling and safeguards are ours.
 """
 
@@ -35,25 +35,25 @@ _CALM, _ALARM = 0.1, 10.0
 
 
 class Refined(NamedTuple):
-    """Where Newton steps ended."""
+    """The result of Newton steps."""
 
     q: Array
     """(B, n_q) joints [rad]."""
     memory: Array
-    """(B, m + 1) multipliers over mu, and the damping, from which another run goes on."""
+    """(B, m + 1) multipliers over mu, and the damping, from which another run continues."""
     cost: Array
     """(B,) cost there."""
     violation: Array
     """(B,) largest residual of a row, 4 m counting as 1 rad."""
     step: Array
-    """(B,) largest component of the step that would come next [rad]."""
+    """(B,) largest component of the next step [rad]."""
 
 
 class Refiner:
     """Newton steps for one arm and one layout of rows."""
 
     STEPS = 8
-    """Steps of one run; it goes on from where another ended."""
+    """Steps of one run; a run may continue another."""
 
     def __init__(self, kinematics: Kinematics, layout: ParameterLayout) -> None:
         """Builds the program."""
@@ -62,11 +62,11 @@ class Refiner:
         self._run = CompiledFunction(self._build())
 
     def run(self, q: Array, reference: Array, parameters: Array, *, memory: Array | None = None) -> Refined:
-        """Takes some steps from several ends of one problem.
+        """Takes Newton steps from several ends of one problem.
 
         Args:
-            q: (B, n_q) joints where the penalty steps ended [rad].
-            reference: (n_q,) joints that the cost draws to [rad].
+            q: (B, n_q) joints at the end of the penalty steps [rad].
+            reference: (n_q,) reference joints of the cost [rad].
             parameters: (n_parameters,) the problem, packed without tightening.
             memory: (B, m + 1) of an earlier run; None = the first.
         """
@@ -79,7 +79,7 @@ class Refiner:
         return Refined(out[:, :n], out[:, n : n + m + 1], *out[:, n + m + 1 :].T)
 
     def measure(self) -> Any:
-        """CasADi Function (q, reference, parameters) -> cost and largest residual of a row."""
+        """Returns the CasADi Function (q, reference, parameters) -> cost and largest residual of a row."""
         q, reference = ca.SX.sym("q", self.kinematics.n_q), ca.SX.sym("ref", self.kinematics.n_q)
         P = ca.SX.sym("P", self.layout.size)
         model = RowModel(self.kinematics, q)
@@ -103,7 +103,7 @@ class Refiner:
         return ca.Function("refine", [q0, memory, reference, P], [answer])
 
     def _build_step(self) -> tuple[Any, int]:
-        """The step function of (state, reference, parameters), and the number of scalar rows.
+        """Returns the step function of (state, reference, parameters), and the number of scalar rows.
 
         The state: accepted joints, pending step, multipliers, those that the pending step predicts; the quadratic model
         that the step comes from (lower triangle, gradient) and its damping; merit, cost and violation at the accepted
@@ -140,10 +140,9 @@ class Refiner:
         return ca.Function("newton", [state, reference, P], [ca.if_else(falls, new, old)], {"cse": True}), m
 
     def _local_model(self, model: RowModel, z: Any, r: Any, damping: Any) -> tuple[Any, Any]:
-        """Lower triangle and gradient of the quadratic that the augmented Lagrangian is where the next step leads.
+        """Returns lower triangle and gradient of a quadratic model of the augmented Lagrangian after the next step.
 
-        The rows on one side of a kink are not those on the other: where a step takes a row across its bound, the model
-        is made anew with that row.
+        Where a step takes a row across its bound, the model is rebuilt with that row.
         """
         n = model.n
         g, W = model.gradient(r)
@@ -161,7 +160,7 @@ class Refiner:
 
     @staticmethod
     def _quadratic(W: list[list[Any]], S: list[list[Any]], force: list[Any], dq: Any) -> tuple[Any, Any]:
-        """Lower triangle of W + S, and the gradient at 0 of the quadratic that has the gradient `force` at dq."""
+        """Returns the lower triangle of W + S, and the gradient at 0 of the quadratic with gradient `force` at dq."""
         n = len(W)
         H = [[W[j][i] + S[j][i] for i in range(j + 1)] for j in range(n)]
         there = [force[i] - sum(H[max(i, j)][min(i, j)] * dq[j] for j in range(n)) for i in range(n)]
@@ -169,11 +168,11 @@ class Refiner:
 
 
 def _clip_step(dq: Any) -> Any:
-    """A step of the largest size at most, in the same direction."""
+    """Returns the step shortened to the largest size, in the same direction."""
     return dq * ca.fmin(1.0, _LARGEST_STEP_RAD / (ca.mmax(ca.fabs(dq)) + 1e-12))
 
 
 def _damped_step(flat: Any, g: Any, damping: Any, n: int) -> Any:
-    """-(H + damping)^-1 g for a lower triangle row by row."""
+    """Returns -(H + damping)^-1 g for a lower triangle row by row."""
     H = [[flat[j * (j + 1) // 2 + i] + (damping if i == j else 0.0) for i in range(j + 1)] for j in range(n)]
     return ca.vertcat(*ldl_solve(H, [-g[i] for i in range(n)], pivot_floor=_PIVOT_FLOOR))

@@ -1,4 +1,4 @@
-"""Rows, cost and their derivatives at symbolic joints: what the exact finish of a goal is made of.
+"""Rows, cost and their derivatives at symbolic joints, for the exact refinement of a goal.
 
 Rows are scaled so that 4 m weigh as much as 1 rad. Second derivatives come from the kinematics alone: for a chain with
 axes a_i (0 for a slider) and linear velocities l_j, `d2(R x)/dq_i dq_j = a_i x (a_j x R x)` and
@@ -50,21 +50,21 @@ class RowModel:
         self.J: list[list[Any]] = []
         """Their derivatives."""
         self.arms: list[tuple[Any, Any, bool] | None] = []
-        """Of each row: what pulls for a unit of residual, the lever `R x` that it pulls at, and whether the row moves
-        with the hand's origin; None for the joints themselves and for expressions."""
+        """For each row: the pull per unit of residual, its lever `R x`, and whether it moves with the hand's origin; None
+        for joints and expressions."""
         self.bent: dict[int, Any] = {}
         """Second derivatives of the rows that are expressions."""
         self.blocks: list[_Block] = []
         self.limits = 0
-        """First row of the joints themselves."""
+        """First row of the joints."""
         self.cost: Any = 0.0
         self.force, self.moment = ca.SX.zeros(3), ca.SX.zeros(3, 3)
-        """Of the cost's gradient."""
+        """Force and moment of the cost's gradient."""
         self.extra_gradient: list[Any] = [0.0] * self.n
         self.extra_curvature: list[list[Any]] = [[0.0] * self.n for _ in range(self.n)]
 
     def velocity(self, i: int, lever: Any, *, moves: bool) -> Any:
-        """(3,) change of `R x + p` (or of `R x`) with joint i, `lever = R x`."""
+        """Returns the (3,) change of `R x + p` (or of `R x`) with joint i, `lever = R x`."""
         turned = ca.cross(self.angular[i], lever)
         return self.linear[i] + turned if moves else turned
 
@@ -92,11 +92,11 @@ class RowModel:
                 self.extra_curvature[j][i] = self.extra_curvature[j][i] + of_square
 
     def along(self, dq: Any) -> Any:
-        """J dq, rows of the joints themselves included."""
+        """Returns J dq, rows of the joints included."""
         return ca.vertcat(*[sum((row[i] * dq[i] for i in range(self.n)), ca.SX(0)) for row in self.J])
 
     def residual(self, z: Any) -> Any:
-        """(m,) z less its projection."""
+        """Returns (m,) z minus its projection."""
         out = []
         for block in self.blocks:
             part = z[block.first : block.first + block.size]
@@ -109,7 +109,7 @@ class RowModel:
         return ca.vertcat(*out)
 
     def gradient(self, r: Any) -> tuple[list[Any], list[list[Any]]]:
-        """Gradient of the augmented Lagrangian, and its Hessian (lower triangle) less the part of first derivatives.
+        """Returns the gradient of the augmented Lagrangian, and its Hessian (lower triangle) without J' D J.
 
         Args:
             r: (m,) residuals, times mu the multipliers.
@@ -143,7 +143,7 @@ class RowModel:
         return g, W
 
     def stiffness(self, z: Any) -> list[list[Any]]:
-        """Lower triangle of mu J' D J, with D the derivative of the residual at z (m,)."""
+        """Returns the lower triangle of mu J' D J, with D the derivative of the residual at z (m,)."""
         n = self.n
         H: list[list[Any]] = [[0.0] * n for _ in range(n)]
         for block in self.blocks:
@@ -173,12 +173,12 @@ class RowModel:
         return H
 
     def pull(self, r: Any) -> list[Any]:
-        """Components of mu J' r."""
+        """Returns the components of mu J' r."""
         return [MU * sum((self.J[k][i] * r[k] for k in range(len(self.y))), 0.0) for i in range(self.n)]
 
 
 def add_rows(model: RowModel, layout: ParameterLayout, P: Any) -> None:
-    """The constraints, the workspace and the joint limits."""
+    """Adds the constraints, the workspace and the joint limits."""
     rows = layout.unpacked(P)
     axes = ca.SX.eye(3)
 
@@ -241,7 +241,7 @@ def _add_square(model: RowModel, weight: Any, error: Any, lever: Any, *, normal:
 
 
 def add_cost(model: RowModel, layout: ParameterLayout, reference: Any, P: Any) -> None:
-    """Joints near the reference, and the hand near its reference pose."""
+    """Adds the cost of the distance from the reference joints and the reference pose of the hand."""
     rows = layout.unpacked(P)
     for i in range(model.n):
         away = model.q[i] - reference[i]

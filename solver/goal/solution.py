@@ -1,4 +1,4 @@
-"""The result of a goal solve: what was found, and how far each constraint is from its tolerance."""
+"""The result of a goal solve: the joints, and the residual of each constraint."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class ConstraintResidual:
     type: str
     """Its type."""
     value: float
-    """How far from the target [unit]."""
+    """Distance from the target [unit]."""
     tolerance: float
-    """How far is allowed [unit]."""
+    """Largest allowed distance [unit]."""
     unit: str
     """`m` or `rad`."""
     satisfied: bool
@@ -32,7 +32,7 @@ class ConstraintResidual:
 
     @property
     def excess(self) -> float:
-        """How much the value lies beyond the tolerance, 0 when it holds [unit]."""
+        """Amount of the value beyond the tolerance, 0 if it holds [unit]."""
         return max(0.0, self.value - self.tolerance)
 
     def __str__(self) -> str:
@@ -43,7 +43,7 @@ class ConstraintResidual:
 
 @dataclass(frozen=True, repr=False)
 class Solution:
-    """A goal configuration, or the best compromise and why it is none."""
+    """A goal configuration, or the best compromise with its violations."""
 
     found: bool
     """Whether every constraint, joint limit and the workspace box holds."""
@@ -58,7 +58,7 @@ class Solution:
     solve_ms: float
     """Time to solve [ms]."""
     status: str
-    """`solved`, or what kept it from being solved."""
+    """`solved`, or why it is not solved."""
     tool_variant: str = "+"
     """`+` for the tool keypoints as given, `-` for those turned by pi about the approach axis."""
     active_bounds: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class Solution:
         return "; ".join(out) if out else "no constraint is out"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for a record or a report; `q` of a goal, or `compromise_q` where there is none."""
+        """Returns plain values for a record or a report; `q` of a goal, or `compromise_q` if there is none."""
         joints = None if self.configuration is None else self.configuration.tolist()
         return {
             "found": self.found,

@@ -1,4 +1,4 @@
-"""Starts: many configurations of an arm with their tool poses, from which the promising ones are picked."""
+"""Library of starts: many configurations of an arm with their tool poses, to pick promising ones from."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Array = np.ndarray
 LIBRARY_SIZE = 4096
 _MARGIN_RAD = 0.3
 _POOL = 6
-"""Configurations that are looked at for each that is picked."""
+"""Number of configurations compared per pick."""
 _KEPT_VECTORS = 64
 _SEED = 20240
-"""Fixed: the library is a table, the same in every run; it is no draw of an episode."""
+"""Fixed, so that the library is the same table in every run, independent of an episode."""
 
 
 class StartLibrary:
@@ -32,7 +32,7 @@ class StartLibrary:
         margin = np.minimum(_MARGIN_RAD, 0.1 * (arm.q_upper - arm.q_lower))
         kept: list[Array] = []
         count = 0
-        for _ in range(40):  # a box that the arm hardly reaches must not draw forever
+        for _ in range(40):  # the draws must end even if the arm hardly reaches the box
             q = rng.uniform(arm.q_lower + margin, arm.q_upper - margin, (2 * size, arm.n_q))
             _, p = arm.kinematics.fk_batch(q)
             inside = np.all((p > arm.workspace[0]) & (p < arm.workspace[1]), axis=1)
@@ -47,7 +47,7 @@ class StartLibrary:
         self._vectors: dict[bytes, Array] = {}
 
     def misfit(self, rows: Sequence[Row]) -> Array:
-        """(size,) how far each configuration is from meeting rows: squares of what is out, 4 m counting as 1 rad."""
+        """Returns the (size,) squared violations of rows at each configuration, 4 m counting as 1 rad."""
         total = np.zeros(len(self.q))
         for row in rows:
             if isinstance(row, ExpressionRow):
@@ -73,7 +73,7 @@ class StartLibrary:
         return total
 
     def _turned_vectors(self, x: Array) -> Array:
-        """(size, 3) a vector of the tool in the base frame, for each configuration."""
+        """Returns a (size, 3) vector of the tool in the base frame, for each configuration."""
         key = np.asarray(x, dtype=float).tobytes()
         if key not in self._vectors:
             if len(self._vectors) >= _KEPT_VECTORS:
@@ -82,13 +82,13 @@ class StartLibrary:
         return self._vectors[key]
 
     def starts(self, score: Array, q_reference: Array, *, count: int, wave: int) -> Array:
-        """The starts of one wave: the reference, put inside its limits, and the best configurations of that wave.
+        """Returns the starts of one wave: the clipped reference, and the best configurations of that wave.
 
         Args:
             score: (size,) the lower the better.
             q_reference: (n,) joints [rad].
-            count: How many, always: a fixed size keeps one map, and repeats of the last cost little.
-            wave: 0 for the best ones, higher for the next ones.
+            count: Number of starts; filled up with repeats of the last, so that one compiled map serves.
+            wave: 0 for the best, higher for the next best.
 
         Returns:
             (count, n) joints [rad].
@@ -98,7 +98,7 @@ class StartLibrary:
         return np.vstack([filled, np.repeat(filled[-1:], count - len(filled), axis=0)])
 
     def pick(self, score: Array, *, count: int, spacing_rad: float = 0.8) -> Array:
-        """The best configurations that are not near each other.
+        """Returns the best configurations that are not near each other.
 
         Args:
             score: (size,) the lower the better.
@@ -127,6 +127,6 @@ class StartLibrary:
 
 
 def start_library_of(arm: ArmModel) -> StartLibrary:
-    """The library of an arm and its limits, drawn on first use."""
+    """Returns the library of an arm and its limits, drawn on first use."""
     key = (StartLibrary, arm.q_lower.tobytes(), arm.q_upper.tobytes(), arm.workspace.tobytes())
     return arm.kinematics.program(key, lambda: StartLibrary(arm))

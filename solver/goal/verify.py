@@ -1,4 +1,4 @@
-"""Measures rows at tool poses in plain NumPy, apart from the program that solves them."""
+"""Measures rows at tool poses in plain NumPy, independently of the program that solves them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unlatch.solver.terms.term import Term
 Array = np.ndarray
 
 SLACK = 1e-6
-"""What a value may lie beyond its tolerance and still count as inside: metres and radians alike."""
+"""Largest amount beyond a tolerance that still counts as inside: metres and radians alike."""
 
 
 def row_excess(rows: Sequence[Row], R: Array, p: Array) -> Array:
@@ -23,7 +23,7 @@ def row_excess(rows: Sequence[Row], R: Array, p: Array) -> Array:
 
 
 def measure_rows(rows: Sequence[Row], R: Array, p: Array) -> tuple[Array, Array]:
-    """Values of rows at many tool poses, and how far those are out.
+    """Returns values and violations of rows at many tool poses.
 
     Args:
         rows: K rows.
@@ -31,11 +31,11 @@ def measure_rows(rows: Sequence[Row], R: Array, p: Array) -> tuple[Array, Array]
         p: (B, 3) positions [m].
 
     Returns:
-        (B, K) values, each in its own unit, and (B, K) how much each lies beyond its tolerance, 0 where it holds.
+        (B, K) values, each in its own unit, and the (B, K) amount of each beyond its tolerance, 0 if it holds.
     """
     value, out = np.empty((len(p), len(rows))), np.empty((len(p), len(rows)))
     for k, row in enumerate(rows):
-        if isinstance(row, AxisRow):  # its range need not lie evenly about the wanted angle
+        if isinstance(row, AxisRow):  # its range may be uneven about the wanted angle
             angle = angles_between(R @ row.x_ee, row.target)
             value[:, k], out[:, k] = np.abs(angle - row.wanted), _interval_excess(angle, row.lower, row.upper)
             continue
@@ -59,11 +59,11 @@ def angles_between(a: Array, b: Array) -> Array:
 
 
 def row_tolerances(rows: Sequence[Row]) -> Array:
-    """(K,) allowed values of the rows; infinite for costs, for which nothing is out."""
+    """Returns the (K,) allowed values of the rows; infinite for costs."""
     out = []
     for row in rows:
         if isinstance(row, AxisRow):
-            # the interval may be cut off at 0 or pi: the wider side decides
+            # 0 or pi may cut the interval: the wider side counts
             out.append(max(row.wanted - row.lower, row.upper - row.wanted))
         else:
             out.append(row.tolerance if row.weight is None else np.inf)
@@ -75,13 +75,13 @@ def _interval_excess(value: Array, lower: float, upper: float) -> Array:
 
 
 def box_excess(arm: ArmModel, p: Array) -> Array:
-    """(B,) how far the ee origins lie outside the workspace box [m]."""
+    """Returns the (B,) distance of the ee origins outside the workspace box [m]."""
     outside = np.maximum(arm.workspace[0] - p, p - arm.workspace[1]).max(axis=1)
     return np.maximum(0.0, outside)
 
 
 def limit_margin(arm: ArmModel, q: Array) -> Array:
-    """(...,) smallest distance of any joint to its limit [rad], negative outside.
+    """Returns the (...,) smallest distance of any joint to its limit [rad], negative outside.
 
     Args:
         arm: The arm.
@@ -92,9 +92,9 @@ def limit_margin(arm: ArmModel, q: Array) -> Array:
 
 
 def residuals_of(terms: Sequence[Term], rows: Sequence[Row], R: Array, p: Array) -> tuple[ConstraintResidual, ...]:
-    """The residuals of the constraints among terms at one tool pose (R (3, 3), p (3,))."""
+    """Returns the residuals of the constraints among terms at one tool pose (R (3, 3), p (3,))."""
     value, out = (part[0] for part in measure_rows(rows, R[None], p[None]))
-    # what is out is out beyond the nearer bound
+    # a violated row is measured from its nearer bound
     allowed = np.where(out > SLACK, value - out, row_tolerances(rows))
     return tuple(
         ConstraintResidual(
@@ -111,7 +111,7 @@ def residuals_of(terms: Sequence[Term], rows: Sequence[Row], R: Array, p: Array)
 
 
 def active_bounds(arm: ArmModel, q: Array, p: Array, *, within: float = 1e-3) -> tuple[str, ...]:
-    """Joint limits and workspace faces that a configuration lies on, in words.
+    """Returns the joint limits and workspace faces that a configuration lies on, in words.
 
     Args:
         arm: The arm.
