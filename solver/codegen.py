@@ -1,9 +1,8 @@
-"""Machine code for CasADi functions: C from CasADi, a system compiler, a cache by content.
+"""Compiles CasADi functions to machine code: C from CasADi, a system compiler, a cache by content.
 
-The code does the same operations in the same order as CasADi's virtual machine, and is compiled without options that
-would change a result (no fused multiply-add, no fast-math, nothing of the machine at hand): both give the same bits,
-which is tried before a new program is kept. Without a compiler, or where the cache cannot be written, the virtual
-machine runs on: slower, never different.
+The code does the same operations in the same order as CasADi's virtual machine, and the compiler options keep results
+equal (no fused multiply-add, no fast-math, no machine-specific code). Both give the same bits, which a trial checks
+before a program is kept. Without a compiler or a writable cache the virtual machine runs: slower, never different.
 """
 
 from __future__ import annotations
@@ -35,22 +34,22 @@ COMPILE_VARIABLE = "UNLATCH_COMPILE"
 FLAGS = ("-O2", "-fPIC", "-shared", "-ffp-contract=off", "-fno-fast-math")
 _COMPILERS = ("cc", "gcc", "clang")
 _TIMEOUT_S = 300
-"""A compiler that hangs is given up; the answer does not depend on it."""
+"""Time limit of the compiler; results do not depend on it."""
 _TRIALS = 3
 _PAYS_AFTER_S = 0.5
 """Compiling takes one to five seconds."""
 
 
 class CompiledFunction:
-    """A CasADi Function that becomes machine code once that pays.
+    """A CasADi Function that is compiled to machine code once that pays.
 
     A program that an earlier process compiled is used from the first call. Otherwise the virtual machine runs until it
-    has cost about what compiling does, and then it is compiled: one short command waits for no compiler, and a long
-    run has machine code for all but its first seconds. When that happens changes no result.
+    has taken about as long as compiling: a short command waits for no compiler, and a long run has machine code for all
+    but its first seconds. The moment of the change affects no result.
     """
 
     def __init__(self, function: Any) -> None:
-        """Takes the function; compiles nothing yet.
+        """Stores the function; compiles nothing yet.
 
         Args:
             function: A CasADi Function of SX or MX operations; its name is that of the C function.
@@ -91,7 +90,7 @@ class CompiledFunction:
         return answer
 
     def _take_program(self, *, build: bool) -> None:
-        """Takes the compiled program if there is one, or if it may be built now."""
+        """Uses the compiled program if there is one, or if it may be built now."""
         found = compile_function(self._function, build=build)
         if found is not self._function:
             self._function, self._is_machine_code = found, True
@@ -100,7 +99,7 @@ class CompiledFunction:
 
 
 class _BufferedFunction:
-    """A CasADi Function that reads and writes the same memory at each call, which saves a third of a short one."""
+    """A CasADi Function with fixed memory for inputs and outputs, which saves a third of a short call."""
 
     def __init__(self, function: Any) -> None:
         self._buffer, self._trigger = function.buffer()
@@ -119,7 +118,7 @@ class _BufferedFunction:
 
 
 def compile_function(function: Any, *, build: bool = True) -> Any:
-    """The same CasADi Function as machine code, or the function itself where that cannot be had.
+    """Returns a CasADi Function as machine code, or the function itself if it cannot be compiled.
 
     Args:
         function: A CasADi Function of SX or MX operations; its name is that of the C function.
@@ -141,12 +140,12 @@ def compile_function(function: Any, *, build: bool = True) -> Any:
 
 
 def has_compiler() -> bool:
-    """Whether programs are compiled here."""
+    """Returns whether programs are compiled on this machine."""
     return _compiler() is not None
 
 
 def _compiler() -> tuple[str, str] | None:
-    """Path of the compiler and its version, or None."""
+    """Returns path and version of the compiler, or None."""
     return None if os.environ.get(COMPILE_VARIABLE, "1") == "0" else _find_compiler(os.environ.get("PATH", ""))
 
 
@@ -187,7 +186,7 @@ def _is_intact(library: Path) -> bool:
 
 
 def _build_library(code: str, library: Path, compiler: str, function: Any) -> bool:
-    """Compiles, tries and keeps a program; the checksum is moved into place last."""
+    """Compiles, tries and stores a program; the checksum is moved into place last."""
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=library.parent) as folder:

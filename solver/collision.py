@@ -1,4 +1,4 @@
-"""What the planner asks of a collision checker; implementations live elsewhere (`unlatch.simcore.sim`)."""
+"""Protocol of a collision checker; `unlatch.simcore.sim` implements it."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Collision(Protocol):
 
 
 def describe_collision(hit: Collision) -> str:
-    """The pair and its distance, for a message."""
+    """Returns the pair and its distance, for a message."""
     return f"{hit.link_a} and {hit.link_b} ({1000.0 * hit.distance_m:.1f} mm)"
 
 
 @runtime_checkable
 class CollisionChecker(Protocol):
-    """Answers for one arm and one scene; holds the object where it is told."""
+    """Checks one arm in one scene, with the object at a given joint position."""
 
     def first_collision(
         self, q: Array, *, s: float | None = None, gripper: float | None = None, clearance_m: float | None = None

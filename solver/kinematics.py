@@ -85,7 +85,7 @@ class Kinematics:
 
         Raises:
             AssetError: The file is missing, too large or no URDF, or the chain has no moving joint.
-            FrameNotFoundError: A link does not exist or the tip does not hang on the base.
+            FrameNotFoundError: A link does not exist, or no chain connects base and tip.
         """
         root = parse_xml(Path(urdf_path), root_tag="robot")
         links = [element.get("name", "") for element in root.findall("link")]
@@ -102,7 +102,7 @@ class Kinematics:
         while link != base_link:
             if link not in by_child or len(chain) > len(by_child):
                 raise FrameNotFoundError(
-                    f"Link '{tip_link}' does not hang on '{base_link}' in {urdf_path}: the chain ends at '{link}'. "
+                    f"Link '{tip_link}' is not connected to '{base_link}' in {urdf_path}: the chain ends at '{link}'. "
                     "Name a base link between the root and the tip.",
                     link=tip_link,
                     available=links,
@@ -124,11 +124,11 @@ class Kinematics:
         return cls(joints, T, base_link=base_link, tip_link=tip_link)
 
     def program(self, key: Any, build: Callable[[], T]) -> T:
-        """What a solver has built for this chain: made on first use, gone when the chain goes.
+        """Returns an object that a solver builds for this chain, cached as long as the chain exists.
 
         Args:
-            key: Of what is built, its class first.
-            build: Makes it.
+            key: Key of the object, its class first.
+            build: Builds it.
         """
         if key not in self._programs:
             self._programs[key] = build()
@@ -136,7 +136,7 @@ class Kinematics:
         return built
 
     def symbolic(self) -> Any:
-        """The CasADi Function `q -> (R, p)`: (3, 3) rotation and (3,) position [m] of the tip in the base frame."""
+        """Returns the CasADi Function `q -> (R, p)`: (3, 3) rotation and (3,) position [m] of the tip, base frame."""
         return self._function
 
     @cached_property
@@ -146,7 +146,7 @@ class Kinematics:
         return ca.Function("fk", [q], [R, p], ["q"], ["R", "p"])
 
     def expressions(self, q: Any) -> tuple[Any, Any, list[Any], list[Any]]:
-        """CasADi expressions of the tip pose and of its geometric Jacobian.
+        """Returns CasADi expressions of the tip pose and of its geometric Jacobian.
 
         Args:
             q: CasADi SX or MX column of n_q joint positions.
@@ -180,21 +180,21 @@ class Kinematics:
         return R, p, linear, angular
 
     def fk(self, q: Array) -> Array:
-        """(4, 4) pose of the tip in the base frame at joint positions (n_q,) [rad or m]."""
+        """Returns the (4, 4) pose of the tip in the base frame at joint positions (n_q,) [rad or m]."""
         joints = np.array(q, dtype=float).reshape(1, -1)
-        if not np.array_equal(self._last_q, joints):  # an arm that stands still asks the same anew in every frame
+        if not np.array_equal(self._last_q, joints):  # an arm that stands still has the same joints in every frame
             R, p = self.fk_batch(joints)
             self._last_q, self._last_pose = joints, np.eye(4)
             self._last_pose[:3, :3], self._last_pose[:3, 3] = R[0], p[0]
         return self._last_pose.copy()
 
     def pose(self, q: Array) -> Pose:
-        """`T_base_tip` at joint positions (n_q,) [rad or m]."""
+        """Returns `T_base_tip` at joint positions (n_q,) [rad or m]."""
         R, p = self.fk_batch(np.asarray(q, dtype=float).reshape(1, -1))
         return Pose(R[0], p[0])
 
     def fk_batch(self, q: Array) -> tuple[Array, Array]:
-        """Tip poses at many joint positions.
+        """Returns tip poses at many joint positions.
 
         Args:
             q: (B, n_q) joint positions [rad or m].
@@ -206,7 +206,7 @@ class Kinematics:
         return R, p
 
     def sweep(self, q: Array) -> tuple[Array, Array, Array, Array]:
-        """Tip poses at many joint positions, with the axes on the way.
+        """Returns tip poses at many joint positions, with the axes and origins of all joints.
 
         Args:
             q: (B, n_q) joint positions [rad or m].

@@ -1,4 +1,4 @@
-"""What the planner knows: keypoints, axes and the joint of the object, and the arm. Numbers in the arm's base frame."""
+"""Input of the planner: keypoints, axes and the joint of the object, and the arm, in the arm's base frame."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class JointGeometry:
         object.__setattr__(self, "axis", frozen_array(unit(self.axis)))
 
     def motion(self, delta: float) -> tuple[Array, Array]:
-        """Displacement of the part when its joint moves by `delta`.
+        """Returns the displacement of the part when its joint moves by `delta`.
 
         Args:
             delta: Change of `s` [rad or m].
@@ -54,7 +54,7 @@ class JointGeometry:
 
 @dataclass(frozen=True)
 class PlanningScene:
-    """The object at one joint position, as the constraints see it; everything in the arm's base frame."""
+    """Keypoints, axes and the joint of the object at one joint position, in the arm's base frame."""
 
     keypoints: Mapping[str, Array]
     """Object keypoints by name, (3,) each [m]."""
@@ -95,7 +95,7 @@ class PlanningScene:
         return self.joint.position
 
     def at(self, s: float) -> PlanningScene:
-        """The same scene with the part moved to joint position `s` [rad or m]."""
+        """Returns the scene with the part at joint position `s` [rad or m]."""
         R, t = self.joint.motion(s - self.joint.position)
         return replace(
             self,
@@ -106,7 +106,7 @@ class PlanningScene:
         )
 
     def moved(self, R: ArrayLike, t: ArrayLike) -> PlanningScene:
-        """The whole scene moved rigidly: `p -> R p + t`, base frame; used by tests of invariance."""
+        """Returns the scene moved rigidly, `p -> R p + t`, base frame; for tests of invariance."""
         turn, shift = np.asarray(R, dtype=float), np.asarray(t, dtype=float)
         return replace(
             self,
@@ -118,7 +118,7 @@ class PlanningScene:
         )
 
     def keypoint(self, name: str) -> Array:
-        """(3,) position of an object keypoint [m].
+        """Returns the (3,) position of an object keypoint [m].
 
         Raises:
             ConfigError: No such keypoint.
@@ -133,7 +133,7 @@ class PlanningScene:
         return self.keypoints[name]
 
     def axis(self, name: str) -> Array:
-        """(3,) unit axis of the annotation, `link0_x_axis` and `object_link0_x_axis` being one.
+        """Returns a (3,) unit axis of the annotation; `link0_x_axis` and `object_link0_x_axis` are the same.
 
         Raises:
             ConfigError: No such axis.
@@ -153,13 +153,13 @@ class PlanningScene:
 
 
 def axis_name(name: str) -> str:
-    """The short form of an axis name: `object_link0_move_axis` and `link0_move_axis` are one."""
+    """Returns the short form of an axis name: `object_link0_move_axis` and `link0_move_axis` are the same."""
     return name[len("object_") :] if name.startswith("object_link0_") else name
 
 
 @dataclass(frozen=True)
 class ArmModel:
-    """The arm as the planner sees it; limits already carry their margins."""
+    """The arm for the planner; limits include their margins."""
 
     kinematics: Kinematics
     """Chain from the arm's base link to its ee link."""
@@ -211,7 +211,7 @@ class ArmModel:
         return self.kinematics.n_q
 
     def tool_variants(self) -> list[tuple[str, dict[str, Array]]]:
-        """The tool keypoints as given and, for a symmetric gripper, turned by pi about the approach axis.
+        """Returns the tool keypoints and, for a symmetric gripper, those turned by pi about the approach axis.
 
         Returns:
             Pairs of label (`+` or `-`) and keypoints in the ee frame. A goal for the second set is the same grasp with
@@ -225,7 +225,7 @@ class ArmModel:
         return variants
 
     def approach_axis(self) -> Array:
-        """(3,) unit vector tool_tail -> tool_head in the ee frame; the ee z axis where one of them is missing."""
+        """Returns the (3,) unit vector tool_tail -> tool_head in the ee frame; the ee z axis if one is missing."""
         if {"tool_head", "tool_tail"} <= set(self.tool_keypoints):
             return unit(self.tool_keypoints["tool_head"] - self.tool_keypoints["tool_tail"])
         return np.array([0.0, 0.0, 1.0])

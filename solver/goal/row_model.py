@@ -50,8 +50,8 @@ class RowModel:
         self.J: list[list[Any]] = []
         """Their derivatives."""
         self.arms: list[tuple[Any, Any, bool] | None] = []
-        """For each row: the pull per unit of residual, its lever `R x`, and whether it moves with the hand's origin; None
-        for joints and expressions."""
+        """For each row: the pull per unit of residual, its lever `R x`, and whether it moves with the hand's origin;
+        None for joints and expressions."""
         self.bent: dict[int, Any] = {}
         """Second derivatives of the rows that are expressions."""
         self.blocks: list[_Block] = []

@@ -1,4 +1,4 @@
-"""Poses before and after the goal, from the motions of the setting."""
+"""Computes poses before and after the goal from the motions of the planner setting."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class PoseTrack:
 
 
 def apply_motion(T_base_ee: Pose, motion: Sequence[Any], scene: PlanningScene, *, share: float = 1.0) -> Pose:
-    """A pose after one motion of the setting.
+    """Returns the pose after one motion of the setting.
 
     Args:
         T_base_ee: Pose before.
         motion: [mode, value], or [word, distance].
         scene: The object, whose joint `rotate` turns about.
-        share: Part of the motion that is made, 0 to 1.
+        share: Share of the motion, 0 to 1.
     """
     mode, value = str(motion[0]), share * float(motion[1])
     if mode == "rotate":
@@ -53,26 +53,26 @@ def apply_motion(T_base_ee: Pose, motion: Sequence[Any], scene: PlanningScene, *
 
 
 def pre_poses(T_base_goal: Pose, motions: Sequence[Sequence[Any]], scene: PlanningScene) -> PoseTrack:
-    """Poses from the goal back to the first pre-grasp."""
+    """Returns the poses from the goal back to the first pre-grasp."""
     return _follow_motions(T_base_goal, motions, scene, before_contact=len(motions))
 
 
 def post_poses(
     T_base_goal: Pose, motions: Sequence[Sequence[Any]], scene: PlanningScene, *, before_contact: int = 0
 ) -> PoseTrack:
-    """Poses from the goal on, with the joint position that a part in the hand would take.
+    """Returns the poses from the goal on, with the joint position of a part in the hand.
 
     Args:
         T_base_goal: Pose of the ee at the goal.
         motions: The motions, one after the other.
         scene: The object.
-        before_contact: How many of them come before the fingers meet the part, which stays where it is until then.
+        before_contact: Number of motions before the fingers meet the part, which does not move until then.
     """
     return _follow_motions(T_base_goal, motions, scene, before_contact=before_contact)
 
 
 def step_back(T_base_ee: Pose, distance_m: float, approach_ee: Array) -> list[Pose]:
-    """Poses back along the approach axis (3,) of the ee frame, the first the pose itself."""
+    """Returns poses back along the approach axis (3,) of the ee frame, starting with the pose itself."""
     count = max(1, math.ceil(distance_m / _STEP_M))
     return [T_base_ee @ Pose.from_translation(-approach_ee * distance_m * k / count) for k in range(count + 1)]
 
@@ -100,7 +100,7 @@ def _joint_turn(scene: PlanningScene, angle_rad: float) -> tuple[Array, Array]:
 
 
 def _joint_change(start: Pose, end: Pose, scene: PlanningScene, motion: Sequence[Any], share: float) -> float:
-    """Change of the joint position if the part follows the hand [rad or m]."""
+    """Returns the change of the joint position if the part follows the hand [rad or m]."""
     joint = scene.joint
     if joint.prismatic:
         return float(joint.axis @ (end.p - start.p))

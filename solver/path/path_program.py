@@ -48,7 +48,7 @@ _SLIDING = 1.0
 
 @dataclass(frozen=True)
 class PathShape:
-    """What the size of the program depends on."""
+    """The sizes that determine the program."""
 
     approach: int
     """Stages before the goal."""
@@ -82,7 +82,7 @@ class PathProblem:
     x_contact: Array
     """(3,) contact point of the hand, ee frame [m]."""
     retreats: Array
-    """(approach, 3) how far the hand is moved from the goal, ee frame, the farthest first [m]."""
+    """(approach, 3) offsets of the hand from the goal, ee frame, the farthest first [m]."""
     pairs_approach: Array
     """(3, 2, 3) directions (base frame, ee frame) that fix the rotation on the approach."""
     pairs_held: Array
@@ -98,7 +98,7 @@ class PathProblem:
     line: Array
     """(3,) direction in which the contact may slide on the part."""
     slide_m: float
-    """How far, to either side [m]."""
+    """Largest slide to either side [m]."""
     goal: Array
     """(6 points + 6 axes + 7 planes + points + planes,) numbers of the goal's rows, then weights of costs."""
     goal_lower: Array
@@ -111,7 +111,7 @@ class PathProblem:
 
 @dataclass(frozen=True)
 class PathAnswer:
-    """What the solver came to."""
+    """The result of the solver."""
 
     solved: bool
     q: Array
@@ -272,7 +272,7 @@ def _held_values(B: Any, pairs: Any, count: int) -> Any:
 
 
 def _goal_rows(R: Any, p: Any, goal: Any, s: PathShape) -> tuple[Any, Any]:
-    """Values of the goal's rows, and the cost of those that carry a weight."""
+    """Returns the values of the goal's rows, and the cost of rows with a weight."""
     rows, cost, cursor = [], 0.0, 0
     for _ in range(s.points):
         error = R @ goal[cursor : cursor + 3] + p - goal[cursor + 3 : cursor + 6]
@@ -291,5 +291,5 @@ def _goal_rows(R: Any, p: Any, goal: Any, s: PathShape) -> tuple[Any, Any]:
 
 
 def path_program_of(kinematics: Kinematics, shape: PathShape) -> PathProgram:
-    """The program of an arm and a shape, built on first use and kept while the arm's kinematics lives."""
+    """Returns the program of an arm and a shape, built on first use and cached in the arm's kinematics."""
     return kinematics.program((PathProgram, shape), lambda: PathProgram(kinematics, shape))

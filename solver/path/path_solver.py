@@ -1,7 +1,7 @@
 """The articulated path: joints of the arm while the part moves along its joint in the hand.
 
-The grasp is described by what stays fixed to the part (`Slip`). Paths are followed waypoint by waypoint for several
-goals at once; where that loses its way, a program solves for goal, approach and path together.
+`Slip` says what stays fixed to the part. Paths are followed waypoint by waypoint for several goals at once. Where that
+fails, a program solves for goal, approach and path together.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _TRACK: Schedule = ((1e4, 0.02, 1.0, 0.3), (1e4, 0.02, 1.0, 0.3), (1e4, 1e-3, 0.
 _RESTORE: Schedule = ((1e4, 1e-2, 0.0, 0.2),) * 5
 _CENTRING = 0.02
 POINT_TOLERANCE_M = 2e-4
-"""What the contact point may be off its place on the part, on a waypoint [m]."""
+"""Largest distance of the contact point from its place on the part, at a waypoint [m]."""
 ANGLE_TOLERANCE_RAD = 2e-3
-"""What a held direction may be off, on a waypoint [rad]."""
+"""Largest error of a held direction, at a waypoint [rad]."""
 
 
 @dataclass(frozen=True)
 class PathSolution:
-    """Joints along the part's motion, or how far it went."""
+    """Joints along the motion of the part, complete or up to where it fails."""
 
     found: bool
     q: Array
@@ -45,7 +45,7 @@ class PathSolution:
     reached_s: float
     """Position of the part up to which the path holds [rad or m]."""
     reason: str
-    """Why it ends there; empty where it was found."""
+    """Why it ends there; empty if it is found."""
     margin_rad: float
     """Smallest distance of any joint to its limit on the part that holds [rad]."""
     length_rad: float
@@ -68,8 +68,8 @@ class PathSolver:
         Args:
             arm: The arm.
             max_step_rad: Largest change of a joint between two waypoints [rad].
-            point_tolerance_m: What the contact point may be off its place on the part [m].
-            angle_tolerance_rad: What a held direction may be off [rad].
+            point_tolerance_m: Largest distance of the contact point from its place on the part [m].
+            angle_tolerance_rad: Largest error of a held direction [rad].
         """
         self.arm = arm
         self.max_step_rad = max_step_rad
@@ -86,7 +86,7 @@ class PathSolver:
             goals: (C, n) joints at contact, at the scene's joint position [rad].
             scene: The object.
             s_values: (W,) positions of the part to go through, the first that of the scene [rad or m].
-            slip: What the hand may do.
+            slip: Freedom of the hand.
             inward: (3,) inward direction of the part at the scene's joint position, base frame.
             contact_ee: (3,) the point of the hand that stays on the part, ee frame [m].
         """
@@ -112,19 +112,19 @@ class PathSolver:
         retreats: Array,
         q_now: Array,
     ) -> PathSolution:
-        """Solves goal, approach and path at once from a guess, then fills in the waypoints that are wanted.
+        """Solves goal, approach and path at once from a guess, then fills in the waypoints.
 
         Args:
             guess: A path of `follow`, found or not, from the goal that is the guess.
             scene: The object.
             rows: Constraints and costs of the goal.
-            s_values: (W,) positions of the path that is wanted, the first that of the scene [rad or m].
-            grasp: What stays in the hand.
-            retreats: (K, 3) way back from the goal, ee frame, the goal (zero) first [m].
+            s_values: (W,) positions of the waypoints, the first that of the scene [rad or m].
+            grasp: How the hand leads the part.
+            retreats: (K, 3) offsets back from the goal, ee frame, the goal (zero) first [m].
             q_now: (n,) joints to stay near [rad].
 
         Returns:
-            The path; its first row is the goal, which meets `rows` where the path was found.
+            The path; its first row is the goal, which meets `rows` if the path is found.
         """
         solved = solve_with_goal(
             self.arm,
@@ -158,12 +158,12 @@ class PathSolver:
         Args:
             start: (n,) joints at the first pose [rad].
             poses: Poses of the ee, base frame, the first that of `start`.
-            tilt_rad: How far the approach axis may leave that of the poses; the fingertip line keeps its direction.
+            tilt_rad: Largest tilt of the approach axis from that of the poses; the fingertip line keeps its direction.
 
         Returns:
             Joints on the poses; `s` counts them.
         """
-        if len(poses) == 1:  # a setting without such motions: the start is the whole path
+        if len(poses) == 1:  # without such motions the start is the whole path
             return PathSolution(True, start[None], np.zeros(1), 0.0, "", float(limit_margin(self.arm, start)), 0.0)
         rows = pose_waypoints(self.arm, poses, tilt_rad=tilt_rad)
         parameters = rows.pack(self.arm)[None]
@@ -173,7 +173,7 @@ class PathSolver:
         return self._judge(q, R, p, np.arange(len(poses), dtype=float), rows)
 
     def _judge(self, q: Array, R: Array, p: Array, s_values: Array, rows: Waypoints) -> PathSolution:
-        """Measures a path in plain NumPy and says where it ends."""
+        """Measures a path in plain NumPy and finds where it ends."""
         point = rows.point_errors(R, p)[1:]
         angle = rows.angle_errors(R)[1:]
         step = np.abs(np.diff(q, axis=0)).max(axis=1)

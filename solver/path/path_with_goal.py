@@ -1,4 +1,4 @@
-"""Goal and path together: sets the whole program up from a guess, and measures what it answers in plain NumPy."""
+"""Solves goal and path together: sets up the program from a guess, and measures its result in plain NumPy."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from unlatch.solver.terms.row import AxisRow, PlaneRow, PointRow, Row
 Array = np.ndarray
 
 WAYPOINTS = 12
-"""Stages of the program after the goal: as many problems are solved as with 24, in three quarters of the time."""
+"""Stages of the program after the goal: it solves as many problems as with 24, in three quarters of the time."""
 APPROACH = 5
 """Stages before it."""
 _TIGHTEN = 0.7
-"""Share of a goal tolerance that is aimed at, as in the goal solve."""
+"""Share of a goal tolerance that the solver aims at, as in the goal solve."""
 _CONE_SHARE = 0.97
 _FREE = 1e3
 
@@ -44,7 +44,7 @@ class GoalPath:
     iterations: int
     """Iterations of the solver."""
     solved: bool
-    """Whether the solver says so; `goal_violation` and the caller's own check decide."""
+    """Whether the solver reports success; `goal_violation` and the caller's own check decide."""
 
 
 def solve_with_goal(
@@ -60,17 +60,17 @@ def solve_with_goal(
     q_now: Array,
     max_step_rad: float,
 ) -> GoalPath:
-    """Solves for the goal, the way to it and the way of the part.
+    """Solves for the goal, its approach and the path of the part.
 
     Args:
         arm: The arm.
         scene: The object.
-        grasp: What stays in the hand.
+        grasp: How the hand leads the part.
         rows: Constraints and costs of the goal.
-        guess: (G, n) joints along the part's way, the goal first [rad].
+        guess: (G, n) joints along the path of the part, the goal first [rad].
         s_guess: (G,) joint positions of the part on them [rad or m].
-        target_s: Where the part's way ends [rad or m].
-        retreats: (K, 3) way back from the goal, ee frame, the goal (zero) first [m]; one row = no approach.
+        target_s: Position of the part at the end [rad or m].
+        retreats: (K, 3) offsets back from the goal, ee frame, the goal (zero) first [m]; one row = no approach.
         q_now: (n,) joints to stay near [rad].
         max_step_rad: Largest change of a joint between two waypoints [rad].
     """
@@ -143,7 +143,7 @@ def _measure(arm: ArmModel, rows: Sequence[Row], s_values: Array, answer: PathAn
 
 
 def _held_pairs(arm: ArmModel, scene: PlanningScene, grasp: Grasp, R0: Array) -> Array:
-    """(K, 2, 3) directions on the part and in the hand whose inner products the slip keeps."""
+    """Returns (K, 2, 3) directions on the part and in the hand whose inner products the slip keeps."""
     side, mode = side_axis(arm), grasp.slip.mode
     if mode is SlipMode.fixed:
         return _fixed_pairs(R0)
@@ -165,7 +165,7 @@ def _fixed_pairs(R0: Array) -> Array:
 
 
 def _perpendicular_pair(direction: Array) -> Array:
-    """(2, 3) unit vectors at right angles to a direction and to each other."""
+    """Returns (2, 3) unit vectors at right angles to a direction and to each other."""
     helper = np.eye(3)[int(np.argmin(np.abs(direction)))]
     first = np.cross(direction, helper)
     first /= np.linalg.norm(first)
@@ -177,7 +177,7 @@ def _pair_values(pairs: Array, R0: Array) -> Array:
 
 
 def _pack_rows(rows: Sequence[Row]) -> tuple[Array, Array, Array]:
-    """Numbers and bounds of the goal's rows in the program's order."""
+    """Returns numbers and bounds of the goal's rows in the order of the program."""
     numbers: list[Array] = []
     low: list[float] = []
     high: list[float] = []

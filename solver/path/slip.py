@@ -1,4 +1,4 @@
-"""What the hand may do about the part that it leads: the freedom of a grasp, declared."""
+"""Freedom of a grasp: how the hand may turn and slide on the part that it leads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = np.ndarray
 
 
 class SlipMode(Enum):
-    """What the hand may do about the contact point while the part moves."""
+    """Rotations of the hand about the contact point while the part moves."""
 
     fixed = "fixed"
     """Nothing: the hand moves with the part."""
@@ -30,7 +30,7 @@ class SlipMode(Enum):
 
 
 class Slide(Enum):
-    """Along which line on the part the contact point may slide while the part moves."""
+    """Line on the part along which the contact point may slide while the part moves."""
 
     none = "none"
     """None: it stays where it is."""
@@ -42,36 +42,36 @@ class Slide(Enum):
 
 @dataclass(frozen=True)
 class Slip:
-    """How the hand may turn about the contact and slide on the part, and how far."""
+    """Freedom of the hand to turn about the contact and to slide on the part."""
 
     mode: SlipMode = SlipMode.fixed
     """Which rotations are free."""
     limit_rad: float = math.radians(75.0)
     """Largest angle between the approach axis and the inward direction of the part [rad]; not used by `fixed`."""
     stiffness: float = 0.05
-    """Weight of keeping the hand still relative to the part, beside 1 for a squared joint step."""
+    """Weight of the motion of the hand relative to the part; a squared joint step has weight 1."""
     slide: Slide = Slide.none
     """Along which line the contact point may slide."""
     slide_m: float = 0.05
-    """How far, to either side of where it was at the goal [m]; not used without a line."""
+    """Largest slide to either side of the contact at the goal [m]; not used without a line."""
 
     @property
     def name(self) -> str:
-        """In a word or two: `bar`, `cone, sliding across`."""
+        """Short name, such as `bar` or `cone, sliding across`."""
         return self.mode.value if self.slide is Slide.none else f"{self.mode.value}, sliding {self.slide.value}"
 
 
 def bar_axis(scene: PlanningScene) -> Array | None:
-    """(3,) direction of the bar or edge that is held, base frame: the annotation's contact axis; None without one."""
+    """Returns the (3,) direction of the held bar or edge, base frame: the annotated contact axis; None without one."""
     return scene.axes.get("link0_contact_axis", scene.axes.get("object_link0_contact_axis"))
 
 
 def slide_line(scene: PlanningScene, slip: Slip, inward: Array) -> Array | None:
-    """(3,) unit direction in which the contact may slide, base frame; None where it may not.
+    """Returns the (3,) unit direction in which the contact may slide, base frame; None if it may not.
 
     Args:
         scene: The object.
-        slip: What the hand may do.
+        slip: Freedom of the hand.
         inward: (3,) inward direction of the part, base frame.
     """
     bar = bar_axis(scene)
@@ -84,13 +84,13 @@ def slide_line(scene: PlanningScene, slip: Slip, inward: Array) -> Array | None:
 
 
 def inward_direction(scene: PlanningScene, fallback: Array) -> Array:
-    """The direction into the front of the part, base frame.
+    """Returns the direction into the front of the part, base frame.
 
     `cross(tail - head, contact_axis)` is the outward normal by the convention of the annotation.
 
     Args:
         scene: The object.
-        fallback: (3,) used where the annotation lacks one of the three.
+        fallback: (3,) direction if the annotation lacks one of the three.
     """
     names = ("articulated_object_head", "articulated_object_tail")
     contact = bar_axis(scene)

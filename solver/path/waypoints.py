@@ -1,4 +1,4 @@
-"""What the waypoints of a path are asked: the part in the hand, or poses of the ee, as rows of the compiled program."""
+"""Demands on the waypoints of a path: a led part, or poses of the ee, as rows of the compiled program."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ _NEARLY_PARALLEL = 1e-3
 
 @dataclass(frozen=True)
 class Waypoints:
-    """What is asked of W waypoints, the first being the start; base frame."""
+    """Demands on W waypoints, the first being the start; base frame."""
 
     x_point: Array
     """(3,) point of the hand, ee frame [m]."""
     points: Array
-    """(W, 3) where it must be [m]."""
+    """(W, 3) its target positions [m]."""
     x_held: Array
     """(3,) direction of the hand, ee frame."""
     held: Array
-    """(W, 3) what it keeps an angle to."""
+    """(W, 3) directions to which it keeps an angle."""
     held_angle: float
     """That angle [rad]."""
     x_approach: Array
     """(3,) approach axis, ee frame."""
     approach: Array
-    """(W, 3) what the approach axis must be near."""
+    """(W, 3) directions near which the approach axis must be."""
     cone: float
-    """How near: the largest angle [rad]."""
+    """Largest angle between them [rad]."""
     soft_approach: Array | None = None
-    """(W, 3) where the approach axis would be in a fixed grasp."""
+    """(W, 3) approach axis in a fixed grasp; None = no wish."""
     stiffness: float = 0.0
-    """Weight of that."""
+    """Weight of the wish for that axis."""
     held_is_wish: bool = False
-    """Whether `held` is a wish too, with the same weight."""
+    """Whether `held` is a wish with the same weight."""
     line: Array | None = None
-    """(W, 3) unit directions along which the point may slide; None = it may not."""
+    """(W, 3) unit directions along which the point may slide; None = none."""
     slide_m: float = 0.0
-    """How far, to either side [m]."""
+    """Largest slide to either side [m]."""
 
     def point_errors(self, R: Array, p: Array) -> Array:
-        """(W,) how far the point is from where it may be, at tool rotations (W, 3, 3) and positions (W, 3) [m]."""
+        """Returns the (W,) distance of the point from its target, at tool rotations (W, 3, 3), positions (W, 3) [m]."""
         error = R @ self.x_point + p - self.points
         if self.line is not None:
             along = np.einsum("wi,wi->w", error, self.line)
@@ -61,14 +61,14 @@ class Waypoints:
         return worst
 
     def angle_errors(self, R: Array) -> Array:
-        """(W,) largest error of a direction at tool rotations (W, 3, 3) [rad]."""
+        """Returns the (W,) largest error of a direction at tool rotations (W, 3, 3) [rad]."""
         error = np.maximum(0.0, angles_between(R @ self.x_approach, self.approach) - self.cone)
         if not self.held_is_wish:
             error = np.maximum(error, np.abs(angles_between(R @ self.x_held, self.held) - self.held_angle))
         return error
 
     def program(self, arm: ArmModel) -> Program:
-        """The compiled program of one waypoint."""
+        """Returns the compiled program of one waypoint."""
         at_angle = self.held_angle > _NEARLY_PARALLEL
         structure = Structure(
             points=1 if self.line is None else 0,
@@ -124,10 +124,10 @@ class Waypoints:
 
 @dataclass(frozen=True)
 class Grasp:
-    """How the part is led: what stays in the hand and what may slip."""
+    """How the hand leads the part: the contact point and its freedom."""
 
     slip: Slip
-    """What the hand may do."""
+    """Freedom of the hand."""
     inward: Array
     """(3,) inward direction of the part at the scene's joint position, base frame."""
     contact_ee: Array
@@ -135,7 +135,7 @@ class Grasp:
 
 
 def part_motions(scene: PlanningScene, s_values: Array) -> tuple[Array, Array]:
-    """(W, 3, 3) rotations and (W, 3) shifts [m] of the part at joint positions (W,), base frame."""
+    """Returns (W, 3, 3) rotations and (W, 3) shifts [m] of the part at joint positions (W,), base frame."""
     moves = [scene.joint.motion(float(s) - scene.joint.position) for s in s_values]
     return np.array([R for R, _ in moves]), np.array([t for _, t in moves])
 
@@ -143,7 +143,7 @@ def part_motions(scene: PlanningScene, s_values: Array) -> tuple[Array, Array]:
 def part_waypoints(
     arm: ArmModel, scene: PlanningScene, R0: Array, p0: Array, turns: Array, shifts: Array, grasp: Grasp
 ) -> Waypoints:
-    """What one grasp asks of the waypoints.
+    """Returns the waypoints of a part that one grasp leads.
 
     Args:
         arm: The arm.
@@ -152,7 +152,7 @@ def part_waypoints(
         p0: (3,) its position [m].
         turns: (W, 3, 3) rotations of the part, base frame.
         shifts: (W, 3) its shifts [m].
-        grasp: What stays in the hand.
+        grasp: How the hand leads the part.
     """
     slip = grasp.slip
     x_approach, side = arm.approach_axis(), side_axis(arm)
@@ -185,12 +185,12 @@ def part_waypoints(
 
 
 def pose_waypoints(arm: ArmModel, poses: Sequence[Pose], *, tilt_rad: float) -> Waypoints:
-    """Waypoints at poses of the ee.
+    """Returns the waypoints of poses of the ee.
 
     Args:
         arm: The arm.
         poses: Poses of the ee, base frame.
-        tilt_rad: How far the approach axis may leave that of the poses; the fingertip line keeps its direction.
+        tilt_rad: Largest tilt of the approach axis from that of the poses; the fingertip line keeps its direction.
     """
     head = arm.tool_keypoints.get("tool_head", np.zeros(3))
     axis, side = arm.approach_axis(), side_axis(arm)
@@ -207,7 +207,7 @@ def pose_waypoints(arm: ArmModel, poses: Sequence[Pose], *, tilt_rad: float) -> 
 
 
 def side_axis(arm: ArmModel) -> Array:
-    """(3,) unit vector along the line between the fingertips, ee frame; the ee y axis where the keypoints lack."""
+    """Returns the (3,) unit vector between the fingertips, ee frame; the ee y axis without keypoints."""
     if {"tool_head", "tool_side"} <= set(arm.tool_keypoints):
         return unit(arm.tool_keypoints["tool_side"] - arm.tool_keypoints["tool_head"])
     return np.array([0.0, 1.0, 0.0])

@@ -1,4 +1,4 @@
-"""Motions of the hand before and after the goal, as settings list them."""
+"""Reads motions of the hand before and after the goal, as planner settings list them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOTION_MODES = ("translate_x", "translate_y", "translate_z", "rotate")
 
 
 def read_list(value: Any, where: str) -> list[Any]:
-    """A plain list of anything that is one.
+    """Returns a value as a plain list.
 
     Raises:
         ConfigError: It is a text, a mapping or a single value.

@@ -1,4 +1,4 @@
-"""One entry of `constraint_list` or `cost_list`: what the peers' files write differently, rewritten into our form."""
+"""Rewrites one entry of `constraint_list` or `cost_list` from the form of GenSim2 or InternDataEngine into ours."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Form(Enum):
 
 
 def is_misspelling(key: str, known: Collection[str], present: Collection[str]) -> bool:
-    """Whether an unknown key is a misspelling of one that is not there, which no form may lose."""
+    """Returns whether an unknown key is a misspelling of an absent key, which is always an error."""
     absent = [name for name in known if name not in present]
     return bool(difflib.get_close_matches(key, absent, n=1, cutoff=_SLIP_RATIO))
 
@@ -73,18 +73,18 @@ def is_misspelling(key: str, known: Collection[str], present: Collection[str]) -
 def rewrite_entry(
     entry: Mapping[str, Any], where: str, notices: list[str], *, form: Form, cost: bool
 ) -> dict[str, Any] | None:
-    """Rewrites one entry, one line each.
+    """Rewrites one entry.
 
     Args:
         entry: The mapping, as from YAML.
         where: Its full key, for messages.
-        notices: Takes the lines.
+        notices: Receives one line for each change.
         form: Who wrote it; in our own form only a missing `type` and the frame `link` are rewritten.
         cost: Whether it is of `cost_list`.
 
     Returns:
-        The entry in our form, or None where a cost has no counterpart. What cannot be understood is left as it is, for
-        the strict reader to refuse.
+        The entry in our form, or None if a cost has no counterpart. Values that are not understood stay, so that the
+        strict reader refuses them.
     """
     out = {str(key): value for key, value in entry.items() if value is not None}
     peer = form is not Form.own
@@ -122,7 +122,7 @@ def _read_letters(out: dict[str, Any], where: str, notices: list[str]) -> None:
 
 
 def _type_by_name(out: dict[str, Any], where: str, notices: list[str]) -> None:
-    """In the inherited form the name decided what an entry is, and its `type` nothing."""
+    """Sets the type by the name, which decides in the inherited form."""
     name, kind = str(out.get("name", "")), out.get("type")
     if name == CONTACT_NAME and kind is not None and kind != "point2point_constraint" and "keypoint_name" in out:
         notices.append(f"{where} '{name}': type {kind} read as point2point_constraint.")
@@ -148,7 +148,7 @@ def _type_by_name(out: dict[str, Any], where: str, notices: list[str]) -> None:
 
 
 def _settle_type(out: dict[str, Any], where: str, notices: list[str], *, cost: bool, peer: bool) -> bool:
-    """Infers a missing or unknown type; False where a cost must be left out."""
+    """Infers a missing or unknown type; returns False if a cost must be omitted."""
     catalog = COSTS if cost else TERMS
     kind = out.get("type")
     known = kind in catalog.names()
@@ -177,7 +177,7 @@ def _lacks_fields(out: Mapping[str, Any], cls: type[Term]) -> bool:
 
 
 def infer_type(entry: Mapping[str, Any], *, cost: bool) -> str | None:
-    """The `type` that the fields of an entry tell, or None."""
+    """Returns the `type` that the fields of an entry imply, or None."""
     suffix = "cost" if cost else "constraint"
     if entry.get("plane_normal") is not None:
         return f"point2plane_{suffix}"
@@ -191,7 +191,7 @@ def infer_type(entry: Mapping[str, Any], *, cost: bool) -> str | None:
 
 
 def _keep_one_target(out: dict[str, Any], where: str, notices: list[str]) -> None:
-    """Two targets in one entry whose name does not decide: the type does."""
+    """Drops one of two targets: the type decides which."""
     kind = out.get("type")
     others = [key for key in (*_AXIS, *_CROSS) if key in out]
     if kind not in _ANGLE_TYPES or not others or not all(key in out for key in _PAIR):
@@ -237,7 +237,7 @@ def _settle_numbers(out: dict[str, Any], where: str, notices: list[str]) -> None
 
 
 def _drop_unknown(out: dict[str, Any], where: str, notices: list[str], *, cost: bool) -> None:
-    """Fields that our term of this type does not have, which the peers' solvers do not read either."""
+    """Drops fields that our term of this type does not have; the other systems do not read them either."""
     catalog, kind = (COSTS if cost else TERMS), str(out.get("type"))
     if kind not in catalog.names():
         return  # the strict reader says so

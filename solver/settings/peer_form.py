@@ -1,7 +1,7 @@
-"""A `planner_setting` of the peers' files (GenSim2, InternDataEngine), told from ours by its marks and rewritten.
+"""Rewrites a `planner_setting` of GenSim2 or InternDataEngine into our form.
 
-Such a block loads as it is. What is rewritten or dropped on the way is one line each; what would change what the robot
-does without being understood (an unknown constraint, an unknown motion) stays, for the strict reader to refuse.
+Such a block loads as it is. Each key that is rewritten or dropped gives one line. Values that affect the robot and are
+not understood (an unknown constraint, an unknown motion) stay, so that the strict reader refuses them.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _WORD_WITH_NUMBER = re.compile(r"(move-[a-z]+)[ :=]+([+-]?\d*\.?\d+)")
 
 
 def detect_form(raw: Mapping[str, Any]) -> Form:
-    """Who wrote a block, by its marks; a block without any is ours, in which every unknown key is an error.
+    """Returns which system wrote a block, by its marks; without marks it is ours, and every unknown key is an error.
 
-    The marks are things that only the peers write: constraint names of the table (InternDataEngine), the label
+    The marks are things that only the other systems write: constraint names of the table (InternDataEngine), the label
     `category_name`, the keys of `IGNORED`, and a block with the labels of a whole GenSim2 task but no threshold, which
     those never have.
     """
@@ -56,7 +56,7 @@ def detect_form(raw: Mapping[str, Any]) -> Form:
 
 
 def read_exponents(value: Any, where: str, notices: list[str]) -> Any:
-    """Numbers such as `1e-6`, which YAML 1.1 takes for a text, as numbers; all else as it is."""
+    """Returns a value with texts such as `1e-6`, which YAML 1.1 does not read as numbers, as numbers."""
     if isinstance(value, str) and _EXPONENT.fullmatch(value):
         notices.append(f"{where}: the text '{value}' (YAML 1.1 wants 1.0e-6) read as the number {float(value):g}.")
         return float(value)
@@ -73,8 +73,8 @@ def rewrite_setting(raw: Mapping[str, Any], where: str, notices: list[str], form
     Args:
         raw: The mapping, `read_exponents` done.
         where: Its full key, for messages.
-        notices: Takes one line for each key that is rewritten or dropped.
-        form: Who wrote it (`detect_form`); of our own form only the entries of constraints and costs are looked at.
+        notices: Receives one line for each key that is rewritten or dropped.
+        form: From `detect_form`; in our own form only the entries of constraints and costs are checked.
     """
     known = [f.name for f in fields(PlannerSettingCfg)]
     out = {str(key): value for key, value in raw.items() if value is not None or key not in known}
@@ -96,7 +96,7 @@ def rewrite_setting(raw: Mapping[str, Any], where: str, notices: list[str], form
 
 
 def find_settings(tree: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every `planner_setting` of a parsed YAML file.
+    """Yields every `planner_setting` of a parsed YAML file.
 
     Args:
         tree: Maps, lists and values. A file of GenSim2 is one block as a whole; elsewhere blocks stand under the key
@@ -210,7 +210,7 @@ def _rewrite_label(value: Any, where: str, notices: list[str]) -> Any:
 
 
 def _settle_contact(out: dict[str, Any], where: str, notices: list[str]) -> None:
-    """An index at which the peers' gripper would close before the goal, or never, is the goal."""
+    """Replaces an index at which the gripper would close before the goal, or never, by the goal."""
     index, pre, post = (out.get(k) for k in ("contact_pose_index", "pre_actuation_motions", "post_actuation_motions"))
     if not isinstance(index, int) or isinstance(index, bool):
         return
@@ -250,7 +250,7 @@ def _rewrite_noise(value: Mapping[str, Any], where: str, notices: list[str]) -> 
 
 
 def _settle_names(out: dict[str, Any], where: str, notices: list[str]) -> None:
-    """The peers do not enforce this list: a name that nothing uses and that few objects have asks for nothing."""
+    """Drops names that no constraint uses and few objects have: the other systems do not enforce this list."""
     names = out.get("object_keypoint_name_list")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return

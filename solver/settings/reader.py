@@ -1,4 +1,4 @@
-"""Reads a `planner_setting` mapping: the peers' form is rewritten first, then every key is checked."""
+"""Reads a `planner_setting` mapping: rewrites the form of other systems first, then checks every key."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from unlatch.solver.terms.term import Term, read_number
 
 
 def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[PlannerSettingCfg, list[str]]:
-    """Reads and checks one `planner_setting`, in our form or in that of a peer's file (`solver.settings.peer_form`).
+    """Reads and checks one `planner_setting`, in our form or in that of another system (`solver.settings.peer_form`).
 
     Args:
         raw: Plain mapping, as from YAML.
         where: Its full key, for messages (`skills[0].planner_setting`).
 
     Returns:
-        The setting, and one line for each thing that was rewritten or dropped.
+        The setting, and one line for each change.
 
     Raises:
         ConfigError: A key is unknown, missing, of the wrong type or out of range, or constraints contradict. In a block
-            of the peers' a key that is only theirs is dropped instead, and a contradiction is a line.
+            of another system its own keys are dropped instead, and a contradiction gives a line.
     """
     if not isinstance(raw, Mapping):
         raise ConfigError(f"{where} is a {type(raw).__name__}, expected a mapping.", key=where)
@@ -66,7 +66,7 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
             f"{where}.constraint_list is missing or empty, expected at least one constraint. Add it.",
             key=f"{where}.constraint_list",
         )
-    setting = PlannerSettingCfg()  # unfilled: fields are set below, then checked with the full key
+    setting = PlannerSettingCfg()  # unfilled; the fields are set below, then checked with the full key
     for key, value in values.items():
         setattr(setting, key, _read_field(key, value, f"{where}.{key}"))
     setting.check(where)
@@ -79,7 +79,7 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
 
 
 def _read_derived(raw: Mapping[str, Any], where: str) -> PlannerSettingCfg:
-    """A setting that is derived; beside that it says nothing."""
+    """Reads a derived setting, which has no other keys."""
     setting, unset = omitted_setting(), asdict(omitted_setting())
     for key, value in raw.items():
         if key not in unset or value != unset[key]:
@@ -166,7 +166,7 @@ def find_setting_contradictions(terms: list[Term], *, where: str) -> Iterator[Co
 
 
 def triangle_excess(first: tuple[float, float], second: tuple[float, float], between: float) -> float:
-    """By how much two ranges of angles to two directions contradict each other [rad]; 0 = they can both hold.
+    """Returns by how much two ranges of angles to two directions contradict each other [rad]; 0 = both can hold.
 
     Args:
         first: Smallest and largest angle to the first direction [rad].

@@ -31,7 +31,7 @@ class SuccessMode(Enum):
 
 @dataclass
 class RangeXyzCfg:
-    """A range for each of three components."""
+    """A range of each of three components."""
 
     x_min: float = 0.0
     """Lowest x."""
@@ -89,7 +89,7 @@ class FollowJointCfg:
     """Largest joint step between two planned waypoints [rad or m]; None = as many waypoints as the planner's budget."""
 
     def target(self, *, s_closed: float, s_open: float) -> float | None:
-        """The joint position to follow to, or None where the skill decides [rad or m]."""
+        """Returns the joint position at the end, or None if the skill decides [rad or m]."""
         if self.to is None:
             return None
         if isinstance(self.to, str):
@@ -99,7 +99,7 @@ class FollowJointCfg:
 
 @dataclass
 class PlannerSettingCfg:
-    """What the planner solves for one skill; the field names of the reference system, each with one exact meaning."""
+    """What the planner solves for one skill; the field names are those of the reference system."""
 
     task_name: str | None = None
     """Label only."""
@@ -130,11 +130,11 @@ class PlannerSettingCfg:
 
     Kept as a list of motions or as a `FollowJointCfg`."""
     approach_width_m: float | None = None
-    """Opening of the fingers on the way to the part and back [m]; None = wide open. Closed fingers stay closed."""
+    """Opening of the fingers on the approach and the retreat [m]; None = wide open. Closed fingers stay closed."""
     keypoint_shifts: dict[str, Any] = field(default_factory=dict)
-    """[x, y, z] by object keypoint, in the frame in which it is given: another place on a bar or a face [m]."""
+    """[x, y, z] by object keypoint, in the frame of the keypoint: another place on a bar or a face [m]."""
     slips: list[str] = field(default_factory=list)
-    """What the hand may do on the part that it leads: words of `SlipMode`, tried in order; none = the skill's own."""
+    """Slip modes of the hand on the part (`SlipMode`), tried in order; none = those of the skill."""
     keypose_random_range: KeyposeRandomRangeCfg = field(default_factory=KeyposeRandomRangeCfg)
     """Noise on the goal pose."""
     modify_actuation_motion: list[Any] | None = None
@@ -142,11 +142,11 @@ class PlannerSettingCfg:
     additional_labels: dict[str, Any] = field(default_factory=dict)
     """[mode, value] by asset name, in place of `modify_actuation_motion`."""
     derived: bool = False
-    """Whether the setting was left out: it is made from the part's kind when the skill begins."""
+    """Whether the setting is omitted: it is derived from the part when the skill begins."""
 
     def __post_init__(self) -> None:
         if self.constraint_list == MISSING or self.success_threshold == MISSING:
-            return  # a schema that is not filled yet; OmegaConf refuses what is still missing
+            return  # an unfilled schema; OmegaConf refuses missing values
         self.check("planner_setting")
 
     def check(self, where: str) -> None:
@@ -211,7 +211,7 @@ class PlannerSettingCfg:
 
     @property
     def follow_joint(self) -> FollowJointCfg | None:
-        """How the part is followed along its joint, or None where post motions are listed."""
+        """How the part is followed along its joint; None if post motions are listed."""
         post = self.post_actuation_motions
         if post is None:
             return FollowJointCfg()
@@ -255,7 +255,7 @@ class PlannerSettingCfg:
         return values
 
     def goal_offset(self, asset: str | None = None) -> list[Any] | None:
-        """[mode, value] that is added to the goal of an asset, or None."""
+        """Returns the [mode, value] that is added to the goal of an asset, or None."""
         if asset is not None and asset in self.additional_labels:
             return list(self.additional_labels[asset])
         return self.modify_actuation_motion
@@ -273,7 +273,7 @@ def _read_slip(name: Any, where: str) -> str:
 
 
 def omitted_setting() -> PlannerSettingCfg:
-    """A setting that was left out."""
+    """Returns the setting of an entry that omits it."""
     return PlannerSettingCfg(derived=True)
 
 
@@ -301,8 +301,8 @@ def _read_entry(entry: Any, catalog: Catalog, where: str) -> Term:
     if not (isinstance(cls, type) and issubclass(cls, Term)) or str(kind) != cls.TYPE:
         raise PluginError(
             f"The {catalog.kind} '{kind}' comes from {catalog.entries()[str(kind)].target} of "
-            f"{catalog.entries()[str(kind)].origin}, which is no Term whose TYPE is '{kind}'. Mend that class, or its "
-            "entry point."
+            f"{catalog.entries()[str(kind)].origin}, which is no Term whose TYPE is '{kind}'. Correct that class or "
+            "its entry point."
         )
     term: Term = read_term(cls, {k: v for k, v in entry.items() if k != "type"}, where=where)
     return term

@@ -92,12 +92,12 @@ class AxisAngle(Term):
         return self.INNER_PRODUCT if self.target_inner_product is None else self.target_inner_product
 
     def interval(self) -> tuple[float, float, float]:
-        """Smallest, largest and wanted angle [rad]."""
+        """Returns the smallest, largest and wanted angle [rad]."""
         wanted = math.acos(self.cosine())
         return max(0.0, wanted - self.tolerance), min(math.pi, wanted + self.tolerance), wanted
 
     def target(self, scene: PlanningScene) -> Array:
-        """(3,) unit target direction, base frame.
+        """Returns the (3,) unit target direction, base frame.
 
         Raises:
             ConfigError: The target has no direction in this scene, or a name does not exist.
@@ -121,14 +121,14 @@ class AxisAngle(Term):
         return unit(vector)
 
     def target_key(self) -> tuple[object, ...]:
-        """What the target hangs on: equal keys mean equal directions in every scene."""
+        """Returns a key of the target: equal keys mean equal directions in every scene."""
         axis = axis_name(self.target_axis) if isinstance(self.target_axis, str) else self.target_axis
         frame = None if isinstance(self.target_axis, str) or axis is None else self.target_axis_frame
         literal = tuple(axis) if isinstance(axis, list | tuple) else axis
         return (literal, frame, *self._pair("target_axis"), *self._pair("cross_target_axis1"))
 
     def describe_target(self) -> str:
-        """The target in the words of the YAML."""
+        """Returns the target in the words of the YAML."""
         start, end = self._pair("target_axis")
         first, last = self._pair("cross_target_axis1")
         axis = (
@@ -148,7 +148,7 @@ class AxisAngle(Term):
         return values
 
     def row(self, tool: Mapping[str, Array], scene: PlanningScene) -> AxisRow:
-        """The range of angles about the target."""
+        """Returns the range of angles about the target."""
         start = tool_point(tool, self.axis_from_keypoint_name)
         x_ee = unit(tool_point(tool, self.axis_to_keypoint_name) - start)
         lower, upper, wanted = self.interval()

@@ -1,6 +1,4 @@
-"""Rows: the few geometric forms that every term is made of, and that the program knows how to solve; and one
-for anything else.
-"""
+"""Rows: the geometric forms that the program solves; every term becomes one of them."""
 
 from __future__ import annotations
 
@@ -56,7 +54,7 @@ class AxisRow:
     upper: float
     """Largest angle [rad]."""
     wanted: float
-    """The angle in the middle that the tolerance is counted from [rad]."""
+    """The wanted angle, from which the tolerance counts [rad]."""
 
     unit = "rad"
 
@@ -94,7 +92,7 @@ class PlaneRow:
 
 @dataclass(frozen=True)
 class RowKind:
-    """A quantity of the tool pose that no other row has: the way for a term of one's own.
+    """A quantity of the tool pose that no other row has, for terms of plugins.
 
     The expression is called with CasADi symbols, once for each program; all its derivatives come from CasADi.
     """
@@ -104,10 +102,10 @@ class RowKind:
     unit: str
     """`m` or `rad`."""
     size: int
-    """How many numbers it takes besides the pose."""
+    """Number of its parameters besides the pose."""
     expression: Callable[[Any, Any, Any], Any] = field(compare=False)
     """`h(R, p, numbers)`: R (3, 3) and p (3,) of the tool in the base frame, numbers (size,); a scalar, twice
-    differentiable wherever solutions lie. It may not close over variables: what changes goes in as a number."""
+    differentiable wherever solutions lie. It may not close over variables: pass them as numbers."""
     _code: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -116,7 +114,7 @@ class RowKind:
                 f"RowKind '{self.name}': its expression closes over variables, which a compiled program would keep as "
                 "they were. Pass them as numbers."
             )
-        # a function that is defined anew at each call has the same code: the same program serves
+        # a function that is redefined at each call has the same code, so the same program serves
         object.__setattr__(self, "_code", getattr(self.expression, "__code__", self.expression))
 
     def values(self, R: Array, p: Array, numbers: Array) -> Array:
@@ -138,9 +136,9 @@ class ExpressionRow:
     """A quantity of the tool pose within a range: `lower <= h(R, p, numbers) <= upper`; or a cost `weight * h^2`."""
 
     kind: RowKind
-    """What h is."""
+    """The quantity h."""
     numbers: Array
-    """(size,) what it takes besides the pose; base and ee frame."""
+    """(size,) its parameters besides the pose; base and ee frame."""
     lower: float
     """Smallest h [unit]."""
     upper: float
@@ -155,14 +153,14 @@ class ExpressionRow:
 
     @property
     def wanted(self) -> float:
-        """The middle of the range; of a range that is open to one side its only bound [unit]."""
+        """The middle of the range, or its only bound [unit]."""
         if math.isinf(self.lower) or math.isinf(self.upper):
             return self.upper if math.isinf(self.lower) else self.lower
         return 0.5 * (self.lower + self.upper)
 
     @property
     def tolerance(self) -> float:
-        """Half the width of the range; 0 where it is open to one side [unit]."""
+        """Half the width of the range; 0 if it is open on one side [unit]."""
         return 0.0 if math.isinf(self.upper - self.lower) else 0.5 * (self.upper - self.lower)
 
     def value(self, R: Array, p: Array) -> float:

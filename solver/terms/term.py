@@ -1,4 +1,4 @@
-"""The contract of a term, and how its fields are read from a YAML mapping."""
+"""The base class of terms, and the reader of their YAML fields."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Term(ABC):
 
     @abstractmethod
     def row(self, tool: Mapping[str, Array], scene: PlanningScene) -> Row:
-        """The geometric form of this term.
+        """Returns the geometric form of this term.
 
         Args:
             tool: Tool keypoints in the ee frame, (3,) each [m].
@@ -65,7 +65,7 @@ class Term(ABC):
 
 
 def read_term(cls: type[T], entry: Mapping[str, Any], *, where: str) -> T:
-    """Makes a term from a YAML mapping; every field is checked.
+    """Returns a term from a YAML mapping; checks every field.
 
     Args:
         cls: The term's class.
@@ -103,7 +103,7 @@ def read_term(cls: type[T], entry: Mapping[str, Any], *, where: str) -> T:
 
 
 def read_number(value: Any, where: str, *, lower: float = -math.inf, upper: float = math.inf) -> float:
-    """A finite number inside a range.
+    """Returns a finite number inside a range.
 
     Raises:
         ConfigError: It is none.
@@ -131,7 +131,7 @@ def read_name(value: Any, where: str) -> str:
 
 
 def read_axis(value: Any, where: str) -> str | list[float]:
-    """Three numbers with a direction, or the name of an axis.
+    """Returns three numbers with a direction, or the name of an axis.
 
     Raises:
         ConfigError: It is neither.
@@ -170,7 +170,7 @@ _READERS = {
 
 
 def tool_point(tool: Mapping[str, Array], name: str) -> Array:
-    """(3,) a tool keypoint in the ee frame [m].
+    """Returns a (3,) tool keypoint in the ee frame [m].
 
     Raises:
         ConfigError: No such tool keypoint.
@@ -186,7 +186,7 @@ def tool_point(tool: Mapping[str, Array], name: str) -> Array:
 
 
 def vector_in_base(value: str | list[float], frame: str, scene: PlanningScene) -> Array:
-    """(3,) a named axis of the annotation or a vector of a frame, turned into the base frame."""
+    """Returns a (3,) named axis of the annotation, or a vector of a frame, in the base frame."""
     if isinstance(value, str):
         return scene.axis(value)
     vector: Array = np.asarray(value, dtype=float)
