@@ -51,12 +51,14 @@ class PlacedObject:
     @property
     def solids(self) -> Solids:
         """Its colliders."""
-        return Solids.of(self.asset.urdf_path)
+        return Solids.from_urdf(self.asset.urdf_path)
 
     def levels(self) -> list[float]:
         """Returns the heights of the upward faces of its fixed links, in its root frame, lowest first [m]."""
         model = self.solids.model
-        tops = [z for link in rigid_links(model, model.root) for z in self.solids.tops(link, model.link_pose(link))]
+        tops = [
+            z for link in rigid_links(model, model.root) for z in self.solids.top_heights(link, model.link_pose(link))
+        ]
         return sorted({round(z / _LEVEL_M) * _LEVEL_M for z in tops})
 
     def box(self) -> Array:

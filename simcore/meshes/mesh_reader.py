@@ -121,6 +121,33 @@ def read_mesh(
     return surface
 
 
+def read_coloured_parts(path: Path, *, with_materials: bool) -> list[SurfaceMesh]:
+    """Reads the parts of a mesh file of different materials, for display; in the axes and the unit of the file.
+
+    Args:
+        path: The file; not FBX.
+        with_materials: Whether material files are read for the colours.
+
+    Raises:
+        AssetError: The file cannot be read.
+    """
+    try:
+        loaded = trimesh.load(path, process=False, skip_materials=not with_materials)
+    except (OSError, ValueError, LookupError, TypeError, RuntimeError) as exc:  # exceptions of third-party readers
+        raise AssetError(
+            f"Mesh '{path}' cannot be read ({type(exc).__name__}: {exc}). Restore the asset.", path=str(path)
+        ) from exc
+    placed: list[tuple[Any, Any]] = [(np.eye(4), loaded)]
+    if isinstance(loaded, trimesh.Scene):
+        nodes = [loaded.graph[node] for node in loaded.graph.nodes_geometry]
+        placed = [(T, loaded.geometry[name]) for T, name in nodes]
+    return [
+        SurfaceMesh(_place_mesh(np.asarray(piece.vertices), np.asarray(piece.faces), T[:3]), _read_main_colour(piece))
+        for T, piece in placed
+        if isinstance(piece, trimesh.Trimesh) and len(piece.faces)
+    ]
+
+
 def _check_file(path: Path, where: str) -> None:
     if path.suffix.lower() not in MESH_SUFFIXES:
         raise AssetError(
@@ -228,6 +255,15 @@ def _read_trimesh_colour(geometry: Any) -> Colour | None:
         return None
     channels = [float(channel) / 255.0 for channel in value]
     return (channels[0], channels[1], channels[2], channels[3] if len(channels) > 3 else 1.0)
+
+
+def _read_main_colour(piece: trimesh.Trimesh) -> Colour | None:
+    """Returns the colour of a part's material, or the main one of its vertices or faces."""
+    colour = getattr(getattr(piece.visual, "material", piece.visual), "main_color", None)
+    if colour is None:
+        return None
+    red, green, blue, alpha = (float(value) / 255.0 for value in colour)
+    return (red, green, blue, alpha)
 
 
 def _read_dae_conventions(path: Path) -> tuple[float, str]:

@@ -56,7 +56,7 @@ class Solids:
         }
 
     @classmethod
-    def of(cls, urdf: Path) -> Solids:
+    def from_urdf(cls, urdf: Path) -> Solids:
         """Returns the solids of a converted or generated URDF; the last ones are cached."""
         return _solids_of(urdf, urdf.stat().st_mtime_ns)
 
@@ -64,7 +64,7 @@ class Solids:
         """Returns corners (N, 3) of a link's solids, in its frame [m]."""
         return np.concatenate([solid.vertices for solid in self._solids[link]] or [np.zeros((0, 3))])
 
-    def tops(self, link: str, T_root_link: Pose) -> list[float]:
+    def top_heights(self, link: str, T_root_link: Pose) -> list[float]:
         """Returns the heights of the upward faces of a link's solids, in the root frame [m].
 
         Args:

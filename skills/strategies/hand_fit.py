@@ -74,7 +74,7 @@ class HandFit:
         self.part = part
         self.hand = hand
         self.approach_m = approach_m
-        self.solids = Solids.of(asset.urdf_path)
+        self.solids = Solids.from_urdf(asset.urdf_path)
         self._closed = asset.articulation.closed_positions()
         self._sign = float(np.sign(part.openness.open - part.openness.closed))
 

@@ -22,7 +22,7 @@ def test_handles_are_read_as_they_were_written() -> None:
 
 
 def test_the_annotated_bar_of_a_handle_is_in_the_model() -> None:
-    vertices = Solids.of(POT.urdf_path).vertices("body")
+    vertices = Solids.from_urdf(POT.urdf_path).vertices("body")
     for name, sign in (("left_handle", -1.0), ("right_handle", 1.0)):  # as seen from before the object, at its +x
         handle = POT.articulation.fixed_handle(name)
         assert np.sign(handle.middle[1]) == sign

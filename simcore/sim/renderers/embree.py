@@ -66,7 +66,7 @@ class EmbreeRenderer(Renderer):
         scene = self._place_links(world)
         if scene is None:
             return _empty_images(optics, pixels)
-        seen = _RayValues.joined([_cast_rays(world, scene, request, band) for band in rays.bands()])
+        seen = _RayValues.concatenate([_cast_rays(world, scene, request, band) for band in rays.bands()])
         link_ids = np.array([*(link.link_id for link in scene.links), 0], dtype=np.int32)  # the last one for index -1
         forward = rays.directions[:, 2]
         with np.errstate(invalid="ignore"):
@@ -120,7 +120,7 @@ class EmbreeRenderer(Renderer):
         if not surfaces:
             return None
         if self._tables is None or self._tables[0] != [id(surface) for surface in surfaces]:
-            self._tables = ([id(surface) for surface in surfaces], ShadingTables.of(surfaces), surfaces)
+            self._tables = ([id(surface) for surface in surfaces], ShadingTables.from_surfaces(surfaces), surfaces)
         return RayScene(found, self._tables[1])
 
     def _get_surface(self, body: Body, shapes: list[VisualShape]) -> RaySurface:
@@ -128,7 +128,7 @@ class EmbreeRenderer(Renderer):
         keys = tuple(_shape_key(body, shape) for shape in shapes)
 
         def make() -> RaySurface:
-            return RaySurface.joined([(shape.T_link_shape, _shape_of(body, shape)) for shape in shapes])
+            return RaySurface.from_shapes([(shape.T_link_shape, _shape_of(body, shape)) for shape in shapes])
 
         poses = tuple((*shape.T_link_shape.p.tolist(), *shape.T_link_shape.quat_xyzw.tolist()) for shape in shapes)
         return self._surfaces.get((keys, poses), make)
@@ -192,7 +192,7 @@ class _RayValues:
     """(N,) bool: whether light reaches the surface."""
 
     @classmethod
-    def joined(cls, parts: Sequence[_RayValues]) -> _RayValues:
+    def concatenate(cls, parts: Sequence[_RayValues]) -> _RayValues:
         """Joins parts in their order."""
         return cls(*(np.concatenate(values) for values in zip(*(astuple(part) for part in parts), strict=True)))
 
@@ -231,7 +231,7 @@ def _smooth_edges(
     directions = np.where(np.isfinite(directions), directions, rays.directions[places]).reshape(-1, 3)
     wanted = replace(request, normals=False)
     around = [_cast_rays(world, scene, wanted, band) for band in Rays(directions, None, rays.flat).bands()]
-    seen.rgb[places] = _RayValues.joined(around).rgb.reshape(len(_QUARTERS), -1, 3).mean(axis=0)
+    seen.rgb[places] = _RayValues.concatenate(around).rgb.reshape(len(_QUARTERS), -1, 3).mean(axis=0)
 
 
 def _empty_images(optics: Pinhole | Fisheye, pixels: Array) -> RawImages:

@@ -138,7 +138,7 @@ class ShadingTables:
     """(F,) index of the shape of each triangle."""
 
     @classmethod
-    def of(cls, surfaces: Sequence[RaySurface]) -> ShadingTables:
+    def from_surfaces(cls, surfaces: Sequence[RaySurface]) -> ShadingTables:
         """Joins the values of some links."""
         faces = np.cumsum([0, *(len(surface.normals) for surface in surfaces)])[:-1]
         shapes = np.cumsum([0, *(len(surface.pictures) for surface in surfaces)])[:-1]

@@ -90,7 +90,7 @@ class RaySurface:
     """Objects that Embree's scene refers to."""
 
     @classmethod
-    def joined(cls, shapes: Sequence[tuple[Pose, RayShape]]) -> RaySurface:
+    def from_shapes(cls, shapes: Sequence[tuple[Pose, RayShape]]) -> RaySurface:
         """Joins shapes and builds the ray tree.
 
         Args:

@@ -82,7 +82,7 @@ def test_each_piece_of_a_file_is_a_solid(tmp_path: Path):
         '<robot name="two"><link name="a"><collision><geometry><mesh filename="two.obj"/></geometry></collision>'
         "</link></robot>"
     )
-    solids = Solids.of(urdf)
+    solids = Solids.from_urdf(urdf)
     for y, expected in ((0.05, True), (0.2, False), (0.35, True)):
         assert solids.meets(cube(0.01), Pose.from_translation([0.05, y, 0.05]), {}) is expected, y
 

@@ -28,7 +28,7 @@ def test_the_edge_of_a_door_is_farthest_from_its_hinge_and_as_thick_as_the_door(
     asset, part = made("microwave")
     room = HandFit(asset, part, HAND, approach_m=0.06)
     edge, *others = free_edges(room)
-    corners = Solids.of(asset.urdf_path).vertices(part.link)
+    corners = Solids.from_urdf(asset.urdf_path).vertices(part.link)
     assert float((corners @ edge.out).max()) == pytest.approx(float(edge.point @ edge.out) + edge.depth_m, abs=2e-3)
     assert edge.thickness_m == pytest.approx(float(asset.parameters["door_thickness_m"]), abs=2e-3)
     assert edge.inner_m <= -edge.thickness_m / 2 + 1e-6

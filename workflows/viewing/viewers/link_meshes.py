@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import trimesh
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
 
-from unlatch.simcore.errors import AssetError
+from unlatch.simcore.meshes.mesh_reader import read_coloured_parts
 from unlatch.simcore.meshes.textured_surface import read_textured_surface
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
 
@@ -64,7 +66,7 @@ def link_meshes(model: UrdfModel) -> dict[str, list[ColouredMesh]]:
             if mesh is not None:
                 textured.append(mesh)
                 continue
-            for rgba, vertices, faces in _triangles(shape):
+            for rgba, vertices, faces in _list_parts(shape):
                 by_colour[rgba].append((shape.T_link_shape @ vertices, faces))
         if by_colour or textured:
             found[name] = [*textured, *(_merged(pieces, rgba) for rgba, pieces in by_colour.items())]
@@ -73,8 +75,6 @@ def link_meshes(model: UrdfModel) -> dict[str, list[ColouredMesh]]:
 
 def box_mesh(size_m: Array, rgba: Colour) -> ColouredMesh:
     """A box with edges (3,) [m] about its centre."""
-    import trimesh
-
     box = trimesh.creation.box(extents=size_m)
     return _merged([(np.asarray(box.vertices), np.asarray(box.faces))], rgba)
 
@@ -91,23 +91,12 @@ def _textured(shape: Shape) -> ColouredMesh | None:
     return ColouredMesh(vertices, surface.faces.astype(np.uint32), shape.rgba, texture)
 
 
-def _triangles(shape: Shape) -> Iterator[tuple[Colour, Array, Array]]:
-    """Colour, vertices (V, 3) in the frame of the shape and faces (F, 3) of every piece of a shape."""
-    import trimesh
-
-    rgba = shape.rgba
-    if shape.kind is ShapeKind.mesh:
-        try:
-            # materials name further files: they are read only where the URDF says no colour
-            loaded = trimesh.load(shape.path, process=False, skip_materials=rgba is not None)
-        except (OSError, ValueError, LookupError, TypeError, RuntimeError) as exc:  # as parsers raise
-            raise AssetError(
-                f"Mesh '{shape.path}' cannot be read ({type(exc).__name__}: {exc}). Restore the asset.",
-                path=str(shape.path),
-            ) from exc
-        for T, piece in _pieces(loaded):
-            vertices = (np.asarray(piece.vertices) @ T[:3, :3].T + T[:3, 3]) * shape.size
-            yield rgba or _material_colour(piece), vertices, np.asarray(piece.faces)
+def _list_parts(shape: Shape) -> Iterator[tuple[Colour, Array, Array]]:
+    """Yields colour, vertices (V, 3) in the frame of the shape and faces (F, 3) of every part of a shape."""
+    if shape.kind is ShapeKind.mesh and shape.path is not None:
+        # materials name further files: they are read only if the URDF states no colour
+        for part in read_coloured_parts(shape.path, with_materials=shape.rgba is None):
+            yield shape.rgba or part.rgba or _GREY, part.mesh.vertices * shape.size, part.mesh.faces
         return
     if shape.kind is ShapeKind.box:
         solid = trimesh.creation.box(extents=shape.size)
@@ -115,28 +104,7 @@ def _triangles(shape: Shape) -> Iterator[tuple[Colour, Array, Array]]:
         solid = trimesh.creation.cylinder(radius=shape.size[0], height=shape.size[1], sections=32)
     else:
         solid = trimesh.creation.icosphere(radius=shape.size[0], subdivisions=2)
-    yield rgba or _GREY, np.asarray(solid.vertices), np.asarray(solid.faces)
-
-
-def _pieces(loaded: Any) -> Iterator[tuple[Array, Any]]:
-    """Pose (4, 4) and mesh of everything in a file that has faces."""
-    import trimesh
-
-    found = [(np.eye(4), loaded)]
-    if isinstance(loaded, trimesh.Scene):
-        placed = [loaded.graph[node] for node in loaded.graph.nodes_geometry]
-        found = [(T, loaded.geometry[name]) for T, name in placed]
-    yield from ((T, piece) for T, piece in found if isinstance(piece, trimesh.Trimesh) and len(piece.faces))
-
-
-def _material_colour(piece: Any) -> Colour:
-    visual = getattr(piece, "visual", None)
-    material = getattr(visual, "material", visual)
-    colour = getattr(material, "main_color", None)
-    if colour is None:
-        return _GREY
-    red, green, blue, alpha = (float(value) / 255.0 for value in colour)
-    return (red, green, blue, alpha)
+    yield shape.rgba or _GREY, np.asarray(solid.vertices), np.asarray(solid.faces)
 
 
 def _merged(pieces: list[tuple[Array, Array]], rgba: Colour) -> ColouredMesh:
@@ -158,10 +126,6 @@ def _joined(vertices: Array, faces: Array) -> tuple[Array, Array]:
 
 def _creased(vertices: Array, faces: Array) -> tuple[Array, Array]:
     """Faces on two sides of a sharp edge get vertices of their own: viewers smooth over vertices that are shared."""
-    import trimesh
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components
-
     mesh = trimesh.Trimesh(vertices, faces, process=False)
     smooth = mesh.face_adjacency[mesh.face_adjacency_angles < _CREASE_RAD]  # (E, 2)
     n = len(faces)
