@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -146,8 +147,6 @@ def _refuse(message: str) -> int:
 
 
 def _close_matches(name: str) -> str:
-    import difflib
-
     matches = difflib.get_close_matches(name, COMMANDS, n=2, cutoff=0.5)
     return f" Did you mean {' or '.join(repr(m) for m in matches)}?" if matches else ""
 

@@ -156,7 +156,7 @@ def interrupted(arguments: list[str], cwd: Path, *, times: int) -> tuple[subproc
 
 
 @pytest.mark.parametrize(("executor", "times"), [("process", 1), ("process", 2), ("ray", 1), ("serial", 2)])
-def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path, executor: str, times: int):
+def test_ctrl_c_keeps_finished_episodes_and_says_how_to_resume(tmp_path: Path, executor: str, times: int):
     if executor == "ray":
         pytest.importorskip("ray")
     process, out, err = interrupted([f"executor={executor}", "workers=2"], tmp_path, times=times)
@@ -170,7 +170,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path, exe
         assert not list((tmp_path / "set" / ".tmp").iterdir())
 
 
-def test_a_sweep_makes_one_data_set_a_job(tmp_path: Path):
+def test_a_sweep_makes_one_data_set_for_each_job(tmp_path: Path):
     arguments = ["collect", "-m", "task=open_microwave,close_drawer", "episodes=1", "executor=serial", "pictures=0"]
     code, _, err = run(arguments, tmp_path)
     assert (code, err) == (0, "")
@@ -192,7 +192,7 @@ def test_plan_prints_keyframes_residuals_and_timings_and_draws_them(tmp_path: Pa
     assert [path.name for path in tmp_path.iterdir()] == ["plan.png"]
 
 
-def test_plan_says_why_there_is_none(tmp_path: Path):
+def test_plan_prints_why_there_is_no_plan(tmp_path: Path):
     code, out, err = run(["plan", "task=open_microwave", "task.regions.0.center_m=[2.0,0.0]"], tmp_path)
     assert (code, err) == (1, "")
     assert "no plan\n  plan_infeasible: No arm configuration was found that meets all constraints" in out
@@ -210,7 +210,7 @@ def test_preview_draws_the_scene_without_planning(tmp_path: Path):
         assert len(picture.getcolors(1 << 24)) > 100
 
 
-def test_the_data_set_says_what_made_it(tmp_path: Path):
+def test_a_data_set_records_what_made_it(tmp_path: Path):
     code, _, _ = run(["collect", "task=open_drawer", "only=[7]", "executor=serial", "pictures=0", "out=set"], tmp_path)
     assert code == 0
     content = json.loads((tmp_path / "set" / "dataset.json").read_text())

@@ -86,7 +86,7 @@ def _main(arguments: list[str]) -> int:
     what, name = words
     if not _NAME.match(name):
         raise ConfigError(
-            f"'{name}' is no name of a {what}. Expected small letters, digits and '_', a letter first. Change it.",
+            f"'{name}' is not a valid name. Expected small letters, digits and '_', starting with a letter. Change it.",
             key="name",
         )
     if what == "task":
@@ -101,7 +101,7 @@ def _write_task(name: str, cfg: NewTaskCfg) -> int:
     derivable_skill(cfg.skill)
     file = Path(cfg.out or "configs").expanduser() / "task" / f"{name}.yaml"
     if file.exists():
-        raise ConfigError(f"{file} is there already. Expected a new file. Choose another name or out=.", key="out")
+        raise ConfigError(f"{file} exists already. Expected a new file. Choose another name or out=.", key="out")
     words = {
         "task": name,
         "object_lines": lines,
@@ -128,7 +128,7 @@ def _object_lines(value: str) -> tuple[str, str]:
         return value, _select_object(value)
     if not is_object_path(value, ()):
         raise ConfigError(
-            f"object='{value}' is no object.{close_matches(value, list(known))} Known: {', '.join(known)}. "
+            f"object='{value}' is unknown.{close_matches(value, list(known))} Known: {', '.join(known)}. "
             "Name one of them, or give the path of a URDF.",
             key="object",
         )
@@ -154,7 +154,7 @@ def _write_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
     _check_name_is_free(name, SKILLS.names(), "skill")
     folder = Path(cfg.out or name).expanduser()
     if folder.exists() and any(folder.iterdir()):
-        raise ConfigError(f"{folder} is there already. Expected a new folder. Choose another name or out=.", key="out")
+        raise ConfigError(f"{folder} exists already. Expected a new folder. Choose another name or out=.", key="out")
     made_for = ".".join(version("unlatch").split(".")[:2])
     words = {
         "name": name,

@@ -11,20 +11,20 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli.arguments import parse_command_line
 
 
-def test_flags_and_overrides_are_told_apart():
+def test_flags_and_overrides_are_parsed():
     line = parse_command_line(["task=a", "-m", "+x=1", "~y", "--config-dir", "d", "--cfg=job", "--resolve"])
     assert line.overrides == ["task=a", "+x=1", "~y"]
     assert line.config_dirs == ["d"]
     assert (line.multirun, line.show, line.resolve) == (True, True, True)
 
 
-def test_an_unknown_flag_is_refused():
+def test_an_unknown_flag_raises_an_error():
     with pytest.raises(ConfigError, match="Unknown flag '--episodes=3'"):
         parse_command_line(["--episodes=3"])
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in command_table.COMMANDS)])
-def test_help_says_how_it_is_used(command: list[str], capsys: pytest.CaptureFixture[str]):
+def test_help_begins_with_the_usage(command: list[str], capsys: pytest.CaptureFixture[str]):
     assert command_table.main([*command, "--help"]) == 0
     said = capsys.readouterr()
     assert said.out.startswith(f"usage: unlatch {command[0] if command else 'COMMAND'} ")
@@ -32,7 +32,7 @@ def test_help_says_how_it_is_used(command: list[str], capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("what", ["tasks", "skills", "robots", "objects", "terms"])
-def test_lists_are_one_line_each(what: str, capsys: pytest.CaptureFixture[str]):
+def test_lists_print_one_line_for_each_entry(what: str, capsys: pytest.CaptureFixture[str]):
     assert command_table.main(["list", what]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines

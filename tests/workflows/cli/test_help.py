@@ -34,7 +34,7 @@ def test_every_command_stands_in_one_line_of_a_terminal(capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize("command", command_table.COMMANDS)
 @pytest.mark.parametrize("width", [72, 80])
-def test_help_keeps_its_words_and_fits(command: str, width: int, capsys: pytest.CaptureFixture[str]):
+def test_wrapped_help_keeps_its_words_and_fits(command: str, width: int, capsys: pytest.CaptureFixture[str]):
     assert command_table.main([command, "--help"]) == 0
     text = capsys.readouterr().out
     narrow = fitted(text, width)
@@ -43,7 +43,7 @@ def test_help_keeps_its_words_and_fits(command: str, width: int, capsys: pytest.
     assert fitted(text, 120) == text
 
 
-def test_lines_that_go_on_are_joined_before_they_are_broken_and_tables_keep_their_column():
+def test_wrapped_paragraphs_are_joined_first_and_tables_keep_their_column():
     assert fitted(TABLE, 42).splitlines() == [
         "usage: unlatch collect task=TASK",
         "               [key=value ...]",

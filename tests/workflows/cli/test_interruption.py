@@ -22,7 +22,7 @@ def pythons_handler() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("pythons_handler")
-def test_the_first_ends_the_numbers_and_the_second_is_an_exception():
+def test_the_first_ctrl_c_ends_the_numbers_and_the_second_raises():
     with Interruption() as interruption:
         numbers = interruption.until(range(10))
         assert [next(numbers), next(numbers)] == [0, 1]
@@ -34,7 +34,7 @@ def test_the_first_ends_the_numbers_and_the_second_is_an_exception():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_who_ignores_it_goes_on_ignoring_it():
+def test_a_process_that_ignores_ctrl_c_still_ignores_it():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with Interruption() as interruption:
@@ -44,7 +44,7 @@ def test_who_ignores_it_goes_on_ignoring_it():
         signal.signal(signal.SIGINT, before)
 
 
-def test_the_display_says_what_a_second_one_does():
+def test_the_display_says_what_a_second_ctrl_c_does():
     interruption = Interruption()
     progress = Progress(total=10, interruption=interruption, console=(console := Console(file=io.StringIO(), width=80)))
     with console.capture() as capture:

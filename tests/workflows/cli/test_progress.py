@@ -14,7 +14,7 @@ def shown(console: Console, progress: Progress) -> str:
     return capture.get()
 
 
-def test_the_block_counts_attempts_successes_and_failures_by_code():
+def test_the_display_counts_attempts_successes_and_failures_by_code():
     console = Console(file=io.StringIO(), width=100)
     progress = Progress(total=10, done=2, console=console)
     assert "starting workers" in shown(console, progress)
@@ -30,21 +30,21 @@ def test_the_block_counts_attempts_successes_and_failures_by_code():
     assert len(text.splitlines()) == 2
 
 
-def test_nothing_is_written_where_there_is_no_terminal():
+def test_without_a_terminal_nothing_is_written():
     stream = io.StringIO()
     with Progress(total=1, console=Console(file=stream)) as progress:
         progress.update(Outcome(0, True))
     assert stream.getvalue() == ""
 
 
-def test_on_a_terminal_the_block_is_gone_at_the_end():
+def test_on_a_terminal_the_display_disappears_at_the_end():
     stream = io.StringIO()
     with Progress(total=1, console=Console(file=stream, force_terminal=True, width=80)) as progress:
         progress.update(Outcome(0, True))
     assert stream.getvalue().endswith("\x1b[2K") or "\x1b[2K" in stream.getvalue()
 
 
-def test_successes_are_counted_where_they_are_what_is_asked_for() -> None:
+def test_with_successes_only_the_display_counts_successes() -> None:
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=80)
     with Progress(total=5, done=2, successes_only=True, console=console) as progress:

@@ -21,13 +21,15 @@ from unlatch.workflows.runs.statistics import RunStatistics
         (RunStatistics(n=0, successes=0), OK),
     ],
 )
-def test_a_run_of_nothing_but_errors_fails(statistics: RunStatistics, code: int):
+def test_a_run_in_which_every_attempt_is_an_error_fails(statistics: RunStatistics, code: int):
     assert exit_code(statistics) == code
 
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_collect_exits_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_collect_exits_with_1_if_every_attempt_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     def broken(self: Attempt) -> None:
         raise RuntimeError("made on purpose")
 

@@ -46,17 +46,17 @@ def assert_refused(arguments: list[str], message: str, cwd: Path, capsys: pytest
 
 
 @pytest.mark.parametrize(("command", "message"), table())
-def test_a_mistake_is_one_line(command: str, message: str, cwd: Path, capsys: pytest.CaptureFixture[str]):
+def test_wrong_input_is_one_line(command: str, message: str, cwd: Path, capsys: pytest.CaptureFixture[str]):
     assert_refused(shlex.split(command), message, cwd, capsys)
 
 
-def test_the_table_covers_many_mistakes():
+def test_the_table_covers_many_kinds_of_wrong_input():
     rows = table()
     assert len(rows) >= 70
     assert len({command for command, _ in rows}) == len(rows)
 
 
-def test_a_yaml_of_the_user_is_named_with_its_mistake(cwd: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_error_in_a_users_yaml_names_the_file(cwd: Path, capsys: pytest.CaptureFixture[str]):
     (cwd / "mine" / "task").mkdir(parents=True)
     task = cwd / "mine" / "task" / "typo.yaml"
     task.write_text("# @package _global_\ntask: {name: typo, sumary: oops}\n")
@@ -107,7 +107,7 @@ def tampered(monkeypatch: pytest.MonkeyPatch, change) -> None:
     monkeypatch.setattr(catalog, "load", lambda _name: spoiled)
 
 
-def test_a_urdf_without_the_named_joint_is_refused(
+def test_a_urdf_without_the_named_joint_raises_an_error(
     cwd: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     tampered(monkeypatch, lambda part: dataclasses.replace(part, joint="hinge_9"))
@@ -119,7 +119,7 @@ def test_a_urdf_without_the_named_joint_is_refused(
     assert not (cwd / "x").exists()
 
 
-def test_a_keypoint_off_the_part_is_refused(
+def test_a_keypoint_off_the_part_raises_an_error(
     cwd: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     def moved(part):
@@ -136,7 +136,7 @@ def test_a_keypoint_off_the_part_is_refused(
     assert not (cwd / "x").exists()
 
 
-def test_another_configuration_into_the_same_folder_is_refused_with_the_keys_that_differ(
+def test_another_configuration_in_the_same_folder_raises_an_error_with_the_keys(
     cwd: Path, capsys: pytest.CaptureFixture[str]
 ):
     from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -158,7 +158,7 @@ def test_another_configuration_into_the_same_folder_is_refused_with_the_keys_tha
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
-def test_a_read_only_folder_is_refused(cwd: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_read_only_folder_raises_an_error(cwd: Path, capsys: pytest.CaptureFixture[str]):
     folder = cwd / "locked"
     folder.mkdir(mode=0o500)
     code = command_table.main(["collect", "task=open_microwave", "out=locked/set"])

@@ -20,7 +20,7 @@ def data_set(folder: Path, *overrides: str) -> str:
     return str(folder)
 
 
-def test_a_robot_inside_its_limits_is_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_robot_inside_its_limits_has_no_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert command_table.main(["check", data_set(tmp_path / "x", "robot.arms.0.gripper.grip_force_n=20")]) == 0
     assert "0 episodes, all whole, every verdict agrees" in capsys.readouterr().out
 
@@ -34,7 +34,7 @@ def test_a_folder_above_data_sets_names_them(tmp_path: Path, capsys: pytest.Capt
     assert f"{tmp_path / 'sweep' / 'a'}, {tmp_path / 'sweep' / 'b'}" in said
 
 
-def test_a_robot_that_the_maker_never_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_robot_beyond_its_makers_limits_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     folder = data_set(
         tmp_path / "x", "robot.arms.0.gripper.friction=5", "robot.arms.0.gripper.max_force_n=5000", "world.record_hz=20"
     )
@@ -48,7 +48,7 @@ def test_a_robot_that_the_maker_never_made_is_told(tmp_path: Path, capsys: pytes
     assert "times the 0.6 of furniture is 3" in said[2]
 
 
-def test_a_data_set_without_a_configuration_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_data_set_without_a_configuration_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with DataSet.create_or_resume(tmp_path / "x", header={}):
         pass
     assert command_table.main(["check", str(tmp_path / "x")]) == 1

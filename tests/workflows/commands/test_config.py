@@ -44,20 +44,20 @@ def test_every_value_has_its_origin(capsys: pytest.CaptureFixture[str]):
     assert found["skills.0.part"] == ("drawer", "configs/task/open_drawer.yaml")
 
 
-def test_a_file_of_ones_own_is_named_where_it_lies(capsys: pytest.CaptureFixture[str]):
+def test_a_users_own_file_is_named_with_its_path(capsys: pytest.CaptureFixture[str]):
     folder = ROOT / "examples" / "configs"
     found = listed(capsys, "open_microwave_gently", "--config-dir", str(folder))
     assert found["task.name"] == ("open_microwave_gently", str(folder / "task" / "open_microwave_gently.yaml"))
     assert found["task.regions.0.yaw_deg"][1] == "configs/task/open_microwave.yaml"
 
 
-def test_what_is_derived_says_so(capsys: pytest.CaptureFixture[str]):
+def test_derived_values_have_their_origin(capsys: pytest.CaptureFixture[str]):
     found = listed(capsys, "object=oven", "skill=open")
     assert found["task.name"] == ("open_oven", "derived")
     assert found["object.category"] == ("oven", "configs/object/oven.yaml")
 
 
-def test_two_tasks_differ_in_what_they_state(capsys: pytest.CaptureFixture[str]):
+def test_diff_lists_the_keys_in_which_two_tasks_differ(capsys: pytest.CaptureFixture[str]):
     assert main(["open_drawer", "diff=close_drawer"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "task.name: open_drawer | close_drawer" in lines
@@ -77,7 +77,7 @@ def test_two_tasks_differ_in_what_they_state(capsys: pytest.CaptureFixture[str])
         (["open_drawer", "diff=x"], "Unknown task 'x'."),
     ],
 )
-def test_a_mistake_is_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]):
+def test_wrong_input_is_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]):
     assert main(arguments) == 2
     said = capsys.readouterr()
     assert (said.out, said.err.count("\n")) == ("", 1)

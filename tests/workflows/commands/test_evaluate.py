@@ -125,7 +125,7 @@ def test_a_policy_in_another_process_is_asked_over_tcp(here: Path, server: str):
         ("best", "Expected module:name, tcp://host:port, recorded:DATA or random"),
     ],
 )
-def test_a_policy_that_is_not_there_is_one_line_and_nothing_is_written(
+def test_a_missing_policy_is_one_line_and_nothing_is_written(
     here: Path, capsys: pytest.CaptureFixture[str], policy: str, message: str
 ):
     assert evaluate(f"policy={policy}", "episodes=1") == 2
@@ -139,7 +139,7 @@ def test_a_policy_that_is_not_there_is_one_line_and_nothing_is_written(
     ("spec", "kind"),
     [("random", "random"), ("tcp://h:1", "tcp"), ("recorded:data/x", "recorded"), ("a.b:c", "module")],
 )
-def test_a_spec_says_its_kind(spec: str, kind: str):
+def test_a_spec_has_a_kind(spec: str, kind: str):
     assert check_spec(spec)[0] == kind
 
 
@@ -166,7 +166,7 @@ def test_messages_arrive_as_they_were_sent():
         b'\x00\x00\x00\x45{"arrays": [{"name": "a", "dtype": "uint8", "shape": [99999999999]}]}',
     ],
 )
-def test_what_is_no_message_is_refused(data: bytes):
+def test_malformed_messages_raise_an_error(data: bytes):
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.sendall(data)

@@ -30,7 +30,7 @@ def merge(*arguments: object) -> int:
 
 
 @pytest.mark.parametrize("link", [False, True])
-def test_every_episode_is_there_once_and_equal_to_the_byte(tmp_path: Path, link: bool):
+def test_every_merged_episode_exists_once_and_is_equal_to_the_byte(tmp_path: Path, link: bool):
     sources = [make_set(tmp_path / "a", [0, 2, 1001]), make_set(tmp_path / "b", [1, 3])]
     assert merge(tmp_path / "out", tmp_path / "a", tmp_path / "b", f"link={str(link).lower()}") == OK
     joined = DataSet.open(tmp_path / "out")
@@ -45,7 +45,9 @@ def test_every_episode_is_there_once_and_equal_to_the_byte(tmp_path: Path, link:
     assert not list(check_dataset(joined.path))
 
 
-def test_another_configuration_is_refused_with_the_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_set_of_another_configuration_raises_an_error_with_the_keys(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     make_set(tmp_path / "a", [0])
     make_set(tmp_path / "b", [1], seed=7)
     assert merge(tmp_path / "out", tmp_path / "a", tmp_path / "b") == BAD_INPUT
@@ -53,7 +55,7 @@ def test_another_configuration_is_refused_with_the_keys(tmp_path: Path, capsys: 
     assert not (tmp_path / "out").exists()
 
 
-def test_a_merge_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_stopped_merge_can_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     make_set(tmp_path / "a", range(6))
     whole = DataSet.adopt
 
@@ -80,7 +82,7 @@ def test_an_episode_made_twice_is_taken_once(tmp_path: Path):
     assert joined.read(1).timings_ms["plan"] == 1.0
 
 
-def test_a_damaged_episode_is_left_out_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_damaged_episode_is_left_out_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     source = make_set(tmp_path / "a", [0, 1])
     (source.folder_of(0) / STATE_FILE).write_bytes(b"cut")
     assert merge(tmp_path / "out", tmp_path / "a") == FAILED
@@ -88,7 +90,7 @@ def test_a_damaged_episode_is_left_out_and_told(tmp_path: Path, capsys: pytest.C
     assert DataSet.open(tmp_path / "out").numbers() == [1]
 
 
-def test_a_set_is_not_joined_into_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_merging_a_set_into_itself_raises_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     make_set(tmp_path / "a", [0])
     make_set(tmp_path / "b", [1])
     assert merge(tmp_path / "a", tmp_path / "a", tmp_path / "b") == BAD_INPUT

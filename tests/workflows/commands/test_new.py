@@ -22,7 +22,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(("what", "files"), [("skill", 7), ("plugin", 9)])
-def test_a_distribution_is_whole(what: str, files: int, here: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_new_plugin_has_all_its_files(what: str, files: int, here: Path, capsys: pytest.CaptureFixture[str]):
     assert main([what, "tap_it"]) == 0
     written = [path for path in (here / "tap_it").rglob("*") if path.is_file()]
     assert len(written) == files
@@ -38,7 +38,7 @@ def test_a_distribution_is_whole(what: str, files: int, here: Path, capsys: pyte
     assert f"unlatch collect task={task} episodes=4" in said
 
 
-def test_a_task_is_one_that_can_be_composed(here: Path):
+def test_a_new_task_composes(here: Path):
     assert main(["task", "shut_it", "object=microwave", "skill=close", "part=door"]) == 0
     line = CommandLine(["task=shut_it"], ["configs"])
     (loaded,) = load_configs("collect", CollectCfg, line)
@@ -47,7 +47,7 @@ def test_a_task_is_one_that_can_be_composed(here: Path):
     assert loaded.cfg.skills[1].part == "door"
 
 
-def test_a_task_for_a_urdf_names_it_by_its_path_and_calls_it_what_its_annotation_says(here: Path):
+def test_a_new_task_for_a_urdf_has_its_path_and_its_category(here: Path):
     assert make_object(["washing_machine", "seed=3", "out=found"]) == 0
     assert main(["task", "open_found", "object=found/object.urdf"]) == 0
     (loaded,) = load_configs("collect", CollectCfg, CommandLine(["task=open_found"], ["configs"]))
@@ -61,20 +61,20 @@ def test_a_task_for_a_urdf_names_it_by_its_path_and_calls_it_what_its_annotation
         (["task", "x", "object=./nowhere.urdf"], "does not exist. Expected a URDF"),
         (["skil", "x"], "new got 'skil x'. Did you mean 'skill'"),
         (["skill"], "new got 'skill'. Expected one of plugin, robot, skill, task and a name"),
-        (["skill", "Tap-It"], "'Tap-It' is no name of a skill. Expected small letters"),
+        (["skill", "Tap-It"], "'Tap-It' is not a valid name. Expected small letters"),
         (["skill", "open"], "There is a skill 'open' already."),
         (["task", "open_drawer"], "There is a task 'open_drawer' already."),
-        (["task", "x", "object=microwav"], "object='microwav' is no object. Did you mean 'microwave' or"),
+        (["task", "x", "object=microwav"], "object='microwav' is unknown. Did you mean 'microwave' or"),
         (["task", "x", "part=nonsense"], "nonsense"),
         (["task", "x", "skill=opn"], "Unknown skill 'opn'. Did you mean 'open'?"),
         (["task", "x", "skill=artpreplan"], "none can be derived for it"),
         (["task", "x", "robot=panda"], "robot"),
-        (["skill", "full"], "full is there already. Expected a new folder."),
+        (["skill", "full"], "full exists already. Expected a new folder."),
         (["skill", "x", "out=file/y"], "cannot be written: "),
-        (["skill", "../x"], "'../x' is no name of a skill."),
+        (["skill", "../x"], "'../x' is not a valid name."),
     ],
 )
-def test_a_mistake_is_one_line_and_writes_nothing(
+def test_wrong_input_is_one_line_and_writes_nothing(
     arguments: list[str], message: str, here: Path, capsys: pytest.CaptureFixture[str]
 ):
     (here / "full").mkdir()

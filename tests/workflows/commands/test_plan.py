@@ -26,7 +26,7 @@ def printed(capsys, *overrides) -> list[str]:
     return out[out.index("no plan") :]
 
 
-def test_out_of_reach_is_a_table_with_what_would_be_enough(capsys):
+def test_an_object_out_of_reach_is_explained_by_a_table(capsys):
     lines = printed(capsys, FAR)
     text = "\n".join(lines)
     assert lines[1].startswith("  plan_infeasible: No arm configuration was found that meets all constraints (")
@@ -47,7 +47,7 @@ def test_a_contradiction_names_both_constraints(capsys):
     assert "(out by 0.6208 rad (35.57 degrees))" in text
 
 
-def test_what_lies_behind_a_goal_is_told_with_the_goals_residuals(capsys):
+def test_a_failure_after_the_goal_is_printed_with_the_residuals_of_the_goal(capsys):
     lines = printed(capsys, DEEP)
     text = " ".join(" ".join(lines).split())
     assert "motion_blocked: " in text
@@ -56,7 +56,7 @@ def test_what_lies_behind_a_goal_is_told_with_the_goals_residuals(capsys):
     assert "  where the candidates ended:" in lines
 
 
-def test_the_diagnosis_comes_back_from_a_data_set(tmp_path: Path, monkeypatch, capsys):
+def test_a_data_set_holds_the_diagnosis(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     asked = ["task=open_microwave", FAR, "only=[0]", "executor=serial", "pictures=0", "out=set"]
     assert collect_main(asked) == 0
@@ -86,7 +86,7 @@ def test_two_arms_that_begin_together_are_both_printed(capsys):
     ]
 
 
-def test_what_is_randomized_is_printed_before_the_plan_and_seen_in_the_picture(tmp_path: Path, monkeypatch, capsys):
+def test_randomized_values_are_printed_before_the_plan_and_visible_in_the_picture(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.setattr("unlatch.workflows.commands.plan.PICTURE_SIZE", (240, 180))
     picture = tmp_path / "plan.png"
     assert main(["task=open_drawer", "randomization=full", "picture=true", f"out={picture}"]) == 0

@@ -49,7 +49,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
 
 @pytest.mark.integration
 @pytest.mark.parametrize("mode", ["action", "state"])
-def test_a_recorded_episode_happens_again_to_the_bit(data_set, capsys, mode):
+def test_a_recorded_episode_replays_to_the_bit(data_set, capsys, mode):
     code, out, _ = said(capsys, str(data_set.path), "episode=1", f"mode={mode}", "check=true")
     assert code == 0
     assert "largest deviation 0 in" in out
@@ -66,7 +66,7 @@ def test_every_array_that_the_world_fills_is_replayed(data_set):
 
 
 @pytest.mark.integration
-def test_failures_happen_again_too(failures, capsys):
+def test_failed_episodes_replay_too(failures, capsys):
     assert {failures.read(n).code for n in failures.numbers()} <= {"timeout", "collision"}
     code, out, _ = said(capsys, str(failures.path), "all=true", "check=true", "workers=1")
     assert code == 0
@@ -75,7 +75,7 @@ def test_failures_happen_again_too(failures, capsys):
 
 
 @pytest.mark.integration
-def test_an_action_that_was_changed_is_noticed(data_set):
+def test_a_changed_action_is_detected(data_set):
     record = data_set.read(0)
     changed = record.arrays[ACTIONS].copy()
     changed[40, 1] += 1e-3
@@ -87,7 +87,7 @@ def test_an_action_that_was_changed_is_noticed(data_set):
 
 
 @pytest.mark.integration
-def test_a_state_that_no_world_can_take_is_noticed(data_set):
+def test_an_impossible_state_is_detected(data_set):
     record = data_set.read(0)
     key = "keypoints.drawer.drawer.link_contact_point"
     moved = record.arrays[key].copy()
@@ -100,7 +100,7 @@ def test_a_state_that_no_world_can_take_is_noticed(data_set):
 
 
 @pytest.mark.integration
-def test_another_object_than_the_recorded_one_is_refused(data_set):
+def test_a_replay_with_another_object_raises_an_error(data_set):
     record = replace(data_set.read(0), assets={"drawer": "0" * 64})
     with (
         EpisodeRunner(config_of(data_set)) as runner,
@@ -110,7 +110,7 @@ def test_another_object_than_the_recorded_one_is_refused(data_set):
 
 
 @pytest.mark.integration
-def test_damage_is_named_and_the_others_are_replayed(data_set, tmp_path, capsys):
+def test_a_damaged_episode_is_named_and_the_others_are_replayed(data_set, tmp_path, capsys):
     import shutil
 
     copy = tmp_path / "copy"
@@ -138,7 +138,7 @@ def test_damage_is_named_and_the_others_are_replayed(data_set, tmp_path, capsys)
         (["{data}/nowhere", "episode=1"], "is not a data set"),
     ],
 )
-def test_a_mistake_is_one_line(data_set, capsys, arguments, message):
+def test_wrong_input_is_one_line(data_set, capsys, arguments, message):
     code, out, err = said(capsys, *(argument.format(data=data_set.path) for argument in arguments))
     assert code == 2
     assert out == ""
@@ -147,7 +147,7 @@ def test_a_mistake_is_one_line(data_set, capsys, arguments, message):
     assert err.count("\n") == 1
 
 
-def test_other_versions_are_named(data_set, capsys, monkeypatch: pytest.MonkeyPatch):
+def test_differing_versions_are_named(data_set, capsys, monkeypatch: pytest.MonkeyPatch):
 
     def other(names: tuple[str, ...]) -> dict[str, str]:
         return dict.fromkeys(names, "0.0.1")

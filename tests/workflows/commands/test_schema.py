@@ -11,7 +11,7 @@ from unlatch.configs.json_schema import task_schema
 from unlatch.workflows.commands.schema import main
 
 
-def test_it_is_written_or_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_schema_is_written_or_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file = tmp_path / "task.schema.json"
     assert main([f"out={file}"]) == 0
     assert json.loads(file.read_text()) == task_schema()
@@ -21,6 +21,6 @@ def test_it_is_written_or_printed(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("arguments", [["task"], ["out=a", "out=b"], ["kind=task"], ["out=not/there/x.json"]])
-def test_a_mistake_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]):
+def test_wrong_input_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]):
     assert main(arguments) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -14,7 +14,7 @@ from unlatch.workflows.cli.console import BAD_INPUT, OK
 from unlatch.workflows.commands import watch
 
 
-def test_a_folder_of_sets_is_said_once_where_there_is_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_without_a_terminal_a_folder_of_sets_is_printed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     for name, codes in (("one", [None, "slipped", None]), ("two", ["collision"])):
         with DataSet.create_or_resume(tmp_path / name, header={"config": {}}) as data_set:
             for number, code in enumerate(codes):
@@ -28,7 +28,7 @@ def test_a_folder_of_sets_is_said_once_where_there_is_no_terminal(tmp_path: Path
     assert "ago" in one
 
 
-def test_a_terminal_of_80_columns_has_a_line_a_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_terminal_of_80_columns_shows_one_line_for_each_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with DataSet.create_or_resume(tmp_path / "close_drawer", header={"config": {}}) as data_set:
         for number in range(100):
             timings = {"plan": 170.0, "reset": 107.0, "execute": 820.0}
@@ -41,7 +41,7 @@ def test_a_terminal_of_80_columns_has_a_line_a_set(tmp_path: Path, capsys: pytes
     assert int(lines[2].split()[-1].replace(",", "")) >= 1097  # and what writing took
 
 
-def test_a_terminal_is_told_how_to_end_it(
+def test_a_terminal_shows_how_to_end_watch(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     DataSet.create_or_resume(tmp_path / "one", header={"config": {}}).close()
@@ -58,6 +58,6 @@ def test_a_terminal_is_told_how_to_end_it(
 @pytest.mark.parametrize(
     ("arguments", "words"), [([], "at least 1"), (["nowhere"], "does not exist"), ([".", "every_s=0"], "0.1")]
 )
-def test_mistakes_are_told(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str):
+def test_wrong_input_is_reported_in_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str):
     assert command_table.main(["watch", *arguments]) == BAD_INPUT
     assert words in capsys.readouterr().err

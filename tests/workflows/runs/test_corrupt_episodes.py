@@ -27,12 +27,12 @@ def data_set(tmp_path: Path) -> DataSet:
     return made
 
 
-def test_without_anybody_who_takes_notice_it_is_an_error(data_set: DataSet):
+def test_a_corrupt_episode_raises_an_error_by_default(data_set: DataSet):
     with pytest.raises(RecordingError, match=EPISODE_FILE):
         data_set.summaries()
 
 
-def test_watch_and_list_count_it(data_set: DataSet, capsys: pytest.CaptureFixture[str]):
+def test_watch_and_list_count_corrupt_episodes(data_set: DataSet, capsys: pytest.CaptureFixture[str]):
     assert command_table.main(["watch", str(data_set.path)]) == OK
     watched = capsys.readouterr().out
     assert "2/3 (21 to 94 %)" in watched
@@ -42,27 +42,27 @@ def test_watch_and_list_count_it(data_set: DataSet, capsys: pytest.CaptureFixtur
     assert "damaged 1" in listed
 
 
-def test_a_report_names_it(data_set: DataSet):
+def test_a_report_names_corrupt_episodes(data_set: DataSet):
     assert command_table.main(["report", str(data_set.path), "pictures=0"]) == OK
     content = json.loads((data_set.path / "report.json").read_text())
     assert content["total"]["set"]["n"] == 3
     assert [line for line in content["left_out"] if "episode 2 is damaged" in line]
 
 
-def test_merge_takes_the_others(data_set: DataSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_merge_takes_the_readable_episodes(data_set: DataSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert command_table.main(["merge", str(tmp_path / "out"), str(data_set.path)]) == FAILED
     assert "episode 2 is damaged" in capsys.readouterr().err
     assert DataSet.open(tmp_path / "out").numbers() == [0, 1, 3]
 
 
-def test_merge_puts_a_whole_one_in_place_of_what_it_damaged_before(data_set: DataSet, tmp_path: Path):
+def test_merge_replaces_a_corrupt_episode(data_set: DataSet, tmp_path: Path):
     with DataSet.create_or_resume(tmp_path / "whole", header={"config": {}}) as whole:
         whole.write(EpisodeRecord(number=2, seed=0, success=True))
     assert command_table.main(["merge", str(data_set.path), str(tmp_path / "whole")]) == OK
     assert [summary.number for summary in data_set.summaries()] == [0, 1, 2, 3]
 
 
-def test_of_many_a_few_are_named():
+def test_only_the_first_few_corrupt_episodes_are_named():
     damaged = CorruptEpisodes()
     for number in range(20):
         damaged.add(number, RecordingError("it is cut off"))

@@ -27,7 +27,7 @@ def test_wilson_interval_is_the_published_one(successes: int, n: int, low: float
 
 @pytest.mark.property
 @given(st.integers(0, 500), st.integers(0, 500))
-def test_wilson_interval_holds_the_share_and_mirrors(successes: int, failures: int):
+def test_wilson_interval_contains_the_share_and_is_symmetric(successes: int, failures: int):
     n = successes + failures
     low, high = wilson_interval(successes, n)
     assert 0.0 <= low <= high <= 1.0
@@ -51,7 +51,7 @@ def test_refused_layouts_count_and_codes_come_most_frequent_first():
     assert found.medians_ms == {"plan": 20.0}  # a stage that an episode never came to does not pull the median down
 
 
-def test_the_first_of_each_code_is_known_whatever_the_order():
+def test_the_first_episode_of_each_code_does_not_depend_on_the_order():
     items = [summary(n, code) for n, code in ((7, "slipped"), (3, "slipped"), (5, "collision"), (1, None))]
     assert RunStatistics.of(items).first == {"slipped": 3, "collision": 5}
 
@@ -64,7 +64,7 @@ def test_medians_of_many_come_from_an_even_sample():
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 6, 1000])
-def test_a_sample_is_even_and_no_larger_than_asked(n: int):
+def test_a_sample_is_evenly_spaced_and_within_its_limit(n: int):
     sample: DecimatingSampler[int] = DecimatingSampler(5)
     for item in range(n):
         sample.add(item)

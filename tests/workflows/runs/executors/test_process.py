@@ -97,7 +97,7 @@ def test_a_lost_episode_is_made_again(tmp_path: Path):
     assert outcomes[2] == Outcome(2, True)
 
 
-def test_an_episode_that_kills_every_worker_is_kept_after_the_retries():
+def test_an_episode_that_kills_every_worker_is_recorded_after_the_retries():
     executor = ProcessExecutor(1, WorkerLimits(max_retries=2))
     outcomes = {o.number: o for o in executor.run(NumberJob(dies_at=0), range(3))}
     assert outcomes[0].code == "error: worker killed by SIGSEGV, 3 times"
@@ -132,7 +132,7 @@ def test_workers_are_recycled(tmp_path: Path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["w0", "w1", "w2"]
 
 
-def test_numbers_are_taken_when_there_is_someone_to_make_them():
+def test_numbers_are_taken_when_a_worker_is_free():
     taken = []
 
     def numbers() -> Iterator[int]:
@@ -148,12 +148,12 @@ def test_numbers_are_taken_when_there_is_someone_to_make_them():
     assert len(seen) == len(taken) <= 6
 
 
-def test_workers_that_die_while_being_set_up_end_the_run():
+def test_workers_that_die_during_setup_end_the_run():
     with pytest.raises(WorkerError, match=r"worker killed by SIGKILL.*executor=serial"):
         list(ProcessExecutor(workers=1).run(NumberJob(dies_in_setup=True), range(6)))
 
 
-def test_a_refusal_of_a_worker_reaches_the_driver_as_the_same_error():
+def test_an_error_of_a_worker_reaches_the_driver_as_the_same_error():
     with pytest.raises(ConfigError, match=r"task.x=1 is out of range") as caught:
         list(ProcessExecutor(workers=1).run(NumberJob(refuses_at=1), range(3)))
     assert caught.value.key == "task.x"
@@ -173,7 +173,7 @@ def test_closing_the_iterator_stops_the_workers_at_once():
     assert time.perf_counter() - start < 10.0
 
 
-def test_no_thread_setting_of_the_driver_is_changed(monkeypatch: pytest.MonkeyPatch):
+def test_the_thread_settings_of_the_driver_do_not_change(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     list(ProcessExecutor(workers=1).run(NumberJob(), [0]))
     assert "OMP_NUM_THREADS" not in os.environ

@@ -34,7 +34,7 @@ def cluster() -> Iterator[Any]:
     cluster.shutdown()
 
 
-def test_the_set_is_complete_although_a_node_was_lost(tmp_path: Path, cluster: Any):
+def test_a_lost_node_costs_no_episode(tmp_path: Path, cluster: Any):
     arguments = ["task=close_drawer", "episodes=8", "pictures=0"]
     folder = tmp_path / "set"
     lost_at: list[int] = []

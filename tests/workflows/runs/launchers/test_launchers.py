@@ -43,23 +43,23 @@ def settings_of(name: str) -> dict:
     return yaml.safe_load((config_dir() / "launcher" / f"{name}.yaml").read_text())
 
 
-def test_jobs_are_called_by_what_tells_them_apart():
+def test_jobs_are_named_after_the_values_that_differ():
     varied = varied_keys(JOBS)
     names = [job_name(job, varied, otherwise="x") for job in JOBS]
     assert names == ["open_drawer-seed1-solver_iterations50", "close_drawer-seed2-solver_iterations100"]
     assert default_folder(JOBS[0], varied) == "data/sweep-task-seed-solver_iterations"
 
 
-def test_a_name_leads_out_of_no_folder():
+def test_a_job_name_never_leads_out_of_its_folder():
     jobs = [["object.root=../../x"], ["object.root=/tmp"]]
     assert [job_name(job, [0], otherwise="x") for job in jobs] == ["root.._.._x", "root_tmp"]
 
 
-def test_a_job_alone_is_called_by_its_task():
+def test_a_single_job_is_named_after_its_task():
     assert job_name(JOBS[0], [], otherwise="open_drawer") == "open_drawer"
 
 
-def test_jobs_that_queue_keep_their_list_when_another_sweep_comes_into_the_same_folder(tmp_path: Path):
+def test_waiting_jobs_keep_their_list_if_another_sweep_uses_the_folder(tmp_path: Path):
     queued = write_jobs(tmp_path, [SweepJob("a", ("list", "tasks"))])
     other = write_jobs(tmp_path, [SweepJob("b", ("list", "skills"))])
     assert read_job(queued, 0) == SweepJob("a", ("list", "tasks"))
@@ -67,7 +67,7 @@ def test_jobs_that_queue_keep_their_list_when_another_sweep_comes_into_the_same_
     assert write_jobs(tmp_path, [SweepJob("a", ("list", "tasks"))]) == queued
 
 
-def test_a_launcher_that_loses_a_job_tells_what_became_of_the_others(
+def test_a_launcher_that_loses_a_job_reports_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     jobs = [SweepJob("a", ("--version",)), SweepJob("b", ("nonsense",)), SweepJob("c", ("--version",))]
@@ -85,9 +85,7 @@ def test_a_launcher_that_loses_a_job_tells_what_became_of_the_others(
     assert "lost 1 of 3 jobs before their end: a worker was killed" in capsys.readouterr().err
 
 
-def test_jobs_that_did_not_end_well_are_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_failed_jobs_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr(HydraLauncher, "launch", lambda *_, **__: [OK, -15])
     words = ["collect", "-m", "task=close_drawer", "seed=1,2", "launcher=joblib", f"sweep_dir={tmp_path / 's'}"]
     assert command_table.main(words) == FAILED
@@ -121,7 +119,7 @@ def test_the_settings_of_a_file_are_those_of_the_launcher(name: str, tmp_path: P
         (["launcher=serial,joblib"], "several launchers"),
     ],
 )
-def test_mistakes_are_told(
+def test_wrong_input_is_reported_in_one_line(
     arguments: list[str],
     words: str,
     capsys: pytest.CaptureFixture[str],
@@ -134,12 +132,12 @@ def test_mistakes_are_told(
     assert not list(tmp_path.iterdir())
 
 
-def test_no_jobs_at_a_time_are_refused():
+def test_zero_jobs_at_once_raises_an_error():
     with pytest.raises(ConfigError, match="Expected 1 or more"):
         LauncherCfg(jobs_at_once=0)
 
 
-def test_without_slurm_it_is_said_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_slurm_the_missing_program_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip(LAUNCHERS["slurm"].module)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ConfigError, match="'sbatch' is not on this machine"):
@@ -155,7 +153,7 @@ def test_a_missing_plugin_is_named_with_its_extra(name: str, tmp_path: Path, mon
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["joblib", "slurm_local"])
-def test_every_job_is_run_and_its_exit_code_told(name: str, tmp_path: Path):
+def test_every_job_runs_and_its_exit_code_is_reported(name: str, tmp_path: Path):
     pytest.importorskip(LAUNCHERS[name].module)
     jobs = [SweepJob("a", ("--version",)), SweepJob("b", ("nonsense",)), SweepJob("c", ("list", "skills"))]
     codes = LAUNCHERS[name].launch(write_jobs(tmp_path, jobs), 3, settings_of(name)["settings"], at_once=2)
@@ -166,7 +164,7 @@ def test_every_job_is_run_and_its_exit_code_told(name: str, tmp_path: Path):
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_a_sweep_leaves_a_data_set_a_job_below_one_folder(tmp_path: Path):
+def test_a_sweep_writes_one_data_set_for_each_job_into_one_folder(tmp_path: Path):
     pytest.importorskip(LAUNCHERS["joblib"].module)
     common = ["episodes=1", "pictures=0", "launcher=joblib", f"sweep_dir={tmp_path / 's'}"]
     assert command_table.main(["collect", "-m", "task=close_drawer", "seed=1,2", *common]) == OK
