@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from unlatch.configs.chain import entry_keys
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.catalog import ROBOTS
-from unlatch.simcore.errors import ConfigError, UnknownEntryError, close_matches
+from unlatch.simcore.errors import ConfigError, UnknownEntryError, unknown_name
 from unlatch.simcore.recording.keys import is_name
 from unlatch.simcore.sim.sensors.camera_cfg import CameraCfg
 from unlatch.simcore.sim.sensors.config import SensorCfg
@@ -215,11 +215,7 @@ def _check_cameras(cfg: EpisodeCfg) -> None:
 
 def _check_name(name: str, known: Sequence[str], where: str, kind: str) -> None:
     if name not in known:
-        raise ConfigError(
-            f"{where}='{name}' is not {kind}.{close_matches(name, known)} Known: {', '.join(known)}. Name one of them.",
-            key=where,
-            available=list(known),
-        )
+        raise unknown_name(name, kind, where=where, known=known)
 
 
 def _check_is_name(name: str, where: str) -> None:

@@ -11,7 +11,7 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.gripper import GripperCfg
 from unlatch.robots.model import model_path
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
@@ -51,16 +51,15 @@ def model_problems(robot: RobotCfg) -> Iterator[ConfigError]:
     model = read_urdf(model_path(robot), packages=True)
     for where, name in _named_links(robot):
         if name not in model.links:
-            yield _unknown_name_error(name, list(model.links), where, f"link of robot '{robot.name}'")
+            yield unknown_name(name, f"a link of robot '{robot.name}'", where=where, known=model.links)
     for index, arm in enumerate(robot.arms):
         where = f"robot.arms[{index}]"
         for key, joints in (("joints", arm.joints), ("gripper.joints", arm.gripper.joints)):
             for place, name in enumerate(joints):
                 moving = [joint.name for joint in model.joints.values() if joint.moves]
                 if name not in moving:
-                    yield _unknown_name_error(
-                        name, moving, f"{where}.{key}[{place}]", f"moving joint of robot '{robot.name}'"
-                    )
+                    kind = f"a moving joint of robot '{robot.name}'"
+                    yield unknown_name(name, kind, where=f"{where}.{key}[{place}]", known=moving)
         if arm.base_link in model.links and arm.ee_link in model.links:
             chain = _moving_chain(model, arm.base_link, arm.ee_link)
             if chain != list(arm.joints):
@@ -100,9 +99,8 @@ def _maker_limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
             yield from _hand_problems(arm, by_base[arm.base_link], where=where)
             yield from _gripper_limit_problems(arm.gripper, by_base[arm.base_link].gripper, where=f"{where}.gripper")
         elif arm.base_link:
-            yield _unknown_name_error(
-                arm.base_link, list(by_base), f"{where}.base_link", f"base of an arm of '{robot.name}'"
-            )
+            kind = f"a base of an arm of '{robot.name}'"
+            yield unknown_name(arm.base_link, kind, where=f"{where}.base_link", known=by_base)
 
 
 def _model_limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
@@ -160,14 +158,6 @@ def _moving_chain(model: UrdfModel, base: str, tip: str) -> list[str]:
     return chain
 
 
-def _unknown_name_error(name: str, known: list[str], where: str, kind: str) -> ConfigError:
-    return ConfigError(
-        f"{where}='{name}' is no {kind}.{close_matches(name, known)} Known: {', '.join(known)}. Name one of them.",
-        key=where,
-        available=known,
-    )
-
-
 def _arm_limit_problems(
     arm: ArmCfg, place: int, maker: ArmCfg, maker_place: int, *, where: str
 ) -> Iterator[ConfigError]:
@@ -187,9 +177,8 @@ def _hand_problems(arm: ArmCfg, maker: ArmCfg, *, where: str) -> Iterator[Config
         )
     for place, link in enumerate(arm.gripper.finger_links):
         if link not in maker.gripper.finger_links:
-            yield _unknown_name_error(
-                link, maker.gripper.finger_links, f"{where}.gripper.finger_links[{place}]", "finger of the arm"
-            )
+            key = f"{where}.gripper.finger_links[{place}]"
+            yield unknown_name(link, "a finger of the arm", where=key, known=maker.gripper.finger_links)
     missing = [link for link in maker.forbidden_links if link not in arm.forbidden_links]
     if missing:
         yield ConfigError(

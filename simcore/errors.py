@@ -75,6 +75,24 @@ class FormatVersionError(RecordingError):
     """A data set was written in a format that this version does not read."""
 
 
+def unknown_name(name: str, kind: str, *, where: str, known: Iterable[str], listed: str = "Known") -> ConfigError:
+    """Returns the error for a name in a configuration that does not exist.
+
+    Args:
+        name: The name.
+        kind: What it should be, with its article: `a link of robot 'panda'`.
+        where: Full key.
+        known: The names that exist.
+        listed: Word before their list.
+    """
+    names = list(known)
+    return ConfigError(
+        f"{where}='{name}' is not {kind}.{close_matches(name, names)} {listed}: {', '.join(names)}. Name one of them.",
+        key=where,
+        available=names,
+    )
+
+
 def close_matches(name: str, available: Iterable[str]) -> str:
     """Returns ` Did you mean 'x'?` for a misspelt name, or an empty string."""
     matches = difflib.get_close_matches(name, list(available), n=3, cutoff=0.5)

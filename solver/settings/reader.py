@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.geometry import angle_between
 from unlatch.solver.settings.peer_entry import Form
 from unlatch.solver.settings.peer_form import detect_form, read_exponents, rewrite_setting
@@ -122,9 +122,9 @@ def check_names(
         for i, term in enumerate(terms):
             place = f"{where}.{list_key}[{i}]"
             for key, name in term.tool_names().items():
-                _check_name(name, tool_names, f"{place}.{key}", kind="tool keypoint")
+                _check_name(name, tool_names, f"{place}.{key}", kind="a tool keypoint")
             for key, name in term.object_names().items():
-                _check_name(name, object_names, f"{place}.{key}", kind="keypoint of the object")
+                _check_name(name, object_names, f"{place}.{key}", kind="a keypoint of the object")
             for key in ("target_axis", "plane_normal"):
                 axis = getattr(term, key, None)
                 if isinstance(axis, str) and axis_names is not None:
@@ -132,7 +132,7 @@ def check_names(
                     if {"link0_move_axis", "link0_contact_axis"} <= short:
                         short.add("link0_vertical_axis")
                     _check_name(
-                        axis.removeprefix("object_"), sorted(short), f"{place}.{key}", kind="axis of the object"
+                        axis.removeprefix("object_"), sorted(short), f"{place}.{key}", kind="an axis of the object"
                     )
 
 
@@ -206,14 +206,9 @@ def _known_angle(first: AxisAngle, second: AxisAngle) -> float | None:
     return None
 
 
-def _check_name(name: str, known: Collection[str], where: str, *, kind: str = "keypoint") -> None:
+def _check_name(name: str, known: Collection[str], where: str, *, kind: str = "a keypoint") -> None:
     if name not in known:
-        raise ConfigError(
-            f"{where}='{name}' is no {kind}.{close_matches(name, known)} Known: {', '.join(sorted(known))}. "
-            "Name one of them.",
-            key=where,
-            available=sorted(known),
-        )
+        raise unknown_name(name, kind, where=where, known=sorted(known))
 
 
 def _read_field(key: str, value: Any, where: str) -> Any:

@@ -78,14 +78,17 @@ def test_limits_may_not_be_raised(raise_: Callable[[RobotCfg], None], key: str) 
     [
         (set_gripper(joints=["panda_finger_joint1"]), "robot.arms[0].gripper.joints=['panda_finger_joint1'] are not"),
         (set_gripper(joints=["panda_joint1", "panda_joint2"], max_force_n=90.0), "robot.arms[0].gripper.joints="),
-        (set_gripper(finger_links=["panda_hand"]), "robot.arms[0].gripper.finger_links[0]='panda_hand' is no finger"),
+        (
+            set_gripper(finger_links=["panda_hand"]),
+            "robot.arms[0].gripper.finger_links[0]='panda_hand' is not a finger",
+        ),
         (
             lambda robot: robot.arms[0].forbidden_links.remove("panda_hand"),
             "robot.arms[0].forbidden_links lacks panda_h",
         ),
         (
             lambda robot: setattr(robot.arms[0], "base_link", "panda_link1"),
-            "robot.arms[0].base_link='panda_link1' is no b",
+            "robot.arms[0].base_link='panda_link1' is not a base",
         ),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import chain
 
@@ -19,7 +19,7 @@ from unlatch.objects.library import check_candidates, describe_object_set, load_
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.model import model_path
-from unlatch.simcore.errors import AssetError, ConfigError, close_matches
+from unlatch.simcore.errors import AssetError, ConfigError, unknown_name
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.urdf.xml import parse_xml
@@ -58,7 +58,7 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
         asset = assets[skill.objects[0]]
         if skill.part is None and len(asset.articulation.parts) > 1 and cfg.task.derived is None:
             raise ConfigError(
-                f"{where}.part is missing. '{asset.name}' has {_join_names(list(asset.articulation.parts))}. Name one.",
+                f"{where}.part is missing. '{asset.name}' has {', '.join(asset.articulation.parts)}. Name one.",
                 key=f"{where}.part",
             )
         named = skill.part or part_acted_on(skill.name, None, asset.articulation).name
@@ -138,25 +138,11 @@ def _check_link(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], body: str, l
     path = assets[body].urdf_path if body in assets else model_path(cfg.robot)
     links = [str(item.get("name")) for item in parse_xml(path).iter("link")]
     if link not in links:
-        raise ConfigError(
-            f"{where}='{link}' is not a link of '{body}'.{close_matches(link, links)} Links: {_join_names(links)}. "
-            "Name one of them.",
-            key=where,
-            available=links,
-        )
+        raise unknown_name(link, f"a link of '{body}'", where=where, known=links, listed="Links")
 
 
 def _find_part(asset: ObjectAsset, name: str, where: str) -> Part:
     parts = asset.articulation.parts
     if name not in parts:
-        raise ConfigError(
-            f"{where}='{name}' is not a part of {describe_object(asset)}."
-            f"{close_matches(name, parts)} Parts: {_join_names(list(parts))}. Name one of them.",
-            key=where,
-            available=list(parts),
-        )
+        raise unknown_name(name, f"a part of {describe_object(asset)}", where=where, known=parts, listed="Parts")
     return parts[name]
-
-
-def _join_names(names: Sequence[str]) -> str:
-    return ", ".join(names)

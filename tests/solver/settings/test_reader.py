@@ -295,10 +295,10 @@ def test_unknown_keypoints_are_named_with_the_key():
     check_names(setting, TOOL, OBJECT, WHERE)
     with pytest.raises(ConfigError, match=r"constraint_list\[0\].target_keypoint_name='articulated_object_head' is no"):
         check_names(setting, TOOL, ["articulated_object_heat"], WHERE)
-    with pytest.raises(ConfigError, match=r"constraint_list\[0\].keypoint_name='tool_head' is no tool keypoint"):
+    with pytest.raises(ConfigError, match=r"constraint_list\[0\].keypoint_name='tool_head' is not a tool keypoint"):
         check_names(setting, ["tool_hea"], OBJECT, WHERE)
     listed, _ = read(tool_keypoint_name_list=["tool_front"])
-    with pytest.raises(ConfigError, match="tool_keypoint_name_list='tool_front' is no keypoint"):
+    with pytest.raises(ConfigError, match="tool_keypoint_name_list='tool_front' is not a keypoint"):
         check_names(listed, TOOL, OBJECT, WHERE)
     named, _ = read(axis("link0_contct_axis", 1))
     with pytest.raises(ConfigError, match="Did you mean 'link0_contact_axis'"):

@@ -257,7 +257,7 @@ def test_built_in_robots_fulfil_their_contract():
     ("target", "message"),
     [
         ("other_name", r"Robot 'wrong' is made with the name 'franka_panda'"),
-        ("strong", r"ee_link='panda_link7x' is no link of robot 'wrong'"),
+        ("strong", r"ee_link='panda_link7x' is not a link of robot 'wrong'"),
         ("folded", r"Arm 'left' touches its own robot at home, with"),
         ("one_sided", r"All finger links of 'left' lie to one side of tool_head"),
     ],

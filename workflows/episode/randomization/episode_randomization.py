@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.robots.signal_view import SignalView
-from unlatch.simcore.errors import ConfigError, WorldError, close_matches
+from unlatch.simcore.errors import ConfigError, WorldError, unknown_name
 from unlatch.simcore.randomization.config import RandomizationCfg, ViewCfg
 from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT
 from unlatch.simcore.randomization.setup import Setup
@@ -151,13 +151,7 @@ class EpisodeRandomization:
         for index, view in enumerate(content):
             key = f"{where}[{index}]"
             if view.body not in bodies:
-                known = sorted(bodies)
-                raise ConfigError(
-                    f"{key}.body='{view.body}' is not a body of this episode.{close_matches(view.body, known)} Known: "
-                    f"{', '.join(known)}. Name one of them.",
-                    key=f"{key}.body",
-                    available=known,
-                )
+                raise unknown_name(view.body, "a body of this episode", where=f"{key}.body", known=sorted(bodies))
             if view.name in (*views, SIMULATION_CONTEXT):
                 raise ConfigError(
                     f"{key}.name='{view.name}' is taken. Expected a name of its own. Rename it.", key=f"{key}.name"
@@ -173,12 +167,7 @@ class EpisodeRandomization:
         known = [SIMULATION_CONTEXT, *sorted(self._views), *visual_names(self._scene)]
         for where, rule in rules:
             if rule.view not in known:
-                raise ConfigError(
-                    f"{where}.view='{rule.view}' is not a view of this episode."
-                    f"{close_matches(rule.view, known)} Known: {', '.join(known)}. Name one of them.",
-                    key=f"{where}.view",
-                    available=known,
-                )
+                raise unknown_name(rule.view, "a view of this episode", where=f"{where}.view", known=known)
 
     def _register_views(self, setups: Mapping[str, Setup], used: set[str]) -> None:
         """Registers the views that rules use, in the layers that have their attributes."""
