@@ -72,6 +72,11 @@ def annotate(
     Raises:
         AssetError: The object cannot be annotated, or an annotation made by hand would be replaced.
         ConfigError: A value is out of range.
+
+    Example:
+        >>> found = unlatch.annotate("cabinet.urdf")
+        >>> {name: part.kind.name for name, part in found.articulation.parts.items()}
+        {'door': 'hinge_vertical'}
     """
     urdf = find_urdf(Path(path))
     target = AnnotationTarget(urdf, str(path), Path(out or urdf.parent) / ANNOTATION_FILE)

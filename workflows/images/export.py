@@ -37,6 +37,10 @@ def export(
         PluginError: The format is unknown, or a package that it needs is not installed.
         ConfigError: An option is wrong.
         RecordingError: The data set cannot be read, an episode cannot be exported, or the target cannot be written.
+
+    Example:
+        >>> unlatch.export(data, format="lerobot", out="data/lerobot").taken
+        4
     """
     cfg = read_dataclass(EXPORTERS.load(format).cfg_type, plain(options), where="")
     return export_data_set(data if isinstance(data, DataSet) else DataSet.open(data), format, cfg, str(out))

@@ -64,6 +64,11 @@ def render(
     Raises:
         ConfigError: A camera, renderer or option is wrong. Nothing is written.
         RecordingError: The data set cannot be read, or an episode cannot be rendered.
+
+    Example:
+        >>> renders = unlatch.render(data, cameras=["front"], modalities=["rgb", "depth"])
+        >>> renders.numbers()
+        [0, 1, 2, 3]
     """
     data_set = data if isinstance(data, DataSet) else DataSet.open(data)
     values = {"name": name, **options} if cameras is None else {"name": name, "cameras": list(cameras), **options}
