@@ -23,7 +23,7 @@ from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
 from unlatch.workflows.commands.collect import collect_and_report
-from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.viewing.contact_sheet import contact_frame
 from unlatch.workflows.viewing.picture import write_picture

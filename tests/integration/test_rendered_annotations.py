@@ -14,7 +14,7 @@ from unlatch.simcore.sim.annotators.annotated_frame import take_annotated_frame
 from unlatch.simcore.sim.annotators.annotations import annotate
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
 from unlatch.workflows.episode.randomization.visual_views import cameras
-from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.viewing.scene_picture import open_record
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]

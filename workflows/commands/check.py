@@ -16,7 +16,7 @@ from unlatch.simcore.recording.images.renders import RenderSet, render_names
 from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
 from unlatch.workflows.runs.data_folders import data_sets_below
-from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.runs.recorded_config import config_of
 
 HELP = """usage: unlatch check DATA|FILE.yaml [...]
 

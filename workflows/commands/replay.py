@@ -12,7 +12,7 @@ from unlatch.workflows.cli.arguments import read_pairs, split_paths
 from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note
 from unlatch.workflows.cli.progress import Progress
-from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import ReplayJob, ReplayMode, ReplayOutcome, replay_all
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import MAX_WORKERS

@@ -25,7 +25,7 @@ from unlatch.simcore.sim.annotators.formats.dope_file import dope_frame
 from unlatch.simcore.sim.annotators.formats.drawing import draw_annotations
 from unlatch.workflows.episode.randomization.visual_views import cameras
 from unlatch.workflows.episode.semantic_classes import check_classes
-from unlatch.workflows.runs.recorded import check_episode, config_of
+from unlatch.workflows.runs.recorded_config import check_episode, config_of
 from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 
 _COCO_FILE = "coco.json"

@@ -14,7 +14,7 @@ from unlatch.workflows.episode.episode import INITIAL_S
 from unlatch.workflows.gym.config import ActionMode
 from unlatch.workflows.gym.env import UnlatchEnv
 from unlatch.workflows.runs.header import header_of
-from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.runs.recorded_config import config_of
 
 Array = np.ndarray
 

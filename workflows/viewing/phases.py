@@ -8,7 +8,7 @@ from pathlib import Path
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.runs.recorded import check_episode, config_of
+from unlatch.workflows.runs.recorded_config import check_episode, config_of
 from unlatch.workflows.viewing.output_file import check_suffix, output_path
 from unlatch.workflows.viewing.phase_moments import find_rounds
 from unlatch.workflows.viewing.phase_pictures import take_phase_pictures

@@ -211,7 +211,7 @@ def test_the_command_draws_an_episode(
 
 @pytest.mark.integration
 def test_what_is_shown_is_what_was_recorded(data_set: DataSet):
-    from unlatch.workflows.runs.recorded import config_of
+    from unlatch.workflows.runs.recorded_config import config_of
 
     found = data_set.read(0)
     with open_record(config_of(data_set), found) as shown:

@@ -14,7 +14,7 @@ import yaml
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.recording.json_values import differences
-from unlatch.workflows.runs.recorded import config_of
+from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.statistics import SEARCH, STAGES
 from unlatch.workflows.viewing.report import charts
 from unlatch.workflows.viewing.report.breakdown import Breakdown, breakdowns

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.runs.recorded import check_episode
+from unlatch.workflows.runs.recorded_config import check_episode
 from unlatch.workflows.viewing.output_file import check_suffix, output_path, write_output
 from unlatch.workflows.viewing.viewers.catalog import VIEWERS
 from unlatch.workflows.viewing.viewers.read_scene import read_scene
