@@ -1,4 +1,4 @@
-"""What `unlatch render` is asked for, and `unlatch collect render=true`."""
+"""Options of `unlatch render` and `unlatch collect render=true`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from unlatch.simcore.recording.images.rendered_annotations import annotation_nam
 
 AUTO = "auto"
 RGB = ("h264", "lossless")
-MAX_RENDERERS = 1024
+MAX_WORKERS = 1024
 
 
 @dataclass
 class ImagesCfg:
-    """One render set."""
+    """Options of one render set."""
 
     cameras: list[Any] | None = None
-    """Names or entries; null: the cameras among the sensors of the records, else front and wrist."""
+    """Names or entries; null: the cameras of the records, or else front and wrist."""
     modalities: list[str] = field(default_factory=lambda: ["rgb"])
     """Kinds of images, and names of annotators."""
     semantic_types: list[str] = field(default_factory=lambda: ["class", "part"])
@@ -28,42 +28,42 @@ class ImagesCfg:
     leave_out: list[str] = field(default_factory=list)
     """Classes that are not annotated."""
     camera_rotation_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
-    """The camera frame of annotated poses, from ours [degrees]."""
+    """Rotation from our camera frame to that of annotated poses [degrees]."""
     name: str = "default"
     """Name of the render set."""
     renderer: str = AUTO
     """Name in the catalog of renderers, or `auto`."""
     rgb: str = "h264"
-    """How colours are kept: `h264` or `lossless`."""
+    """Encoding of colours: `h264` or `lossless`."""
     randomization: str | None = None
-    """Name of a YAML file whose visual rules are drawn anew; null: everything looks as it did."""
+    """Name of a YAML file whose visual rules are drawn anew; null: the appearance of the recording."""
 
     def __post_init__(self) -> None:
         for index, modality in enumerate(self.modalities):
-            _check_one_of(modality, _modalities(), f"modalities[{index}]")
+            _check_one_of(modality, _known_modalities(), f"modalities[{index}]")
         if not self.modalities or len(set(self.modalities)) < len(self.modalities):
             raise ConfigError(
                 f"modalities={self.modalities} is empty or names one twice. Expected some of "
-                f"{', '.join(_modalities())}. Change it.",
+                f"{', '.join(_known_modalities())}. Change it.",
                 key="modalities",
             )
         _check_one_of(self.rgb, RGB, "rgb")
         self._check_annotated()
 
     def _check_annotated(self) -> None:
-        """Raises where keys of annotators are given and there are none, which would ignore them."""
-        said = {"semantic_types": ["class", "part"], "leave_out": [], "camera_rotation_deg": [0.0, 0.0, 0.0]}
-        for key, default in said.items():
+        """Raises if keys of annotators are given without annotators, which would ignore them."""
+        defaults = {"semantic_types": ["class", "part"], "leave_out": [], "camera_rotation_deg": [0.0, 0.0, 0.0]}
+        for key, default in defaults.items():
             if not self.annotators and getattr(self, key) != default:
                 raise ConfigError(
-                    f"{key}={getattr(self, key)} says nothing of {', '.join(self.modalities)}. Expected an annotator "
+                    f"{key}={getattr(self, key)} has no effect on {', '.join(self.modalities)}. Expected an annotator "
                     f"among modalities ({', '.join(annotation_names())}). Add one, or remove {key}.",
                     key=key,
                 )
 
     @property
     def images(self) -> list[str]:
-        """Kinds of images that are kept; of a point cloud the distances."""
+        """Kinds of stored images; a point cloud is stored as distances."""
         kept = ["distance" if modality == POINT_CLOUD else modality for modality in self.modalities]
         return list(dict.fromkeys(modality for modality in kept if modality in MODALITIES))
 
@@ -75,30 +75,30 @@ class ImagesCfg:
 
 @dataclass
 class RenderCfg(ImagesCfg):
-    """`unlatch render`: a render set, of which episodes, and by whom."""
+    """Options of `unlatch render`: a render set, its episodes and workers."""
 
     all: bool = False
     """Whether failed episodes are rendered too."""
     only: list[int] | None = None
-    """Just these episodes, whatever came of them."""
+    """Only these episodes, successful or not."""
     workers: int | None = None
-    """Processes; null: one a CPU core."""
+    """Processes; null: one per CPU core."""
     executor: str = "process"
     """Name in the catalog of executors."""
     episode_timeout_s: float | None = None
-    """Wall time after which an episode hangs: its worker is replaced [s]; null: never."""
+    """Wall time after which the worker of an episode is replaced [s]; null: never."""
     max_retries: int = 1
-    """How often an episode is rendered again whose worker died or was replaced."""
+    """How often an episode is rendered again if its worker died or was replaced."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_range("workers", self.workers, 1, MAX_RENDERERS)
+        check_range("workers", self.workers, 1, MAX_WORKERS)
         check_range("episode_timeout_s", self.episode_timeout_s, 1.0)
         check_range("max_retries", self.max_retries, 0)
 
 
-def _modalities() -> tuple[str, ...]:
-    """Everything that may be asked for."""
+def _known_modalities() -> tuple[str, ...]:
+    """Returns all names of modalities."""
     return (*MODALITIES, POINT_CLOUD, *annotation_names())
 
 

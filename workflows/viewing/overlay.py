@@ -28,7 +28,7 @@ class Overlay:
     """Draws points, lines and words of the world frame over a picture."""
 
     def __init__(self, picture: Array, view: LookAtCamera) -> None:
-        """Takes a picture.
+        """Starts with a picture.
 
         Args:
             picture: (height, width, 3) uint8.
@@ -39,67 +39,69 @@ class Overlay:
         self._view = view
 
     def line(self, points_world: Array, *, color: Rgb, width: int = 2) -> None:
-        """A line through points (K, 3) [m]; parts behind the camera are left out."""
-        pixels = self._pixels(points_world)
+        """Draws a line through points (K, 3) [m]; parts behind the camera are left out."""
+        pixels = self._project(points_world)
         for a, b in pairwise(pixels):
             if np.isfinite([a, b]).all():
                 self._draw.line([tuple(a), tuple(b)], fill=(*color, 255), width=width)
 
     def point(self, p_world: Array, *, color: Rgb, label: str = "") -> None:
-        """A dot at a point (3,) [m], with a word beside it."""
-        (pixel,) = self._pixels(p_world)
+        """Draws a dot at a point (3,) [m], with a label beside it."""
+        (pixel,) = self._project(p_world)
         if not np.isfinite(pixel).all():
             return
         x, y = pixel
-        self._dot(x, y, color)
+        self._draw_dot(x, y, color)
         self.text((x + 7, y - 8), label)
 
     def labels(self, points_world: Mapping[str, Array]) -> None:
-        """Dots with their names in a column at the right, each joined to its dot; `a.b` and `a.c` share a colour."""
+        """Draws dots, with their names in a column at the right, connected by lines; `a.b` and `a.c` share a colour."""
         seen = []
         colours: dict[str, Rgb] = {}
-        for (name, _), pixel in zip(points_world.items(), self._pixels(_stacked(points_world)), strict=True):
+        for (name, _), pixel in zip(points_world.items(), self._project(_stack_points(points_world)), strict=True):
             colour = colours.setdefault(name.rpartition(".")[0], _PALETTE[len(colours) % len(_PALETTE)])
             if np.isfinite(pixel).all():
                 seen.append((float(pixel[1]), float(pixel[0]), name, colour))
         widest = max((self._draw.textlength(name, font=load_font(_FONT_PX)) for _, _, name, _ in seen), default=0.0)
         left = self._image.width - widest - 8
-        rows = _spread([y for y, *_ in sorted(seen)], step=_FONT_PX + 5, within=self._image.height - _FONT_PX - 5)
+        rows = _spread_labels(
+            [y for y, *_ in sorted(seen)], step=_FONT_PX + 5, within=self._image.height - _FONT_PX - 5
+        )
         for (y, x, name, colour), row in zip(sorted(seen), rows, strict=True):
             self._draw.line([(x, y), (left - 4, row)], fill=(*colour, 200), width=1)
-            self._dot(x, y, colour)
+            self._draw_dot(x, y, colour)
             self.text((left, row - _FONT_PX / 2), name)
 
     def text_at(self, p_world: Array, words: str) -> None:
-        """Words at a point (3,) of the world frame [m]."""
-        (pixel,) = self._pixels(p_world)
+        """Draws text at a point (3,) of the world frame [m]."""
+        (pixel,) = self._project(p_world)
         if np.isfinite(pixel).all():
             self.text((float(pixel[0]), float(pixel[1])), words)
 
     def text(self, pixel: tuple[float, float], words: str) -> None:
-        """Words at a pixel, readable on any ground."""
+        """Draws text at a pixel on a white box."""
         if words:
             box = self._draw.textbbox(pixel, words, font=load_font(_FONT_PX))
             self._draw.rectangle([box[0] - 2, box[1] - 1, box[2] + 2, box[3] + 1], fill=(255, 255, 255, 200))
             self._draw.text(pixel, words, fill=INK, font=load_font(_FONT_PX))
 
     def picture(self) -> Array:
-        """The picture with everything drawn, (height, width, 3) uint8."""
+        """Returns the picture with everything that was drawn, (height, width, 3) uint8."""
         return np.asarray(self._image)
 
-    def _dot(self, x: float, y: float, color: Rgb) -> None:
+    def _draw_dot(self, x: float, y: float, color: Rgb) -> None:
         self._draw.ellipse([x - 4, y - 4, x + 4, y + 4], fill=(*color, 255), outline=(0, 0, 0, 255))
 
-    def _pixels(self, points_world: Array) -> Array:
+    def _project(self, points_world: Array) -> Array:
         return project_points(self._view, points_world, width=self._image.width, height=self._image.height)
 
 
-def _stacked(points_world: Mapping[str, Array]) -> Array:
+def _stack_points(points_world: Mapping[str, Array]) -> Array:
     return np.reshape(np.array([np.asarray(p_world, dtype=float) for p_world in points_world.values()]), (-1, 3))
 
 
-def _spread(wanted: Sequence[float], *, step: float, within: float) -> list[float]:
-    """Sorted places moved apart to at least a step, no more than needed and up again from the lower edge."""
+def _spread_labels(wanted: Sequence[float], *, step: float, within: float) -> list[float]:
+    """Moves sorted positions apart to at least a step, and back up from the lower edge."""
     rows: list[float] = []
     for y in wanted:
         rows.append(max(y, rows[-1] + step) if rows else max(y, step))

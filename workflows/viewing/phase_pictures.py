@@ -11,7 +11,7 @@ from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.skills.contract.command import Phase
 from unlatch.tasks.language import fill_in
 from unlatch.tasks.part_words import part_words
-from unlatch.workflows.viewing.close_up import Subject, close_up
+from unlatch.workflows.viewing.close_up import Subject, choose_close_up
 from unlatch.workflows.viewing.phase_moments import PhaseMoment, SkillRound, last_finite_frame, part_openings
 from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX, Curve, PhaseSheet, Section, Tile
 from unlatch.workflows.viewing.scene_picture import RecordedWorld
@@ -78,7 +78,7 @@ def _choose_camera(shown: RecordedWorld, skill: int, rounds: Sequence[SkillRound
         fingers=frozenset(f"{cfg.robot.name}/{name}" for name in arm.cfg.gripper.finger_links),
         part=f"{item.body.name}/{link}",
     )
-    return close_up(shown.world, shown.show, subject, aspect=TILE_PX[0] / TILE_PX[1])
+    return choose_close_up(shown.world, shown.show, subject, aspect=TILE_PX[0] / TILE_PX[1])
 
 
 def _key_frames(moments: Sequence[PhaseMoment]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Scenes with visual shapes, for pictures and for what is said about them: at the start, or as they were recorded."""
+"""Opens scenes with visual shapes for pictures: at the start of an episode, or as recorded."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class DrawnScene:
-    """A scene that can be drawn; valid inside `open_scene`."""
+    """A scene at its start that can be drawn; valid inside `open_scene`."""
 
     world: World
     episode: Episode
     view: LookAtCamera
 
     def overlay(self, *, width: int, height: int) -> Overlay:
-        """A picture of the scene to draw on."""
+        """Returns a picture of the scene to draw on."""
         return Overlay(take_picture(self.world, self.view, width=width, height=height), self.view)
 
     def keypoints(self) -> dict[str, Array]:
-        """Keypoints of every part by `part.name` in the world frame, (3,) each [m]."""
+        """Returns the keypoints of every part by `part.name` in the world frame, (3,) each [m]."""
         found = {}
         for key, value in self.episode.scene.state_tree.state_dict().items():
             if key.startswith("keypoints."):
@@ -44,13 +44,13 @@ class DrawnScene:
 
     @staticmethod
     def region_outline(region: RegionCfg) -> Array:
-        """(5, 3) corners of a region on the table, closed, in the world frame [m]."""
+        """Returns the corners (5, 3) of a region on the table in the world frame, the first one twice [m]."""
         (x, y), (dx, dy) = region.center_m, region.half_extent_m
         corners = [(x - dx, y - dy), (x + dx, y - dy), (x + dx, y + dy), (x - dx, y + dy), (x - dx, y - dy)]
         return np.array([(*corner, 0.002) for corner in corners])
 
     def description(self) -> list[str]:
-        """What was drawn for this episode, one line an object."""
+        """Returns the drawn values of this episode, one line per object."""
         layout, failure = self.episode.layout(), self.episode.failure
         lines = [f"episode {self.episode.number}, seed {self.episode.seed}"]
         for name, place in layout["objects"].items():
@@ -66,16 +66,16 @@ class DrawnScene:
 
 @contextmanager
 def open_scene(cfg: EpisodeCfg, number: int, *, visuals: bool = True, renderer: str = "tiny") -> Iterator[DrawnScene]:
-    """The scene of an episode at its start.
+    """Opens the scene of an episode at its start.
 
     Args:
         cfg: The configuration.
         number: Episode number.
-        visuals: Whether it can be drawn.
-        renderer: By what; a name in the catalog of renderers.
+        visuals: Whether to load visual shapes.
+        renderer: Name in the catalog of renderers.
 
     Raises:
-        WorldError: That renderer does not work here.
+        WorldError: The renderer does not work here.
     """
     with (
         World(cfg.world, visuals=visuals, renderer=RENDERERS.load(renderer)()) as world,
@@ -88,14 +88,14 @@ def open_scene(cfg: EpisodeCfg, number: int, *, visuals: bool = True, renderer: 
 
 @dataclass(frozen=True)
 class RecordedWorld:
-    """A world that can be brought to any recorded state; valid inside `open_record`."""
+    """A world that can be set to any recorded state; valid inside `open_record`."""
 
     world: World
     episode: Episode
     record: EpisodeRecord
 
     def show(self, frame: int) -> None:
-        """Writes a recorded state into the world, which then looks as it did.
+        """Sets the world to a recorded state with its appearance.
 
         Args:
             frame: State frame; negative ones count from the end.
@@ -116,17 +116,17 @@ def open_record(
     visual_draw: VisualDraw | None = None,
     world: World | None = None,
 ) -> Iterator[RecordedWorld]:
-    """The scene of a recorded episode.
+    """Opens the scene of a recorded episode.
 
     Args:
         cfg: Configuration of the episode.
         record: The episode, with its arrays.
-        checker: An open collision checker; None = one of its own.
-        visual_draw: How it looks in place of how it looked.
-        world: An open world with visual shapes, which is emptied; None = one of its own.
+        checker: An open collision checker; None: a new one.
+        visual_draw: Appearance that replaces the recorded one.
+        world: An open world with visual shapes, which is emptied; None: a new one.
 
     Raises:
-        RecordingError: Its objects are not those that are there now.
+        RecordingError: Its objects have changed since the recording.
     """
     with ExitStack() as stack:
         world = world or stack.enter_context(World(cfg.world, visuals=True))

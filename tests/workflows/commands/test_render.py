@@ -144,7 +144,7 @@ def test_episodes_look_otherwise_by_another_randomization(data_set: DataSet, cap
             ["modalities=[poses]", "leave_out=[tabel]", "all=true"],
             "leave_out has 'tabel', which is no class of",
         ),
-        (["leave_out=[table]"], "leave_out=['table'] says nothing of rgb."),
+        (["leave_out=[table]"], "leave_out=['table'] has no effect on rgb."),
         (["executor=serail"], "Did you mean 'serial'?"),
     ],
 )

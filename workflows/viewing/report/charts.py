@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.workflows.viewing.report.examples import EpisodeCurves
-from unlatch.workflows.viewing.report.tally import Place
+from unlatch.workflows.viewing.report.tally import MapPoint
 
 SIZE_IN = (3.8, 2.9)
 """Width and height [inches]; small, so that text is readable on a phone."""
@@ -57,7 +57,7 @@ def color(code: str | None) -> str:
     return _HEX["good"] if code is None else _HEX[f"code-{code}"]
 
 
-def table_map(places: Sequence[Place]) -> str:
+def table_map(places: Sequence[MapPoint]) -> str:
     """Draws where the object stood, seen from above with the robot below, by outcome."""
 
     def draw(axes: Axes) -> None:
@@ -68,7 +68,7 @@ def table_map(places: Sequence[Place]) -> str:
     return _draw_svg(draw, "where the object stood on the table, by outcome")
 
 
-def yaw_map(places: Sequence[Place]) -> str:
+def yaw_map(places: Sequence[MapPoint]) -> str:
     """Draws the yaw and the opening of the object at the start, by outcome."""
     openings = [place.opening if place.opening is not None else 0.0 for place in places]
     points = [(math.degrees(place.yaw_rad), opening) for place, opening in zip(places, openings, strict=True)]
@@ -80,7 +80,7 @@ def yaw_map(places: Sequence[Place]) -> str:
     return _draw_svg(draw, "yaw and opening of the object at the start, by outcome")
 
 
-def _draw_outcomes(axes: Axes, points: Sequence[tuple[float, float]], places: Sequence[Place]) -> None:
+def _draw_outcomes(axes: Axes, points: Sequence[tuple[float, float]], places: Sequence[MapPoint]) -> None:
     xy = np.array(points, dtype=float).reshape(-1, 2)
     codes = [place.code for place in places]
     if len(xy) > MOST_POINTS:

@@ -27,7 +27,7 @@ from unlatch.workflows.viewing.report.examples import (
 )
 from unlatch.workflows.viewing.report.pace import Pace, pace_of
 from unlatch.workflows.viewing.report.reproduction import commands_of
-from unlatch.workflows.viewing.report.tally import Counts, Place, Tally
+from unlatch.workflows.viewing.report.tally import Counts, MapPoint, Tally
 
 _STAGE_WORDS = {
     SEARCH: "search for a layout",
@@ -85,7 +85,7 @@ class Report:
     differences: list[tuple[str, str, str]]
     """Keys whose values differ between two data sets, with both values."""
     series: dict[str, list[EpisodeCurves]]
-    places: dict[str, list[Place]]
+    places: dict[str, list[MapPoint]]
     maps: list[tuple[str, list[str]]] = field(default_factory=list)
     curves: list[tuple[str, list[str]]] = field(default_factory=list)
     times: list[str] = field(default_factory=list)

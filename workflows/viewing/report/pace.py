@@ -1,4 +1,4 @@
-"""How fast a data set grew, from the times of its files alone: nothing is opened."""
+"""Measures how fast a data set grew from the times of its files, without opening them."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from unlatch.simcore.recording.episode import EPISODE_FILE
 from unlatch.workflows.runs.decimating_sampler import DecimatingSampler
 
 MOST_FILES = 2_000
-"""Files whose times are looked at; of more episodes, an even sample."""
+"""Largest number of files whose times are read; of more episodes, an evenly spaced sample."""
 _PAUSE_FACTOR = 20.0
 _LEAST_PAUSE_S = 30.0
-"""A gap so much longer than the usual one, and not shorter than this, was a pause between two runs."""
+"""A gap that exceeds the median gap by this factor, and is at least this long, is a pause between two runs."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast episodes came to be, all writers together."""
+    """Speed of all writers together."""
 
     per_hour: float | None
-    """Episodes an hour while there was work; None where too few are there to tell."""
+    """Episodes per hour without pauses; None if there are too few."""
     worked_s: float
     """Time from the first episode to the last one without pauses [s]."""
     began: float | None
-    """When the first episode was there [s since 1970]."""
+    """When the first episode was written [s since 1970]."""
     ended: float | None
-    """When the last one was there [s since 1970]."""
+    """When the last episode was written [s since 1970]."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Returns plain values for JSON."""
         return dict(self.__dict__)
 
 
 def pace_of(data_set: DataSet) -> Pace:
-    """Looks at when the episodes were written.
+    """Measures the pace of a data set.
 
     Args:
         data_set: The data set.
@@ -51,10 +51,10 @@ def pace_of(data_set: DataSet) -> Pace:
 
 
 def pace_of_times(times: Sequence[float], *, n: int) -> Pace:
-    """The pace of episodes that were written at these times.
+    """Returns the pace of episodes that were written at given times.
 
     Args:
-        times: Sorted times of all of them or of an even sample [s since 1970].
+        times: Sorted times of all episodes or of an evenly spaced sample [s since 1970].
         n: How many episodes there are.
     """
     if not times:
@@ -71,4 +71,4 @@ def _written_at(data_set: DataSet, number: int) -> float | None:
     try:
         return (data_set.folder_of(number) / EPISODE_FILE).stat().st_mtime
     except OSError:
-        return None  # it has just been set aside
+        return None  # the episode has just been moved away

@@ -1,4 +1,4 @@
-"""The command that makes any episode of a data set again."""
+"""Finds the commands that reproduce or show an episode of a data set."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from unlatch.workflows.runs.launchers.sweep import key_of
 from unlatch.workflows.runs.schema import CollectCfg, RunCfg
 
 NUMBER = "NUMBER"
-"""What stands in a command for the episode's number."""
-_OF_THE_RUN = {item.name for cfg in (RunCfg, CollectCfg) for item in fields(cfg)} - {
+"""Placeholder for the episode number in a command."""
+_RUN_KEYS = {item.name for cfg in (RunCfg, CollectCfg) for item in fields(cfg)} - {
     item.name for item in fields(EpisodeCfg)
 }
-"""Keys that say nothing about an episode."""
+"""Keys of a run that do not affect an episode."""
 
 
 def commands_of(data_set: DataSet) -> dict[str, str]:
-    """Commands about one episode of a data set, by what they do; `NUMBER` stands for it.
+    """Returns the commands about one episode of a data set, by their purpose; `NUMBER` stands for the episode.
 
     Args:
         data_set: The data set.
     """
     path = shlex.quote(str(data_set.path))
     commands = {}
-    again = _collect_again(data_set)
+    again = _collect_command(data_set)
     if again is not None:
         commands["make it again"] = again
     commands["watch it"] = f"unlatch view {path} episode={NUMBER}"
@@ -37,24 +37,24 @@ def commands_of(data_set: DataSet) -> dict[str, str]:
     return commands
 
 
-def _collect_again(data_set: DataSet) -> str | None:
-    """The command that made the data set, for one episode; None where that is not known."""
+def _collect_command(data_set: DataSet) -> str | None:
+    """Returns the command that made the data set, for one episode; None if it is unknown."""
     words = data_set.info.get("command")
     if not isinstance(words, list) or len(words) <= 1 or not all(isinstance(word, str) for word in words):
         return None
     try:
-        kept = [_without_sweep(word, data_set.header.get("config")) for word in words[2:] if not _is_of_the_run(word)]
+        kept = [_replace_sweep(word, data_set.header.get("config")) for word in words[2:] if not _is_run_override(word)]
     except (KeyError, IndexError, TypeError, ValueError):
-        return None  # the header does not hold a key that was swept over, such as one of noise that is off
+        return None  # the header lacks a swept key, such as one of disabled noise
     return shlex.join([*words[:2], *kept, f"only=[{NUMBER}]", "out=data/again"])
 
 
-def _is_of_the_run(word: str) -> bool:
-    return word in ("-m", "--multirun") or key_of(word).split(".")[0] in _OF_THE_RUN
+def _is_run_override(word: str) -> bool:
+    return word in ("-m", "--multirun") or key_of(word).split(".")[0] in _RUN_KEYS
 
 
-def _without_sweep(word: str, config: Any) -> str:
-    """An override that a multirun swept over, with the value that this data set has of it."""
+def _replace_sweep(word: str, config: Any) -> str:
+    """Replaces the values of a sweep by the value of this data set."""
     key = key_of(word)
     if "=" not in word or len(expand_sweep([word])) == 1:
         return word

@@ -1,4 +1,4 @@
-"""Counts of a data set's attempts, made in one pass over its index, whatever its size."""
+"""Counts the attempts of a data set in one pass over its index."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.statistics import wilson_interval
 
 SAMPLE = 10_000
-"""Attempts that are kept for maps and distributions, at most; of more, every second, fourth, ..."""
+"""Largest number of attempts for maps and distributions; of more, every second, fourth, ... is kept."""
 EXAMPLES = 12
-"""Numbers that are kept of each outcome."""
-MOST_INSTANCES = 100_000
-"""So many instances are counted one by one."""
+"""How many episode numbers are kept for each outcome."""
+MAX_INSTANCES = 100_000
+"""Largest number of instances that are counted separately."""
 _OPENING = "opening."
 
 
 @dataclass
 class Counts:
-    """Attempts of one kind and what came of them."""
+    """Counts of attempts and their outcomes."""
 
     n: int = 0
     successes: int = 0
@@ -42,16 +42,16 @@ class Counts:
 
     @property
     def rate(self) -> float:
-        """Share of successes; NaN where there was no attempt."""
+        """Share of successes; NaN without attempts."""
         return self.successes / self.n if self.n else float("nan")
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval of the rate."""
+        """95 % Wilson interval of the rate."""
         return wilson_interval(self.successes, self.n)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Returns plain values for JSON."""
         low, high = self.interval
         rate = self.rate if self.n else None
         codes = dict(self.codes.most_common())
@@ -59,44 +59,44 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Place:
+class MapPoint:
     """One attempt on a map."""
 
     number: int
     code: str | None
-    """Why it failed; None: it did not."""
+    """Failure code; None: it succeeded."""
     x_m: float
     y_m: float
     yaw_rad: float
     opening: float | None
-    """How far open the part was at the start [rad or m]; None where that was not drawn."""
+    """How far open the part was at the start [rad or m]; None if that was not drawn."""
 
 
 @dataclass
 class Tally:
-    """What a report says of the attempts of one data set."""
+    """Counts and samples of the attempts of one data set."""
 
     name: str
-    """The data set, as short as it can be told from the others."""
+    """Shortest unique name of the data set."""
     data_set: DataSet
     total: Counts = field(default_factory=Counts)
     by_category: dict[str, Counts] = field(default_factory=dict)
     by_instance: dict[str, Counts] = field(default_factory=dict)
     uncounted_instances: int = 0
-    """Attempts with instances beyond the most that are counted one by one."""
+    """Attempts with instances beyond `MAX_INSTANCES`."""
     examples: dict[str | None, list[int]] = field(default_factory=dict)
-    """By code (None: success), the first episodes of it."""
-    places: list[Place] = field(default_factory=list)
-    """Where the object stood, of all attempts or of an even sample."""
+    """First episodes of each code; None: success."""
+    places: list[MapPoint] = field(default_factory=list)
+    """Places of the object, of all attempts or of an evenly spaced sample."""
     timings_ms: dict[str, list[float]] = field(default_factory=dict)
-    """Wall times by stage, of all attempts or of an even sample [ms]."""
+    """Wall times by stage, of all attempts or of an evenly spaced sample [ms]."""
     damaged: CorruptEpisodes = field(default_factory=CorruptEpisodes)
-    """Episodes that cannot be read, and are counted nowhere."""
+    """Episodes that cannot be read; they are not counted."""
     _stride: int = 1
     _seen: int = 0
 
     def add(self, summary: EpisodeSummary) -> None:
-        """Takes notice of an attempt."""
+        """Counts an attempt."""
         self.total.add(summary.code)
         numbers = self.examples.setdefault(summary.code, [])
         if len(numbers) < EXAMPLES:
@@ -113,7 +113,7 @@ class Tally:
             return
         self.by_category.setdefault(category, Counts()).add(code)
         instance = f"{category} {acted_on.get('instance', '')}".rstrip()
-        if instance in self.by_instance or len(self.by_instance) < MOST_INSTANCES:
+        if instance in self.by_instance or len(self.by_instance) < MAX_INSTANCES:
             self.by_instance.setdefault(instance, Counts()).add(code)
         else:
             self.uncounted_instances += 1
@@ -122,7 +122,7 @@ class Tally:
         if "x_m" in acted_on and "y_m" in acted_on:
             opening = next((value for key, value in acted_on.items() if key.startswith(_OPENING)), None)
             place = (acted_on["x_m"], acted_on["y_m"], acted_on.get("yaw_rad", 0.0), opening)
-            self.places.append(Place(summary.number, summary.code, *place))
+            self.places.append(MapPoint(summary.number, summary.code, *place))
         for stage, value in summary.timings_ms.items():
             self.timings_ms.setdefault(stage, []).append(value)
         if max(len(self.places), *map(len, self.timings_ms.values()), 0) >= SAMPLE:
@@ -132,12 +132,12 @@ class Tally:
 
     @property
     def config(self) -> dict[str, Any]:
-        """The configuration of its episodes, as the header has it; empty where there is none."""
+        """Configuration of the episodes from the header; empty if there is none."""
         config = self.data_set.header.get("config")
         return config if isinstance(config, dict) else {}
 
     def label(self, group: str) -> str:
-        """The name of its task, robot or randomization.
+        """Returns the name of its task, robot or randomization.
 
         Args:
             group: `task`, `robot` or `randomization`.
@@ -147,7 +147,7 @@ class Tally:
 
     @property
     def object_name(self) -> str:
-        """The object that is acted on first."""
+        """Name of the object that is acted on first."""
         for entry in self.config.get("skills", ()):
             if isinstance(entry, dict) and entry.get("objects"):
                 return str(entry["objects"][0])
@@ -156,14 +156,14 @@ class Tally:
 
 
 def tally(data_set: DataSet, *, name: str) -> Tally:
-    """Counts a data set's attempts; opens the folders of those only that its index does not tell enough of.
+    """Counts the attempts of a data set; opens only the folders of episodes whose index lines lack objects.
 
     Args:
         data_set: The data set.
-        name: What the report calls it.
+        name: Its name in the report.
 
     Raises:
-        FormatVersionError: An episode was written in a format that this version does not read.
+        FormatVersionError: An episode has a format that this version cannot read.
     """
     counted = Tally(name, data_set)
     for summary in data_set.each_summary(counted.damaged.add):

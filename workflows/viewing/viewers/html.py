@@ -1,4 +1,4 @@
-"""A page that any browser plays from a file: viser's recording of the scene, and our panel of curves beside it."""
+"""Writes a page that any browser plays from a file: viser's recording of the scene, and our panel of curves."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ _POINT_RGB = (250, 180, 20)
 _PATH_RGB = (60, 110, 220)
 _CURVE_RGB = (40, 90, 200)
 _ANCHORS = ("bottom-right", "top-right", "bottom-left", "top-left")
-"""Where labels lie about their points, in turn: keypoints come in pairs that are close to each other."""
+"""Anchors of labels, in turn: keypoints come in pairs that are close to each other."""
 _FOV_RAD = math.radians(42.0)
 _END_S = 1.5
-"""How long the last frame stays before playback begins anew."""
+"""Time that the last frame stays before playback starts again [s]."""
 
 Update = Callable[[int], None]
-"""Puts what moves where it is in a frame."""
+"""Moves a body or mark to its place in a frame."""
 
 
 def to_html(scene: RecordedScene) -> bytes:
-    """The page; it names no other file and no address.
+    """Returns the page, which refers to no other file or address.
 
     Args:
-        scene: What is shown.
+        scene: The scene.
 
     Raises:
         PluginError: viser is not installed.
     """
     viser = import_extra("viser", extra="viz")
-    # the scene can only be recorded by a server; nobody connects to it, and the system chooses a port that is free
-    with redirect_stdout(io.StringIO()):  # it greets even when told not to
+    # only a server can record the scene; nobody connects to it, and the system chooses a free port
+    with redirect_stdout(io.StringIO()):  # viser prints a banner even with verbose=False
         server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
     try:
-        updates = _build(server, scene)
+        updates = _add_scene(server, scene)
         recording = server.get_scene_serializer()
         for frame, pause in enumerate(np.diff(scene.times_s), start=1):
             recording.insert_sleep(float(pause))
@@ -61,11 +61,11 @@ def to_html(scene: RecordedScene) -> bytes:
         with redirect_stdout(io.StringIO()):
             server.stop()
     body, end, rest = page.rpartition("</body>")
-    return f"{body}{_panel(scene)}{end}{rest}".encode()
+    return f"{body}{_fill_panel(scene)}{end}{rest}".encode()
 
 
-def _build(server: Any, scene: RecordedScene) -> list[Update]:
-    """Puts everything where it is in the first frame, and says how it goes on."""
+def _add_scene(server: Any, scene: RecordedScene) -> list[Update]:
+    """Adds everything in its first frame; returns the updates for later frames."""
     view = server.scene
     view.set_up_direction("+z")
     camera = server.initial_camera
@@ -85,11 +85,11 @@ def _build(server: Any, scene: RecordedScene) -> list[Update]:
 
 
 def _add_body(view: Any, body: ShownBody) -> list[Update]:
-    positions, quats_wxyz = _short(body.positions), _short(np.roll(body.quats_xyzw, 1, axis=1))
+    positions, quats_wxyz = _round_values(body.positions), _round_values(np.roll(body.quats_xyzw, 1, axis=1))
     frame = view.add_frame(f"/{body.name}", show_axes=False, position=positions[0], wxyz=quats_wxyz[0])
     for index, mesh in enumerate(body.meshes):
         if mesh.texture is not None:
-            view.add_mesh_trimesh(f"/{body.name}/{index}", _with_picture(mesh, mesh.texture))
+            view.add_mesh_trimesh(f"/{body.name}/{index}", _textured_trimesh(mesh, mesh.texture))
             continue
         view.add_mesh_simple(
             f"/{body.name}/{index}",
@@ -111,8 +111,8 @@ def _add_body(view: Any, body: ShownBody) -> list[Update]:
     return [update]
 
 
-def _with_picture(mesh: ColouredMesh, texture: Texture) -> Any:
-    """A mesh of trimesh with its picture; factors of glTF are linear in light, colours of a URDF are not."""
+def _textured_trimesh(mesh: ColouredMesh, texture: Texture) -> Any:
+    """Returns a textured mesh of trimesh; colour factors of glTF are linear in light, those of a URDF are not."""
     trimesh: Any = import_module("trimesh")
     made = trimesh.Trimesh(mesh.vertices, mesh.faces, process=False)
     material = trimesh.visual.material.PBRMaterial(
@@ -123,16 +123,16 @@ def _with_picture(mesh: ColouredMesh, texture: Texture) -> Any:
         doubleSided=True,
     )
     made.visual = trimesh.visual.TextureVisuals(uv=texture.uvs, material=material)
-    _ = made.vertex_normals  # without them written, round sides are drawn as flat pieces
+    _ = made.vertex_normals  # computes the normals: without them, round sides are drawn flat
     return made
 
 
 def _add_point(view: Any, point: ShownPoint, *, anchor: str) -> list[Update]:
-    positions = _short(point.positions)
+    positions = _round_values(point.positions)
     dot = view.add_icosphere(
         f"/keypoints/{point.name}", 0.008, _POINT_RGB, subdivisions=2, position=positions[0], cast_shadow=False
     )
-    # not a child of the dot: when playback begins anew, viser leaves labels where their parents were last
+    # not a child of the dot: when playback restarts, viser leaves labels where their parents were last
     label = view.add_label(
         f"/labels/{point.name}",
         point.label.replace("_", " "),
@@ -150,8 +150,8 @@ def _add_point(view: Any, point: ShownPoint, *, anchor: str) -> list[Update]:
 
 
 def _add_force(view: Any, force: ShownForce) -> list[Update]:
-    """A ball at the hand whose volume is the force: one that is twice as wide stands for eight times as much."""
-    positions = _short(force.positions)
+    """Adds a ball at the hand whose volume shows the force: twice the width is eight times the force."""
+    positions = _round_values(force.positions)
     radii = np.where(force.values_n > TOUCH_N, np.round(0.01 * np.cbrt(force.values_n), 4), 0.0)
     if not radii.any():
         return []
@@ -168,8 +168,8 @@ def _add_force(view: Any, force: ShownForce) -> list[Update]:
     return [update]
 
 
-def _panel(scene: RecordedScene) -> str:
-    """Caption and curves as a piece of HTML; it reads the time from viser's slider."""
+def _fill_panel(scene: RecordedScene) -> str:
+    """Returns title and curves as HTML; its script reads the time from viser's slider."""
     forces = [
         {"label": force.label, "rgb": list(force.rgb), "values": np.round(force.values_n, 2).tolist()}
         for force in scene.forces
@@ -189,7 +189,7 @@ def _panel(scene: RecordedScene) -> str:
     return fill_template("unlatch.workflows.viewing.viewers", "panel.html", content=content)
 
 
-def _short(array: Array) -> Array:
-    """Values to a micrometre or a microradian, in numbers that compress well."""
+def _round_values(array: Array) -> Array:
+    """Rounds values to a micrometre or microradian: such numbers compress well."""
     rounded: Array = np.round(array, 6).astype(np.float32)
     return rounded

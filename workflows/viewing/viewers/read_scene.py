@@ -1,4 +1,4 @@
-"""Makes the scene of a recorded episode from the record and the header of its data set; nothing is simulated."""
+"""Reads the scene of a recorded episode from its record and the header of its data set; simulates nothing."""
 
 from __future__ import annotations
 
@@ -40,42 +40,42 @@ Array = np.ndarray
 
 _TABLE_RGBA = (0.83, 0.79, 0.72, 1.0)
 _PLINTH_RGBA = (0.45, 0.47, 0.5, 1.0)
-_VIEWS: dict[str, tuple[str, Rgb, str]] = {
+_CONTACT_VIEWS: dict[str, tuple[str, Rgb, str]] = {
     "fingers_link": ("fingers on the moving part", (32, 150, 70), "tcp_position"),
     "fingers_base": ("fingers on the object's body", (240, 150, 20), "tcp_position"),
     "forbid_collision": ("arm on the object", (215, 35, 35), "ee_position"),
     "environment": ("robot on its surroundings", (150, 60, 200), "ee_position"),
 }
-"""By the last word of a contact view: what it is called, its colour, and the point of the arm where its mark is put."""
+"""Label, colour, and point of the arm for the mark, by the last word of a contact view."""
 
 
 def read_scene(data_set: DataSet, number: int) -> tuple[RecordedScene, list[str]]:
-    """The scene of an episode, and one line for each thing about it that a viewer should know.
+    """Returns the scene of an episode, and one line for each thing that differs from the recording.
 
     Args:
-        data_set: Where it is.
+        data_set: The data set.
         number: Episode number.
 
     Raises:
         RecordingError: The episode cannot be read or has no states.
-        ConfigError, AssetError: Its robot or an object is not to be had here.
+        ConfigError, AssetError: Its robot or an object is not available.
     """
     record = data_set.read(number)
     times = record.arrays.get("time")
     if times is None or len(times) == 0:
-        said = f" ({record.evidence['message']})" if "message" in record.evidence else ""
+        reason = f" ({record.evidence['message']})" if "message" in record.evidence else ""
         raise RecordingError(
-            f"Episode {number} has no states to show: it ended with code {record.code} before the first one{said}. "
+            f"Episode {number} has no states to show: it ended with code {record.code} before the first one{reason}. "
             "Name another episode.",
             number=number,
             code=record.code,
         )
     cfg = config_of(data_set)
     robot = cfg.robot
-    arrays = {key: _without_gaps(array) for key, array in record.arrays.items() if array.dtype.kind == "f"}
+    arrays = {key: _fill_gaps(array) for key, array in record.arrays.items() if array.dtype.kind == "f"}
     assets, notices = _load_assets([cfg.object, *cfg.objects], record)
-    bodies = [*_furniture(record, len(times)), *_robot_bodies(robot, arrays), *_object_bodies(assets, arrays)]
-    eye, target = _look(assets, arrays)
+    bodies = [*_fixed_bodies(record, len(times)), *_robot_bodies(robot, arrays), *_object_bodies(assets, arrays)]
+    eye, target = _choose_view(assets, arrays)
     failure = [str(record.evidence["message"])] if "message" in record.evidence else []
     outcome = "success" if record.success else str(record.code)
     scene = RecordedScene(
@@ -87,9 +87,9 @@ def read_scene(data_set: DataSet, number: int) -> tuple[RecordedScene, list[str]
             _phase_name(value) for value in record.arrays.get("skills.phase", np.zeros(len(times), dtype=int))
         ),
         bodies=tuple(bodies),
-        points=tuple(_points(record, arrays)),
-        forces=tuple(_forces(robot, arrays)),
-        curves=tuple(_curves(record, assets, arrays)),
+        points=tuple(_shown_points(record, arrays)),
+        forces=tuple(_shown_forces(robot, arrays)),
+        curves=tuple(_shown_curves(record, assets, arrays)),
         tool_paths={arm.name: arrays[f"robots.{robot.name}.{arm.name}.tcp_position"] for arm in robot.arms},
         eye=eye,
         target=target,
@@ -98,24 +98,24 @@ def read_scene(data_set: DataSet, number: int) -> tuple[RecordedScene, list[str]
 
 
 def _load_assets(objects: list[ObjectCfg], record: EpisodeRecord) -> tuple[dict[str, ObjectAsset], list[str]]:
-    """The very objects of the episode, and a line for each that is another one here."""
+    """Loads the objects of the episode; returns them and a line for each that has changed since."""
     instances = record.layout.get("instances", {})
     assets, notices = {}, []
     for cfg in objects:
         drawn = instances.get(cfg.name, {}).get("instance", cfg.instance)
-        # the generator is asked for nothing: the instance is named
+        # the generator draws nothing: the instance is known
         named = cfg if drawn is None else cfg.at(drawn)
         asset = load_object(named, rng=np.random.default_rng(0), number=record.number)
         assets[cfg.name] = asset
         if record.assets.get(cfg.name) != asset.content_hash:
             notices.append(
-                f"object '{cfg.name}' ({asset.source} {asset.category} {asset.instance}) is not to the bit the one "
-                "that was recorded: it was changed, or another version made it; its shape may differ"
+                f"object '{cfg.name}' ({asset.source} {asset.category} {asset.instance}) differs from the recorded "
+                "one: it was changed, or another version made it; its shape may differ"
             )
     return assets, notices
 
 
-def _furniture(record: EpisodeRecord, frames: int) -> Iterator[ShownBody]:
+def _fixed_bodies(record: EpisodeRecord, frames: int) -> Iterator[ShownBody]:
     yield fixed_body(
         "table", box_mesh(np.array(TABLE_SIZE_M), _TABLE_RGBA), Pose.from_translation(TABLE_CENTER_M), frames=frames
     )
@@ -140,7 +140,7 @@ def _robot_bodies(robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[Show
         columns.append(arrays.get(f"{prefix}.gripper_joint_positions", shared))
     with World(WorldCfg()) as world:
         body = world.load_urdf(path, name=robot.name, T_world_root=base_pose(robot))
-        yield from _posed(f"robot/{robot.name}", body, meshes, names, np.concatenate(columns, axis=1))
+        yield from _posed_links(f"robot/{robot.name}", body, meshes, names, np.concatenate(columns, axis=1))
 
 
 @lru_cache(maxsize=4)
@@ -166,10 +166,10 @@ def _object_bodies(assets: Mapping[str, ObjectAsset], arrays: Mapping[str, Array
                     f"{positions.shape[1]}. Expected the object that was recorded. Restore it.",
                     object=name,
                 )
-            yield from _posed(f"object/{name}", body, meshes, joints, positions, roots=roots)
+            yield from _posed_links(f"object/{name}", body, meshes, joints, positions, roots=roots)
 
 
-def _posed(
+def _posed_links(
     prefix: str,
     body: Body,
     meshes: Mapping[str, list[ColouredMesh]],
@@ -178,7 +178,7 @@ def _posed(
     *,
     roots: list[Pose] | None = None,
 ) -> Iterator[ShownBody]:
-    """Visible links of a body, posed by joint positions (T, n) frame by frame."""
+    """Yields the visible links of a body, posed by joint positions (T, n)."""
     poses: dict[str, list[Pose]] = {link: [] for link in meshes}
     for frame, row in enumerate(positions):
         if roots is not None:
@@ -195,7 +195,7 @@ def _posed(
         )
 
 
-def _points(record: EpisodeRecord, arrays: Mapping[str, Array]) -> Iterator[ShownPoint]:
+def _shown_points(record: EpisodeRecord, arrays: Mapping[str, Array]) -> Iterator[ShownPoint]:
     acted_on = {(skill.get("object"), skill.get("part")) for skill in record.skills}
     for key, positions in arrays.items():
         first, _, rest = key.partition(".")
@@ -204,25 +204,25 @@ def _points(record: EpisodeRecord, arrays: Mapping[str, Array]) -> Iterator[Show
             yield ShownPoint(f"{owner}/{part}/{point}", point, positions, (owner, part) in acted_on)
 
 
-def _forces(robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[ShownForce]:
+def _shown_forces(robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[ShownForce]:
     first_arm = robot.arms[0].name
-    known = list(_VIEWS)
+    known = list(_CONTACT_VIEWS)
     keys = [key for key in arrays if key.startswith("contacts.") and key.endswith(".force_max_n")]
     for key in sorted(keys, key=lambda key: [view in key for view in known], reverse=True):
         values = arrays[key]
         name = key.removeprefix("contacts.").removesuffix(".force_max_n")
         words = name.split(".")
-        label, rgb, point = _VIEWS.get(words[-1], (words[-1].replace("_", " "), (90, 90, 90), "ee_position"))
+        label, rgb, point = _CONTACT_VIEWS.get(words[-1], (words[-1].replace("_", " "), (90, 90, 90), "ee_position"))
         arm = words[1] if len(words) == 4 else first_arm
         places = arrays[f"robots.{robot.name}.{arm}.{point}"]
-        # what was measured between two frames belongs to the later one
+        # a force between two frames belongs to the later one
         yield ShownForce(name, label, rgb, np.concatenate([np.zeros(1), values])[: len(places)], places)
 
 
-def _curves(
+def _shown_curves(
     record: EpisodeRecord, assets: Mapping[str, ObjectAsset], arrays: Mapping[str, Array]
 ) -> Iterator[ShownCurve]:
-    """Positions of the parts that a skill acted on."""
+    """Yields the positions of the parts that a skill acted on."""
     shown = set()
     for skill in record.skills:
         owner, part, column = str(skill.get("object")), str(skill.get("part")), skill.get("joint_index")
@@ -234,8 +234,8 @@ def _curves(
         yield ShownCurve(f"{part} of {owner}", "m" if slides else "rad", arrays[key][:, column])
 
 
-def _look(assets: Mapping[str, ObjectAsset], arrays: Mapping[str, Array]) -> tuple[Array, Array]:
-    """Eye and target (3,) [m]: from behind the robot's right shoulder, where hand and object are both seen."""
+def _choose_view(assets: Mapping[str, ObjectAsset], arrays: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Returns eye and target (3,) [m]: from behind the robot's right shoulder, which shows hand and object."""
     middles = []
     for name, asset in assets.items():
         pose = Pose.from_quat_xyzw(
@@ -246,8 +246,8 @@ def _look(assets: Mapping[str, ObjectAsset], arrays: Mapping[str, Array]) -> tup
     return target + np.array([-0.72, -1.3, 0.7]), target
 
 
-def _without_gaps(array: Array) -> Array:
-    """The array with its last finite row in place of rows that are not: a diverged episode ends in those."""
+def _fill_gaps(array: Array) -> Array:
+    """Replaces rows that are not finite with the last finite row: a diverged episode ends with such rows."""
     if not len(array) or np.isfinite(array).all():
         return array
     good = np.isfinite(array.reshape(len(array), -1)).all(axis=1)

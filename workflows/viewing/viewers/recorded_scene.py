@@ -1,4 +1,4 @@
-"""What a recorded episode looks like: bodies and where they are in every frame, points, forces, curves."""
+"""The scene of a recorded episode: bodies with their poses in every frame, points, forces and curves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Rgb = tuple[int, int, int]
 """Red, green and blue, each from 0 to 255."""
 
 TOUCH_N = 0.1
-"""Forces below this are shown as none [N]."""
+"""Smaller forces are not shown [N]."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class ShownBody:
 
     @property
     def moves(self) -> bool:
-        """Whether it is anywhere else than at the start."""
+        """Whether it ever leaves its first pose."""
         return bool(np.ptp(self.positions, axis=0).any() or np.ptp(self.quats_xyzw, axis=0).any())
 
 
@@ -46,21 +46,21 @@ class ShownPoint:
     positions: Array
     """(T, 3) in the world frame [m]."""
     acted_on: bool = True
-    """Whether a skill acted on its part; labels of other parts are only in the way."""
+    """Whether a skill acted on its part; other parts have no labels."""
 
 
 @dataclass(frozen=True)
 class ShownForce:
-    """The largest force of one contact view; the record holds neither its point nor its direction."""
+    """The largest force of one contact view; the record has neither its point nor its direction."""
 
     name: str
     """Name of the view in the record."""
     label: str
     rgb: Rgb
     values_n: Array
-    """(T,) largest force since the frame before; 0 in the first [N]."""
+    """(T,) largest force since the previous frame; 0 in the first [N]."""
     positions: Array
-    """(T, 3) where its mark is put: at the tool or at the hand, world frame [m]."""
+    """(T, 3) positions of its mark, at the tool or the hand, world frame [m]."""
 
 
 @dataclass(frozen=True)
@@ -75,28 +75,28 @@ class ShownCurve:
 
 @dataclass(frozen=True)
 class RecordedScene:
-    """An episode, ready to be shown."""
+    """Everything that a viewer shows of an episode."""
 
     title: str
     success: bool
     notes: tuple[str, ...]
-    """What is said about it, one line each: instruction, failure."""
+    """Instruction and failure message, one line each."""
     times_s: Array
-    """(T,) growing from 0."""
+    """(T,) times from 0 on [s]."""
     phases: tuple[str, ...]
-    """What the arm is doing, one word a frame."""
+    """Name of the phase of each frame."""
     bodies: tuple[ShownBody, ...]
     points: tuple[ShownPoint, ...] = ()
     forces: tuple[ShownForce, ...] = ()
     curves: tuple[ShownCurve, ...] = ()
     tool_paths: Mapping[str, Array] = field(default_factory=dict)
-    """(T, 3) the point between the fingertips by arm, world frame [m]."""
+    """Path (T, 3) of the point between the fingertips by arm, world frame [m]."""
     eye: Array = field(default_factory=lambda: np.array([-0.2, -1.3, 1.0]))
-    """(3,) a place from which all of it is seen, world frame [m]."""
+    """(3,) position of the camera, world frame [m]."""
     target: Array = field(default_factory=lambda: np.array([0.4, 0.0, 0.3]))
-    """(3,) what is looked at from there, world frame [m]."""
+    """(3,) point that the camera looks at, world frame [m]."""
 
 
 def fixed_body(name: str, mesh: ColouredMesh, T_world_body: Pose, *, frames: int) -> ShownBody:
-    """A body that stays where it is."""
+    """Returns a body that does not move."""
     return ShownBody(name, (mesh,), np.tile(T_world_body.p, (frames, 1)), np.tile(T_world_body.quat_xyzw, (frames, 1)))

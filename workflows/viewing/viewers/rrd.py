@@ -1,4 +1,4 @@
-"""A recording for the Rerun viewer: the same scene, and every force and position as a plot over the same time."""
+"""Writes a recording for the Rerun viewer: the scene, with plots of forces and positions."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _PATH_RGB = (60, 110, 220)
 
 
 def to_rrd(scene: RecordedScene) -> bytes:
-    """The recording, with the arrangement in which it is first shown.
+    """Returns the recording as bytes, with a layout of its views.
 
     Args:
-        scene: What is shown.
+        scene: The scene.
 
     Raises:
         PluginError: rerun-sdk is not installed.
@@ -32,10 +32,10 @@ def to_rrd(scene: RecordedScene) -> bytes:
     stream = rr.RecordingStream("unlatch")
     memory = stream.memory_recording()
     stream.send_recording_name(scene.title)
-    stream.send_blueprint(_blueprint(scene))
+    stream.send_blueprint(_make_blueprint(scene))
     stream.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
     stream.log("about", rr.TextDocument("\n\n".join([scene.title, *scene.notes])), static=True)
-    # a column of times, for all frames at once: ten thousand single calls would take seconds
+    # one column for all frames: ten thousand single calls would take seconds
     times = [rr.TimeColumn(_TIMELINE, duration=scene.times_s)]
     for body in scene.bodies:
         _log_body(rr, stream, times, body)
@@ -61,9 +61,9 @@ def _log_body(rr: Any, stream: Any, times: list[Any], body: ShownBody) -> None:
         shape = rr.Mesh3D(
             vertex_positions=mesh.vertices,
             triangle_indices=mesh.faces,
-            vertex_normals=_normals(mesh.vertices, mesh.faces),
+            vertex_normals=_vertex_normals(mesh.vertices, mesh.faces),
             albedo_factor=[round(255 * value) for value in mesh.rgba],
-            **_picture(mesh),
+            **_texture_arguments(mesh),
         )
         stream.log(f"{path}/{index}", shape, static=True)
     if body.moves:
@@ -76,8 +76,8 @@ def _log_body(rr: Any, stream: Any, times: list[Any], body: ShownBody) -> None:
         stream.log(path, pose, static=True)
 
 
-def _picture(mesh: ColouredMesh) -> dict[str, Array]:
-    """The arguments that put a picture on a mesh; there, places count downwards from its upper edge."""
+def _texture_arguments(mesh: ColouredMesh) -> dict[str, Array]:
+    """Returns the arguments for the picture of a mesh; Rerun counts rows downwards from the upper edge."""
     if mesh.texture is None:
         return {}
     shades = np.asarray(Image.open(io.BytesIO(mesh.texture.picture)).convert("RGB"))
@@ -95,7 +95,7 @@ def _log_force(rr: Any, stream: Any, times: list[Any], force: ShownForce) -> Non
         stream.send_columns(ball, times, rr.Points3D.columns(positions=force.positions, radii=radii))
 
 
-def _blueprint(scene: RecordedScene) -> Any:
+def _make_blueprint(scene: RecordedScene) -> Any:
     rrb = import_extra("rerun.blueprint", extra="rerun")
     eye = rrb.EyeControls3D(position=scene.eye, look_target=scene.target, eye_up=(0.0, 0.0, 1.0))
     return rrb.Blueprint(
@@ -113,8 +113,8 @@ def _blueprint(scene: RecordedScene) -> Any:
     )
 
 
-def _normals(vertices: Array, faces: Array) -> Array:
-    """(V, 3) unit normals: the mean of the faces about a vertex, by area."""
+def _vertex_normals(vertices: Array, faces: Array) -> Array:
+    """Returns unit normals (V, 3): the mean over the faces about a vertex, weighted by area."""
     a, b, c = (vertices[faces[:, corner]] for corner in range(3))
     of_faces = np.cross(b - a, c - a)  # (F, 3)
     sums = np.stack(

@@ -17,7 +17,7 @@ from unlatch.workflows.runs.statistics import wilson_interval
 from unlatch.workflows.viewing.report.charts import MOST_POINTS, table_map
 from unlatch.workflows.viewing.report.pace import pace_of_times
 from unlatch.workflows.viewing.report.reproduction import commands_of
-from unlatch.workflows.viewing.report.tally import SAMPLE, Place, tally
+from unlatch.workflows.viewing.report.tally import SAMPLE, MapPoint, tally
 
 CODES = ["slipped", None, "collision", None, "slipped", None, None, "plan_infeasible"]
 
@@ -166,7 +166,9 @@ def test_large_sets_are_sampled_evenly_and_counted_whole(tmp_path: Path):
 
 
 def test_many_attempts_are_drawn_as_rates():
-    places = [Place(i, None if i % 3 else "slipped", 0.001 * i, 0.0005 * i, 0.0, 0.0) for i in range(MOST_POINTS + 1)]
+    places = [
+        MapPoint(i, None if i % 3 else "slipped", 0.001 * i, 0.0005 * i, 0.0, 0.0) for i in range(MOST_POINTS + 1)
+    ]
     assert "success rate" in table_map(places)
     assert "success rate" not in table_map(places[:-1])
 
