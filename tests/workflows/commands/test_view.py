@@ -283,11 +283,11 @@ def textured_body() -> ShownBody:
 
 def test_a_page_shows_the_picture_of_a_surface_in_its_colour():
     pytest.importorskip("viser", reason="the extra viz is not installed")
-    from unlatch.workflows.viewing.viewers.html import _with_picture
+    from unlatch.workflows.viewing.viewers.html import _textured_trimesh
 
     mesh = textured_body().meshes[0]
     assert mesh.texture is not None
-    shown = trimesh.load(io.BytesIO(_with_picture(mesh, mesh.texture).export(file_type="glb")), file_type="glb")
+    shown = trimesh.load(io.BytesIO(_textured_trimesh(mesh, mesh.texture).export(file_type="glb")), file_type="glb")
     (piece,) = shown.geometry.values()
     assert (len(piece.vertices), len(piece.faces)) == (len(mesh.vertices), len(mesh.faces))
     assert piece.visual.material.baseColorTexture.size == (128, 128)
