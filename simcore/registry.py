@@ -144,7 +144,7 @@ class Catalog:
                 raise
             raise PluginError(
                 f"The {self.kind} '{name}' of {entry.origin} cannot be made by '{entry.target}': "
-                f"{type(exc).__name__}: {exc}. Mend that distribution.",
+                f"{type(exc).__name__}: {exc}. Fix that distribution.",
                 name=name,
                 origin=entry.origin,
             ) from exc
@@ -152,7 +152,7 @@ class Catalog:
         if not isinstance(found, expected):
             raise PluginError(
                 f"The {self.kind} '{name}' of {entry.origin}, '{entry.target}', returns {type(found).__name__}. "
-                f"Expected a {expected.__name__}. Mend that distribution.",
+                f"Expected a {expected.__name__}. Fix that distribution.",
                 name=name,
                 origin=entry.origin,
             )
@@ -165,7 +165,7 @@ class Catalog:
         if not (isinstance(found, type) and issubclass(found, base)):
             raise PluginError(
                 f"The {self.kind} '{name}' of {entry.origin}, '{entry.target}', is {found!r}. Expected a subclass of "
-                f"{base.__module__}.{base.__qualname__}. Mend that distribution.",
+                f"{base.__module__}.{base.__qualname__}. Fix that distribution.",
                 name=name,
                 origin=entry.origin,
             )

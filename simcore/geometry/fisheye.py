@@ -44,7 +44,7 @@ class Fisheye:
         if min(self.width, self.height) < 1 or min(self.fx, self.fy) <= 0.0:
             raise GeometryError(
                 f"A fisheye camera of {self.width} x {self.height} pixels with {self.fx} and {self.fy} pixels a radian "
-                "cannot be. Give numbers above 0."
+                "is impossible. Give numbers above 0."
             )
         if np.any(np.diff(self._radius_at(np.linspace(0.0, WIDEST_RAD, _STEPS))) <= 0.0):
             raise GeometryError(

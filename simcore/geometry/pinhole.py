@@ -37,7 +37,7 @@ class Pinhole:
         if min(self.width, self.height) < 1 or min(self.fx, self.fy) <= 0.0:
             raise GeometryError(
                 f"A pinhole camera of {self.width} x {self.height} pixels with focal lengths {self.fx} and {self.fy} "
-                "pixels cannot be. Give numbers above 0."
+                "pixels is impossible. Give numbers above 0."
             )
 
     @classmethod

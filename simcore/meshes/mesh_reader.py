@@ -151,7 +151,7 @@ def read_coloured_parts(path: Path, *, with_materials: bool) -> list[SurfaceMesh
 def _check_file(path: Path, where: str) -> None:
     if path.suffix.lower() not in MESH_SUFFIXES:
         raise AssetError(
-            f"{where}: '{path.suffix or path.name}' is no mesh format that is read. "
+            f"{where}: '{path.suffix or path.name}' is not a supported mesh format. "
             f"Known: {', '.join(MESH_SUFFIXES)}. Convert the mesh to one of them.",
             path=str(path),
         )

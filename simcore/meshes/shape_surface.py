@@ -39,7 +39,7 @@ def shape_mesh(shape: Shape) -> TriangleMesh:
     if largest > MAX_UNITS:
         raise AssetError(
             f"{shape.kind.name} '{shape.name or shape.mesh}' has size {shape.size} at {shape.T_link_shape.p.tolist()}, "
-            f"expected at most {MAX_UNITS:g}. Mend the URDF.",
+            f"expected at most {MAX_UNITS:g}. Fix the URDF.",
             size=shape.size,
         )
     if shape.kind is not ShapeKind.mesh:

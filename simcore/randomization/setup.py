@@ -143,9 +143,9 @@ class Setup:
     @contextmanager
     def _open_gate(self, gate: Gate) -> Iterator[None]:
         if not self._in_frame:
-            raise ConfigError(f"{gate} stands outside of on_rl_frame. Write it inside `with ... on_rl_frame(...):`.")
+            raise ConfigError(f"{gate} is outside on_rl_frame. Write it inside `with ... on_rl_frame(...):`.")
         if self._gate is not None:
-            raise ConfigError(f"{gate} stands inside of {self._gate}. Write one gate after the other.")
+            raise ConfigError(f"{gate} is inside {self._gate}. Write one gate after the other.")
         self._gate = gate
         try:
             yield

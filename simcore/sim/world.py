@@ -251,7 +251,7 @@ class World:
             body_id = p.loadURDF(str(path), useFixedBase=True, flags=flags, physicsClientId=self.client)
         except p.error as exc:
             raise WorldError(
-                f"Bullet cannot load '{path}' ({exc}). Expected a readable URDF whose meshes exist. Mend the file.",
+                f"Bullet cannot load '{path}' ({exc}). Expected a readable URDF whose meshes exist. Fix the file.",
                 path=str(path),
             ) from exc
         body = Body(self.client, body_id, name=name, friction=friction)

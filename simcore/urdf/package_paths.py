@@ -48,7 +48,7 @@ def package_path(urdf: Path, name: str, *, where: str) -> tuple[Path, str]:
     """
     package, _, rest = name.removeprefix(PACKAGE_PREFIX).partition("/")
     if not rest or package in ("", ".", "..") or "\\" in package or "\0" in package:
-        raise AssetError(f"{where}: '{name}' names no file of a package. Expected package://NAME/PATH.", file=name)
+        raise AssetError(f"{where}: '{name}' is not a file of a package. Expected package://NAME/PATH.", file=name)
     base = urdf.parent.resolve()
     if (base / package).is_dir():
         return base / package, rest

@@ -254,7 +254,7 @@ def _check_tree(file: Path, model: UrdfModel) -> None:
         for end in (joint.parent, joint.child):
             if end not in model.links:
                 raise AssetError(
-                    f"{file}: joint '{joint.name}' names link '{end}', which is not there. "
+                    f"{file}: joint '{joint.name}' names link '{end}', which does not exist. "
                     f"Links: {', '.join(model.links)}.",
                     path=str(file),
                 )
@@ -269,4 +269,4 @@ def _check_tree(file: Path, model: UrdfModel) -> None:
         while link in parents:
             link, steps = parents[link], steps + 1
             if steps > len(model.links):
-                raise AssetError(f"{file}: the joints at link '{name}' form a ring.", path=str(file))
+                raise AssetError(f"{file}: the joints at link '{name}' form a loop.", path=str(file))

@@ -65,7 +65,7 @@ class CameraCfg(SensorCfg):
         if self.preset is not None:
             self._take_preset(self.preset)
         elif self.scale != 1.0:
-            raise ConfigError(f"scale={self.scale:g} says nothing without preset. Set width and height.", key="scale")
+            raise ConfigError(f"scale={self.scale:g} has no effect without preset. Set width and height.", key="scale")
         if min(self.width, self.height) < 8 or self.width * self.height > MAX_PIXELS:
             raise ConfigError(
                 f"width={self.width} and height={self.height} are out of range. Expected at least 8 each and "
@@ -79,7 +79,7 @@ class CameraCfg(SensorCfg):
             )
         if self.intrinsics is not None and (len(self.intrinsics) != 4 or min(self.intrinsics[:2]) <= 0.0):
             raise ConfigError(
-                f"intrinsics={self.intrinsics} cannot be. Expected fx, fy, cx, cy in pixels, fx and fy above 0. "
+                f"intrinsics={self.intrinsics} is invalid. Expected fx, fy, cx, cy in pixels, fx and fy above 0. "
                 "Change them.",
                 key="intrinsics",
             )
@@ -132,7 +132,7 @@ class CameraCfg(SensorCfg):
             return
         if len(self.depth_range_m) != 2 or not 0.0 <= self.depth_range_m[0] < self.depth_range_m[1]:
             raise ConfigError(
-                f"depth_range_m={self.depth_range_m} cannot be. Expected the least and the most, 0 or more. Change it.",
+                f"depth_range_m={self.depth_range_m} is invalid. Expected the least and the most, 0 or more. Change it.",
                 key="depth_range_m",
             )
 
@@ -141,7 +141,7 @@ class CameraCfg(SensorCfg):
             return
         if self.lens is not Lens.fisheye or len(self.distortion) != 4:
             raise ConfigError(
-                f"distortion={self.distortion} cannot be. Expected k1, k2, k3, k4 of a camera with lens: fisheye. "
+                f"distortion={self.distortion} is invalid. Expected k1, k2, k3, k4 of a camera with lens: fisheye. "
                 "Change it, or remove it.",
                 key="distortion",
             )

@@ -266,7 +266,7 @@ BAD = {
     "zero scale": (("0.5 0.5 0.5", "0.5 0 0.5"), "scale 0.5 0 0.5"),
     "negative size": (("0.04 0.05 0.06", "0.04 -0.05 0.06"), "expected numbers above 0"),
     "NaN size": (("0.04 0.05 0.06", "0.04 nan 0.06"), "finite numbers"),
-    "joint loop": (('<parent link="body"/>', '<parent link="knob"/>'), "root links|ring"),
+    "joint loop": (('<parent link="body"/>', '<parent link="knob"/>'), "root links|loop"),
     "unknown link": (('<child link="knob"/>', '<child link="nob"/>'), "names link 'nob'"),
     "negative mass": (('<mass value="8"/>', '<mass value="-8"/>'), "mass of -8 kg"),
     "NaN mass": (('<mass value="8"/>', '<mass value="nan"/>'), "nan"),
@@ -276,7 +276,7 @@ BAD = {
     "zero axis": (("0 2 0", "0 0 0"), "axis of length 0"),
     "negative damping": (('damping="0.7"', 'damping="-0.7"'), "damping=-0.7"),
     "no shape": (("", ""), "no link has a shape"),
-    "unknown format": (("angle.obj", "angle.txt"), "no mesh format"),
+    "unknown format": (("angle.obj", "angle.txt"), "not a supported mesh format"),
 }
 
 

@@ -155,7 +155,7 @@ def glb(tree: dict[str, object]) -> bytes:
         ("lying.stl", b"\x00" * 80 + struct.pack("<I", 2**31) + b"\x00" * 50, "no readable STL|no triangle"),
         ("junk.glb", b"glTF" + b"\x01" * 60, "no readable GLB"),
         ("empty.glb", glb({"asset": {"version": "2.0"}}), "no readable GLB|no triangle"),
-        ("a.xyz", b"0 0 0", "no mesh format"),
+        ("a.xyz", b"0 0 0", "not a supported mesh format"),
     ],
 )
 def test_a_damaged_mesh_is_one_clear_error(name: str, content: bytes, message: str, tmp_path: Path):

@@ -78,8 +78,8 @@ def test_the_context_must_be_registered(stage: Make) -> None:
         (lambda: dr.physics_view.step_randomization([0]), r"before orchestrator\.run\(\)"),
         (lambda: dr.orchestrator.run(rng()), r"on_rl_frame was not entered"),
         (lambda: ball(mass=1.0), r"'ball' is randomized outside of a gate"),
-        (lambda: dr.gate.on_env_reset().__enter__(), r"on_env_reset\(\) stands outside of on_rl_frame"),
-        (lambda: dr.gate.on_interval(2).__enter__(), r"on_interval\(2\) stands outside of on_rl_frame"),
+        (lambda: dr.gate.on_env_reset().__enter__(), r"on_env_reset\(\) is outside on_rl_frame"),
+        (lambda: dr.gate.on_interval(2).__enter__(), r"on_interval\(2\) is outside on_rl_frame"),
         (lambda: dr.trigger.on_rl_frame(0).__enter__(), r"num_envs=0 is out of range"),
     ],
 )
@@ -114,7 +114,7 @@ def test_a_rule_made_after_run_needs_another_run(stage: Make) -> None:
         ),
         (lambda: ball(mass=1.0, num_buckets=4), r"num_buckets=4 of 'ball' has no effect"),
         (lambda: ball(material_properties=(1, 1, 0), num_buckets=0), r"num_buckets=0 is out of range"),
-        (lambda: dr.gate.on_interval(2).__enter__(), r"on_interval\(2\) stands inside of on_env_reset\(\)"),
+        (lambda: dr.gate.on_interval(2).__enter__(), r"on_interval\(2\) is inside on_env_reset\(\)"),
         (lambda: [ball(mass=1.0), ball(mass=2.0)], r"ball\.mass is randomized on_env_reset twice"),
         (
             lambda: dr.physics_view.randomize_articulation_view("rig", joint_positions=[0.0] * 7),

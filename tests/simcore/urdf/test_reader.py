@@ -116,7 +116,7 @@ _BOX = '<visual><geometry><box size="1 1 1"/></geometry></visual>'
         ),
         (
             '<link name="a"/><joint name="j" type="revolute"><parent link="a"/><child link="b"/></joint>',
-            "joint 'j' names link 'b', which is not there. Links: a.",
+            "joint 'j' names link 'b', which does not exist. Links: a.",
         ),
         (
             '<link name="a"/><link name="b"/><joint name="j" type="revolute"><parent link="a"/></joint>',

@@ -171,7 +171,7 @@ def test_meshes_may_lie_in_the_package_around_the_urdf(cwd: Path):
         (URDF.replace("1.5", "-4"), MESH, "j: moves by 0 rad"),
         (URDF.replace("1.5", "nan"), MESH, "has 'nan' where 1 finite number belong"),
         (URDF.replace("0 0 1", "0 0 0"), MESH, "joint 'j' has an axis of length 0"),
-        (URDF.replace('child link="b"', 'child link="a"'), MESH, "the joints at link 'a' form a ring"),
+        (URDF.replace('child link="b"', 'child link="a"'), MESH, "the joints at link 'a' form a loop"),
         (
             URDF.replace(
                 "</robot>", '<joint name="k" type="fixed"><parent link="b"/><child link="a"/></joint></robot>'

@@ -50,7 +50,7 @@ def test_a_camera_that_was_made_from_a_preset_is_made_smaller():
         ({"preset": "zed", "width": 100}, "width=100 and preset='zed' are both given"),
         ({"preset": "zed", "fov_deg": 50.0}, "fov_deg and preset='zed' are both given"),
         ({"preset": "zed", "lens": Lens.fisheye}, "lens and preset='zed' are both given"),
-        ({"scale": 0.5}, "scale=0.5 says nothing without preset"),
+        ({"scale": 0.5}, "scale=0.5 has no effect without preset"),
         ({"fov_deg": 171.0}, "Expected 1 to 170"),
         ({"fov_deg": 221.0, "lens": Lens.fisheye}, "Expected 1 to 220"),
         ({"distortion": [0.0, 0.0, 0.0, 0.0]}, "camera with lens: fisheye"),
