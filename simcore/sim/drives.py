@@ -192,7 +192,7 @@ class DriveGroup:
         """Keeps a joint that is no servo below a speed, by its motor [rad/s or m/s]; infinite = no limit any more.
 
         Note:
-            The motor acts on what it sees: a speed is exceeded by what one physics step adds to it.
+            A speed can exceed the limit by the gain of one physics step.
 
         Raises:
             WorldError: The group has no world.
@@ -204,7 +204,7 @@ class DriveGroup:
         self._speed_limits[name] = float(max_velocity)
 
     def _need_steps(self, name: str, what: str) -> None:
-        """Has this group called before every physics step from here on."""
+        """Registers this group to run before every physics step."""
         if self._world is None:
             raise WorldError(
                 f"Joint '{name}' of '{self.body.name}' has {what}, whose effort is computed at every physics step. "
@@ -275,7 +275,7 @@ class DriveGroup:
         )
 
     def _sticks(self, name: str, drive: JointDrive) -> bool:
-        """Whether friction holds a servo's joint: it stands or is driven back, and cannot break away."""
+        """Returns whether friction holds a servo's joint: it stands or is driven back, and cannot break away."""
         q, dq, _, borne = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)
         position, velocity = self._servo_targets[name]
         wanted = velocity + drive.position_gain * (position - q) / (self._world.dt if self._world else math.inf)
@@ -335,7 +335,7 @@ class DriveGroup:
             )
 
     def hold(self, name: str, *, enabled: bool) -> None:
-        """Holds a passive joint where it is, with at most its own dry friction, or lets it go again.
+        """Holds a passive joint in place with at most its own dry friction, or releases it.
 
         Args:
             name: Joint.
@@ -379,6 +379,6 @@ class DriveGroup:
 _HOLD_POSITION_GAIN = 0.15
 """Share of the position error that a hold removes in one physics step."""
 _SLOW = 1e-3
-"""Speed below which a joint counts as standing [rad/s or m/s]."""
+"""Speed below which a joint counts as at rest [rad/s or m/s]."""
 _STRONG = 1e5
-"""Effort of the motor that keeps a joint below a speed [N m or N]: as much as it takes."""
+"""Effort of the motor that limits a speed [N m or N], practically unlimited."""

@@ -132,7 +132,7 @@ class CameraCfg(SensorCfg):
             return
         if len(self.depth_range_m) != 2 or not 0.0 <= self.depth_range_m[0] < self.depth_range_m[1]:
             raise ConfigError(
-                f"depth_range_m={self.depth_range_m} is invalid. Expected the least and the most, 0 or more. Change it.",
+                f"depth_range_m={self.depth_range_m} is invalid. Expected the least and the most, from 0. Change it.",
                 key="depth_range_m",
             )
 

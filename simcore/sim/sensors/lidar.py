@@ -86,7 +86,7 @@ class LidarCfg(SensorCfg):
             values = getattr(self, key)
             if len(values) != 2 or not -most <= values[0] <= values[1] <= most:
                 raise ConfigError(
-                    f"{key}={values} is invalid. Expected the smaller and the larger angle, from {-most:g} to {most:g}. "
+                    f"{key}={values} is invalid. Expected the smaller and larger angle, from {-most:g} to {most:g}. "
                     "Change it.",
                     key=key,
                 )

@@ -79,9 +79,7 @@ def add_solid(world: World, name: str, *, shape: str, size_m: float, T_world_sol
 
 def _add_scenery(world: World, name: str, kind: int, shape: dict[str, Any], T_world_shape: Pose, rgba: Rgba) -> Body:
     if not world.visuals or name in world.scenery:
-        raise WorldError(
-            f"Scenery '{name}' exists already, or this World has no visual shapes. Open it with visuals=True."
-        )
+        raise WorldError(f"Scenery '{name}' exists already, or this World has no visual shapes. Open another World.")
     visual = p.createVisualShape(kind, **shape, rgbaColor=rgba, physicsClientId=world.client)
     body_id = p.createMultiBody(
         baseMass=0.0,
