@@ -1,1 +1,5 @@
-"""Skills: what a robot does to one part of one object; one skill a file, listed in `catalog.py`."""
+"""Skills: what a robot does to one part of one object; one skill per file, listed in `catalog.py`.
+
+How a part is grasped, pushed or turned is in `strategies/`. What counts as success is in `contract/success.py`; the
+threshold of a derived setting is `goal_value` in `strategies/open_close.py`.
+"""

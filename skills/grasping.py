@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 
 from unlatch.objects.annotation import HandleType
@@ -10,6 +12,7 @@ from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
+from unlatch.solver.path.slip import Slip
 from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.solver.settings.setting import SuccessMode
 
@@ -71,6 +74,11 @@ class GraspingSkill(ArticulationSkill):
         if handle.type is not HandleType.knob or self.closed_gripper or setting.keypoint_shifts:
             return None
         return float(min(handle.size[1:]))
+
+    @property
+    @abstractmethod
+    def slips(self) -> tuple[Slip, ...] | None:
+        """Freedoms of the part between the fingers, in the order of trial; None = the planner's choice."""
 
     def default_target(self) -> float:
         """Returns a position a fifth beyond the threshold: it makes up for slip of the grasp and lag of the arm."""

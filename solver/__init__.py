@@ -1,6 +1,6 @@
-"""Keypoint constraints to motions: kinematics, goal, articulated path, free motion, timing. No simulator inside.
+"""From keypoint constraints to motions: kinematics, goal, articulated path, free motion, timing; no simulator.
 
-Import what is needed from its module: `unlatch.solver.planning.planner` (the whole motion),
-`unlatch.solver.goal.goal_solver` (constraints alone), `unlatch.solver.settings.reader` (a `planner_setting` from YAML),
-`unlatch.solver.scene` (what the planner is told), `unlatch.solver.collision` (what it asks).
+`unlatch.solver.planning.planner` plans a whole motion, `unlatch.solver.goal.goal_solver` solves constraints alone, and
+`unlatch.solver.settings.reader` reads a `planner_setting` from YAML. `unlatch.solver.scene` is the input of the
+planner, `unlatch.solver.collision` the collision checker that it needs.
 """

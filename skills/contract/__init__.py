@@ -1,1 +1,1 @@
-"""What every skill is made of: its configuration, context, commands, execution and failures."""
+"""The parts of every skill: configuration, context, commands, execution, success and failures."""

@@ -1,1 +1,1 @@
-"""`planner_setting` blocks: what they may hold, and how they are read."""
+"""`planner_setting` blocks: their fields, and their reader."""
