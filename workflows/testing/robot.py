@@ -97,7 +97,7 @@ def _check_gripper(robot: Robot, cfg: ArmCfg) -> None:
         opening = arm.gripper_opening_m
         require(
             abs(opening - width) <= _WIDTH_M,
-            f"The gripper of '{cfg.name}' stands {opening:.4f} m open where it is told {width:.4f} m.",
+            f"The gripper of '{cfg.name}' stands {opening:.4f} m open where {width:.4f} m is commanded.",
         )
         _check_pads(robot, cfg, float(width))
 
