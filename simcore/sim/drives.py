@@ -160,10 +160,10 @@ class DriveGroup:
             elif field == "armature":
                 self._set_armature(name, drive.armature)
         if servos:
-            self._tell_servos(field)
+            self._update_servos(field)
 
-    def _tell_servos(self, field: str) -> None:
-        """Has changed servos told before the next physics step, once for all changes; at once without a world."""
+    def _update_servos(self, field: str) -> None:
+        """Updates changed servos before the next physics step, once for all changes; immediately without a world."""
         if self._world is not None:
             self._need_steps(next(iter(self._changed)), "changed")
             return
@@ -189,7 +189,7 @@ class DriveGroup:
         self._efforts[name] = float(effort)
 
     def limit_speed(self, name: str, max_velocity: float) -> None:
-        """Keeps a joint that is no servo below a speed, by its motor [rad/s or m/s]; infinite = no limit any more.
+        """Limits the speed of a joint without servo by its motor [rad/s or m/s]; infinite: no limit.
 
         Note:
             A speed can exceed the limit by the gain of one physics step.
@@ -323,7 +323,7 @@ class DriveGroup:
         )
 
     def _balance_armatures(self) -> None:
-        """Takes the weight of armatures that slide off their links: they have inertia along the joint, no weight."""
+        """Balances the weight of sliding armatures: they have inertia along the joint, but no weight."""
         for name, index in self._indices.items():
             joint = self.body.joint(name)
             if self._world is None or not joint.prismatic or self.drives[name].armature == 0.0:

@@ -132,7 +132,7 @@ def test_noise_has_its_standard_deviation_and_share_and_is_the_same_for_the_same
     [
         ({"rows": 0}, "rows=0 and columns=90 are out of range"),
         ({"rows": 1000, "columns": 1000}, "200000 rays at most"),
-        ({"elevation_deg": [10.0, -10.0]}, "Expected the smaller and the larger angle, from -90 to 90"),
+        ({"elevation_deg": [10.0, -10.0]}, "Expected the smaller and larger angle, from -90 to 90"),
         ({"azimuth_deg": [0.0]}, r"azimuth_deg=\[0\.0\] is invalid"),
         ({"range_min_m": 2.0, "range_max_m": 1.0}, "Expected 0 <= range_min_m < range_max_m"),
         ({"reflectivity": {"robot": 2.0}}, "reflectivity.robot=2 is out of range"),
