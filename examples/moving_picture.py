@@ -17,7 +17,7 @@ from unlatch.simcore.randomization.config import RandomizationCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera, take_picture
 from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
-from unlatch.workflows.runs.parameter_record import config_of
+from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 
 EPISODES = {

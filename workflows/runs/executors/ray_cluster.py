@@ -20,7 +20,7 @@ from unlatch.workflows.runs.executors.lost_episodes import LostEpisodes, NumberS
 
 _SETUP_TRIES = 3
 _CLOSE_S = 5.0
-_LOOK_EVERY_S = 5.0
+LOOK_EVERY_S = 5.0
 """Period of the check for new nodes [s]."""
 _QUIET = {"log_to_driver": False, "logging_level": logging.ERROR}
 
@@ -118,7 +118,7 @@ class RayExecutor:
     def _worker_limit(self, most: int | None) -> int:
         """Returns how many workers there may be now: `workers`, or one for each CPU of the nodes that have joined."""
         now = time.monotonic()
-        if self.workers is None and now - self._looked_at >= _LOOK_EVERY_S:
+        if self.workers is None and now - self._looked_at >= LOOK_EVERY_S:
             self._looked_at = now
             self._cpus = max(int(self._ray.cluster_resources().get("CPU", 0)), 1)
         room = self.workers or self._cpus
@@ -127,11 +127,11 @@ class RayExecutor:
     def _wait_limit_s(self, pending: dict[Any, _Worker]) -> float:
         """Time until the next check of limits and nodes [s]."""
         if self.limits.episode_timeout_s is None:
-            return _LOOK_EVERY_S
+            return LOOK_EVERY_S
         now = time.monotonic()
         busy = [worker for worker in pending.values() if worker.number is not None]
         left = [worker.since + self.limits.episode_timeout_s - now for worker in busy]
-        return max(min([*left, _LOOK_EVERY_S]), 0.0)
+        return max(min([*left, LOOK_EVERY_S]), 0.0)
 
     def _receive(self, future: Any, worker: _Worker, lost_episodes: LostEpisodes) -> Outcome | None:
         """Reads the answer of a worker; removes its actor if the worker is gone."""

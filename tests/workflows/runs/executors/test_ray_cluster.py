@@ -81,7 +81,7 @@ def job_that_names_its_node() -> Job:
 
 
 def test_a_node_that_joins_later_makes_episodes_too(cluster: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(ray_cluster, "_LOOK_S", 0.2)
+    monkeypatch.setattr(ray_cluster, "LOOK_EVERY_S", 0.2)
     used: set[str | None] = set()
 
     def numbers_until_two_nodes_were_used() -> Iterator[int]:
