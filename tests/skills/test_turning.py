@@ -42,7 +42,7 @@ def ways(plan: TurningPlan) -> list[tuple[float, float]]:
     return [(turn.s_from, turn.s_to) for turn in plan.turns]
 
 
-def test_what_the_wrist_reaches_is_one_turn() -> None:
+def test_an_angle_within_reach_of_the_wrist_is_one_turn() -> None:
     plan_turn, asked = wrist(2.0)
     plan = plan_turns(plan_turn, ["knob"], s=0.2, q=START, target_s=1.7)
     assert plan.found
@@ -98,7 +98,7 @@ def test_the_diagnosis_of_the_first_turn_stands_as_it_is() -> None:
     assert min(to - s for s, _, to in asked) >= LEAST_TURN_RAD
 
 
-def test_where_the_hand_cannot_take_the_part_no_smaller_angle_is_tried() -> None:
+def test_no_smaller_angle_is_tried_if_the_hand_cannot_grasp_the_part() -> None:
     asked = []
 
     def plan_turn(grip: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:
@@ -129,7 +129,7 @@ def test_a_part_that_is_there_already_is_taken_and_let_go() -> None:
     assert ways(plan_turns(plan_turn, ["knob"], s=0.4, q=START, target_s=0.4)) == [(0.4, 0.4)]
 
 
-def test_each_turn_takes_the_part_in_the_way_that_goes_furthest() -> None:
+def test_each_turn_uses_the_strategy_that_goes_furthest() -> None:
     asked = []
 
     def plan_turn(grip: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:

@@ -122,7 +122,7 @@ def test_its_fields_are_checked_like_those_of_the_built_in_ones():
         setting({**TERM, "distance": 0.3})
 
 
-def test_where_it_cannot_hold_it_is_named(arm, door):
+def test_a_foreign_term_that_cannot_hold_is_named(arm, door):
     scene: PlanningScene = door()
     near = {
         "type": "point2point_constraint",

@@ -68,7 +68,7 @@ def test_a_motion_is_handed_out_row_by_row_then_the_next_command(arm: Arm) -> No
     assert all(np.array_equal(target, row) for (_, _, target), row in zip(seen, [*rows, rows[2], rows[2]], strict=True))
 
 
-def test_a_motion_that_is_ended_gives_way_to_the_next_which_begins_where_the_arm_is(arm: Arm) -> None:
+def test_after_an_ended_motion_the_next_one_starts_where_the_arm_is(arm: Arm) -> None:
     away, back = arm.q + 0.1 * np.arange(6)[:, None], arm.q + 0.1 * np.arange(5, 0, -1)[:, None]
     executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
     executor.load(
@@ -144,7 +144,7 @@ def test_a_command_that_names_no_opening_leaves_the_gripper_as_it_is(arm: Arm, k
     assert executor.next_action().gripper_target_m == 0.02
 
 
-def test_what_a_planner_is_told_holds_from_its_place_in_the_list_on_and_takes_no_time(arm: Arm) -> None:
+def test_planner_parameters_apply_from_their_place_in_the_list_and_take_no_time(arm: Arm) -> None:
     def told(kind: ManipKind) -> ManipCommand:
         return ManipCommand(kind, Pose.identity(), Phase.idle, params=TELLING[kind])
 

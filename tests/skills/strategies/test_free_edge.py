@@ -37,7 +37,7 @@ def test_the_edge_of_a_door_is_farthest_from_its_hinge_and_as_thick_as_the_door(
     assert [float(other.point @ edge.along) for other in others] != [float(edge.point @ edge.along)]
 
 
-def test_what_is_closed_offers_its_handle_alone_and_what_stands_ajar_its_edge_too():
+def test_a_closed_part_offers_its_handle_and_a_part_ajar_also_its_edge():
     asset, part = made("microwave")
     names = {s: [name for name, _ in derive_strategies("open", asset, part, HAND, (s, s))] for s in (0.0, 0.5)}
     assert not {"edge", "hook"} & set(names[0.0])
@@ -67,6 +67,6 @@ def test_a_hook_reaches_behind_the_inner_face_with_closed_fingers():
 
 
 @pytest.mark.parametrize("category", ["sliding_window", "toaster"])
-def test_what_slides_sideways_or_down_has_no_upper_edge_to_hold(category: str):
+def test_a_part_that_slides_sideways_or_down_has_no_upper_edge(category: str):
     asset, part = made(category)
     assert free_edges(HandFit(asset, part, HAND, approach_m=0.06)) == []

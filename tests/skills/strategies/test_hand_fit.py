@@ -124,7 +124,7 @@ def test_a_handle_that_no_hand_fits_while_closed_starts_ajar(make_object: MakeOb
     assert roomy_start((0.0, 0.0), free_part, HandFit(free, free_part, HAND, approach_m=0.1)) == (0.0, 0.0)
 
 
-def test_what_stands_between_the_fingers_is_the_part_alone(make_object: MakeObject):
+def test_only_the_part_may_be_between_the_fingers(make_object: MakeObject):
     asset, part = Drawer().made(make_object)
     assert HandFit(asset, part, HAND, approach_m=0.1).grasp(0.0) is not None
     urdf = asset.urdf_path.read_text()

@@ -71,7 +71,7 @@ def test_no_spot_lies_off_the_face_or_near_the_hinge(make_object: MakeObject):
         assert 0.1 <= y <= 0.4 - 0.008
 
 
-def test_where_no_spot_fits_the_annotated_one_is_tried(make_object: MakeObject):
+def test_without_a_fitting_spot_the_annotated_one_is_tried(make_object: MakeObject):
     asset, part = door(make_object, spot_y=0.2, height=0.01)
     assert shifts(asset, part) == []
     ((name, setting),) = derive_strategies("close", asset, part, HAND, (0.5, 0.9))

@@ -61,7 +61,7 @@ def test_a_knob_is_held_in_its_middle():
     assert point.tolerance <= 0.0005
 
 
-def test_what_slides_or_swings_is_refused():
+def test_rotate_refuses_sliders_and_hinged_parts():
     asset, _ = dial()
     door = asset.articulation.parts["door"]
     with pytest.raises(
@@ -70,7 +70,7 @@ def test_what_slides_or_swings_is_refused():
         check_turns(door)
 
 
-def test_what_no_fingers_hold_is_refused():
+def test_rotate_refuses_a_part_that_fingers_cannot_hold():
     _, part = dial()
     with pytest.raises(ConfigError, match=r"nothing of it fits between fingers \(handle\.type is none\)"):
         check_turns(replace(part, handle=replace(part.handle, type=HandleType.none)))

@@ -48,7 +48,7 @@ def test_a_wall_about_the_arm_blocks_the_transit(arm, refused):
     is_told(diagnosis, pair)
 
 
-def test_a_start_that_collides_is_told(arm, refused):
+def test_a_colliding_start_is_reported(arm, refused):
     pair = ("panda_link4", "lamp")
     diagnosis = refused(lambda q, *_: pair if np.linalg.norm(q - arm.q_home) < 0.05 else None)
     assert diagnosis.evidence["stage"] == "transit"
@@ -92,7 +92,7 @@ def test_a_thing_behind_the_open_door_blocks_the_retreat(arm, door, refused):
     is_told(diagnosis, pair)
 
 
-def test_a_thing_on_the_way_of_the_part_is_told(refused):
+def test_an_obstacle_in_the_path_of_the_part_is_reported(refused):
     pair = ("panda_link6", "box/body")
     diagnosis = refused(lambda q, s, *_: pair if s > 0.5 else None)
     assert (diagnosis.code, diagnosis.evidence["stage"]) == ("path_infeasible", "follow")

@@ -139,7 +139,7 @@ def test_a_contradicting_pair_is_named_with_its_amount(case):
 
 
 @pytest.mark.parametrize("case", PAIRS)
-def test_widened_by_that_amount_it_is_none(case):
+def test_a_contradiction_widened_by_its_amount_is_feasible(case):
     rows, names, out_by = PAIRS[case]
     first = rows[names[0]]
     if isinstance(first, AxisRow):
@@ -244,7 +244,7 @@ class Given:
         return self.fixed
 
 
-def test_constraints_of_one_name_are_told_apart_by_their_place(arm, door):
+def test_constraints_of_one_name_are_distinguished_by_their_place(arm, door):
     terms = [Given(parallel(BACK, Z, 0.3), "axis"), Given(PointRow(HEAD, AHEAD, 1e-3), "place")]
     terms.append(Given(parallel(BACK, X, 0.3), "axis"))
     assert constraint_labels(terms) == ["constraint_list[0] axis", "place", "constraint_list[2] axis"]
@@ -254,7 +254,7 @@ def test_constraints_of_one_name_are_told_apart_by_their_place(arm, door):
 
 
 @pytest.mark.property
-def test_the_third_side_of_a_triangle_covers_what_random_triangles_have():
+def test_the_range_of_the_third_side_covers_random_triangles():
     rng = np.random.default_rng(3)
     for _ in range(40):
         low, width, side = rng.uniform(0, math.pi), rng.uniform(0, 1), rng.uniform(0, math.pi)

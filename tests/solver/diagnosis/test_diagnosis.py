@@ -82,7 +82,7 @@ def test_a_slide_that_is_too_short_is_named_with_how_much_it_lacks(gantry, expla
 
 @pytest.mark.parametrize("axis", range(3))
 @pytest.mark.parametrize("side", [0, 1])
-def test_a_face_of_the_workspace_is_named_with_where_it_would_have_to_be(gantry, explain, axis, side):
+def test_a_limiting_workspace_face_is_named_with_its_sufficient_place(gantry, explain, axis, side):
     box = np.array([[0.2] * 3, [0.8] * 3])
     target = np.array([0.5, 0.5, 0.5]) + HEAD
     target[axis] = box[side, axis] + (0.04 if side else -0.04) + HEAD[axis]
@@ -96,7 +96,7 @@ def test_a_face_of_the_workspace_is_named_with_where_it_would_have_to_be(gantry,
     assert ways(diagnosis)[face]["needed"] == pytest.approx(wanted, abs=2e-4)
 
 
-def test_a_hand_that_cannot_turn_is_told_by_the_angle_it_lacks(gantry, explain):
+def test_a_hand_that_cannot_turn_is_reported_with_the_missing_angle(gantry, explain):
     diagnosis, _ = explain(gantry, place=place([0.6, 0.5, 0.5]), from_the_side=parallel(X, Y, 0.3))
     assert out_by(diagnosis) == pytest.approx({"from the side": 0.5 * math.pi - 0.3}, abs=1e-5)
     assert diagnosis.evidence["out_of_reach"][0]["limited_by"] == "reach"
@@ -162,13 +162,13 @@ def test_an_angle_that_only_a_joint_limit_forbids_names_the_joint(explain, plana
     assert abs(ways(diagnosis)["yaw"]["needed"]) == pytest.approx(0.5 * math.pi - 0.2, abs=1e-3)
 
 
-def test_an_angle_that_the_arm_cannot_make_in_any_posture_is_told(planar, explain):
+def test_an_angle_that_no_posture_reaches_is_reported(planar, explain):
     diagnosis, _ = explain(planar, roll=parallel(Y, Z, 0.3))
     assert out_by(diagnosis) == pytest.approx({"roll": 0.5 * math.pi - 0.3}, abs=1e-5)
     assert diagnosis.evidence["out_of_reach"][0]["limited_by"] == "reach"
 
 
-def test_constraints_that_hold_alone_but_not_together_are_told_as_alternatives(planar, explain):
+def test_constraints_that_hold_alone_but_not_together_are_reported_as_alternatives(planar, explain):
     diagnosis, _ = explain(planar, fingers_at_the_handle=place([0.9, 0, 0]), from_above=parallel(X, -Z, 0.1))
     assert diagnosis.evidence["contradictions"] == []
     assert diagnosis.evidence["out_of_reach"] == []
@@ -178,7 +178,7 @@ def test_constraints_that_hold_alone_but_not_together_are_told_as_alternatives(p
     assert ways(diagnosis)["fingers at the handle"]["needed"] <= 0.9 - reach + 1e-3
 
 
-def test_a_plane_out_of_reach_is_told_in_metres(gantry, explain):
+def test_a_plane_out_of_reach_is_reported_in_metres(gantry, explain):
     diagnosis, _ = explain(gantry, on_the_plane=PlaneRow(HEAD, Z, np.array([0.0, 0.0, 1.3]), 0.01))
     assert out_by(diagnosis) == pytest.approx({"on the plane": 0.29}, abs=1e-6)
     assert diagnosis.evidence["active_bounds"] == ["z at its upper limit 1.000 m"]
@@ -213,7 +213,7 @@ def test_a_contradiction_comes_first_and_in_the_words_of_the_yaml(arm, door, ope
     assert out_by(diagnosis) == pytest.approx({"from the front": 0.5 * math.pi - 0.9}, abs=1e-4)
 
 
-def test_what_would_be_enough_is_enough(planar):
+def test_a_reported_relaxation_is_sufficient(planar):
     rows = [place([0.9, 0, 0]), parallel(X, -Z, 0.1)]
     starts = np.array([[0.0, 0.3, 0.3, 0.3], [0.0, -0.5, 1.0, 1.0]])
     found = relaxations(planar, [(rows, starts)], constraint_elements(rows, ["a", "b"]))
@@ -228,7 +228,7 @@ def test_what_would_be_enough_is_enough(planar):
             assert row.value(R[0], p[0]) <= allowed + 1e-5
 
 
-def test_two_causes_at_once_are_both_told(planar, explain):
+def test_two_causes_are_both_reported(planar, explain):
     diagnosis, _ = explain(planar, fingers_at_the_handle=place([1.05, 0, 0]), roll=parallel(Y, Z, 0.3))
     assert ways(diagnosis) == {}
     together = {item["name"]: item["needed"] for item in diagnosis.evidence["relaxed_together"]}

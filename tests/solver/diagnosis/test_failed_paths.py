@@ -114,7 +114,7 @@ def test_a_step_back_ends_where_a_slide_ends(gantry):
     assert "of 0.300 m far, stopped by x at its lower limit" in found.message
 
 
-def test_the_path_that_came_furthest_is_the_one_that_is_explained(gantry, drawer):
+def test_the_path_that_came_furthest_is_explained(gantry, drawer):
     furthest = FurthestReached()
     for start, slip in ((0.6, FIXED), (0.8, FIXED)):
         case = failed_path(gantry, drawer(), [start, 0.5, 0.5], 1.0, slip)

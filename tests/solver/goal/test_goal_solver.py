@@ -74,7 +74,7 @@ def test_out_of_reach_is_not_found_and_says_how_far(solver, arm, door, open_sett
     assert solution.to_dict()["q"] is None
 
 
-def test_reading_q_of_what_was_not_found_raises_with_the_reason(solver, arm, door, open_setting):
+def test_reading_q_of_a_missing_solution_raises_with_the_reason(solver, arm, door, open_setting):
     solution = solver.solve(open_setting.constraint_list, door(x=2.0), q_reference=arm.q_home)
     with pytest.raises(NoSolutionError, match=r"no joints to read: .*fingers at the handle .* OUT by") as caught:
         _ = solution.q
@@ -122,7 +122,7 @@ def test_repr_shows_each_constraint(solver, arm, door, open_setting):
 
 
 @pytest.mark.parametrize("weight", [1e2, 1e4, 1e6])
-def test_a_cost_of_any_weight_counts_and_is_told(solver, arm, door, open_setting, weight):
+def test_a_cost_of_any_weight_counts_and_is_reported(solver, arm, door, open_setting, weight):
     cost = {
         "type": "point2point_cost",
         "keypoint_name": "tool_tail",
@@ -216,7 +216,7 @@ def test_programs_go_with_their_arm(door, open_setting, arm):
     ("q", "message"),
     [([math.nan] * 7, "must hold 7 finite"), ([0.0] * 6, "must hold 7 finite")],
 )
-def test_a_reference_that_is_none_is_refused(solver, door, open_setting, q, message):
+def test_an_invalid_reference_is_refused(solver, door, open_setting, q, message):
     with pytest.raises(ConfigError, match=message):
         solver.solve(open_setting.constraint_list, door(), q_reference=np.array(q))
 

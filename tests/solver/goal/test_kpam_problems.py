@@ -64,7 +64,7 @@ def test_no_problem_that_has_no_solution_is_claimed_and_the_two_that_contradict_
         assert found[0].out_by == pytest.approx(problem["axis_conflict_rad"], abs=1e-6)
 
 
-def test_what_is_found_holds_when_measured_from_scratch(kpam, answers):
+def test_a_found_solution_holds_when_measured_independently(kpam, answers):
     arm, solved = answers
     out = [kpam.violation(terms, arm, s.q) for _, terms, s in solved if s.found]
     assert max(violation for violation, _ in out) <= 1e-6

@@ -52,7 +52,7 @@ def beyond(arm, rows, q):
 
 
 @pytest.mark.property
-def test_what_is_found_holds_and_costs_no_more_than_the_configuration_that_the_problem_was_made_from(arm, solver):
+def test_a_solution_holds_and_costs_no_more_than_the_configuration_that_generated_the_problem(arm, solver):
     rng, nearness = np.random.default_rng(1), nearness_of(arm)
     for _ in range(60):
         rows, known = problem(arm, rng)
@@ -113,6 +113,6 @@ def test_the_same_problem_gives_the_same_bits_whatever_ran_before(arm, solver):
     assert a.q.tobytes() == b.q.tobytes()
 
 
-def test_what_cannot_be_is_not_claimed(arm, solver):
+def test_no_solution_is_claimed_for_an_infeasible_problem(arm, solver):
     far = (PointRow(np.zeros(3), np.array([2.0, 0.0, 0.5]), 1e-3),)
     assert solver.solve(far, q_reference=arm.q_home, nearness=nearness_of(arm)) is None

@@ -86,7 +86,7 @@ def test_a_colliding_end_is_named(arm, ends, toy_checker):
     assert motion.reason == "the end of the motion collides: panda_hand and door (-10.0 mm)"
 
 
-def test_straight_only_gives_up_where_it_is_blocked(arm, ends, toy_checker):
+def test_straight_only_fails_if_the_line_is_blocked(arm, ends, toy_checker):
     checker = toy_checker(wall)
     motion = plan_motion(*ends, checker, arm=arm, rng=np.random.default_rng(0), straight_only=True)
     assert not motion.found
@@ -138,7 +138,7 @@ def assert_path_was_checked(name, motion, free, ends):
 
 @pytest.mark.parametrize("name", OBSTACLES)
 @pytest.mark.parametrize("spare", [4000, -10, -40])
-def test_a_path_was_checked_also_where_the_budget_ends_while_it_is_smoothed(name, spare, arm, ends, toy_checker):
+def test_a_path_is_checked_even_if_the_budget_ends_during_smoothing(name, spare, arm, ends, toy_checker):
     needed = planned_among(name, toy_checker, arm, ends, seed=1, max_queries=6000)[0].queries
     # the first search, for a way with room, has half of the budget
     motion, free = planned_among(name, toy_checker, arm, ends, seed=1, max_queries=2 * (needed + spare))
@@ -150,7 +150,7 @@ def test_a_path_was_checked_also_where_the_budget_ends_while_it_is_smoothed(name
 @pytest.mark.property
 @settings(max_examples=120)
 @given(st.sampled_from(sorted(OBSTACLES)), st.integers(0, 10_000), st.integers(50, 3000))
-def test_a_path_was_checked_whatever_the_seed_and_the_budget(arm, toy_checker, name, seed, max_queries):
+def test_a_path_is_checked_for_any_seed_and_budget(arm, toy_checker, name, seed, max_queries):
     ends = arm.q_home + np.array([[-1.0], [1.0]]) * np.eye(7)[0]
     motion, free = planned_among(name, toy_checker, arm, ends, seed=seed, max_queries=max_queries)
     if motion.found:

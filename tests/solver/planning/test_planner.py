@@ -32,7 +32,7 @@ def changed(raw_setting, **more):
     return read_planner_setting({**raw_setting, **more}, where="skills[0].planner_setting")[0]
 
 
-def test_open_plan_goes_from_here_to_the_handle_and_along_the_door(arm, request_open):
+def test_an_open_plan_leads_to_the_handle_and_along_the_door(arm, request_open):
     request = request_open()
     result = plan(request)
     assert result.found, result
@@ -94,7 +94,7 @@ def test_close_plan_pushes_with_closed_fingers(arm, door, close_setting, toy_che
     assert set(openings) == {0.0}
 
 
-def test_a_roll_between_those_that_a_push_prefers_is_found_at_a_first_look(arm, door, request_open, close_setting):
+def test_a_first_look_finds_a_roll_between_the_preferred_rolls_of_a_push(arm, door, request_open, close_setting):
     roll = {
         "name": "fingers aslant",
         "type": "frame_axis_parallel",
@@ -121,7 +121,7 @@ def test_drawer_is_pulled_along_its_axis(arm, drawer, open_setting):
     np.testing.assert_allclose(post - goal, 0.2 * request.scene.axes["link0_move_axis"], atol=1e-3)
 
 
-def test_the_same_request_gives_the_same_plan_whatever_came_before(request_open):
+def test_a_request_gives_the_same_plan_after_other_requests(request_open):
     first = plan(request_open())
     plan(request_open(follow_to=0.4))
     second = plan(request_open())
@@ -165,7 +165,7 @@ def test_a_blocked_way_is_gone_around_and_said(arm, request_open, toy_checker):
     assert "is blocked by panda_hand and post" in result.notices[0]
 
 
-def test_out_of_reach_is_told_in_the_words_of_the_yaml(arm, door, request_open):
+def test_out_of_reach_is_reported_in_the_words_of_the_yaml(arm, door, request_open):
     result = plan(request_open(scene=door(x=2.0)))
     assert not result.found
     assert result.segments == ()
@@ -175,7 +175,7 @@ def test_out_of_reach_is_told_in_the_words_of_the_yaml(arm, door, request_open):
     assert "found=False" in repr(result)
 
 
-def test_a_contradiction_of_this_object_is_told_without_tolerance_juggling(request_open, open_setting, arm):
+def test_a_contradiction_of_this_object_is_reported(request_open, open_setting, arm):
     extra = {
         "name": "from above",
         "type": "frame_axis_parallel",
@@ -193,7 +193,7 @@ def test_a_contradiction_of_this_object_is_told_without_tolerance_juggling(reque
     assert "90.0 degrees apart on this object" in result.diagnosis.message
 
 
-def test_the_slower_solver_is_asked_where_goals_were_found_but_none_serves(request_open, monkeypatch):
+def test_the_slower_solver_runs_if_no_found_goal_serves(request_open, monkeypatch):
     find = GoalFinder.find
     monkeypatch.setattr(GoalFinder, "find", lambda self, number: find(self, number)[:0])
     result = plan(request_open(follow_to=0.2, budget=PlanBudget(goal_waves=1)))
@@ -201,7 +201,7 @@ def test_the_slower_solver_is_asked_where_goals_were_found_but_none_serves(reque
     assert result.found  # a search with a small budget had it from there: so has the plan with a larger one
 
 
-def test_a_first_look_says_how_far_it_came_and_works_nothing_out(request_open, door, monkeypatch):
+def test_a_first_look_reports_how_far_it_came_without_a_worked_out_reason(request_open, door, monkeypatch):
     look = {"budget": PlanBudget().first_look()}
     monkeypatch.setattr(
         "unlatch.solver.planning.planner.explain_goal", lambda *_: pytest.fail("a reason was worked out")
@@ -245,7 +245,7 @@ def test_a_path_that_collides_names_pair_and_opening(request_open, toy_checker):
     assert result.diagnosis.evidence["s"] > 0.5
 
 
-def test_what_stands_between_two_waypoints_is_seen(arm, request_open, toy_checker):
+def test_an_obstacle_between_two_waypoints_is_detected(arm, request_open, toy_checker):
     free = plan(request_open())
     follow = next(segment for segment in free.segments if segment.kind == "follow")
     middle = 0.5 * (0.05 + 0.8)
@@ -331,7 +331,7 @@ def test_the_fingers_may_meet_the_part_at_a_listed_post_motion(arm, listed, toy_
 
 
 @pytest.mark.slow
-def test_what_is_in_the_way_between_goal_and_a_later_contact_is_told(arm, drawer, listed, toy_checker):
+def test_an_obstacle_between_goal_and_a_later_contact_is_reported(arm, drawer, listed, toy_checker):
     head = drawer().keypoints["articulated_object_head"]
 
     def lip(q, s, gripper, allowed):
@@ -401,7 +401,7 @@ def test_a_given_slip_is_used(request_open):
     assert result.slip.mode is SlipMode.gimbal
 
 
-def test_no_retreat_where_none_is_asked(request_open):
+def test_no_retreat_is_planned_if_none_is_asked(request_open):
     assert [s.kind for s in plan(request_open(retreat_m=0.0)).segments] == ["transit", "approach", "follow"]
 
 

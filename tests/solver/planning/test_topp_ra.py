@@ -12,7 +12,7 @@ THERE = (
 
 
 @pytest.mark.parametrize(("before", "printed"), [("", "False"), ("import matplotlib.pyplot; ", "True")])
-def test_matplotlib_is_what_it_was(before: str, printed: str):
+def test_loading_toppra_leaves_matplotlib_unchanged(before: str, printed: str):
     text = f"{before}{THERE}; import matplotlib.pyplot as plt; print(callable(plt.figure))"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [printed, "True"]

@@ -155,7 +155,7 @@ def test_a_block_that_contradicts_itself_loads_and_says_so():
     assert notices[-1].endswith("Kept as it is; no plan exists until one of them is changed or removed.")
 
 
-def test_names_decide_in_interndataengine_and_what_they_leave_out_is_said():
+def test_names_decide_in_interndataengine_and_dropped_fields_are_reported():
     setting, notices = read("interndata_task.yaml", 0)
     door, cross = setting.constraint_list[1:]
     assert door.target_axis is None
@@ -265,7 +265,7 @@ def test_a_key_of_the_peers_own_is_dropped_and_a_misspelt_one_refused():
         ([], {"keypose_random_range": {"orientatoin": {}}}, "keypose_random_range=.* is wrong"),
     ],
 )
-def test_what_cannot_be_understood_is_refused_in_a_block_of_the_peers_too(entries, more, match):
+def test_unknown_values_are_refused_in_a_block_of_another_system(entries, more, match):
     with pytest.raises(ConfigError, match=match):
         peer(*entries, **more)
 
