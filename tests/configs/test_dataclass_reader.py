@@ -100,7 +100,7 @@ def test_the_place_of_the_root_stands_before_every_key():
         read_dataclass(Tree, {**FULL, "leaf": {"kind": 3}}, where="skills[2]")
 
 
-def test_types_in_words():
+def test_types_are_described_as_text():
     assert describe_type(float) == "a number"
     assert describe_type(int | None) == "a whole number or null"
     assert describe_type(Kind) == "one of round, square"

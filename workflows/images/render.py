@@ -62,7 +62,8 @@ def render(
         The render set, in `DATA/renders/<name>`.
 
     Raises:
-        ConfigError: A camera, renderer or option is wrong. Nothing is written.
+        ConfigError: A camera or option is wrong. Nothing is written.
+        PluginError: The renderer or executor is unknown. Nothing is written.
         RecordingError: The data set cannot be read, or an episode cannot be rendered.
 
     Example:

@@ -71,7 +71,7 @@ def test_out_and_no_picture(cwd: Path):
     assert run("a/thing.urdf", "out=there/deep", "check=true") == 0
 
 
-def test_what_was_made_by_hand_stays(cwd: Path, capsys: pytest.CaptureFixture[str]):
+def test_annotations_made_by_hand_are_not_replaced(cwd: Path, capsys: pytest.CaptureFixture[str]):
     put(cwd / "a")
     assert run("a", "picture=false") == 0
     assert run("a", "picture=false") == 0, "its own may be made anew"
@@ -90,7 +90,7 @@ def test_what_was_made_by_hand_stays(cwd: Path, capsys: pytest.CaptureFixture[st
     assert path.read_bytes() != before
 
 
-def test_check_prints_what_is_wrong_and_writes_nothing(cwd: Path, capsys: pytest.CaptureFixture[str]):
+def test_check_prints_problems_and_writes_nothing(cwd: Path, capsys: pytest.CaptureFixture[str]):
     put(cwd / "a")
     assert run("a", "picture=false") == 0
     assert run("a", "check=true") == 0
@@ -293,7 +293,7 @@ def test_bad_arguments_are_one_line(cwd: Path, capsys: pytest.CaptureFixture[str
     assert sorted(p.as_posix() for p in cwd.rglob("*")) == before
 
 
-def test_the_help_says_every_key(capsys: pytest.CaptureFixture[str]):
+def test_the_help_names_every_key(capsys: pytest.CaptureFixture[str]):
     from dataclasses import fields
 
     from unlatch.workflows.commands.annotate import AnnotateCommandCfg
@@ -303,7 +303,7 @@ def test_the_help_says_every_key(capsys: pytest.CaptureFixture[str]):
     assert all(f"{field.name}=" in said for field in fields(AnnotateCommandCfg))
 
 
-def test_info_of_others_is_taken_over_unless_it_is_refused(cwd: Path):
+def test_keypoints_of_info_json_are_used_unless_disabled(cwd: Path):
     put(cwd / "a")
     joint = drawer.generate(SEED).articulation.part("drawer")
     head = joint.keypoint("articulated_object_head").xyz + np.array([0.0, 0.01, 0.0])
@@ -348,7 +348,7 @@ def test_the_editor_moves_a_keypoint_and_saves(editor, cwd: Path):
     assert run("a") == 2, "it is made by hand now"
 
 
-def test_the_editor_does_not_save_what_does_not_fit(editor, cwd: Path):
+def test_the_editor_does_not_save_an_annotation_that_does_not_fit(editor, cwd: Path):
     before = (cwd / "a" / "articulation.yaml").read_bytes()
     editor.move("drawer", "link_contact_point", np.array([2.0, 0.0, 0.0]))
     assert "keypoint 'link_contact_point' lies" in editor.problems[0]

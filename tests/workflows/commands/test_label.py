@@ -21,7 +21,9 @@ from unlatch.workflows.images.label import LabelCfg, label
         (["DATA", "out=x", "evry=3"], "Did you mean 'every'"),
     ],
 )
-def test_mistakes_are_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+def test_wrong_arguments_are_reported_in_one_line(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+):
     DataSet.create_or_resume(tmp_path / "d", header={"config": {}}).close()
     assert main([str(tmp_path / "d") if word == "DATA" else word for word in arguments]) == 2
     said = capsys.readouterr().err
@@ -29,7 +31,7 @@ def test_mistakes_are_one_line(arguments: list[str], message: str, capsys: pytes
     assert "Traceback" not in said
 
 
-def test_what_cannot_be_labelled_leaves_no_folder(tmp_path: Path):
+def test_a_failed_call_leaves_no_folder(tmp_path: Path):
     with DataSet.create_or_resume(tmp_path / "d", header={"config": {}}) as data_set:
         out = tmp_path / "out"
         with pytest.raises(ConfigError, match="Did you mean 'part'"):

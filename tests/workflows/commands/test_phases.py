@@ -60,7 +60,7 @@ def frames(skill_round: SkillRound) -> list[int]:
     return [moment.frame for moment in skill_round.moments]
 
 
-def test_each_phase_is_shown_as_it_ended_and_the_part_on_its_way():
+def test_each_phase_is_shown_at_its_end_and_follow_in_thirds():
     (skill_round,) = find_rounds(record(*((0, *run) for run in [*ONE_ROUND, (Phase.settle, 5)])))
     assert labels(skill_round) == [
         *("transit", "approach", "grasp", "follow 1/3", "follow 2/3", "follow 3/3", "release", "retreat", "settle")
@@ -103,7 +103,7 @@ def test_a_failure_belongs_to_the_round_in_which_it_happened():
     assert sum(moment.failed for moment in second.moments) == 1
 
 
-def test_states_that_are_not_finite_are_not_shown():
+def test_states_with_infinite_values_are_not_shown():
     diverged = record((0, Phase.transit, 10), (0, Phase.approach, 10), code="diverged", frame=20)
     diverged.arrays["robots.r.left.joint_positions"][18:] = np.nan
     (skill_round,) = find_rounds(diverged)
@@ -111,7 +111,7 @@ def test_states_that_are_not_finite_are_not_shown():
     assert labels(skill_round) == ["transit", "diverged"]
 
 
-def test_what_a_policy_did_is_shown_stage_by_stage_at_equal_distances():
+def test_stages_of_a_policy_are_shown_at_equally_spaced_frames():
     made = record((1, Phase.idle, 20), (2, Phase.idle, 30), code="collision", frame=41)
     made.skills = [{"frame_start": a, "frame_end": b} for a, b in ((6, 6), (6, 26), (26, 55))]
     first, second = find_rounds(made)
@@ -121,7 +121,7 @@ def test_what_a_policy_did_is_shown_stage_by_stage_at_equal_distances():
     assert labels(second) == ["1/5", "2/5", "collision", "3/5", "4/5", "5/5"]
 
 
-def test_nothing_is_shown_where_no_arm_moved():
+def test_nothing_is_shown_if_no_arm_moved():
     assert find_rounds(record(code="plan_infeasible", frame=5)) == []
 
 

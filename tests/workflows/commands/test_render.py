@@ -13,12 +13,14 @@ import numpy as np
 import pytest
 
 from unlatch import command_table
-from unlatch.simcore.errors import WorldError
+from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.images.renders import RenderSet
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.commands.render import main
+from unlatch.workflows.images.render import render
+from unlatch.workflows.images.render_job import RenderOutcome
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.viewing.scene_picture import open_record
@@ -45,7 +47,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     return code, captured.out, captured.err
 
 
-def test_every_state_is_seen_by_cameras_that_the_record_does_not_know(data_set: DataSet, capsys):
+def test_every_state_is_rendered_by_cameras_that_were_not_recorded(data_set: DataSet, capsys):
     path = str(data_set.path)
     code, out, _ = said(
         capsys, path, "cameras=[front]", "modalities=[rgb,depth,segmentation]", "rgb=lossless", "only=[1]", *FAST
@@ -78,7 +80,7 @@ def test_every_state_is_seen_by_cameras_that_the_record_does_not_know(data_set: 
     assert episode.tracks["front"].T_world_camera(-1).is_close(pose)
 
 
-def test_h264_is_near_to_the_images(data_set: DataSet, capsys):
+def test_h264_differs_little_from_lossless_images(data_set: DataSet, capsys):
     path = str(data_set.path)
     wide = ["cameras.0.width=320", "cameras.0.height=240", "renderer=tiny", "executor=serial", "only=[0]"]
     for name, rgb in (("raw", "lossless"), ("film", "h264")):
@@ -89,7 +91,7 @@ def test_h264_is_near_to_the_images(data_set: DataSet, capsys):
         assert 10 * np.log10(255.0**2 / max(mse, 1e-9)) > 35.0
 
 
-def test_the_same_command_makes_what_is_missing_and_what_is_damaged(data_set: DataSet, capsys):
+def test_the_same_command_renders_missing_and_damaged_episodes(data_set: DataSet, capsys):
     path, command = str(data_set.path), ["cameras=[front]", "name=again", *FAST]
     assert said(capsys, path, *command, "only=[0]")[0] == 0
     first = RenderSet.open(path, "again").episode(0).path("front", "rgb")
@@ -112,7 +114,7 @@ def test_the_same_command_makes_what_is_missing_and_what_is_damaged(data_set: Da
     assert "Choose another name=" in err
 
 
-def test_episodes_look_otherwise_by_another_randomization(data_set: DataSet, capsys):
+def test_another_randomization_changes_the_appearance(data_set: DataSet, capsys):
     path = str(data_set.path)
     common = ["cameras=[front]", "only=[0]", "rgb=lossless", *FAST]
     for name, more in (("as_it_was", []), ("full", ["randomization=full"]), ("full_again", ["randomization=full"])):
@@ -122,6 +124,19 @@ def test_episodes_look_otherwise_by_another_randomization(data_set: DataSet, cap
     other = next(RenderSet.open(path, "full_again").frames(0, "front", "rgb"))
     assert np.abs(images["full"].astype(int) - other).mean() > 1.0  # drawn from the set's name too
     assert RenderSet.open(path, "full").header["randomization"]["name"] == "full"
+
+
+def test_python_calls_return_the_render_set_and_print_nothing(data_set: DataSet, capsys):
+    capsys.readouterr()  # what the data set was made with
+    outcomes: list[RenderOutcome] = []
+    options = {"overrides": SMALL[:2], "renderer": "tiny", "executor": "serial", "all": True, "only": [0]}
+    render_set = render(data_set, cameras=["front"], name="python", on_episode=outcomes.append, **options)
+    assert [outcome.number for outcome in outcomes] == [0]
+    assert render_set.episode(0).n_frames == data_set.read(0).n_actions + 1
+    with pytest.raises(ConfigError, match="at least one camera"):
+        render(data_set, cameras=[])
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -148,7 +163,7 @@ def test_episodes_look_otherwise_by_another_randomization(data_set: DataSet, cap
         (["executor=serail"], "Did you mean 'serial'?"),
     ],
 )
-def test_a_mistake_is_told_in_one_line_and_nothing_is_made(data_set: DataSet, capsys, arguments, text):
+def test_wrong_arguments_are_reported_in_one_line_and_nothing_is_written(data_set: DataSet, capsys, arguments, text):
     before = sorted(data_set.path.rglob("*"))
     code, out, err = said(capsys, str(data_set.path), *arguments)
     assert (code, out) == (2, "")
@@ -157,7 +172,7 @@ def test_a_mistake_is_told_in_one_line_and_nothing_is_made(data_set: DataSet, ca
     assert sorted(data_set.path.rglob("*")) == before
 
 
-def test_a_renderer_that_does_not_work_here_is_told_before_anything_is_made(data_set, capsys, monkeypatch):
+def test_a_renderer_that_does_not_work_is_reported_before_anything_is_written(data_set, capsys, monkeypatch):
     from unlatch.simcore.sim.renderers import egl
 
     monkeypatch.setattr(egl, "find_spec", lambda name: None)

@@ -283,11 +283,11 @@ def textured_body() -> ShownBody:
 
 def test_a_page_shows_the_picture_of_a_surface_in_its_colour():
     pytest.importorskip("viser", reason="the extra viz is not installed")
-    from unlatch.workflows.viewing.viewers.html import _textured_trimesh
+    from unlatch.workflows.viewing.viewers.html import textured_trimesh
 
     mesh = textured_body().meshes[0]
     assert mesh.texture is not None
-    shown = trimesh.load(io.BytesIO(_textured_trimesh(mesh, mesh.texture).export(file_type="glb")), file_type="glb")
+    shown = trimesh.load(io.BytesIO(textured_trimesh(mesh, mesh.texture).export(file_type="glb")), file_type="glb")
     (piece,) = shown.geometry.values()
     assert (len(piece.vertices), len(piece.faces)) == (len(mesh.vertices), len(mesh.faces))
     assert piece.visual.material.baseColorTexture.size == (128, 128)
@@ -300,9 +300,9 @@ def test_a_page_shows_the_picture_of_a_surface_in_its_colour():
 
 def test_a_recording_holds_the_picture_of_a_surface():
     pytest.importorskip("rerun", reason="the extra rerun is not installed")
-    from unlatch.workflows.viewing.viewers.rrd import _picture
+    from unlatch.workflows.viewing.viewers.rrd import texture_arguments
 
-    plain, shown = (_picture(textured_body().meshes[number]) for number in (1, 0))
+    plain, shown = (texture_arguments(textured_body().meshes[number]) for number in (1, 0))
     assert plain == {}
     assert shown["albedo_texture"].shape == (128, 128, 3)
     assert len(shown["vertex_texcoords"]) == len(textured_body().meshes[0].vertices)

@@ -89,7 +89,7 @@ def _add_body(view: Any, body: ShownBody) -> list[Update]:
     frame = view.add_frame(f"/{body.name}", show_axes=False, position=positions[0], wxyz=quats_wxyz[0])
     for index, mesh in enumerate(body.meshes):
         if mesh.texture is not None:
-            view.add_mesh_trimesh(f"/{body.name}/{index}", _textured_trimesh(mesh, mesh.texture))
+            view.add_mesh_trimesh(f"/{body.name}/{index}", textured_trimesh(mesh, mesh.texture))
             continue
         view.add_mesh_simple(
             f"/{body.name}/{index}",
@@ -111,7 +111,7 @@ def _add_body(view: Any, body: ShownBody) -> list[Update]:
     return [update]
 
 
-def _textured_trimesh(mesh: ColouredMesh, texture: Texture) -> Any:
+def textured_trimesh(mesh: ColouredMesh, texture: Texture) -> Any:
     """Returns a textured mesh of trimesh; colour factors of glTF are linear in light, those of a URDF are not."""
     trimesh: Any = import_module("trimesh")
     made = trimesh.Trimesh(mesh.vertices, mesh.faces, process=False)

@@ -63,7 +63,7 @@ def _log_body(rr: Any, stream: Any, times: list[Any], body: ShownBody) -> None:
             triangle_indices=mesh.faces,
             vertex_normals=_vertex_normals(mesh.vertices, mesh.faces),
             albedo_factor=[round(255 * value) for value in mesh.rgba],
-            **_texture_arguments(mesh),
+            **texture_arguments(mesh),
         )
         stream.log(f"{path}/{index}", shape, static=True)
     if body.moves:
@@ -76,7 +76,7 @@ def _log_body(rr: Any, stream: Any, times: list[Any], body: ShownBody) -> None:
         stream.log(path, pose, static=True)
 
 
-def _texture_arguments(mesh: ColouredMesh) -> dict[str, Array]:
+def texture_arguments(mesh: ColouredMesh) -> dict[str, Array]:
     """Returns the arguments for the picture of a mesh; Rerun counts rows downwards from the upper edge."""
     if mesh.texture is None:
         return {}

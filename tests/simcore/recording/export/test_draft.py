@@ -61,7 +61,7 @@ def test_what_cannot_be_put_back_either_is_kept_for_the_next_call(target: Path, 
         assert names(target) == ["old.txt"]
 
 
-def test_two_do_not_work_at_once(target: Path):
+def test_a_second_export_at_the_same_time_is_refused(target: Path):
     with (
         Draft(target, key="a", is_file=False),
         pytest.raises(RecordingError, match="Another export is writing"),

@@ -60,7 +60,7 @@ def test_maniskill_has_what_its_loader_looks_for(tmp_path: Path, make_set: MakeS
             assert not group["fail"][:].any()
 
 
-def test_what_cannot_be_done_is_said(tmp_path: Path, make_set: MakeSet, monkeypatch: pytest.MonkeyPatch):
+def test_wrong_targets_and_options_are_reported(tmp_path: Path, make_set: MakeSet, monkeypatch: pytest.MonkeyPatch):
     cfg = RobomimicCfg()
     source = ExportSource(make_set([0]), cfg)
     with pytest.raises(RecordingError, match=r"does not end in .hdf5, the format that is written. Rename it"):

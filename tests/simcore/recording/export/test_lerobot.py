@@ -136,7 +136,7 @@ def test_the_same_command_adds_what_is_missing(tmp_path: Path, make_set: MakeSet
     assert list(tmp_path.glob(".*")) == []
 
 
-def test_another_data_set_is_added_only_where_it_is_asked_for(tmp_path: Path, make_set: MakeSet):
+def test_another_data_set_is_added_only_with_append(tmp_path: Path, make_set: MakeSet):
     export(make_set([0]), tmp_path / "out")
     other = make_set([0], name="other", seed=1)
     with pytest.raises(RecordingError, match=r"has episodes of other data sets.*append=true"):

@@ -132,7 +132,7 @@ def test_statistics_of_pixels_are_those_of_the_images(tmp_path: Path, make_set: 
         np.testing.assert_allclose(found[name].ravel(), wanted, atol=1e-9, err_msg=name)
 
 
-def test_what_is_not_rendered_is_said(tmp_path: Path, make_set: MakeSet):
+def test_missing_images_are_reported(tmp_path: Path, make_set: MakeSet):
     data_set = make_set([0])
     with pytest.raises(RecordingError, match=r"has no render set 'default'"):
         export(data_set, tmp_path / "out")

@@ -106,7 +106,7 @@ def test_the_page_needs_no_other_file_and_no_network(alone: Path):
     assert "slipped 2" in page.text
 
 
-def test_text_of_a_data_set_is_not_taken_for_html(alone: Path):
+def test_text_of_a_data_set_is_escaped(alone: Path):
     page = Page(alone)
     assert "<script>alert" not in page.source
     assert "<script>alert" in page.text
@@ -134,7 +134,7 @@ def test_a_folder_of_three_sets_is_counted_together(tmp_path: Path):
     assert numbers["success"]["data set"].keys() == {"a", "b", "c"}
 
 
-def test_no_episode_is_opened_where_the_index_suffices(tmp_path: Path):
+def test_no_episode_is_opened_if_the_index_suffices(tmp_path: Path):
     data_set = make_set(tmp_path / "a")
     for number in range(8):
         (data_set.folder_of(number) / EPISODE_FILE).write_text("unreadable")
@@ -143,7 +143,7 @@ def test_no_episode_is_opened_where_the_index_suffices(tmp_path: Path):
     assert [place.x_m for place in counted.places] == pytest.approx([0.5 + 0.01 * number for number in range(8)])
 
 
-def test_lines_that_do_not_tell_of_objects_are_made_up_from_the_folders(tmp_path: Path):
+def test_missing_objects_of_index_lines_are_read_from_the_folders(tmp_path: Path):
     data_set = make_set(tmp_path / "a")
     (index,) = (tmp_path / "a" / "index").glob("*.jsonl")
     lines = [json.loads(line) for line in index.read_text().splitlines()]
@@ -155,7 +155,7 @@ def test_lines_that_do_not_tell_of_objects_are_made_up_from_the_folders(tmp_path
     assert len(counted.places) == 8
 
 
-def test_large_sets_are_sampled_evenly_and_counted_whole(tmp_path: Path):
+def test_large_sets_are_counted_completely_and_sampled_evenly(tmp_path: Path):
     data_set = make_set(tmp_path / "a", [None])
     counted = tally(data_set, name="a")
     (summary,) = data_set.summaries()
@@ -173,14 +173,14 @@ def test_many_attempts_are_drawn_as_rates():
     assert "success rate" not in table_map(places[:-1])
 
 
-def test_pauses_between_runs_say_nothing_about_the_pace():
+def test_pauses_between_runs_do_not_change_the_pace():
     times = [float(i) for i in range(11)] + [5000.0 + i for i in range(11)]
     pace = pace_of_times(times, n=22)
     assert pace.per_hour == pytest.approx(3600.0)
     assert pace.worked_s == pytest.approx(20.0)
 
 
-def test_the_command_to_make_an_episode_again_keeps_what_makes_the_episode(tmp_path: Path):
+def test_the_reproduction_command_keeps_the_keys_of_the_episode(tmp_path: Path):
     data_set = make_set(tmp_path / "a")
     command = commands_of(data_set)["make it again"]
     assert command == "unlatch collect task=open_box seed=3 'only=[NUMBER]' out=data/again"
@@ -202,7 +202,9 @@ def test_an_empty_set_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["SET", "out=x.pdf"], ".html"),
     ],
 )
-def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str):
+def test_wrong_arguments_are_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+):
     make_set(tmp_path / "a", [None])
     assert report(*(str(tmp_path / "a") if word == "SET" else word for word in arguments)) == BAD_INPUT
     assert words in capsys.readouterr().err
