@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from unlatch.configs.setting_file import read_setting_file
+from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.checks import limit_problems
 from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError
 from unlatch.simcore.recording.check import check_dataset
@@ -102,8 +103,6 @@ def _render_problems(data_set: DataSet) -> list[str]:
 
 def _configuration_problems(data_set: DataSet) -> list[str]:
     """Returns limits of the robot that the configuration of a data set exceeds."""
-    from unlatch.objects.friction import OBJECT_FRICTION
-
     try:
         return [
             f"dataset.json: config.{problem.message}"
