@@ -97,7 +97,7 @@ def test_mistakes_are_refused_with_their_key(make: Make):
         load_object(make(category="rang"), rng=np.random.default_rng(0))
     with pytest.raises(ConfigError, match=r"object\.root=x has no meaning for source=scene_synthesizer"):
         make(root="x")
-    with pytest.raises(ConfigError, match=r"object\.instance='b' is no seed"):
+    with pytest.raises(ConfigError, match=r"object\.instance='b' is not a seed"):
         make(instance="b")
 
 
