@@ -10,7 +10,7 @@ from omegaconf import MISSING
 
 from unlatch.objects.instances import RANDOM, ROUND_ROBIN, InstanceChoice, Split, check_instances
 from unlatch.objects.procedural.building.parameter_filter import read_filter
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, check_range
 
 
 class ObjectSource(Enum):
@@ -64,8 +64,7 @@ class ObjectCfg:
     """Where converted objects are kept, see `unlatch.simcore.cache`; generated ones are not kept."""
 
     def __post_init__(self) -> None:
-        if self.scale is not None and not 0.001 <= self.scale <= 100.0:
-            raise ConfigError(f"object.scale={self.scale} is out of range. Expected 0.001 to 100.", key="object.scale")
+        check_range("object.scale", self.scale, 0.001, 100.0)
         if self.source in _SEEDED:
             if self.instance is not None and not (self.instance.isascii() and self.instance.isdigit()):
                 raise ConfigError(
@@ -121,11 +120,7 @@ class ObjectCfg:
                 f"object.held_out={self.held_out:g} is out of range. Expected a share between 0 and 1.",
                 key="object.held_out",
             )
-        if self.instance_count is not None and not 1 <= self.instance_count <= MOST_INSTANCES:
-            raise ConfigError(
-                f"object.instance_count={self.instance_count} is out of range. Expected 1 to {MOST_INSTANCES}.",
-                key="object.instance_count",
-            )
+        check_range("object.instance_count", self.instance_count, 1, MOST_INSTANCES)
         if self.instance_count is not None and is_list:
             raise ConfigError(
                 f"object.instance_count={self.instance_count} has no meaning beside a list of object.instances. "

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from omegaconf import MISSING
 
 from unlatch.robots.gripper import GripperCfg
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, check_range, close_matches
 from unlatch.simcore.geometry import Pose
 
 _LIMITS = ("max_velocity", "max_acceleration", "max_effort")
@@ -71,10 +71,7 @@ class ArmCfg:
     def _check_values(self) -> None:
         for key in _LIMITS:
             for index, value in enumerate(getattr(self, key)):
-                if not value > 0.0:
-                    raise ConfigError(
-                        f"arm.{key}[{index}]={value} is out of range. Expected above 0. Change it.", key=f"arm.{key}"
-                    )
+                check_range(f"arm.{key}[{index}]", value, 0.0, above=True)
         for index, (low, home, high) in enumerate(zip(self.lower, self.home, self.upper, strict=True)):
             if not low <= home <= high or low == high:
                 raise ConfigError(
@@ -89,11 +86,7 @@ class ArmCfg:
                     f"{close_matches(joint, self.joints)} Expected some of {', '.join(self.joints)}. Change it.",
                     key="arm.counterbalance",
                 )
-        if not 0.0 <= self.home_std <= _MAX_HOME_STD_RAD:
-            raise ConfigError(
-                f"arm.home_std={self.home_std} is out of range. Expected 0 to {_MAX_HOME_STD_RAD:g} rad. Change it.",
-                key="arm.home_std",
-            )
+        check_range("arm.home_std", self.home_std, 0.0, _MAX_HOME_STD_RAD, unit="rad")
 
     def _check_shapes(self) -> None:
         box = [list(corner) for corner in self.workspace]
@@ -146,12 +139,7 @@ class RobotCfg:
 
     def __post_init__(self) -> None:
         for key in ("base_height_m", "base_x_m"):
-            if not abs(getattr(self, key)) <= _MAX_BASE_M:
-                raise ConfigError(
-                    f"robot.{key}={getattr(self, key):g} is out of range. Expected {-_MAX_BASE_M:g} to "
-                    f"{_MAX_BASE_M:g}. Change it.",
-                    key=f"robot.{key}",
-                )
+            check_range(f"robot.{key}", getattr(self, key), -_MAX_BASE_M, _MAX_BASE_M)
         for index, pair in enumerate(self.self_collision_ignored):
             if len(pair) != 2:
                 raise ConfigError(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from omegaconf import MISSING
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, check_range
 
 _LEAST_TRAVEL = 1e-6
 
@@ -58,15 +58,9 @@ class GripperCfg:
         if MISSING in (self.max_width_m, self.max_force_n, self.grip_force_n, self.max_speed_m_s):
             return  # a schema without values yet; missing values are refused where they are read
         for key in ("max_width_m", "max_force_n", "grip_force_n", "max_speed_m_s", "friction"):
-            if not getattr(self, key) > 0.0:
-                raise ConfigError(
-                    f"gripper.{key}={getattr(self, key)} is out of range. Expected above 0. Change it.", key=key
-                )
+            check_range(f"gripper.{key}", getattr(self, key), 0.0, above=True)
         for key in ("pad_stiffness_n_m", "pad_damping_n_s_m"):
-            if not getattr(self, key) >= 0.0:
-                raise ConfigError(
-                    f"gripper.{key}={getattr(self, key)} is out of range. Expected at least 0. Change it.", key=key
-                )
+            check_range(f"gripper.{key}", getattr(self, key), 0.0)
         for key in ("joints", "finger_links"):
             if not getattr(self, key):
                 raise ConfigError(f"gripper.{key} is empty. Expected at least one name. Add it.", key=key)

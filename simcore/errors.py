@@ -101,7 +101,9 @@ def close_matches(name: str, available: Iterable[str]) -> str:
     return " Did you mean " + " or ".join(f"'{m}'" for m in matches) + "?"
 
 
-def check_range(key: str, value: float | None, low: float, high: float = math.inf) -> None:
+def check_range(
+    key: str, value: float | None, low: float, high: float = math.inf, *, above: bool = False, unit: str = ""
+) -> None:
     """Raises an error unless a value is in a range; None, which leaves a key unset, passes.
 
     Args:
@@ -109,10 +111,17 @@ def check_range(key: str, value: float | None, low: float, high: float = math.in
         value: The value.
         low: Lowest allowed value.
         high: Highest allowed value.
+        above: Whether `low` itself is not allowed.
+        unit: Unit of the range for the message.
 
     Raises:
         ConfigError: The value is out of the range, or not a number.
     """
-    if value is not None and not low <= value <= high:
+    if value is None or (low <= value <= high and not (above and value == low)):
+        return
+    if above:
+        expected = f"above {low:.12g}" + ("" if math.isinf(high) else f", at most {high:.12g}")
+    else:
         expected = f"{low:.12g} or more" if math.isinf(high) else f"{low:.12g} to {high:.12g}"
-        raise ConfigError(f"{key}={value:.12g} is out of range. Expected {expected}.", key=key)
+    message = f"{key}={value:.12g} is out of range. Expected {' '.join(filter(None, (expected, unit)))}."
+    raise ConfigError(message, key=key)

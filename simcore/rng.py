@@ -10,7 +10,7 @@ import hashlib
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import check_range
 
 STREAMS = ("layout", "physics", "visuals", "planner", "sensors", "language")
 """The named streams of an episode; a name with a suffix (`planner.0.left.push`) is a stream of its own."""
@@ -37,8 +37,7 @@ def stream(seed: int, name: str) -> np.random.Generator:
     Raises:
         ConfigError: The seed is negative.
     """
-    if seed < 0:
-        raise ConfigError(f"seed={seed} is out of range. Expected 0 or more.", key="seed")
+    check_range("seed", seed, 0)
     digest = hashlib.sha256(name.encode()).digest()
     words = [int.from_bytes(digest[i : i + 4], "big") for i in range(0, 16, 4)]
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words])))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import check_range
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
@@ -28,17 +28,8 @@ class ArtPreplanCfg(SkillCfg):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 1 <= self.candidates <= MAX_CANDIDATES:
-            raise ConfigError(
-                f"skills[{self.name}].candidates={self.candidates} is out of range. Expected 1 to {MAX_CANDIDATES}.",
-                key="candidates",
-            )
-        if not 1 <= self.best_of <= self.candidates:
-            raise ConfigError(
-                f"skills[{self.name}].best_of={self.best_of} is out of range. Expected 1 to candidates "
-                f"({self.candidates}).",
-                key="best_of",
-            )
+        check_range(f"skills[{self.name}].candidates", self.candidates, 1, MAX_CANDIDATES)
+        check_range(f"skills[{self.name}].best_of", self.best_of, 1, self.candidates)
 
 
 class ArtPreplan(Skill):

@@ -8,7 +8,7 @@ from enum import Enum
 
 from omegaconf import MISSING
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, check_range
 
 
 class RelationKind(Enum):
@@ -74,10 +74,7 @@ class RelationCfg:
         for key, values in (*lowest.items(), ("yaw_deg", [self.yaw_deg]), ("margin_m", [self.margin_m])):
             if min(values) < 0.0:
                 raise ConfigError(f"{where}.{key} is below 0. Raise it.", key=f"task.relations.{key}")
-        if self.tries < 1:
-            raise ConfigError(
-                f"{where}.tries={self.tries} is out of range. Expected 1 or more.", key="task.relations.tries"
-            )
+        check_range(f"{where}.tries", self.tries, 1)
         if isinstance(self.relation, RelationKind):
             self._check_keys(where)
 

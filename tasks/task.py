@@ -8,7 +8,7 @@ from enum import Enum
 
 from omegaconf import MISSING
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.tasks.relation import RelationCfg
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
@@ -56,11 +56,7 @@ class RegionCfg:
                 "Swap or raise them.",
                 key="task.regions.height_m",
             )
-        if not 0.0 <= self.yaw_deg <= 180.0:
-            raise ConfigError(
-                f"task.regions[{self.object}].yaw_deg={self.yaw_deg} is out of range. Expected 0 to 180.",
-                key="task.regions.yaw_deg",
-            )
+        check_range(f"task.regions[{self.object}].yaw_deg", self.yaw_deg, 0.0, 180.0)
 
 
 @dataclass
@@ -149,8 +145,4 @@ class TaskCfg:
                 key="task.name",
             )
         for key, low, high in (("settle_s", 0.1, 60.0), ("max_duration_s", 1.0, 3600.0)):
-            if not low <= getattr(self, key) <= high:
-                raise ConfigError(
-                    f"task.{key}={getattr(self, key)} is out of range. Expected {low:g} to {high:g} seconds.",
-                    key=f"task.{key}",
-                )
+            check_range(f"task.{key}", getattr(self, key), low, high, unit="seconds")

@@ -21,7 +21,7 @@ from unlatch.objects.annotate.view import Grip, PartView, root_grip
 from unlatch.objects.annotation import Articulation, Part, PartKind
 from unlatch.objects.scaled_model import scaled_model, scaled_pose
 from unlatch.objects.validation import articulation_problems, raise_problems
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.urdf.model import UrdfModel
 
 PARTNET_LICENCE = "PartNet-Mobility (SAPIEN), non-commercial research"
@@ -56,8 +56,7 @@ class AnnotateCfg:
         if self.scale is not None and self.size_m is not None:
             raise ConfigError("scale and size_m are both set. They say the same: set one.", key="scale")
         for key, value in (("scale", self.scale), ("size_m", self.size_m)):
-            if value is not None and not (np.isfinite(value) and 1e-6 <= value <= 1e6):
-                raise ConfigError(f"{key}={value} is out of range. Expected 1e-06 to 1e+06.", key=key)
+            check_range(key, value, 1e-6, 1e6)
 
 
 @dataclass(frozen=True)

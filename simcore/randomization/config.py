@@ -9,7 +9,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, check_range, close_matches
 from unlatch.simcore.randomization.distribution import DISTRIBUTIONS, Distribution, as_distribution
 from unlatch.simcore.sim.properties.tendons import TendonCfg
 
@@ -68,11 +68,7 @@ class PerceptionCfg:
 
     def __post_init__(self) -> None:
         for key, most in _MOST.items():
-            if not 0.0 <= getattr(self, key) <= most:
-                raise ConfigError(
-                    f"perception.{key}={getattr(self, key):g} is out of range. Expected 0 to {most:g}. Change it.",
-                    key=f"perception.{key}",
-                )
+            check_range(f"perception.{key}", getattr(self, key), 0.0, most)
 
     @property
     def active(self) -> bool:
@@ -152,11 +148,7 @@ class RuleCfg:
                 "remove it.",
                 key="rule.interval",
             )
-        if self.num_buckets is not None and self.num_buckets < 1:
-            raise ConfigError(
-                f"rule.num_buckets={self.num_buckets} is out of range. Expected 1 or more. Change it.",
-                key="rule.num_buckets",
-            )
+        check_range("rule.num_buckets", self.num_buckets, 1)
         if self.distribution != MISSING:
             self.make_distribution()
 

@@ -11,7 +11,7 @@ import numpy as np
 import pybullet as p
 from numpy.typing import ArrayLike
 
-from unlatch.simcore.errors import ConfigError, WorldError
+from unlatch.simcore.errors import ConfigError, WorldError, check_range
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.renderers.renderer import Renderer
@@ -48,11 +48,7 @@ class WorldCfg:
 
     def __post_init__(self) -> None:
         for key in ("physics_hz", "control_hz", "record_hz"):
-            if not 1 <= getattr(self, key) <= MAX_HZ:
-                raise ConfigError(
-                    f"world.{key}={getattr(self, key)} is out of range. Expected 1 to {MAX_HZ}. Change it.",
-                    key=f"world.{key}",
-                )
+            check_range(f"world.{key}", getattr(self, key), 1, MAX_HZ)
         for fast, slow in (("physics_hz", "control_hz"), ("control_hz", "record_hz")):
             a, b = getattr(self, fast), getattr(self, slow)
             if a % b != 0:
@@ -61,17 +57,8 @@ class WorldCfg:
                     f"Choose {slow} so that {fast} is a whole multiple of it.",
                     key=f"world.{slow}",
                 )
-        if not abs(self.gravity_m_s2) <= MAX_GRAVITY_M_S2:
-            raise ConfigError(
-                f"world.gravity_m_s2={self.gravity_m_s2:g} is out of range. Expected {-MAX_GRAVITY_M_S2:g} to "
-                f"{MAX_GRAVITY_M_S2:g}. Change it.",
-                key="world.gravity_m_s2",
-            )
-        if not 1 <= self.solver_iterations <= 10_000:
-            raise ConfigError(
-                f"world.solver_iterations={self.solver_iterations} is out of range. Expected 1 to 10000.",
-                key="world.solver_iterations",
-            )
+        check_range("world.gravity_m_s2", self.gravity_m_s2, -MAX_GRAVITY_M_S2, MAX_GRAVITY_M_S2)
+        check_range("world.solver_iterations", self.solver_iterations, 1, 10_000)
 
     @property
     def control_steps(self) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from omegaconf import MISSING
 
 from unlatch.objects.annotation import Articulation, Part, PartKind
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.solver.settings.setting import PlannerSettingCfg, omitted_setting
 
 _IN_HAND = frozenset((PartKind.knob, PartKind.lever))
@@ -86,12 +86,7 @@ class SkillCfg:
     """Strategies to try first, in this order, by name or beginning of the name: `edge` means `edge+12cm` too."""
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.contact_force_threshold_n <= 1000.0:
-            raise ConfigError(
-                f"skills[{self.name}].contact_force_threshold_n={self.contact_force_threshold_n} is out of range. "
-                "Expected 0 to 1000.",
-                key="contact_force_threshold_n",
-            )
+        check_range(f"skills[{self.name}].contact_force_threshold_n", self.contact_force_threshold_n, 0.0, 1000.0)
         names = [self.strategy, *(item.name for item in self.strategies)]
         for name in names:
             if names.count(name) > 1:

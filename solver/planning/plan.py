@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.goal.solution import Solution
@@ -53,11 +53,7 @@ class PlannerCfg:
 
     def __post_init__(self) -> None:
         for key, (low, high) in _BUDGET_RANGES.items():
-            value = getattr(self, key)
-            if not low <= value <= high:
-                raise ConfigError(
-                    f"planner.{key}={value} is out of range. Expected {low} to {high}. Change it.", key=f"planner.{key}"
-                )
+            check_range(f"planner.{key}", getattr(self, key), low, high)
 
 
 _BUDGET_RANGES = {

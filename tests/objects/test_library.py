@@ -80,7 +80,7 @@ def test_categories_without_a_generator_name_the_known_ones(cache_dir: str) -> N
             {"instance": "7310b"},
             "object.instance='7310b' is not a seed of a procedural object. Expected a whole number.",
         ),
-        ({"scale": 0.0}, "object.scale=0.0 is out of range. Expected 0.001 to 100."),
+        ({"scale": 0.0}, "object.scale=0 is out of range. Expected 0.001 to 100."),
         (
             {"scale": 2.0},
             "object.scale=2.0 has no meaning for source=procedural. Remove it, or set object.source=partnet_mobility.",

@@ -79,3 +79,16 @@ def test_a_value_out_of_its_range_raises_an_error_with_its_key(value: float, hig
 @pytest.mark.parametrize("value", [None, 1, 10])
 def test_a_value_in_its_range_passes(value: float | None):
     check_range("workers", value, 1, 10)
+
+
+@pytest.mark.parametrize(
+    ("value", "high", "message"),
+    [
+        (0.0, 1.0, "force_n=0 is out of range. Expected above 0, at most 1 N."),
+        (-1.0, math.inf, "force_n=-1 is out of range. Expected above 0 N."),
+    ],
+)
+def test_a_range_may_exclude_its_lowest_value_and_name_its_unit(value: float, high: float, message: str):
+    with pytest.raises(ConfigError) as caught:
+        check_range("force_n", value, 0.0, high, above=True, unit="N")
+    assert caught.value.message == message

@@ -17,7 +17,7 @@ from unlatch.objects.importers.asset_converter_base import MARKER_FILE, AssetCon
 from unlatch.objects.importers.mesh_converter import MeshConverter, MeshConverterCfg
 from unlatch.objects.importers.property_groups import MassPropertiesCfg
 from unlatch.objects.importers.urdf_converter import DriveType, InertiaFallback, UrdfConverter, UrdfConverterCfg
-from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError
+from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError, check_range
 from unlatch.simcore.meshes.decomposition.collision_approximation import CollisionApproximation
 from unlatch.simcore.meshes.mesh_reader import MESH_SUFFIXES
 from unlatch.simcore.urdf.package_paths import PACKAGE_FILE
@@ -69,8 +69,7 @@ class ConvertCfg:
     def __post_init__(self) -> None:
         if not self.out.strip():
             raise ConfigError("out is empty. Name the folder of the results.", key="out")
-        if not 1 <= self.workers <= _MAX_WORKERS:
-            raise ConfigError(f"workers={self.workers} is out of range. Expected 1 to {_MAX_WORKERS}.", key="workers")
+        check_range("workers", self.workers, 1, _MAX_WORKERS)
 
 
 @dataclass(frozen=True)

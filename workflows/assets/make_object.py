@@ -14,7 +14,7 @@ from unlatch.objects.library import URDF_FILE
 from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.textured_urdf import textured_files
 from unlatch.objects.procedural.catalog import GENERATORS
-from unlatch.simcore.errors import AssetError, ConfigError, close_matches
+from unlatch.simcore.errors import AssetError, ConfigError, check_range, close_matches
 from unlatch.workflows.viewing.object_picture import object_sheet
 from unlatch.workflows.viewing.picture import write_picture
 
@@ -47,8 +47,7 @@ class MakeObjectCfg:
             raise ConfigError("out is empty. Name the folder of the results.", key="out")
         if self.seed < 0:
             raise ConfigError(f"seed={self.seed} is out of range. Expected a whole number from 0.", key="seed")
-        if not 1 <= self.count <= MAX_COUNT:
-            raise ConfigError(f"count={self.count} is out of range. Expected 1 to {MAX_COUNT}.", key="count")
+        check_range("count", self.count, 1, MAX_COUNT)
 
 
 @dataclass(frozen=True)

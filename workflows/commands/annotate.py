@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult
-from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.errors import AssetError, ConfigError, check_range
 from unlatch.workflows.assets.annotate import AnnotationTarget, annotate_target, find_targets
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
 from unlatch.workflows.cli.command import run_command
@@ -62,8 +62,7 @@ class AnnotateCommandCfg:
     def __post_init__(self) -> None:
         if self.check and self.edit:
             raise ConfigError("check and edit are both true. Give one of them.", key="check")
-        if not 0 <= self.port <= 65535:
-            raise ConfigError(f"port={self.port} is out of range. Expected 0 to 65535.", key="port")
+        check_range("port", self.port, 0, 65535)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, check_range, close_matches
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
 from unlatch.simcore.state import Rendering
 
@@ -44,11 +44,7 @@ class ActionCfg:
 
     def __post_init__(self) -> None:
         for key in ("max_joint_delta_rad", "max_ee_delta_m", "max_ee_delta_rad"):
-            if not 0.0 < getattr(self, key) <= 1.0:
-                raise ConfigError(
-                    f"action.{key}={getattr(self, key)} is out of range. Expected above 0, at most 1.",
-                    key=f"action.{key}",
-                )
+            check_range(f"action.{key}", getattr(self, key), 0.0, 1.0, above=True)
 
 
 @dataclass

@@ -15,7 +15,7 @@ from PIL import Image
 from unlatch.configs.cameras import read_render_settings, with_cameras
 from unlatch.configs.composition import Request
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.errors import ConfigError, RecordingError, check_range
 from unlatch.simcore.files import not_writable
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame, take_annotated_frame
@@ -54,8 +54,7 @@ class LabelCfg:
     def __post_init__(self) -> None:
         if self.out is None:
             raise ConfigError("out= is missing. Expected the folder to create. Name it.", key="out")
-        if self.every < 1:
-            raise ConfigError(f"every={self.every} is out of range. Expected 1 or more. Raise it.", key="every")
+        check_range("every", self.every, 1)
 
 
 @dataclass(frozen=True)

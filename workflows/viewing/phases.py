@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.errors import RecordingError, check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.runs.recorded_config import check_episode, config_of
@@ -31,8 +31,7 @@ class PhasesCfg:
     """File to write; null: phases-<episode>.png in the data set."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.columns <= MAX_COLUMNS:
-            raise ConfigError(f"columns={self.columns} is out of range. Expected 1 to {MAX_COLUMNS}.", key="columns")
+        check_range("columns", self.columns, 1, MAX_COLUMNS)
         check_suffix(self.out, ".png")
 
 

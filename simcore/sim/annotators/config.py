@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, check_range, close_matches
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.annotators.entity import SEMANTIC_TYPES
 
@@ -48,11 +48,7 @@ class AnnotationCfg:
                 f"camera_rotation_deg has {len(self.camera_rotation_deg)} numbers. Expected 3. Change it.",
                 key="camera_rotation_deg",
             )
-        if not 0.0 <= self.keypoint_tolerance_m <= 1.0:
-            raise ConfigError(
-                f"keypoint_tolerance_m={self.keypoint_tolerance_m:g} is out of range. Expected 0 to 1. Change it.",
-                key="keypoint_tolerance_m",
-            )
+        check_range("keypoint_tolerance_m", self.keypoint_tolerance_m, 0.0, 1.0)
 
     def type_of(self, labels: Mapping[str, str]) -> str:
         """Returns the first of the semantic types that occurs in labels, which have at least one."""

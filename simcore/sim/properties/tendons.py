@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pybullet as p
 
-from unlatch.simcore.errors import ConfigError, WorldError
+from unlatch.simcore.errors import ConfigError, WorldError, check_range
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.world import World
 
@@ -51,11 +51,7 @@ class TendonCfg:
                 key="tendon.coefficients",
             )
         for key in ("stiffness", "damping", "limit_stiffness"):
-            if not getattr(self, key) >= 0.0:
-                raise ConfigError(
-                    f"tendon.{key}={getattr(self, key)} is out of range. Expected 0 or more. Change it.",
-                    key=f"tendon.{key}",
-                )
+            check_range(f"tendon.{key}", getattr(self, key), 0.0)
 
 
 Array = np.ndarray

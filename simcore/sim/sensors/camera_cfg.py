@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError, GeometryError, close_matches
+from unlatch.simcore.errors import ConfigError, GeometryError, check_range, close_matches
 from unlatch.simcore.geometry import Fisheye, Pinhole
 from unlatch.simcore.sim.sensors.camera_models import CAMERA_MODELS
 from unlatch.simcore.sim.sensors.config import SensorCfg
@@ -73,10 +73,7 @@ class CameraCfg(SensorCfg):
                 key="width",
             )
         widest = _WIDEST_DEG[self.lens.value]
-        if not 1.0 <= self.fov_deg <= widest:
-            raise ConfigError(
-                f"fov_deg={self.fov_deg} is out of range. Expected 1 to {widest:g}. Change it.", key="fov_deg"
-            )
+        check_range("fov_deg", self.fov_deg, 1.0, widest)
         if self.intrinsics is not None and (len(self.intrinsics) != 4 or min(self.intrinsics[:2]) <= 0.0):
             raise ConfigError(
                 f"intrinsics={self.intrinsics} is invalid. Expected fx, fy, cx, cy in pixels, fx and fy above 0. "
@@ -101,8 +98,7 @@ class CameraCfg(SensorCfg):
                 key="preset",
                 available=known,
             )
-        if not 0.01 <= self.scale <= 4.0:
-            raise ConfigError(f"scale={self.scale:g} is out of range. Expected 0.01 to 4. Change it.", key="scale")
+        check_range("scale", self.scale, 0.01, 4.0)
         model = CAMERA_MODELS[name]
         own = {item.name: item.default for item in fields(self)}
         if self.fov_deg != own["fov_deg"] or self.lens is not Lens.pinhole:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import gaussian_filter, uniform_filter
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import check_range
 
 Array = np.ndarray
 
@@ -40,11 +40,7 @@ class ImageNoise:
 
     def __post_init__(self) -> None:
         for key, (unit, most) in MAX_STRENGTHS.items():
-            if not 0.0 <= getattr(self, key) <= most:
-                raise ConfigError(
-                    f"noise.{key}={getattr(self, key):g} is out of range. Expected 0 to {most:g} [{unit}]. Change it.",
-                    key=f"noise.{key}",
-                )
+            check_range(f"noise.{key}", getattr(self, key), 0.0, most, unit=f"[{unit}]")
 
     def add_colour_noise(self, rgb: Array, rng: np.random.Generator) -> Array:
         """Returns the image (height, width, 3) uint8 with noise.

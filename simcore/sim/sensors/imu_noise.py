@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import check_range
 
 Array = np.ndarray
 
@@ -33,12 +33,7 @@ class ImuNoise:
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            value = getattr(self, item.name)
-            if not 0.0 <= value <= _MOST:
-                raise ConfigError(
-                    f"noise.{item.name}={value:g} is out of range. Expected 0 to {_MOST:g}. Change it.",
-                    key=f"noise.{item.name}",
-                )
+            check_range(f"noise.{item.name}", getattr(self, item.name), 0.0, _MOST)
 
     @property
     def active(self) -> bool:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.ray_casting import cast_rays
@@ -44,11 +44,7 @@ class LidarNoise:
 
     def __post_init__(self) -> None:
         for key, most in (("range_std_m", 1.0), ("dropout", 1.0)):
-            if not 0.0 <= getattr(self, key) <= most:
-                raise ConfigError(
-                    f"noise.{key}={getattr(self, key):g} is out of range. Expected 0 to {most:g}. Change it.",
-                    key=f"noise.{key}",
-                )
+            check_range(f"noise.{key}", getattr(self, key), 0.0, most)
 
 
 @dataclass
@@ -97,11 +93,7 @@ class LidarCfg(SensorCfg):
                 key="range_min_m",
             )
         for name, value in self.reflectivity.items():
-            if not 0.0 <= value <= 1.0:
-                raise ConfigError(
-                    f"reflectivity.{name}={value:g} is out of range. Expected 0 to 1. Change it.",
-                    key=f"reflectivity.{name}",
-                )
+            check_range(f"reflectivity.{name}", value, 0.0, 1.0)
 
     def directions(self) -> Array:
         """Returns unit vectors (rows, columns, 3) of the rays in the sensor's frame, the lowest row first."""

@@ -103,7 +103,7 @@ def test_a_folder_of_the_user_adds_sensors_and_tasks_that_name_them(tmp_path: Pa
         (["sensors=[imu]", "sensors.0.width=3"], "sensors[0].width is unknown."),
         (["sensors=[front]", "sensors.0.mount.position_m=[1]"], "sensors[0].mount.position_m has 1 numbers."),
         (["sensors=[imu]", "sensors.0.mount.body=fridge"], "sensors[0].mount.body='fridge' is not a robot or object"),
-        (["sensors=[front]", "sensors.0.fov_deg=0"], "sensors[0]: fov_deg=0.0 is out of range."),
+        (["sensors=[front]", "sensors.0.fov_deg=0"], "sensors[0]: fov_deg=0 is out of range."),
     ],
 )
 def test_a_mistake_names_its_key(overrides: list[str], message: str):

@@ -271,7 +271,7 @@ def test_many_mutated_urdfs_are_annotated_or_refused(cwd: Path, capsys: pytest.C
         ([], "annotate got 0 folders (none), expected 1, then key=value."),
         (["empty", "scal=1"], "scal is unknown. Did you mean 'scale'?"),
         (["two/a.urdf", "scale=1", "size=1"], "scale and size_m are both set."),
-        (["two/a.urdf", "scale=-1"], "scale=-1.0 is out of range."),
+        (["two/a.urdf", "scale=-1"], "scale=-1 is out of range."),
         (["two/a.urdf", "check=true", "edit=true"], "check and edit are both true."),
         (["many", "edit=true"], "edit=true takes one object, got 2. Name the folder of one."),
         (["two/a.urdf", "out=file.txt"], "file.txt/annotation.png cannot be written"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.runs.data_folders import data_sets_in, short_names
 from unlatch.workflows.viewing.output_file import check_suffix, output_path, write_output
@@ -28,10 +28,7 @@ class ReportCfg:
     """File to write; null: report.html in the data set, for several data sets in the current directory."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.pictures <= MAX_PICTURES:
-            raise ConfigError(
-                f"pictures={self.pictures} is out of range. Expected 0 to {MAX_PICTURES}.", key="pictures"
-            )
+        check_range("pictures", self.pictures, 0, MAX_PICTURES)
         check_suffix(self.out, ".html")
 
 

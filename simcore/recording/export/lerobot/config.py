@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import check_range
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.lerobot.videos import Codec
 
@@ -37,5 +37,4 @@ class LeRobotCfg(ExportCfg):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("data_files_size_in_mb", "video_files_size_in_mb", "chunks_size"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name}={getattr(self, name)} is out of range. Expected 1 or more.", key=name)
+            check_range(name, getattr(self, name), 1)
