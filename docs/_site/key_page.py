@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import io
 import types
 from enum import Enum
-from importlib import import_module
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from unlatch import command_table
@@ -45,11 +42,8 @@ def key_page() -> str:
 def command_page() -> str:
     """Returns the page with the `--help` text of every command as Markdown."""
     parts = ["# Commands\n\nThis page shows what `unlatch COMMAND --help` prints for each command.\n"]
-    for name, command in command_table.COMMANDS.items():
-        module, _, function = command.target.partition(":")
-        with contextlib.redirect_stdout(io.StringIO()) as text:
-            getattr(import_module(module), function)(["--help"])
-        parts.append(f"## {name}\n\n```text\n{fitted(text.getvalue().strip(), COLUMNS)}\n```\n")
+    for name in command_table.COMMANDS:
+        parts.append(f"## {name}\n\n```text\n{fitted(command_table.read_help(name).strip(), COLUMNS)}\n```\n")
     return "\n".join(parts)
 
 

@@ -108,8 +108,8 @@ def is_command(path: str) -> bool:
     _, command, *rest = path.split()
     if command not in command_table.COMMANDS:
         return False
-    module = command_table.COMMANDS[command].target.partition(":")[0]
-    text = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
+    module = ROOT / "workflows" / "commands" / f"{command.replace('-', '_')}.py"
+    text = command_table.read_help(command) + module.read_text(encoding="utf-8")
     return all(word in text for word in rest)
 
 

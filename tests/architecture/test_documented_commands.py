@@ -1,9 +1,6 @@
 """Commands that pages name, run or not, are there, and take the keys that stand behind them."""
 
-import contextlib
 import dataclasses
-import importlib
-import io
 import re
 from functools import cache
 from pathlib import Path
@@ -24,12 +21,9 @@ GROUPS = {"skill", "part", "launcher", "executor", "experiment"}
 @cache
 def known_keys(command: str) -> set[str]:
     """First words of the keys that a command takes: those of its help, and of configurations."""
-    module, _, function = command_table.COMMANDS[command].target.partition(":")
-    with contextlib.redirect_stdout(io.StringIO()) as text:
-        getattr(importlib.import_module(module), function)(["--help"])
     classes = [item for item in vars(schema).values() if dataclasses.is_dataclass(item)]
     fields = {field.name for item in classes for field in dataclasses.fields(item)}
-    return {*re.findall(r"\b([a-z_]+)=", text.getvalue()), *fields, *GROUPS}
+    return {*re.findall(r"\b([a-z_]+)=", command_table.read_help(command)), *fields, *GROUPS}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -18,17 +18,6 @@ from unlatch.workflows.runs.loading import LoadedConfig, load_config
 T = TypeVar("T")
 C = TypeVar("C", bound=EpisodeCfg)
 
-FLAGS = """flags:
-  --cfg job          print the composed configuration instead of running
-  --resolve          with --cfg: resolve references
-  -m, --multirun     run every combination of comma-separated values; launcher= chooses how
-  --config-dir DIR   look for YAML files in DIR too
-  -h, --help         print this help
-
-You can set any key of the configuration: robot=franka_panda, world.solver_iterations=150. Use an index for lists:
-skills.0.planner_setting.success_threshold=0.8, task.regions.0.yaw_deg=10. `+key=value` adds, `~key` removes.
-"""
-
 _WITH_VALUE = {"--cfg": "cfg", "-c": "cfg", "--config-dir": "config_dir", "-cd": "config_dir"}
 _SWITCHES = {
     "--resolve": "resolve",

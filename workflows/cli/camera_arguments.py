@@ -13,15 +13,12 @@ from unlatch.workflows.cli.command import run_command
 T = TypeVar("T")
 
 
-def camera_command(
-    word: str, argv: Sequence[str], help_text: str, schema: type[T], act: Callable[[DataSet, T, Request], int]
-) -> int:
+def camera_command(word: str, argv: Sequence[str], schema: type[T], act: Callable[[DataSet, T, Request], int]) -> int:
     """Reads one data set, `key=value` pairs and overrides inside cameras, and acts; returns the exit code.
 
     Args:
         word: The command.
         argv: Its arguments.
-        help_text: What `--help` prints.
         schema: Dataclass of what it takes.
         act: Takes the data set, the configuration, and overrides of cameras with folders of YAML files.
     """
@@ -33,4 +30,4 @@ def camera_command(
         cfg = read_pairs(schema, [pair for pair in pairs if pair not in inside])
         return act(DataSet.open(path), cfg, Request(inside, line.config_dirs))
 
-    return run_command(argv, help_text, run)
+    return run_command(argv, run)

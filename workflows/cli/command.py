@@ -1,4 +1,4 @@
-"""Runs a command: prints its help, turns errors into one line on stderr, returns the exit code."""
+"""Runs a command: turns errors into one line on stderr, returns the exit code."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from collections.abc import Callable, Sequence
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.workflows.cli.console import BAD_INPUT, INTERRUPTED, OK, print_note
-from unlatch.workflows.cli.help_text import print_help
-
-_HELP_FLAGS = ("-h", "--help", "--hydra-help")
 
 
 def run_guarded(function: Callable[[], int]) -> int:
@@ -36,23 +33,6 @@ def run_guarded(function: Callable[[], int]) -> int:
         return OK
 
 
-def run_command(argv: Sequence[str], help_text: str, run: Callable[[list[str]], int]) -> int:
-    """Runs a command, or prints its help if that is asked for.
-
-    Args:
-        argv: Its arguments.
-        help_text: What `--help` prints.
-        run: The command: takes the arguments, returns the exit code.
-
-    Returns:
-        The exit code, see `run_guarded`.
-    """
-    arguments = list(argv)
-
-    def run_or_help() -> int:
-        if any(argument in _HELP_FLAGS for argument in arguments):
-            print_help(help_text)
-            return OK
-        return run(arguments)
-
-    return run_guarded(run_or_help)
+def run_command(argv: Sequence[str], run: Callable[[list[str]], int]) -> int:
+    """Runs a command that takes arguments; returns its exit code, see `run_guarded`."""
+    return run_guarded(lambda: run(list(argv)))

@@ -14,25 +14,6 @@ from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
 from unlatch.workflows.viewing.annotation_editor import serve_editor
 
-HELP = """usage: unlatch annotate PATH [key=value ...]
-
-Finds the joints of an object that a skill can move, the moving parts, their handles or free edges and the size of the
-object. Writes articulation.yaml and a picture next to its URDF. PATH is a URDF, the folder of an object (also of
-PartNet-Mobility), or a folder of many objects. Needs no screen and no simulator.
-
-  out=FOLDER         write into this folder instead; each of many objects gets a folder in it
-  force=false        replace an annotation that was made or changed by hand
-  check=false        only check the existing annotations
-  edit=false         move keypoints in the browser and save them (extra viz); port=8080
-  picture=true       draw annotation.png too
-  scale=null         metres per unit of the object; default: from info.json, or a usual size of the category
-  size=null          largest extent of the closed object [m], instead of a scale
-  category=null      category of the object; default: from meta.json or the name of the folder
-  info=true          use keypoints that others set by hand in info.json (GenSim2, InternDataEngine)
-
-Exit code 0: no problem; 1: some of many objects could not be annotated, or a check found a problem; 2: bad input.
-"""
-
 
 @dataclass
 class AnnotateCommandCfg:
@@ -67,7 +48,7 @@ class AnnotateCommandCfg:
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, HELP, _run)
+    return run_command(argv, _run)
 
 
 def _run(arguments: list[str]) -> int:

@@ -11,24 +11,13 @@ from unlatch.workflows.cli.console import OK, print_line, result_console
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.runs.success_bench import SuccessBenchCfg, bench_runs, cost_table, measure, success_table
 
-HELP = """usage: unlatch bench success [key=value ...]
-
-Runs the benchmark of success rates. The same command again continues an interrupted benchmark.
-
-  success    Prints, for each of the four tasks: the success rate with a 95 % interval, failure codes, how often the
-             recomputed verdict agrees, times by stage, and the time of execution compared with a replay of the same
-             actions without sensors.
-             n=400 workers=null seed=0 out=data/bench-success tasks=[...] real=0 (attempts with each PartNet-Mobility
-             category; UNLATCH_PARTNET_DIR names their folder)
-"""
-
 BENCHES = ("success",)
 """The benchmarks."""
 
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, HELP, _main)
+    return run_command(argv, _main)
 
 
 def _main(arguments: list[str]) -> int:

@@ -19,25 +19,13 @@ from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, pri
 from unlatch.workflows.runs.data_folders import data_sets_below
 from unlatch.workflows.runs.recorded_config import config_of
 
-HELP = """usage: unlatch check DATA|FILE.yaml [...]
-
-Verifies every episode of a data set: complete files, checksums, shapes and types. Computes the success again from the
-record alone and compares it with the recorded one. Checks that the robot keeps its maker's limits. Verifies the
-checksums of rendered images.
-
-In a YAML file, reads every `planner_setting`, also in the form of GenSim2 and InternDataEngine. Says what it rewrites
-or drops: unlatch check theirs/*.yaml. `unlatch plan` checks the names of keypoints, because they depend on the object.
-
-Exit code 0: no problem; 1: a problem was found; 2: no such data set or file.
-"""
-
 _YAML = (".yaml", ".yml")
 _MOST_NAMED = 8
 
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, HELP, _main)
+    return run_command(argv, _main)
 
 
 def _main(paths: list[str]) -> int:

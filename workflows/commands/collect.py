@@ -11,7 +11,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.cli.arguments import FLAGS, CommandLine, parse_command_line
+from unlatch.workflows.cli.arguments import CommandLine, parse_command_line
 from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import OK, print_note
 from unlatch.workflows.cli.multirun import run_jobs
@@ -22,35 +22,10 @@ from unlatch.workflows.runs.collect import CollectJob
 from unlatch.workflows.runs.run import output_folder
 from unlatch.workflows.runs.schema import CollectCfg
 
-HELP = f"""usage: unlatch collect task=TASK [key=value ...]
-       unlatch collect object=PATH skill=open|close|rotate [part=NAME] [key=value ...]
-
-Collects verified demonstrations. Writes every attempt into a data set, with the reason for each failure. The same
-command again makes the missing episodes. A data set has one configuration; another one is refused.
-
-  task=TASK          `unlatch list tasks` lists them
-  object=PATH        a URDF, or the folder of one object; skill= derives the task from the kind of part
-  robot=franka_panda object=microwave randomization=none|light|full
-  episodes=20        episodes 0 to 19
-  only=[3,17]        only these episodes
-  successes=100      stop after 100 successes, with at most attempts=400 (default: four times as many)
-  shard=3/16         every sixteenth episode from the third on; other shards, on any host, can use the same folder
-  give_up_after=50   stop if the first 50 attempts all failed; null: never stop
-  seed=0             seed of the run
-  workers=2          processes; default: one per CPU core
-  executor=process   or serial: in this process; executor.episode_timeout_s=600, worker_memory_mb=null,
-                     max_retries=2 and recycle_after=null control when a worker is replaced
-  out=DIR            default: data/<task>-<robot>-s<seed>
-  pictures=4         number of episodes in the picture that is drawn at the end
-  render=true        render the successes at the end, as `unlatch render` does: images.cameras=[front,wrist],
-                     images.modalities=[rgb,depth], images.name=default
-
-{FLAGS}"""
-
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, HELP, lambda arguments: _main(parse_command_line(arguments)))
+    return run_command(argv, lambda arguments: _main(parse_command_line(arguments)))
 
 
 def _main(line: CommandLine) -> int:

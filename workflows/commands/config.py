@@ -15,24 +15,13 @@ from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import OK, print_line
 from unlatch.workflows.runs.schema import CollectCfg
 
-HELP = """usage: unlatch config TASK [diff=TASK] [key=value ...] [--config-dir DIR]
-
-Prints the complete configuration of a task as `collect` reads it. Names the origin of each value: a file, the command
-line, or `default`.
-
-  diff=TASK      print only the keys in which the other task differs, with both values
-  key=value      overrides, as for collect: robot=xarm6 object=oven skill=open
-
-  unlatch config open_drawer robot=xarm6
-  unlatch config open_drawer diff=close_drawer
-"""
 _MOST = 70
 """Longer differences are printed on three lines."""
 
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, HELP, _main)
+    return run_command(argv, _main)
 
 
 def _main(arguments: list[str]) -> int:

@@ -25,14 +25,6 @@ from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import OK, print_line, terminal_width
 from unlatch.workflows.runs.data_folders import data_sets_below, describe_data_set
 
-HELP = """usage: unlatch list tasks|skills|robots|objects|sensors|cameras|planners|randomizations|experiments|executors|
-                    launchers|annotators|renderers|terms|exporters [--config-dir FOLDER]
-       unlatch list data [FOLDER]
-
-Prints one line for each entry: its name and what it is. `list data` lists the data sets below a folder (default:
-data), with task, robot, seed, attempts and successes. With --config-dir, entries of your own folder are listed too.
-"""
-
 _LEAST_COLUMN = 20
 """Least width of the column of summaries [characters]."""
 _Row = tuple[str, str]
@@ -41,7 +33,7 @@ _Row = tuple[str, str]
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, HELP, _main)
+    return run_command(argv, _main)
 
 
 def _main(arguments: list[str]) -> int:

@@ -10,27 +10,10 @@ from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import OK, print_line
 
-HELP = """usage: unlatch make-object CATEGORY|all [key=value ...]
-
-Writes generated objects: object.urdf, articulation.yaml, and the meshes and textures of what is textured. Colliders are
-boxes, cylinders and spheres only. The same category and seed give the same bytes. `unlatch list objects` lists the
-categories.
-
-  seed=0             number of the instance, from 0
-  count=1            how many instances, starting with that seed
-  out=FOLDER         default: CATEGORY_SEED; for several objects: objects, with a folder for each
-  force=false        replace files with another content
-  usd=false          write usd/object.usd too (extra usd)
-  picture=false      draw the objects: objects.png, a row for each category, opened further from left to right
-
-  unlatch make-object oven seed=3 out=oven_3
-  unlatch make-object all count=6 picture=true out=objects
-"""
-
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, HELP, _run)
+    return run_command(argv, _run)
 
 
 def _run(arguments: list[str]) -> int:

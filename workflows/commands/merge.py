@@ -11,17 +11,6 @@ from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import FAILED, OK, print_line, print_note
 from unlatch.workflows.runs.merge import merge
 
-HELP = """usage: unlatch merge OUT DATA [DATA ...] [key=value ...]
-
-Joins data sets into OUT, byte by byte. The sets must have the same configuration, seed and versions, such as shards
-from different disks. Other sets are refused, with every key that differs. An episode in several sets must be the same
-in all; it is taken once. The same command again continues an interrupted merge.
-
-  link=false     true: link files instead of copying them, if the file system can
-
-Exit code 0: complete; 1: an episode is damaged or differs between sets, all others are joined; 2: other errors.
-"""
-
 
 @dataclass
 class MergeCfg:
@@ -33,7 +22,7 @@ class MergeCfg:
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, HELP, _main)
+    return run_command(argv, _main)
 
 
 def _main(arguments: list[str]) -> int:

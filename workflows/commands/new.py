@@ -23,23 +23,6 @@ from unlatch.workflows.commands.new_robot import main as new_robot
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.loading import load
 
-HELP = """usage: unlatch new skill NAME [out=FOLDER]
-       unlatch new plugin NAME [out=FOLDER]
-       unlatch new task NAME [object=OBJECT] [skill=SKILL] [part=PART] [out=FOLDER]
-       unlatch new robot URDF [name=NAME] [out=FOLDER] [force=false]
-
-Writes a template that runs without changes. Its comments say what to change.
-
-  skill NAME    a distribution with a skill, a task for it, and tests:  NAME/
-  plugin NAME   the same, with a generator of objects
-  task NAME     a task's YAML for an object and a skill:  configs/task/NAME.yaml
-  robot URDF    a robot's YAML and a picture, derived from its URDF; see `unlatch new robot --help`
-
-  out=FOLDER    output folder; default: NAME, or `configs` for tasks and robots
-  object=drawer skill=open part=...   for a task: an object's name or a URDF; default part: the first that fits
-
-  unlatch new skill wiggle && pip install -e wiggle && unlatch collect task=wiggle_drawer episodes=4
-"""
 _WHAT = ("plugin", "robot", "skill", "task")
 _TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 _NAME = re.compile(r"[a-z](_?[a-z0-9])*\Z")
@@ -71,7 +54,7 @@ def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
     if list(argv[:1]) == ["robot"]:
         return new_robot(argv)
-    return run_command(argv, HELP, _main)
+    return run_command(argv, _main)
 
 
 def _main(arguments: list[str]) -> int:

@@ -11,25 +11,10 @@ from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import OK, print_line
 
-HELP = """usage: unlatch new robot URDF [key=value ...]
-
-Writes robot/NAME.yaml, the description of a robot, from its URDF: arms, limits, gripper and mimic joints, finger links,
-tool keypoints from the shapes of the fingers, the place of the base, and a home position away from singularities.
-NAME.png shows the result. Values that no URDF states are marked `look up`: accelerations, and the grip force of the
-data sheet.
-
-  name=NAME          default: the name in the URDF
-  out=FOLDER         default: configs; the files are FOLDER/robot/NAME.yaml and NAME.png
-  force=false        replace existing files
-
-  unlatch new robot my_arm.urdf name=my_arm
-  unlatch collect task=open_drawer robot=my_arm --config-dir configs episodes=10
-"""
-
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, HELP, _run)
+    return run_command(argv, _run)
 
 
 def _run(arguments: list[str]) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.skills.contract.skill import Skill
-from unlatch.workflows.cli.arguments import FLAGS, CommandLine, load_configs, parse_command_line
+from unlatch.workflows.cli.arguments import CommandLine, load_configs, parse_command_line
 from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import FAILED, OK, print_line, print_note, print_wrapped
 from unlatch.workflows.runs.plan import planned_scene
@@ -16,18 +16,6 @@ from unlatch.workflows.runs.schema import PlanCfg
 from unlatch.workflows.viewing.overlay import Overlay
 from unlatch.workflows.viewing.picture import write_picture
 from unlatch.workflows.viewing.scene_picture import DrawnScene
-
-HELP = f"""usage: unlatch plan task=TASK [key=value ...]
-       unlatch plan object=PATH skill=open|close|rotate [part=NAME] [key=value ...]
-
-Plans the first skill of one episode, or the first skill of each arm if two arms begin together. Prints keyframes,
-residuals and timings, or why there is no plan (exit code 1). Executes nothing.
-
-  episode=0          episode number
-  picture=true       draw keyframes and path; out=FILE also does this
-  out=FILE.png       the picture; default: plan-<task>-s<seed>-<episode>.png
-
-{FLAGS}"""
 
 PICTURE_SIZE = (960, 720)
 """Width and height of the picture [pixels]."""
@@ -44,7 +32,7 @@ _AXIS_M = 0.05
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, HELP, lambda arguments: _main(parse_command_line(arguments)))
+    return run_command(argv, lambda arguments: _main(parse_command_line(arguments)))
 
 
 def _main(line: CommandLine) -> int:

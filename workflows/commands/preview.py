@@ -6,24 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
-from unlatch.workflows.cli.arguments import FLAGS, CommandLine, load_configs, parse_command_line
+from unlatch.workflows.cli.arguments import CommandLine, load_configs, parse_command_line
 from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import OK, print_line, print_note
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.schema import PreviewCfg
 from unlatch.workflows.viewing.picture import write_picture
 from unlatch.workflows.viewing.scene_picture import open_scene
-
-HELP = f"""usage: unlatch preview task=TASK [key=value ...]
-       unlatch preview object=NAME|PATH [skill=open|close|rotate] [part=NAME] [key=value ...]
-
-Draws the scene of one episode at its start, with regions, keypoints and randomized values. Plans nothing.
-
-  episode=0          episode number
-  out=FILE.png       default: preview-<task>-s<seed>-<episode>.png
-  renderer=tiny      `unlatch list renderers` lists them
-
-{FLAGS}"""
 
 PICTURE_SIZE = (960, 720)
 """Width and height of the picture [pixels]."""
@@ -32,7 +21,7 @@ _REGION = (40, 90, 220)
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, HELP, lambda arguments: _main(parse_command_line(arguments)))
+    return run_command(argv, lambda arguments: _main(parse_command_line(arguments)))
 
 
 def _main(line: CommandLine) -> int:

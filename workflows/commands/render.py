@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from unlatch.configs.composition import Request
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.images.modality import MODALITIES
-from unlatch.simcore.recording.images.rendered_annotations import ANNOTATIONS
 from unlatch.workflows.cli.camera_arguments import camera_command
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path
 from unlatch.workflows.cli.interruption import Interruption
@@ -17,37 +15,13 @@ from unlatch.workflows.images.render import RenderWork, prepare_render
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderOutcome
 
-HELP = f"""usage: unlatch render DATA [cameras=[front,wrist]] [modalities=[rgb]] [name=default] [key=value ...]
-
-Renders images of recorded episodes: one image of each camera and modality for every recorded state, into
-DATA/renders/<name>/. The cameras need not be those of the recording. The same command again renders what is missing. A
-data set can have several render sets.
-
-  cameras=[front,wrist]  names of sensors of the records, names of YAML files of the group `sensor`, or entries;
-                         cameras.0.width=640 changes one; default: the cameras of the records, or else these two
-  modalities=[rgb]       images: {", ".join(MODALITIES)};
-                         point_cloud, which is stored as `distance`;
-                         annotations (docs/annotators.md): {", ".join(ANNOTATIONS)}
-  semantic_types=[class,part]      what is annotated: class, body, part, link
-  leave_out=[]           classes that are not annotated, such as table
-  camera_rotation_deg=[0,0,0]      rotation from our camera frame to the camera frame of annotated poses
-  name=default           name of the render set
-  renderer=auto          `unlatch list renderers` lists them
-  rgb=h264               or lossless
-  randomization=NAME     draws the visual rules of that file anew; default: the appearance of the recording
-  all=true               failed episodes too; default: only successes
-  only=[3,17]            only these episodes, successful or not
-  workers=2              processes; default: one per CPU core
-  executor=process       or serial: in this process; episode_timeout_s=null, max_retries=1
-  --config-dir DIR       look for YAML files in DIR too
-"""
 MAX_SHOWN = 20
 """Most episodes that are named one by one."""
 
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return camera_command("render", argv, HELP, RenderCfg, render_and_report)
+    return camera_command("render", argv, RenderCfg, render_and_report)
 
 
 def render_and_report(data_set: DataSet, cfg: RenderCfg, request: Request | None = None) -> int:

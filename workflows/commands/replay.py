@@ -18,19 +18,6 @@ from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import MAX_WORKERS
 from unlatch.workflows.runs.versions import differing_versions
 
-HELP = """usage: unlatch replay DATA episode=N [mode=action|state] [check=true]
-       unlatch replay DATA all=true [mode=action|state] [check=true] [workers=2]
-
-Replays recorded episodes and prints the largest deviation from the record. The deviation is 0 on
-the machine and with the versions that made the record.
-
-  mode=action        apply the recorded reset values, actions and hold events in a new world (default)
-  mode=state         write every recorded state into the world and read it again
-  all=true           replay every episode of the data set
-  check=true         also verify files, shapes and verdicts; exit code 1 if anything deviates or is damaged
-  workers=2          processes for all=true; default: one per CPU core
-"""
-
 MAX_SHOWN = 20
 """Most deviating episodes that are named one by one."""
 
@@ -61,7 +48,7 @@ class ReplayCfg:
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, HELP, _main)
+    return run_command(argv, _main)
 
 
 def _main(arguments: list[str]) -> int:

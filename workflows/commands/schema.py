@@ -12,21 +12,10 @@ from unlatch.workflows.cli.arguments import split_paths
 from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import OK, print_line
 
-HELP = """usage: unlatch schema [out=FILE]
-
-Prints the JSON Schema of task files: keys, types and choices, including those of installed plugins. An editor with a
-YAML language server can then check and complete a task file. Add this line below its package line:
-
-  # @package _global_
-  # yaml-language-server: $schema=task.schema.json
-
-  out=FILE     write the schema to this file
-"""
-
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, HELP, _main)
+    return run_command(argv, _main)
 
 
 def _main(arguments: list[str]) -> int:

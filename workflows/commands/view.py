@@ -11,20 +11,10 @@ from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.console import OK, print_line, print_note
 from unlatch.workflows.viewing.viewers.view import ViewCfg, write_view
 
-HELP = """usage: unlatch view DATA [key=value ...]
-
-Writes an interactive view of one recorded episode: robot, object, keypoints, contact forces and the state of the part,
-with a time slider. Needs no screen; the page needs no network.
-
-  episode=0      episode number
-  format=html    a page for any browser (extra viz), or rrd: a recording for the Rerun viewer (extra rerun)
-  out=FILE       default: DATA/view-<episode>.<format>
-"""
-
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, HELP, _run)
+    return run_command(argv, _run)
 
 
 def _run(arguments: list[str]) -> int:

@@ -20,16 +20,6 @@ from unlatch.workflows.runs.data_folders import data_sets_in, short_names
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.viewing.report.pace import pace_of
 
-HELP = """usage: unlatch watch DATA [DATA ...] [key=value ...]
-
-Shows attempts, successes, failure codes, speed and times of data sets, while runs on this or other hosts fill them.
-Ctrl-C ends it. A folder with data sets below it, such as that of a sweep, stands for all of them. Without a terminal,
-it prints once and ends.
-
-  every_s=2      seconds between updates; it waits longer if reading takes more than a tenth of the time
-  once=false     true: print once and end
-"""
-
 MOST_EVERY_S = 3600.0
 _SHARE_OF_TIME = 0.1
 _WIDE = 120
@@ -51,7 +41,7 @@ class WatchCfg:
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, HELP, _main)
+    return run_command(argv, _main)
 
 
 def _main(arguments: list[str]) -> int:
