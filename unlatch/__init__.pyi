@@ -21,7 +21,6 @@ from .simcore.recording.images.renders import RenderSet
 from .solver.diagnosis.diagnosis import Diagnosis
 from .solver.planning.plan import KeyframePlan
 from .workflows.assets.annotate import annotate
-from .workflows.cli.progress import Progress
 from .workflows.gym.config import ActionCfg, ObservationCfg
 from .workflows.gym.make_env import make_env
 from .workflows.images.export import export
@@ -31,6 +30,7 @@ from .workflows.runs.collect import collect
 from .workflows.runs.evaluate import EvaluationResult, evaluate
 from .workflows.runs.loading import load
 from .workflows.runs.plan import EpisodePlan, SkillPlan, plan
+from .workflows.runs.progress import Progress
 from .workflows.runs.replay import Deviation, ReplayOutcome, replay
 from .workflows.runs.schema import CollectCfg
 from .workflows.runs.statistics import RunStatistics

@@ -78,6 +78,7 @@ def test_progress_is_reported_to_a_function(tmp_path: Path):
     data = unlatch.collect(
         cfg, episodes=2, out=tmp_path / "set", progress=lambda progress: seen.append((progress.done, progress.total))
     )
+    assert "command" not in data.info  # the script's own arguments are no command of `unlatch`
     assert seen == [(1, 2), (2, 2)]
     assert [summary.number for summary in data.summaries()] == [0, 1]
 

@@ -81,11 +81,6 @@ def parse_command_line(arguments: Sequence[str]) -> CommandLine:
 def load_configs(primary: str, schema: type[C], line: CommandLine) -> list[LoadedConfig[C]]:
     """Loads what the command line asks for: one configuration, or all of a multirun.
 
-    Args:
-        primary: Name of the command's YAML file.
-        schema: Dataclass of its configuration.
-        line: The arguments.
-
     Raises:
         ConfigError: A configuration is wrong; the message is one line.
     """
@@ -99,11 +94,6 @@ def load_configs(primary: str, schema: type[C], line: CommandLine) -> list[Loade
 
 def split_paths(command: str, arguments: Sequence[str], *, count: int) -> tuple[list[str], list[str]]:
     """Splits the arguments of a data command into paths and `key=value` pairs.
-
-    Args:
-        command: Name of the command.
-        arguments: The arguments.
-        count: The number of paths.
 
     Raises:
         ConfigError: There are more or fewer paths, or a flag.
@@ -119,11 +109,6 @@ def split_paths(command: str, arguments: Sequence[str], *, count: int) -> tuple[
 
 def split_some_paths(command: str, arguments: Sequence[str], *, least: int = 1) -> tuple[list[str], list[str]]:
     """Splits the arguments of a data command that takes any number of paths into paths and `key=value` pairs.
-
-    Args:
-        command: Name of the command.
-        arguments: The arguments.
-        least: The least number of paths.
 
     Raises:
         ConfigError: There are fewer paths, or a flag.
@@ -142,12 +127,7 @@ def split_some_paths(command: str, arguments: Sequence[str], *, least: int = 1) 
 
 
 def read_pairs(schema: type[T], arguments: Sequence[str], *, others: Sequence[str] = ()) -> T:
-    """Reads `key=value` arguments of a command that composes no configuration.
-
-    Args:
-        schema: Dataclass of what the command takes.
-        arguments: The arguments; values as in YAML.
-        others: Keys that the command reads itself; they are skipped here.
+    """Reads `key=value` arguments of a command that composes no configuration; skips the keys in `others`.
 
     Raises:
         ConfigError: One cannot be read, or is not in the schema.

@@ -8,7 +8,7 @@ from typing import TypeVar
 from unlatch.configs.composition import Request
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import parse_command_line, read_pairs, split_paths
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.command import command
 
 T = TypeVar("T")
 
@@ -23,6 +23,7 @@ def camera_command(word: str, argv: Sequence[str], schema: type[T], act: Callabl
         act: Takes the data set, the configuration, and overrides of cameras with folders of YAML files.
     """
 
+    @command
     def run(arguments: list[str]) -> int:
         line = parse_command_line(arguments)
         (path,), pairs = split_paths(word, line.overrides, count=1)
@@ -30,4 +31,4 @@ def camera_command(word: str, argv: Sequence[str], schema: type[T], act: Callabl
         cfg = read_pairs(schema, [pair for pair in pairs if pair not in inside])
         return act(DataSet.open(path), cfg, Request(inside, line.config_dirs))
 
-    return run_command(argv, run)
+    return run(argv)

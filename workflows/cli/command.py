@@ -12,9 +12,6 @@ from unlatch.workflows.cli.console import BAD_INPUT, INTERRUPTED, OK, print_note
 def run_guarded(function: Callable[[], int]) -> int:
     """Runs a command; an error of ours becomes one line on stderr.
 
-    Args:
-        function: The command, with its arguments bound.
-
     Returns:
         The exit code: that of the command; after an error of ours the `exit_code` of the error, `BAD_INPUT` if it has
         none; `INTERRUPTED` after Ctrl-C.
@@ -33,6 +30,6 @@ def run_guarded(function: Callable[[], int]) -> int:
         return OK
 
 
-def run_command(argv: Sequence[str], run: Callable[[list[str]], int]) -> int:
-    """Runs a command that takes arguments; returns its exit code, see `run_guarded`."""
-    return run_guarded(lambda: run(list(argv)))
+def command(run: Callable[[list[str]], int]) -> Callable[[Sequence[str]], int]:
+    """Makes a command of a function of its arguments: the command handles errors, see `run_guarded`."""
+    return lambda argv: run_guarded(lambda: run(list(argv)))

@@ -21,12 +21,9 @@ def print_help(text: str) -> None:
 
 
 def fitted(text: str, width: int) -> str:
-    """A help text with no line longer than a width, if its words allow.
+    """Returns a help text with lines of at most `width` columns, if its words allow.
 
-    Args:
-        text: Paragraphs, and tables whose lines begin with two blanks and a key; what continues a line of a table is
-            indented as far as its words are.
-        width: Columns.
+    Table lines begin with two blanks and a key; their continuation is indented as far as their words are.
     """
     if max(map(len, text.splitlines()), default=0) <= width:
         return text
@@ -34,7 +31,7 @@ def fitted(text: str, width: int) -> str:
 
 
 def _joined(lines: list[str]) -> list[str]:
-    """Lines with what continues them: of a paragraph, of an entry of a table."""
+    """Joins each line of a paragraph or a table with the lines that continue it."""
     found: list[str] = []
     for line in lines:
         before = found[-1] if found else ""
@@ -59,6 +56,6 @@ def _indent_of(line: str) -> int:
 
 
 def _text_column(line: str) -> int:
-    """Where the words of a line begin."""
+    """Returns the column in which the words of a line begin."""
     key = _KEY.match(line)
     return key.end() if key else _indent_of(line)

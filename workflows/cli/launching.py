@@ -32,9 +32,6 @@ from unlatch.workflows.runs.schema import LauncherCfg, RunCfg
 def launcher_of(cfgs: Sequence[RunCfg]) -> LauncherCfg:
     """Returns the launcher of a multirun.
 
-    Args:
-        cfgs: Its jobs.
-
     Raises:
         ConfigError: The jobs name several launchers, or an unknown one.
     """
@@ -53,9 +50,6 @@ def launcher_of(cfgs: Sequence[RunCfg]) -> LauncherCfg:
 
 def place_outputs(jobs: Sequence[LoadedConfig[Any]]) -> Path | None:
     """Sets `out` of every job of a sweep to a folder inside the folder of the sweep, if the sweep has one.
-
-    Args:
-        jobs: The jobs; their `out` is set.
 
     Returns:
         The folder of the sweep, absolute; None if each job has a default folder.
@@ -83,12 +77,6 @@ def place_outputs(jobs: Sequence[LoadedConfig[Any]]) -> Path | None:
 def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *, config_dirs: Sequence[str]) -> int:
     """Runs jobs with the launcher that their configuration names.
 
-    Args:
-        command: The command of each job.
-        jobs: The jobs.
-        folder: Folder of the sweep.
-        config_dirs: Folders of YAML files of the user's own.
-
     Returns:
         The exit code: 0, or 1 if a job failed.
 
@@ -115,19 +103,13 @@ def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *
     print_note(
         f"{len(todo)} jobs by {cfg.name}; `unlatch watch {folder}` shows them, {folder / LOGS} has what they say"
     )
-    codes = launcher.launch(written, len(todo), cfg.settings, at_once=cfg.jobs_at_once)
+    codes = launcher.launch(written, len(todo), cfg.settings, at_once=cfg.jobs_at_once, notify=print_note)
     _print_jobs(todo, codes, folder)
     return OK if all(code == OK for code in codes) else FAILED
 
 
 def make_sweep_job(command: str, job: LoadedConfig[Any], flags: Sequence[str]) -> SweepJob:
-    """Returns a job of a sweep: the command that makes its data set alone.
-
-    Args:
-        command: The command of each job.
-        job: The job, with its overrides.
-        flags: Flags of the command line.
-    """
+    """Returns a job of a sweep: the command that makes its data set alone."""
     own = [word for word in job.overrides if key_of(word).split(".")[0] not in SWEEP_KEYS]
     out = str(job.cfg.out)
     alone = (f"launcher={SERIAL}", "sweep_dir=null")  # a job is not a sweep, even if its experiment is one

@@ -20,13 +20,6 @@ R = TypeVar("R", bound=RunCfg)
 def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], int], *, prefix: str = "") -> int:
     """Loads what the command line asks for and runs it: one run, or all jobs of a multirun.
 
-    Args:
-        name: Name of the command and of its YAML file.
-        schema: Dataclass of its configuration.
-        line: The arguments.
-        run: Makes one run and returns its exit code.
-        prefix: Beginning of the default folder's name.
-
     Returns:
         The worst exit code; after Ctrl-C the jobs that are left are not begun.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, print_line, print_note, relative_path
-from unlatch.workflows.cli.interruption import Interruption
 from unlatch.workflows.cli.summary import exit_code, print_summary
 from unlatch.workflows.runs.executors.executor import Job
+from unlatch.workflows.runs.progress import Interruption
 from unlatch.workflows.runs.run import PICTURE, has_picture, run_episodes
 from unlatch.workflows.runs.schema import RunCfg
 
@@ -20,6 +20,7 @@ def run_and_report(
     *,
     prefix: str = "",
     identity: dict[str, Any] | None = None,
+    command: Sequence[str] = (),
 ) -> int:
     """Makes the missing episodes of a run with a live display and prints a summary.
 
@@ -28,6 +29,7 @@ def run_and_report(
         make_job: See `run_episodes`.
         prefix: Beginning of the default folder's name.
         identity: Further keys of the header.
+        command: The `unlatch` command that makes the run; empty: another command than this one makes it.
 
     Returns:
         The exit code: 0, 1 if every attempt ended as `error`, or 130 after Ctrl-C.
@@ -43,6 +45,7 @@ def run_and_report(
         progress=True,
         interruption=Interruption(),
         notify=print_note,
+        command=command,
     )
     statistics = print_summary(result)
     stop, folder = result.stop, result.data_set.path

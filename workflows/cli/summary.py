@@ -15,11 +15,7 @@ from unlatch.workflows.runs.statistics import SEARCH, STAGES, RunStatistics
 
 
 def print_summary(result: RunResult) -> RunStatistics:
-    """Prints the counts of the episodes asked for, and how fast this run made its share; returns the counts.
-
-    Args:
-        result: The run.
-    """
+    """Prints the counts of the episodes asked for, and how fast this run made its share; returns the counts."""
     corrupt = CorruptEpisodes()
     statistics = result.statistics(corrupt)
     for line in corrupt.lines():
@@ -47,11 +43,7 @@ def _describe_first_failure(data_set: DataSet, statistics: RunStatistics) -> Seq
 
 
 def exit_code(statistics: RunStatistics) -> int:
-    """Returns the exit code of a finished run: 1 if every attempt ended as `error`, for then nothing works.
-
-    Args:
-        statistics: The attempts asked for.
-    """
+    """Returns the exit code of a finished run: 1 if every attempt ended as `error`, for then nothing works."""
     return FAILED if statistics.n and statistics.codes.get("error") == statistics.n else OK
 
 

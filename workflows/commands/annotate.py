@@ -10,7 +10,7 @@ from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult
 from unlatch.simcore.errors import AssetError, ConfigError, check_range
 from unlatch.workflows.assets.annotate import AnnotationTarget, annotate_target, find_targets
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
 from unlatch.workflows.viewing.annotation_editor import serve_editor
 
@@ -46,12 +46,9 @@ class AnnotateCommandCfg:
         check_range("port", self.port, 0, 65535)
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, _run)
-
-
-def _run(arguments: list[str]) -> int:
     paths, pairs = split_paths("annotate", arguments, count=1)
     cfg = read_pairs(AnnotateCommandCfg, pairs)
     targets = find_targets(Path(paths[0]), out=None if cfg.out is None else Path(cfg.out))

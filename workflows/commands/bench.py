@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import OK, print_line, result_console
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.runs.success_bench import SuccessBenchCfg, bench_runs, cost_table, measure, success_table
@@ -15,12 +13,9 @@ BENCHES = ("success",)
 """The benchmarks."""
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, _main)
-
-
-def _main(arguments: list[str]) -> int:
     name = arguments[0] if arguments else ""
     if name not in BENCHES:
         raise ConfigError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
 from unlatch.simcore.recording.images.renders import RenderSet, render_names
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
 from unlatch.workflows.runs.data_folders import data_sets_below
 from unlatch.workflows.runs.recorded_config import config_of
@@ -23,12 +22,9 @@ _YAML = (".yaml", ".yml")
 _MOST_NAMED = 8
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(paths: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, _main)
-
-
-def _main(paths: list[str]) -> int:
     if not paths or paths[0].startswith("-"):
         print_note("unlatch: check expects the folder of a data set, or YAML files. Example: unlatch check data/demo")
         return BAD_INPUT

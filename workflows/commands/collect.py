@@ -11,8 +11,8 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.cli.arguments import CommandLine, parse_command_line
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.arguments import parse_command_line
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import OK, print_note
 from unlatch.workflows.cli.multirun import run_jobs
 from unlatch.workflows.cli.run_report import run_and_report
@@ -23,31 +23,19 @@ from unlatch.workflows.runs.run import output_folder
 from unlatch.workflows.runs.schema import CollectCfg
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, lambda arguments: _main(parse_command_line(arguments)))
+    line = parse_command_line(arguments)
+    words, folders = ("unlatch", "collect", *arguments), line.config_dirs
+    return run_jobs("collect", CollectCfg, line, lambda cfg: collect_and_report(cfg, config_dirs=folders, words=words))
 
 
-def _main(line: CommandLine) -> int:
-    return run_jobs("collect", CollectCfg, line, lambda cfg: collect_and_report(cfg, config_dirs=line.config_dirs))
-
-
-def collect_and_report(cfg: CollectCfg, *, config_dirs: Sequence[str] = ()) -> int:
-    """Makes the missing episodes of a run, prints a summary, and renders the successes if asked for.
-
-    Args:
-        cfg: The run.
-        config_dirs: Folders of YAML files, for the names of cameras.
-
-    Returns:
-        The exit code: 0, 1 if every attempt ended as `error`, or 130 after Ctrl-C.
-
-    Raises:
-        SimCoreError: The input is wrong.
-    """
+def collect_and_report(cfg: CollectCfg, *, config_dirs: Sequence[str] = (), words: Sequence[str] = ()) -> int:
+    """Makes the missing episodes of a run, prints a summary, renders successes if asked for; see `run_and_report`."""
     if cfg.render:
         _check_images(cfg, config_dirs)
-    code = run_and_report(cfg, lambda data_set: CollectJob(cfg, data_set))
+    code = run_and_report(cfg, lambda data_set: CollectJob(cfg, data_set), command=words)
     return _render_successes(cfg, config_dirs) if cfg.render and code == OK else code
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from unlatch.configs.composition import Request, compose_config, to_plain
@@ -11,7 +11,7 @@ from unlatch.configs.derivation.derived_request import derive_request
 from unlatch.configs.origins import find_origins, iterate_leaves, origin_of
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli.arguments import parse_command_line
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import OK, print_line
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -19,12 +19,9 @@ _MOST = 70
 """Longer differences are printed on three lines."""
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, _main)
-
-
-def _main(arguments: list[str]) -> int:
     line = parse_command_line(arguments)
     names = [text for text in line.overrides if "=" not in text]
     other = [text.removeprefix("diff=") for text in line.overrides if text.startswith("diff=")]

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from unlatch.workflows.assets.convert import ConvertCfg, convert_all, find_jobs
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import BAD_INPUT, OK, print_line, print_note
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, _run)
-
-
-def _run(arguments: list[str]) -> int:
     (path,), pairs = split_paths("convert", arguments, count=1)
     cfg = read_pairs(ConvertCfg, pairs)
     started = time.perf_counter()

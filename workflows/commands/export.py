@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import OK, print_line, print_note
 from unlatch.workflows.images.export import DEFAULT_FORMAT, export_data_set
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, _run)
-
-
-def _run(arguments: list[str]) -> int:
     (path,), pairs = split_paths("export", arguments, count=1)
     given = {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
     name, out = given.get("format") or DEFAULT_FORMAT, given.get("out")

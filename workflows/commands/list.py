@@ -21,7 +21,7 @@ from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.skills.catalog import SKILLS
 from unlatch.solver.terms.catalog import COSTS, TERMS
 from unlatch.workflows.cli.arguments import parse_command_line
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import OK, print_line, terminal_width
 from unlatch.workflows.runs.data_folders import data_sets_below, describe_data_set
 
@@ -31,12 +31,9 @@ _Row = tuple[str, str]
 """A name and its summary."""
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, _main)
-
-
-def _main(arguments: list[str]) -> int:
     if arguments and arguments[0] == "data" and len(arguments) <= 2:
         folders = data_sets_below(Path(arguments[1] if len(arguments) == 2 else "data"))
         return _print_rows([(str(path), describe_data_set(path)) for path in folders])

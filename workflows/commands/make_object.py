@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.assets.make_object import USD_FOLDER, MakeObjectCfg, make_objects
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import OK, print_line
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, _run)
-
-
-def _run(arguments: list[str]) -> int:
     names = [argument for argument in arguments if "=" not in argument and not argument.startswith("-")]
     if len(names) != 1:
         raise ConfigError(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import FAILED, OK, print_line, print_note
 from unlatch.workflows.runs.merge import merge
 
@@ -20,12 +19,9 @@ class MergeCfg:
     """Whether files are linked where the file system can do that."""
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, _main)
-
-
-def _main(arguments: list[str]) -> int:
     (out, *sources), pairs = split_some_paths("merge", arguments, least=2)
     cfg = read_pairs(MergeCfg, pairs)
     started = time.perf_counter()

@@ -17,7 +17,7 @@ from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.ranking import derivable_skill
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import OK, print_line
 from unlatch.workflows.commands.new_robot import main as new_robot
 from unlatch.workflows.episode.asset_checks import check_assets
@@ -54,9 +54,10 @@ def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit code."""
     if list(argv[:1]) == ["robot"]:
         return new_robot(argv)
-    return run_command(argv, _main)
+    return _main(argv)
 
 
+@command
 def _main(arguments: list[str]) -> int:
     words = [argument for argument in arguments if "=" not in argument and not argument.startswith("-")]
     pairs = [argument for argument in arguments if argument not in words]

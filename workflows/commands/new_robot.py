@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.assets.new_robot import LOOK_UP, NewRobotCfg, new_robot
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import OK, print_line
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, _run)
-
-
-def _run(arguments: list[str]) -> int:
     words = [argument for argument in arguments if "=" not in argument and not argument.startswith("-")]
     if len(words) != 2 or words[0] != "robot":
         raise ConfigError(

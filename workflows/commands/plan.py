@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.skills.contract.skill import Skill
-from unlatch.workflows.cli.arguments import CommandLine, load_configs, parse_command_line
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.arguments import load_configs, parse_command_line
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import FAILED, OK, print_line, print_note, print_wrapped
 from unlatch.workflows.runs.plan import planned_scene
 from unlatch.workflows.runs.schema import PlanCfg
@@ -30,12 +30,10 @@ _AXES = ((220, 40, 40), (40, 170, 60), (50, 90, 230))
 _AXIS_M = 0.05
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, lambda arguments: _main(parse_command_line(arguments)))
-
-
-def _main(line: CommandLine) -> int:
+    line = parse_command_line(arguments)
     code = OK
     for job in load_configs("plan", PlanCfg, line):
         if line.show:
@@ -49,9 +47,6 @@ def _main(line: CommandLine) -> int:
 
 def plan_and_report(cfg: PlanCfg) -> int:
     """Plans the first skills of an episode, one for each arm that acts first, and prints the plan or the diagnosis.
-
-    Args:
-        cfg: The episode, and whether and where to draw it.
 
     Returns:
         The exit code: 0, or 1 if there is no plan.

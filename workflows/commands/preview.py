@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
-from unlatch.workflows.cli.arguments import CommandLine, load_configs, parse_command_line
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.arguments import load_configs, parse_command_line
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import OK, print_line, print_note
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.schema import PreviewCfg
@@ -19,12 +18,10 @@ PICTURE_SIZE = (960, 720)
 _REGION = (40, 90, 220)
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, lambda arguments: _main(parse_command_line(arguments)))
-
-
-def _main(line: CommandLine) -> int:
+    line = parse_command_line(arguments)
     for job in load_configs("preview", PreviewCfg, line):
         if line.show:
             print_line(job.yaml.rstrip())
@@ -37,9 +34,6 @@ def _main(line: CommandLine) -> int:
 
 def draw_preview(cfg: PreviewCfg) -> Path:
     """Draws the scene of an episode and prints the layout.
-
-    Args:
-        cfg: The episode and where the picture goes.
 
     Returns:
         The picture's path.

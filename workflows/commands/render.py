@@ -9,11 +9,10 @@ from unlatch.configs.composition import Request
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.camera_arguments import camera_command
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path
-from unlatch.workflows.cli.interruption import Interruption
-from unlatch.workflows.cli.progress import Progress
 from unlatch.workflows.images.render import RenderWork, prepare_render
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderOutcome
+from unlatch.workflows.runs.progress import Interruption, Progress
 
 MAX_SHOWN = 20
 """Most episodes that are named one by one."""
@@ -26,11 +25,6 @@ def main(argv: Sequence[str]) -> int:
 
 def render_and_report(data_set: DataSet, cfg: RenderCfg, request: Request | None = None) -> int:
     """Renders the missing images of a render set and prints a summary.
-
-    Args:
-        data_set: The data set.
-        cfg: The request.
-        request: Overrides of single camera settings, and folders of YAML files.
 
     Returns:
         The exit code: 0, 1 if an episode could not be rendered, or 130 after Ctrl-C.

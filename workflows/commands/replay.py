@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note
-from unlatch.workflows.cli.progress import Progress
+from unlatch.workflows.runs.header import differing_versions
+from unlatch.workflows.runs.progress import Progress
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import ReplayJob, ReplayMode, ReplayOutcome, replay_all
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import MAX_WORKERS
-from unlatch.workflows.runs.versions import differing_versions
 
 MAX_SHOWN = 20
 """Most deviating episodes that are named one by one."""
@@ -46,12 +45,9 @@ class ReplayCfg:
         check_range("workers", self.workers, 1, MAX_WORKERS)
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, _main)
-
-
-def _main(arguments: list[str]) -> int:
     (path,), pairs = split_paths("replay", arguments, count=1)
     cfg = read_pairs(ReplayCfg, pairs)
     data_set = DataSet.open(path)

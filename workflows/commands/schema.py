@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 from unlatch.configs.json_schema import task_schema
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli.arguments import split_paths
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import OK, print_line
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, _main)
-
-
-def _main(arguments: list[str]) -> int:
     _, rest = split_paths("schema", arguments, count=0)
     out = [text.removeprefix("out=") for text in rest]
     if len(out) > 1 or any(not text.startswith("out=") for text in rest):

@@ -13,7 +13,7 @@ from rich.table import Table
 from unlatch.simcore.errors import check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
-from unlatch.workflows.cli.command import run_command
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import OK, result_console
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.data_folders import data_sets_in, short_names
@@ -39,22 +39,15 @@ class WatchCfg:
         check_range("every_s", self.every_s, 0.1, MOST_EVERY_S)
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return run_command(argv, _main)
-
-
-def _main(arguments: list[str]) -> int:
     paths, pairs = split_some_paths("watch", arguments)
     return watch_data_sets(paths, read_pairs(WatchCfg, pairs))
 
 
 def watch_data_sets(paths: Sequence[str], cfg: WatchCfg) -> int:
     """Shows data sets; on a terminal, again and again.
-
-    Args:
-        paths: Data sets, or folders with data sets below them.
-        cfg: How.
 
     Returns:
         The exit code.
@@ -84,10 +77,6 @@ def watch_data_sets(paths: Sequence[str], cfg: WatchCfg) -> int:
 
 def growth_table(paths: Sequence[str], width: int) -> Table:
     """Returns a table with one row for each data set.
-
-    Args:
-        paths: Data sets, or folders with data sets below them.
-        width: Columns of the terminal; if they are few, the times of stages are summed.
 
     Raises:
         SimCoreError: There is no data set, or one cannot be read.

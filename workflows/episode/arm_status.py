@@ -28,11 +28,6 @@ def status_values(judge: Judge, statuses: Mapping[str, ArmStatus], arms: Sequenc
 
     Each arm of a robot with several arms has keys of its own; the keys without an arm then describe the skill that
     began last.
-
-    Args:
-        judge: The judge of the episode.
-        statuses: What each arm that acts does, by its name.
-        arms: Names of the robot's arms.
     """
     runs = judge.runs
     place = {id(run): index for index, run in enumerate(runs)}

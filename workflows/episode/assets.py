@@ -22,13 +22,7 @@ from unlatch.tasks.layout import describe_object
 def load_assets(
     cfg: EpisodeCfg, number: int, recorded: EpisodeRecord | None, rng: np.random.Generator
 ) -> dict[str, ObjectAsset]:
-    """Returns the objects by name.
-
-    Args:
-        cfg: The episode's configuration.
-        number: Its number.
-        recorded: A record whose objects are loaded; None = they are drawn.
-        rng: The layout stream.
+    """Returns the objects by name: those of a record, or drawn ones.
 
     Raises:
         AssetError: An object does not exist, or is damaged.
@@ -76,13 +70,7 @@ def describe_instances(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> di
 
 
 def part_acted_on_by(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], index: int) -> str:
-    """Returns the name of the part that a skill acts on; a search for a layout stands for the skill after it.
-
-    Args:
-        cfg: The episode's configuration.
-        assets: Its objects by name.
-        index: Place of the skill in the chain.
-    """
+    """Returns the name of the part that a skill acts on; a search for a layout stands for the skill after it."""
     entry = cfg.skills[index]
     if isinstance(entry, ArtPreplanCfg):
         return part_acted_on_by(cfg, assets, index + 1)

@@ -64,9 +64,6 @@ class Attempt:
         """Begins and plans a skill; returns it with its plan or its failure.
 
         A skill that moves nothing ends at once, and the next one is planned.
-
-        Args:
-            index: Place of the skill in the chain.
         """
         return self.plan_stage(index)[0]
 
@@ -80,12 +77,7 @@ class Attempt:
         return skills if all(skill.executes for skill in skills) else self.plan_stage(index + 1)
 
     def _begin_skills(self, queues: Sequence[ArmQueue], concurrent: Sequence[Skill]) -> None:
-        """Begins the next skill of every arm and plans it against the motions of the others.
-
-        Args:
-            queues: The arms whose next skill begins.
-            concurrent: Skills that other arms carry out.
-        """
+        """Begins the next skill of every arm and plans it against the motions of the others."""
         episode = self.episode
         start = time.perf_counter()
         indices = [queue.ahead.pop(0) for queue in queues]

@@ -71,11 +71,7 @@ class ChainPlanner:
         return len(self.cfg.robot.arms) > 1
 
     def part_of(self, index: int) -> str:
-        """Returns the name of the part that a skill acts on.
-
-        Args:
-            index: Place of the skill in the chain.
-        """
+        """Returns the name of the part that a skill acts on."""
         return part_acted_on_by(self.cfg, self._assets, index)
 
     @property
@@ -104,9 +100,6 @@ class ChainPlanner:
         """Returns the entry of a skill once for each arm and strategy, with settings derived from the present scene.
 
         The strategy in which the skill planned in a search for a layout comes first.
-
-        Args:
-            index: Place of the skill in the chain.
         """
         entry, searched = self.cfg.skills[index], self.layout_search
         if isinstance(entry, ArtPreplanCfg):

@@ -103,8 +103,7 @@ class Episode:
     def begin(self, recorded: EpisodeRecord | None = None) -> None:
         """Resets the episode and simulates the first few frames, in which the arms stand still.
 
-        Args:
-            recorded: A record whose reset values are applied in place of drawn ones.
+        Values of a `recorded` episode are applied in place of drawn ones.
 
         Raises:
             ConfigError, AssetError: The configuration asks for what is not there.
@@ -193,12 +192,7 @@ class Episode:
         return self.cfg.world.frames(INITIAL_S)
 
     def begin_skill(self, index: int, *, concurrent: Sequence[Skill] = ()) -> SkillRun:
-        """Makes a skill in its first strategy and begins it; one that moves nothing ends at once.
-
-        Args:
-            index: Its place in the chain.
-            concurrent: Planned skills that other arms carry out at the same time.
-        """
+        """Makes a skill in its first strategy and begins it; one that moves nothing ends at once."""
         skill = self.planner.make_skill(self.planner.strategies(index)[0], concurrent=concurrent)
         run = self.judge.begin_skill(skill, self.planner.part_of(index), chain_index=index)
         if not skill.executes:
@@ -213,11 +207,7 @@ class Episode:
                 break
 
     def conclude(self, failure: Failure | None = None) -> None:
-        """Takes the verdict: the judge's, or a failure that came before its.
-
-        Args:
-            failure: What went wrong beside the judge's rules, such as a skill that found no plan.
-        """
+        """Takes the verdict: the judge's, or an earlier failure, such as a skill without a plan."""
         if self._bug is None:
             found = [item for item in (self.failure, failure, self.judge.failure) if item is not None]
             self.failure = earliest(found)

@@ -22,13 +22,6 @@ class FrameLoop:
     """Drives one scene frame by frame. The calls of one frame: `advance` or `advance_action`, then `record_state`."""
 
     def __init__(self, scene: EpisodeScene, judge: Judge, randomization: EpisodeRandomization | None) -> None:
-        """Takes a scene that was just built.
-
-        Args:
-            scene: The scene.
-            judge: Judges every frame.
-            randomization: What varies from frame to frame; None where nothing does.
-        """
         self.recorder = EpisodeRecorder()
         self.state: dict[str, Any] = {}
         """The state that was recorded last, by record key."""
@@ -57,12 +50,7 @@ class FrameLoop:
             self._scene.advance_frame(self._before_control_step)
 
     def advance(self, arms: Mapping[str, ArmAction], *, skills: Sequence[Skill] = ()) -> None:
-        """Simulates and judges one record frame.
-
-        Args:
-            arms: Targets by arm name; arms that are left out keep theirs.
-            skills: The skills that run; they say which joints are held.
-        """
+        """Simulates and judges one record frame. Arms without a target keep theirs; skills hold joints."""
         idle = self.idle_actions() if len(arms) < len(self._scene.robot.arms) else {}
         held: dict[str, frozenset[str]] = {}
         for skill in skills:
@@ -83,11 +71,7 @@ class FrameLoop:
         self._judge.observe(action, speeds)
 
     def record_state(self, statuses: Mapping[str, ArmStatus] = MappingProxyType({})) -> None:
-        """Records the state that was read last.
-
-        Args:
-            statuses: What each arm that acts is doing, by its name.
-        """
+        """Records the state that was read last, with what each acting arm is doing."""
         scene = self._scene
         state: dict[str, Any] = scene.state_tree.state_dict(exclude_tags=NOT_RECORDED)
         state["time"] = np.float64(scene.world.time_s)

@@ -21,12 +21,7 @@ class GoalJudge:
     """Follows the joints of all objects from frame to frame and judges the goal of the task."""
 
     def __init__(self, cfg: EpisodeCfg, objects: Mapping[str, SceneObject]) -> None:
-        """Takes the positions at episode start.
-
-        Args:
-            cfg: The episode's configuration.
-            objects: The objects of the scene, with the state read.
-        """
+        """Takes the positions at episode start; the state of the objects was read."""
         self.conditions = goal_conditions(cfg.task, objects)
         """The conditions, as the record has them."""
         self._hz = cfg.world.record_hz
@@ -44,12 +39,7 @@ class GoalJudge:
         self._positions.append(self._read_positions())
 
     def act_on(self, joint: Joint, s: float) -> None:
-        """Adds a joint that must stay where it is while the scene settles.
-
-        Args:
-            joint: A joint that a skill acts on.
-            s: Its position now [rad or m].
-        """
+        """Adds a joint at position s [rad or m] that must stay where it is while the scene settles."""
         self._acted_on.add(joint)
         self._positions[-1][joint] = s
 
@@ -64,11 +54,7 @@ class GoalJudge:
         }
 
     def failures_since(self, frame_start: int) -> list[Failure]:
-        """Returns why the goal did not last since a frame: conditions that do not hold, joints that moved.
-
-        Args:
-            frame_start: State frame since which the scene should have stayed as it is.
-        """
+        """Returns why the goal did not last since a frame: conditions that do not hold, joints that moved."""
         found = [
             self._broken_condition("not_reached", frame_start),
             self._broken_condition("unsettled", len(self._positions) - 1),

@@ -42,14 +42,7 @@ class Judge:
     def __init__(
         self, cfg: EpisodeCfg, scene: EpisodeScene, acted_on: Sequence[tuple[str, str]], *, arms_may_move: bool = False
     ) -> None:
-        """Starts to judge a scene that was just built.
-
-        Args:
-            cfg: The episode's configuration.
-            scene: Its scene, with the state read.
-            acted_on: Object and part that each skill of the chain acts on.
-            arms_may_move: Whether it may succeed while targets of arms change.
-        """
+        """Starts to judge a scene that was just built; its state was read."""
         self.runs: list[SkillRun] = []
         """All skills that have begun, in this order."""
         self.current: list[SkillRun] = []
@@ -86,13 +79,7 @@ class Judge:
         return round(self._cfg.task.settle_s * self._cfg.world.record_hz)
 
     def begin_skill(self, skill: Skill, part: str, *, chain_index: int) -> SkillRun:
-        """Begins the run of a skill; frames from here on are judged by its rules.
-
-        Args:
-            skill: The skill, just made.
-            part: Part of its object that is acted on.
-            chain_index: Its place in the chain.
-        """
+        """Begins the run of a skill; frames from here on are judged by its rules."""
         name, arm = skill.cfg.objects[0], skill.context.arm.name
         stage = next(n for n, sequences in enumerate(self._chain) if any(chain_index in each for each in sequences))
         concurrent = [run for run in self.current if run.stage == stage and run.arm != arm]
@@ -111,24 +98,14 @@ class Judge:
         return run
 
     def end_skill(self, run: SkillRun, *, broken_off: bool = False) -> None:
-        """Ends a run and judges its conditions.
-
-        Args:
-            run: The run.
-            broken_off: Whether it ended before its time; its conditions are then not judged.
-        """
+        """Ends a run; judges its conditions unless it was broken off before its time."""
         if not (broken_off or self._failures):
             self._failures += self._unmet_conditions(run)
         run.frame_end, run.broken_off = self._frame, broken_off
         run.success = not (broken_off or self._failures)
 
     def observe(self, action: Action, speeds: FrameSpeeds) -> None:
-        """Judges a record frame that was just simulated.
-
-        Args:
-            action: The action of the frame.
-            speeds: Largest joint speeds over its physics steps.
-        """
+        """Judges a record frame that was just simulated, with the largest joint speeds of its physics steps."""
         self._frame += 1
         self.goal.observe()
         self._note_targets(action)

@@ -33,12 +33,7 @@ class LayoutSearchReport:
         return self.chosen is not None and self.chosen not in self.thorough
 
     def begin_candidate(self, candidate: int, *, thorough: bool = False) -> None:
-        """Counts a candidate as tried; its failures of an earlier trial are dropped.
-
-        Args:
-            candidate: Its number.
-            thorough: Whether it is tried a second time, with the full budget.
-        """
+        """Counts a candidate as tried; drops its failures of an earlier trial. The second trial is `thorough`."""
         self.tried = max(self.tried, candidate + 1)
         if thorough:
             self.thorough.add(candidate)

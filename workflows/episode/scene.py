@@ -126,8 +126,7 @@ class EpisodeScene:
     def advance_frame(self, before_control_step: Callable[[], None] | None = None) -> FrameSpeeds:
         """Simulates one record frame; contacts and speeds are read at every physics step.
 
-        Args:
-            before_control_step: Called once a control step, before its physics steps (randomization).
+        Randomization runs `before_control_step`.
 
         Raises:
             SkillError: Something other than an action moved the scene since the last frame.

@@ -22,11 +22,6 @@ def check_classes(names: Iterable[str], world: World, *, key: str) -> None:
 
     A class that is similar to none passes: it may be the category of an object in another episode.
 
-    Args:
-        names: Names of classes.
-        world: A scene, complete.
-        key: Key of the configuration that names them.
-
     Raises:
         ConfigError: A class is misspelt.
     """

@@ -22,12 +22,6 @@ _PAST_LIMIT_M = 0.01
 def check_skill(skill: SkillCfg, part: Part, asset: ObjectAsset, *, where: str) -> None:
     """Checks success mode, threshold and target of an entry.
 
-    Args:
-        skill: The entry.
-        part: The part that it acts on.
-        asset: The object that the part belongs to.
-        where: Full key of its planner setting.
-
     Raises:
         ConfigError: The skill or the part does not allow one of them.
     """

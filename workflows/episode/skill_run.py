@@ -85,12 +85,7 @@ class SkillRun:
         return replace(failure, evidence={**failure.evidence, "skill": self.chain_index, "arm": self.arm})
 
     def to_entry(self, *, last_frame: int, draw: float) -> dict[str, Any]:
-        """Returns the run as an entry of the record's `skills`.
-
-        Args:
-            last_frame: State frame at which the episode ended.
-            draw: Which of its phrasings is in front, a draw in [0, 1).
-        """
+        """Returns the run as an entry of the record's `skills`; a draw in [0, 1) chooses its first phrasing."""
         skill, cfg = self.skill, self.skill.cfg
         asset = skill.context.objects[self.object_name].asset
         openness = asset.articulation.part(self.part).openness

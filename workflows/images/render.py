@@ -29,8 +29,8 @@ from unlatch.workflows.images.render_config import AUTO, RenderCfg
 from unlatch.workflows.images.render_job import RenderJob, RenderOutcome
 from unlatch.workflows.runs.executors.catalog import EXECUTORS
 from unlatch.workflows.runs.executors.executor import WorkerLimits
+from unlatch.workflows.runs.header import versions_of
 from unlatch.workflows.runs.recorded_config import check_episode, config_of
-from unlatch.workflows.runs.versions import versions_of
 from unlatch.workflows.viewing.scene_picture import open_record
 
 

@@ -23,11 +23,7 @@ class Policy(Protocol):
         ...
 
     def act(self, observation: Mapping[str, Array]) -> Array | None:
-        """Returns the next action, a value of `action_space`; None where the policy is done.
-
-        Args:
-            observation: Arrays by record key.
-        """
+        """Returns the next action, a value of `action_space`; None where the policy is done."""
         ...
 
     def close(self) -> None:

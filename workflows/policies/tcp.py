@@ -33,13 +33,7 @@ class PolicyServerError(SimCoreError):
 
 
 def send_message(connection: socket.socket, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    """Sends one message.
-
-    Args:
-        connection: An open socket.
-        header: Plain values; `type` is the kind of message.
-        arrays: Arrays by name.
-    """
+    """Sends one message; the `type` of the header is the kind of message."""
     listed, chunks = [], []
     for name, value in arrays.items():
         array = np.ascontiguousarray(value)

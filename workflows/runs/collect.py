@@ -9,9 +9,9 @@ from pathlib import Path
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.progress import OnProgress
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.runs.loading import config_as
+from unlatch.workflows.runs.progress import OnProgress
 from unlatch.workflows.runs.run import record_lost_episode, run_episodes, writer_name
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg

@@ -21,12 +21,7 @@ class CorruptEpisodes:
         return len(self.numbers)
 
     def add(self, number: int, exc: RecordingError) -> None:
-        """Adds an episode.
-
-        Args:
-            number: Its number.
-            exc: What is wrong with it.
-        """
+        """Adds an episode and the error that reading it raised."""
         self.numbers.append(number)
         if len(self._messages) < MOST_NAMED:
             self._messages.append(f"episode {number} is damaged: {exc.message}")

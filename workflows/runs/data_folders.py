@@ -16,9 +16,6 @@ from unlatch.workflows.runs.statistics import RunStatistics
 def data_sets_below(folder: Path) -> list[Path]:
     """Returns the folder itself if it is a data set, else all data sets below it, by path.
 
-    Args:
-        folder: Where to look.
-
     Raises:
         ConfigError: The folder does not exist, or has no data set below it.
     """
@@ -43,9 +40,6 @@ def data_sets_below(folder: Path) -> list[Path]:
 def data_sets_in(paths: Sequence[str]) -> list[Path]:
     """Returns the data sets at or below several paths, each once.
 
-    Args:
-        paths: Data sets, or folders with data sets below them.
-
     Raises:
         ConfigError: A folder does not exist, or has no data set below it.
     """
@@ -54,11 +48,7 @@ def data_sets_in(paths: Sequence[str]) -> list[Path]:
 
 
 def short_names(folders: Sequence[Path]) -> list[str]:
-    """Returns the shortest ends of the folders' paths that tell the folders apart.
-
-    Args:
-        folders: Folders of data sets.
-    """
+    """Returns the shortest ends of the folders' paths that tell the folders apart."""
     parts = [folder.absolute().parts for folder in folders]
     for length in range(1, max(map(len, parts), default=0) + 1):
         names = ["/".join(part[-length:]) for part in parts]

@@ -15,12 +15,12 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, SimCoreError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.json_values import plain
-from unlatch.workflows.cli.progress import OnProgress
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
 from unlatch.workflows.policies.catalog import load_policy
 from unlatch.workflows.policies.policy import Policy
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.runs.loading import config_as
+from unlatch.workflows.runs.progress import OnProgress
 from unlatch.workflows.runs.run import output_folder, record_lost_episode, run_episodes, writer_name
 from unlatch.workflows.runs.schema import EnvCfg, EvaluateCfg
 from unlatch.workflows.runs.statistics import RunStatistics
@@ -95,7 +95,8 @@ def evaluate(
             `random`. It is sent to the workers by value (cloudpickle), so it may be defined in the calling script.
         episodes: Episodes 0 to `episodes - 1` are made; None: as configured, 20 by default.
         out: Folder of the data set. None: as configured, or `data/eval-<task>-<robot>-s<seed>`; for a policy that is
-            an object, the first such folder that is free, with a number at its end.
+            an object, the first such folder that is free, with a number at its end. If a folder given here holds
+            attempts of a policy of the same name, they count and are not made again, even if the object differs.
         workers: Worker processes; None: as configured, one for each CPU core by default.
         observation: What the policy sees; None: the default keys.
         action: What the numbers of an action mean; None: joint positions, as recorded.
@@ -173,12 +174,7 @@ def _free_folder(cfg: EvaluateCfg) -> Path:
 
 
 def check_policy(cfg: EvaluateCfg, policy: Any = None) -> None:
-    """Raises an error if the policy of an evaluation cannot be made; nothing is written before.
-
-    Args:
-        cfg: The evaluation.
-        policy: A policy that is an object; None: that of the configuration.
-    """
+    """Raises an error if the policy of an evaluation, or the given one, cannot be made; nothing is written before."""
     with closing(make_env_of(cfg)) as env, closing(_make_policy(cfg, policy, env)):
         pass
 
@@ -188,21 +184,13 @@ def _make_policy(cfg: EvaluateCfg, policy: Any, env: UnlatchEnv) -> Policy:
 
 
 def identity_of(cfg: EvaluateCfg) -> dict[str, Any]:
-    """Returns the part of the header that an evaluation adds: its policy, observation, action and success rule.
-
-    Args:
-        cfg: The evaluation.
-    """
+    """Returns the part of the header that an evaluation adds: its policy, observation, action and success rule."""
     values = {key: plain(getattr(cfg, key)) for key in ("policy", "observation", "action")}
     return {"evaluate": {**values, "success_when": success_rule(cfg).value}}
 
 
 def make_env_of(cfg: EvaluateCfg) -> UnlatchEnv:
-    """Makes the environment of an evaluation.
-
-    Args:
-        cfg: The evaluation.
-    """
+    """Makes the environment of an evaluation."""
     from unlatch.workflows.gym.env import UnlatchEnv
 
     values = {item.name: getattr(cfg, item.name) for item in fields(EnvCfg)}
@@ -211,9 +199,6 @@ def make_env_of(cfg: EvaluateCfg) -> UnlatchEnv:
 
 def success_rule(cfg: EvaluateCfg) -> SuccessWhen:
     """Returns when the policy of an evaluation succeeds; recorded actions are judged as they were recorded by default.
-
-    Args:
-        cfg: The evaluation.
 
     Raises:
         ConfigError: The policy's spec cannot be read.
@@ -259,10 +244,7 @@ class EvaluateJob:
 def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> None:
     """Lets a policy act in one episode until it is over, or until the policy returns None.
 
-    Args:
-        env: The environment; it holds the episode afterwards.
-        policy: The policy; an exception in it ends the episode with code `error`, not the run.
-        number: Episode number.
+    An exception in the policy ends the episode with code `error`, not the run.
 
     Raises:
         SimCoreError: The configuration, an action's shape or the policy's server is wrong.

@@ -1,14 +1,21 @@
-"""The header of a data set: what must be equal for two runs to write into one data set."""
+"""The header of a data set: configuration and versions that must be equal for two runs to write into it."""
 
 from __future__ import annotations
 
+import platform
 from dataclasses import fields
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.library import describe_object_set
+from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.json_values import plain
-from unlatch.workflows.runs.versions import IDENTITY, versions_of
+
+IDENTITY = ("unlatch", "pybullet", "casadi")
+"""Distributions whose versions must be equal for two runs to write into one data set."""
+NOTED = ("coacd", "hydra-core", "numpy", "ompl", "scipy", "toppra", "trimesh")
+"""Further distributions whose versions are noted."""
 
 
 def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
@@ -16,9 +23,6 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
 
     It holds the episode's configuration, the versions of the simulation, and the objects that an episode may draw. It
     leaves out where objects are stored, which says nothing about an episode.
-
-    Args:
-        cfg: The episode, or a run of such episodes.
 
     Raises:
         ConfigError, AssetError: There are no objects to draw from.
@@ -31,3 +35,25 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
     header = {"config": config, "versions": versions_of(IDENTITY)}
     sets = {name: found for name, item in cfg.all_objects().items() if (found := describe_object_set(item))}
     return {**header, "objects": sets} if sets else header
+
+
+def versions_of(names: tuple[str, ...]) -> dict[str, str]:
+    """Returns the versions of installed distributions by name."""
+    return {name: _read_version(name) for name in names}
+
+
+def differing_versions(data_set: DataSet) -> dict[str, tuple[str, str]]:
+    """Returns (then, now) by name for the versions, of Python and platform too, that differ from a data set's."""
+    then = {**data_set.header.get("versions", {}), **data_set.info.get("versions", {})}
+    now = versions_of((*IDENTITY, *NOTED))
+    for name, here in (("python", platform.python_version()), ("platform", platform.platform())):
+        if name in data_set.info:
+            then[name], now[name] = data_set.info[name], here
+    return {name: (str(then[name]), now[name]) for name in now if name in then and str(then[name]) != now[name]}
+
+
+def _read_version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

@@ -106,12 +106,7 @@ def load_config(
 
 
 def config_as(schema: type[T], cfg: EpisodeCfg, **changes: Any) -> T:
-    """Returns a configuration of another kind that shares its fields with `cfg`.
-
-    Args:
-        schema: Dataclass of the new configuration.
-        cfg: The configuration that values are taken from.
-        changes: Fields that are set; None leaves a field as it is.
+    """Returns a configuration of another kind that shares its fields with `cfg`; `changes` other than None are set.
 
     Raises:
         ConfigError: A value is out of its range.

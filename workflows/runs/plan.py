@@ -135,13 +135,7 @@ def plan(cfg: EpisodeCfg, *, episode: int = 0) -> EpisodePlan:
 def planned_scene(
     cfg: EpisodeCfg, episode: int, *, visuals: bool = False
 ) -> Iterator[tuple[DrawnScene, list[Skill], EpisodePlan]]:
-    """Plans an episode and keeps its scene open: yields the scene, the skills that were planned, and the plan.
-
-    Args:
-        cfg: The configuration.
-        episode: Episode number.
-        visuals: Whether the scene can be drawn.
-    """
+    """Plans an episode and keeps its scene open: yields the scene, the skills that were planned, and the plan."""
     check_assets(cfg, number=episode)
     with EpisodeRunner(cfg) as runner:
         runner.warm_up()  # the timings are those of an episode in a run

@@ -16,9 +16,6 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 def config_of(data_set: DataSet) -> EpisodeCfg:
     """Reads and checks the configuration of a data set's episodes.
 
-    Args:
-        data_set: The data set.
-
     Raises:
         RecordingError: Its header has none, or one that this version cannot read.
     """
@@ -40,10 +37,6 @@ def config_of(data_set: DataSet) -> EpisodeCfg:
 
 def check_episode(data_set: DataSet, number: int) -> None:
     """Raises an error unless a data set has an episode.
-
-    Args:
-        data_set: The data set.
-        number: Episode number.
 
     Raises:
         RecordingError: It has no such episode; the message names the numbers that it has.

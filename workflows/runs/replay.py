@@ -108,13 +108,7 @@ def replay(
 def replay_all(
     data_set: DataSet, *, mode: ReplayMode = ReplayMode.action, check: bool = False, workers: int | None = None
 ) -> Generator[ReplayOutcome]:
-    """Replays every episode of a data set and yields each outcome as it comes.
-
-    Args:
-        data_set: The data set.
-        mode: How.
-        check: Whether files and verdicts are verified too.
-        workers: Worker processes; None: one for each CPU core.
+    """Replays every episode of a data set and yields each outcome; with `check`, verifies files and verdicts too.
 
     Raises:
         ConfigError: The data set has no episodes.
@@ -162,10 +156,6 @@ class ReplayJob:
     def replay(self, runner: EpisodeRunner, record: EpisodeRecord) -> ReplayOutcome:
         """Replays one record.
 
-        Args:
-            runner: A runner of the data set's configuration.
-            record: The record, with its arrays.
-
         Raises:
             RecordingError: It does not fit the objects and the robot that are there now.
         """
@@ -183,12 +173,7 @@ def _compare(
 
 
 def replay_deviation(runner: EpisodeRunner, record: EpisodeRecord, mode: ReplayMode) -> Deviation:
-    """Replays a record and returns the largest deviation.
-
-    Args:
-        runner: A runner of the record's configuration.
-        record: The record, with its arrays; one without arrays has no deviation.
-        mode: How it is replayed.
+    """Replays a record and returns the largest deviation; a record without arrays has none.
 
     Raises:
         RecordingError: The record does not fit the objects and the robot that are there now.

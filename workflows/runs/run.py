@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import platform
 import re
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -19,17 +18,15 @@ from loky import cpu_count
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.rng import episode_seed
-from unlatch.workflows.cli.interruption import Interruption
-from unlatch.workflows.cli.progress import OnProgress, Progress
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.executors.catalog import EXECUTORS
 from unlatch.workflows.runs.executors.executor import Executor, Job, Outcome
-from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.header import NOTED, header_of, versions_of
+from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress
 from unlatch.workflows.runs.schema import CollectCfg, RunCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.runs.stop_condition import StopCondition
-from unlatch.workflows.runs.versions import NOTED, versions_of
 from unlatch.workflows.viewing.contact_sheet import contact_sheet
 
 logger = logging.getLogger(__name__)
@@ -56,11 +53,7 @@ class RunResult:
     """Whether Ctrl-C ended it before all episodes were made."""
 
     def statistics(self, corrupt: CorruptEpisodes | None = None) -> RunStatistics:
-        """Counts the episodes asked for.
-
-        Args:
-            corrupt: Collects episodes that cannot be read.
-        """
+        """Counts the episodes asked for; adds those that cannot be read to `corrupt`."""
         asked = set(self.numbers)
         summaries = self.data_set.each_summary((corrupt or CorruptEpisodes()).add)
         return RunStatistics.of(item for item in summaries if item.number in asked)
@@ -75,6 +68,7 @@ def run_episodes(
     progress: OnProgress = None,
     interruption: Interruption | None = None,
     notify: Callable[[str], None] = logger.info,
+    command: Sequence[str] = (),
 ) -> RunResult:
     """Makes the missing episodes of a run.
 
@@ -86,6 +80,7 @@ def run_episodes(
         progress: True: a live display on stderr; a function: called after each episode.
         interruption: Ends the run softly on the first Ctrl-C; None: Ctrl-C raises KeyboardInterrupt.
         notify: Called with one line for each damaged episode that is made again.
+        command: The `unlatch` command that makes the run, for its report; empty: it is not known.
 
     Raises:
         SimCoreError: The input is wrong.
@@ -97,7 +92,9 @@ def run_episodes(
     stop = _stop_condition(cfg)
     folder = output_folder(cfg, prefix=prefix)
     header = {**header_of(cfg), **(identity or {})}
-    with DataSet.create_or_resume(folder, header=header, info=_make_info(cfg), worker=writer_name("main")) as data_set:
+    with DataSet.create_or_resume(
+        folder, header=header, info=_make_info(cfg, command), worker=writer_name("main")
+    ) as data_set:
         for number, problem in data_set.damaged(numbers).items():
             notify(f"episode {number} is damaged and is made again; kept as {data_set.set_aside(number)}: {problem}")
         missing = data_set.missing(numbers)
@@ -170,12 +167,7 @@ def has_picture(cfg: RunCfg) -> bool:
 
 
 def output_folder(cfg: RunCfg, *, prefix: str = "") -> Path:
-    """Returns the folder of a run's data set, absolute.
-
-    Args:
-        cfg: The run.
-        prefix: Beginning of the default folder's name.
-    """
+    """Returns the folder of a run's data set, absolute; the default name begins with `prefix`."""
     name = cfg.out if cfg.out is not None else f"data/{prefix}{cfg.task.name}-{cfg.robot.name}-s{cfg.seed}"
     return Path(name).expanduser().absolute()
 
@@ -184,24 +176,13 @@ def writer_name(worker: str) -> str:
     """Returns a name for a worker's index that no worker on another host has.
 
     Appending to one file is safe within one host only.
-
-    Args:
-        worker: Name of the worker, unique in its run.
     """
     host = re.sub(r"[^A-Za-z0-9]+", "-", platform.node().partition(".")[0]).strip("-")[:40] or "host"
     return f"{host}-{worker}"
 
 
 def record_lost_episode(data_set: DataSet, run_seed: int, number: int, reason: str, *, code: str = "error") -> Outcome:
-    """Writes a record of an episode whose worker died or was replaced.
-
-    Args:
-        data_set: Where it belongs.
-        run_seed: Seed of the run.
-        number: Episode number.
-        reason: How the worker died, or why it was replaced.
-        code: `error`, or `timeout` of an episode that hung.
-    """
+    """Writes a record of an episode whose worker died or was replaced."""
     record = EpisodeRecord(
         number=number,
         seed=episode_seed(run_seed, number),
@@ -213,13 +194,13 @@ def record_lost_episode(data_set: DataSet, run_seed: int, number: int, reason: s
     return Outcome(number, False, code)
 
 
-def _make_info(cfg: RunCfg) -> dict[str, Any]:
+def _make_info(cfg: RunCfg, command: Sequence[str]) -> dict[str, Any]:
     """Returns what is noted in a new data set and may differ when it is resumed."""
     roots = {
         name: str(Path(item.root).expanduser().absolute()) for name, item in cfg.all_objects().items() if item.root
     }
     return {
-        "command": ["unlatch", *sys.argv[1:]],
+        **({"command": list(command)} if command else {}),
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "host": platform.node(),
         "object_roots": roots,

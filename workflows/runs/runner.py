@@ -46,9 +46,6 @@ class EpisodeRunner:
     def run(self, number: int) -> EpisodeRecord:
         """Makes one episode; returns a record of it even if it fails with a bug.
 
-        Args:
-            number: Episode number, from 0.
-
         Raises:
             ConfigError: The configuration names something that does not exist; no episode can be made.
         """
@@ -64,9 +61,6 @@ class EpisodeRunner:
 
     def plan(self, number: int) -> Skill:
         """Plans the first skill of an episode as `run` would, without executing it.
-
-        Args:
-            number: Episode number, from 0.
 
         Returns:
             The skill, which holds its plan or its failure.
@@ -84,9 +78,6 @@ class EpisodeRunner:
 
     def replay(self, record: EpisodeRecord) -> dict[str, Array]:
         """Drives a fresh world with the recorded reset values, actions and hold events, and records it anew.
-
-        Args:
-            record: An episode of this configuration.
 
         Returns:
             The arrays of the replay by record key, except those that a planner writes.
@@ -118,9 +109,6 @@ class EpisodeRunner:
     def write_states(self, record: EpisodeRecord) -> dict[str, Array]:
         """Writes every recorded state into the world and reads the world again.
 
-        Args:
-            record: An episode of this configuration.
-
         Returns:
             Arrays of shape (T+1, ...) that were read, by record key.
 
@@ -140,9 +128,6 @@ class EpisodeRunner:
 
     def replay_actions(self, record: EpisodeRecord) -> tuple[float, dict[str, Array]]:
         """Drives a fresh world with recorded actions, with all sensors off; reads the state at the end.
-
-        Args:
-            record: An episode of this configuration.
 
         Returns:
             Wall time of the physics alone [s], and the state at the end by record key.

@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import median
+from typing import Generic, TypeVar
 
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
-from unlatch.workflows.runs.decimating_sampler import DecimatingSampler
+
+T = TypeVar("T")
 
 Z_95 = 1.959963984540054
 """Two-sided 95 % quantile of the normal distribution."""
@@ -22,13 +24,7 @@ SAMPLE = 10_000
 
 
 def wilson_interval(successes: int, n: int, *, z: float = Z_95) -> tuple[float, float]:
-    """Returns Wilson's score interval of a proportion.
-
-    Args:
-        successes: Number of successes.
-        n: Number of attempts; with 0 the interval is (0, 1).
-        z: Quantile of the normal distribution.
-    """
+    """Returns Wilson's score interval of a proportion for a normal quantile `z`; (0, 1) without attempts."""
     if n == 0:
         return 0.0, 1.0
     share = successes / n
@@ -36,6 +32,27 @@ def wilson_interval(successes: int, n: int, *, z: float = Z_95) -> tuple[float, 
     middle = (share + z * z / (2 * n)) / denominator
     half = z * math.sqrt(share * (1.0 - share) / n + z * z / (4 * n * n)) / denominator
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+class DecimatingSampler(Generic[T]):
+    """Keeps an even sample of a stream: every item, then every second, every fourth, ...; at most `most` items."""
+
+    def __init__(self, most: int) -> None:
+        self.items: list[T] = []
+        """The sample, in the order of the stream."""
+        self.seen = 0
+        """Number of items of the stream so far."""
+        self._most = most
+        self._stride = 1
+
+    def add(self, item: T) -> None:
+        """Takes the next item of the stream."""
+        if self.seen % self._stride == 0:
+            self.items.append(item)
+        self.seen += 1
+        if len(self.items) > self._most:
+            self._stride *= 2
+            self.items = self.items[::2]
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,6 @@ class TaskResult:
 def bench_runs(cfg: SuccessBenchCfg) -> Iterator[tuple[str, CollectCfg]]:
     """Yields the name and the run of every task.
 
-    Args:
-        cfg: Which tasks, how many attempts, and where they go.
-
     Raises:
         ConfigError: There are no PartNet-Mobility objects, or a task is unknown.
     """
@@ -91,12 +88,7 @@ def bench_runs(cfg: SuccessBenchCfg) -> Iterator[tuple[str, CollectCfg]]:
 
 
 def measure(name: str, cfg: CollectCfg) -> TaskResult:
-    """Reads the data set of a run, recomputes every verdict, and times a few episodes again.
-
-    Args:
-        name: Name of the row.
-        cfg: The run, finished.
-    """
+    """Reads the data set of a finished run, recomputes every verdict, and times a few episodes again."""
     data_set = DataSet.open(str(cfg.out))
     numbers = set(cfg.numbers())
     summaries = [item for item in data_set.summaries() if item.number in numbers]
@@ -124,11 +116,7 @@ def sensor_ratio(cfg: CollectCfg, numbers: list[int]) -> float | None:
 
 
 def success_table(results: list[TaskResult]) -> Table:
-    """Returns successes, their interval, agreeing verdicts and failures; one row for each task.
-
-    Args:
-        results: One for each task.
-    """
+    """Returns successes, their interval, agreeing verdicts and failures; one row for each task."""
     table = Table(box=MARKDOWN)
     for column in ("task", "successes", "95 % interval", "verdict agrees", "failures"):
         table.add_column(column, no_wrap=column != "failures")
@@ -146,11 +134,7 @@ def success_table(results: list[TaskResult]) -> Table:
 
 
 def cost_table(results: list[TaskResult]) -> Table:
-    """Returns median times by stage, and the cost of sensors and recording; one row for each task.
-
-    Args:
-        results: One for each task.
-    """
+    """Returns median times by stage, and the cost of sensors and recording; one row for each task."""
     table = Table(box=MARKDOWN)
     for column in ("median ms", *STAGES, "execute / replay without sensors"):
         table.add_column(column, no_wrap=True, justify="left" if column == "median ms" else "right")

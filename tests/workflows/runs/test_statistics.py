@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
-from unlatch.workflows.runs.decimating_sampler import DecimatingSampler
-from unlatch.workflows.runs.statistics import SAMPLE, RunStatistics, wilson_interval
+from unlatch.workflows.runs.statistics import SAMPLE, DecimatingSampler, RunStatistics, wilson_interval
 
 
 @pytest.mark.parametrize(

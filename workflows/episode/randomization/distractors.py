@@ -86,12 +86,7 @@ class FreeTable:
         return placed
 
     def rearrange(self, items: Sequence[Distractor], number: int) -> list[Distractor]:
-        """Rearranges distractors; one without a free place stays or, where it would overlap, is moved out of sight.
-
-        Args:
-            items: The distractors.
-            number: Number of the arrangement, which seeds all its draws.
-        """
+        """Rearranges distractors; one without a free place stays or, where it would overlap, is moved out of sight."""
         rng = stream(number, CLASS)
         placed: list[Distractor] = []
         for item in items:

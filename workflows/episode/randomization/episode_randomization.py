@@ -67,11 +67,6 @@ class EpisodeRandomization:
     def __init__(self, scene: EpisodeScene, cfg: RandomizationCfg, *, visual_draw: VisualDraw | None = None) -> None:
         """Makes views and rules; nothing is drawn yet.
 
-        Args:
-            scene: The episode's scene, built from its layout.
-            cfg: The randomization; recorded values are written as they are.
-            visual_draw: Visuals in place of those of the configuration or the record.
-
         Raises:
             ConfigError: A rule does not fit the scene; with the rule's key.
         """
@@ -215,9 +210,6 @@ class EpisodeRandomization:
     def reset(self, seed: int) -> None:
         """Fires `on_env_reset` in every layer; the values of the layout are the defaults.
 
-        Args:
-            seed: Seed of the episode, for its streams; recorded values do not need it.
-
         Raises:
             RecordingError: Recorded values do not fit the scene.
         """
@@ -296,12 +288,6 @@ def make_randomization(
     scene: EpisodeScene, cfg: RandomizationCfg, seed: int, *, visual_draw: VisualDraw | None = None
 ) -> EpisodeRandomization | None:
     """Makes the randomization of a scene and resets it; returns None where nothing varies.
-
-    Args:
-        scene: The episode's scene, built from its layout.
-        cfg: The randomization.
-        seed: Seed of the episode.
-        visual_draw: Visuals in place of those of the configuration or the record.
 
     Raises:
         ConfigError: A rule, or a value of the episode that `from` names, does not fit the scene.

@@ -30,11 +30,6 @@ class RandomizationLayer:
     def __init__(self, name: str, setup: Setup, rules: Sequence[PlacedRule]) -> None:
         """Makes the rules; nothing is drawn yet.
 
-        Args:
-            name: Name of its stream.
-            setup: A set-up with registered views and without rules.
-            rules: The rules.
-
         Raises:
             ConfigError: A rule does not fit its view; with the rule's key.
         """
@@ -62,11 +57,7 @@ class RandomizationLayer:
             raise ConfigError(f"{key}: {exc.message}", **{**exc.values, "key": key}) from exc
 
     def reset(self, seed: int, recorded: Sequence[Firing] | None = None) -> None:
-        """Fires `on_env_reset`; the present values are the defaults.
-
-        Args:
-            seed: Seed of the episode, for the layer's stream; recorded values do not need it.
-            recorded: The recorded firings, written in place of drawn values.
+        """Fires `on_env_reset`; the present values are the defaults. Recorded firings replace draws.
 
         Raises:
             RecordingError: Recorded values do not fit the scene.
@@ -123,11 +114,6 @@ class RandomizationLayer:
 def find_layer(rule: RuleCfg, setups: Mapping[str, Setup], where: str) -> str:
     """Returns the name of the layer whose view has the attribute of a rule.
 
-    Args:
-        rule: A rule whose view is in at least one layer.
-        setups: Set-ups by layer.
-        where: Full key of the rule.
-
     Raises:
         ConfigError: No layer has it.
     """
@@ -172,10 +158,6 @@ class RecordedLayer:
 
 def read_layer(content: Any, where: str) -> RecordedLayer:
     """Reads a layer of a record.
-
-    Args:
-        content: The layer, as `RandomizationLayer.applied` made it.
-        where: Its full key.
 
     Raises:
         ConfigError: A rule cannot be read.

@@ -40,10 +40,6 @@ def with_recorded(cfg: RandomizationCfg) -> RandomizationCfg:
 def explain_misfit(cfg: RandomizationCfg, instances: Mapping[str, str]) -> Iterator[None]:
     """Explains errors of recorded values that do not fit an episode: their source, and what would fit.
 
-    Args:
-        cfg: The randomization, as `with_recorded` made it.
-        instances: Instance of every object of the episode that they are applied to.
-
     Raises:
         ConfigError: Recorded values do not fit the scene.
     """

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import time
 import traceback
 from collections.abc import Generator, Iterable
 from contextlib import suppress
@@ -26,9 +25,14 @@ from loky.backend.process import LokyProcess
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits
-from unlatch.workflows.runs.executors.lost_episodes import LostEpisodes, NumberSource
+from unlatch.workflows.runs.executors.workers import (
+    LostEpisodes,
+    NumberSource,
+    Worker,
+    WorkerError,
+    seconds_to_timeout,
+)
 
-_SETUP_TRIES = 3
 _STOP_S = 2.0
 _LOOK_AT_MEMORY_EVERY_S = 0.5
 """Period of the memory check, if memory is limited [s]."""
@@ -40,27 +44,13 @@ REFUSED = "refused"
 BROKEN = "broken"
 
 
-class WorkerError(SimCoreError):
-    """A worker cannot be set up, or a bug ended it."""
-
-    exit_code = 1
-
-
 @dataclass
-class _Worker:
+class _Worker(Worker):
     name: str
     process: LokyProcess
     connection: Connection
-    number: int | None = None
-    """Number of its current episode; None while it is set up or idle."""
     ready: bool = False
     gone: bool = False
-    made: int = 0
-    """Number of finished episodes."""
-    since: float = 0.0
-    """Start of its current episode, on the monotonic clock [s]."""
-    replaced_because: tuple[str, str] | None = None
-    """Failure code and reason once it is being replaced."""
 
 
 class ProcessExecutor:
@@ -73,29 +63,23 @@ class ProcessExecutor:
     on_this_host = True
 
     def __init__(self, workers: int = 2, limits: WorkerLimits | None = None) -> None:
-        """Makes an executor; starts no process yet.
-
-        Args:
-            workers: Processes at a time.
-            limits: Limits of each worker; None: no limits.
-        """
         self.workers = workers
         self.limits = limits or WorkerLimits()
         self._context = get_context("loky")  # "loky_init_main" is the one that imports the main module
         self._started = 0
-        self._failed_setups = 0
 
     def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Generator[Outcome]:
         """See `Executor`."""
         source = NumberSource(numbers)
-        lost_episodes = LostEpisodes(job, source, max_retries=self.limits.max_retries)
+        advice = "Run with executor=serial to see why."
+        lost_episodes = LostEpisodes(job, source, max_retries=self.limits.max_retries, advice=advice)
         workers: list[_Worker] = []
         try:
             for _ in range(min(self.workers, most or self.workers) if source.has_more() else 0):
                 workers.append(self._start(job))
             while workers:
                 for worker in self._next_events(workers):
-                    outcome = self._receive(worker)
+                    outcome = self._receive(worker, lost_episodes)
                     if outcome is not None:
                         yield outcome
                     if worker.gone:
@@ -136,26 +120,12 @@ class ProcessExecutor:
 
     def _next_events(self, workers: list[_Worker]) -> list[_Worker]:
         """Waits for messages or ends of workers, or the next check of limits; returns the workers concerned."""
-        sources: dict[Any, _Worker] = {}
-        for worker in workers:
-            sources[worker.connection] = worker
-            sources[worker.process.sentinel] = worker
-        return list(
-            {
-                id(sources[source]): sources[source] for source in wait(list(sources), self._wait_limit_s(workers))
-            }.values()
-        )
-
-    def _wait_limit_s(self, workers: list[_Worker]) -> float | None:
-        """Time until the next check of limits [s]; None: no limits."""
-        times = [] if self.limits.worker_memory_mb is None else [_LOOK_AT_MEMORY_EVERY_S]
-        if self.limits.episode_timeout_s is not None:
-            now = time.monotonic()
-            left = [
-                worker.since + self.limits.episode_timeout_s - now for worker in workers if worker.number is not None
-            ]
-            times += [max(seconds, 0.0) for seconds in left]
-        return min(times) if times else None
+        times = seconds_to_timeout(workers, self.limits)
+        if self.limits.worker_memory_mb is not None:
+            times.append(_LOOK_AT_MEMORY_EVERY_S)
+        sources = [source for worker in workers for source in (worker.connection, worker.process.sentinel)]
+        ready = set(wait(sources, min(times, default=None)))
+        return [worker for worker in workers if ready.intersection((worker.connection, worker.process.sentinel))]
 
     def _kill_workers_beyond_limits(self, workers: list[_Worker]) -> None:
         """Kills workers that exceed a limit; `run` then handles their end like any other."""
@@ -168,7 +138,7 @@ class ProcessExecutor:
 
     def _broken_limit(self, worker: _Worker) -> tuple[str, str] | None:
         timeout_s, most_mb = self.limits.episode_timeout_s, self.limits.worker_memory_mb
-        if timeout_s is not None and time.monotonic() - worker.since > timeout_s:
+        if worker.is_late(self.limits):
             return "timeout", f"worker killed by SIGKILL: it was not done after episode_timeout_s={timeout_s:g}"
         if most_mb is None:
             return None
@@ -180,7 +150,8 @@ class ProcessExecutor:
             return None
         return "error", f"worker killed by SIGKILL: it used {used_mb:.0f} MB, worker_memory_mb={most_mb}"
 
-    def _receive(self, worker: _Worker) -> Outcome | None:
+    @staticmethod
+    def _receive(worker: _Worker, lost_episodes: LostEpisodes) -> Outcome | None:
         """Reads one message of a worker; marks the worker as gone if it has ended."""
         try:
             if not worker.connection.poll():
@@ -192,11 +163,10 @@ class ProcessExecutor:
             return None
         if kind == READY:
             worker.ready = True
-            self._failed_setups = 0
+            lost_episodes.count_setup()
             return None
         if kind == DONE:
-            worker.number = None
-            worker.made += 1
+            worker.end()
             outcome: Outcome = value
             return outcome
         if kind == REFUSED:
@@ -214,10 +184,11 @@ class ProcessExecutor:
         except (BrokenPipeError, ConnectionError):
             source.put_back(number)  # it died between two episodes: another worker makes this one
         else:
-            worker.number, worker.since = number, time.monotonic()
+            worker.begin(number)
         return True
 
-    def _clean_up(self, worker: _Worker, lost_episodes: LostEpisodes) -> Outcome | None:
+    @staticmethod
+    def _clean_up(worker: _Worker, lost_episodes: LostEpisodes) -> Outcome | None:
         """Cleans up after a dead worker; its episode is queued again or recorded as lost."""
         worker.connection.close()
         worker.process.join(_STOP_S)
@@ -225,16 +196,8 @@ class ProcessExecutor:
             _kill(worker)
             worker.process.join()
         code, reason = worker.replaced_because or ("error", _describe_exit(worker.process.exitcode))
-        if worker.number is not None:
-            return lost_episodes.count(worker.number, code, reason)
-        if not worker.ready:
-            self._failed_setups += 1
-            if self._failed_setups >= _SETUP_TRIES:
-                raise WorkerError(
-                    f"Workers die while they are being set up ({reason}), {_SETUP_TRIES} times in a row. "
-                    "Run with executor=serial to see why."
-                )
-        return None
+        is_idle = worker.number is None and worker.ready
+        return None if is_idle else lost_episodes.count(worker.number, code, reason)
 
     @staticmethod
     def _stop(workers: list[_Worker]) -> None:

@@ -16,32 +16,23 @@ import psutil
 from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.extras import import_extra
 from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits
-from unlatch.workflows.runs.executors.lost_episodes import LostEpisodes, NumberSource
+from unlatch.workflows.runs.executors.workers import (
+    LostEpisodes,
+    NumberSource,
+    Worker,
+    WorkerError,
+    seconds_to_timeout,
+)
 
-_SETUP_TRIES = 3
 _CLOSE_S = 5.0
 LOOK_EVERY_S = 5.0
 """Period of the check for new nodes [s]."""
 _QUIET = {"log_to_driver": False, "logging_level": logging.ERROR}
 
 
-class ClusterError(SimCoreError):
-    """Workers cannot be set up on the cluster, or a bug ended a worker."""
-
-    exit_code = 1
-
-
 @dataclass
-class _Worker:
+class _Worker(Worker):
     actor: Any
-    number: int | None = None
-    """Number of its current episode; None while it is set up."""
-    made: int = 0
-    """Number of finished episodes."""
-    since: float = 0.0
-    """Start of its current episode, on the monotonic clock [s]."""
-    replaced_because: tuple[str, str] | None = None
-    """Failure code and reason once it is being replaced."""
 
 
 class RayExecutor:
@@ -68,14 +59,14 @@ class RayExecutor:
         self.limits = limits or WorkerLimits()
         self._ray = import_extra("ray", extra="ray")
         self._started = 0
-        self._failed_setups = 0
         self._cpus = 1
         self._looked_at = -math.inf
 
     def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Generator[Outcome]:
         """See `Executor`."""
         source = NumberSource(numbers)
-        lost_episodes = LostEpisodes(job, source, max_retries=self.limits.max_retries)
+        advice = "Every node needs this version of unlatch. Run with executor=serial to see why."
+        lost_episodes = LostEpisodes(job, source, max_retries=self.limits.max_retries, advice=advice)
         joined = self._ray.is_initialized()
         if not joined:
             self._join_cluster()
@@ -84,7 +75,8 @@ class RayExecutor:
             while any(worker.number is not None for worker in pending.values()) or source.has_more():
                 while len(pending) < self._worker_limit(most) and source.has_more():
                     self._start(job, pending)
-                done, _ = self._ray.wait(list(pending), num_returns=1, timeout=self._wait_limit_s(pending))
+                wait_s = min([*seconds_to_timeout(pending.values(), self.limits), LOOK_EVERY_S])
+                done, _ = self._ray.wait(list(pending), num_returns=1, timeout=wait_s)
                 for future in done:
                     worker = pending.pop(future)
                     outcome = self._receive(future, worker, lost_episodes)
@@ -104,7 +96,7 @@ class RayExecutor:
             self._ray.init(include_dashboard=False, **_QUIET)
         except (ConnectionError, ValueError, RuntimeError) as exc:
             address = os.environ.get("RAY_ADDRESS", "of this host")
-            raise ClusterError(
+            raise WorkerError(
                 f"The Ray cluster {address} cannot be joined: {exc}. Expected a running cluster. Start it with "
                 "`ray start --head`, or unset RAY_ADDRESS."
             ) from exc
@@ -124,15 +116,6 @@ class RayExecutor:
         room = self.workers or self._cpus
         return room if most is None else min(room, most)
 
-    def _wait_limit_s(self, pending: dict[Any, _Worker]) -> float:
-        """Time until the next check of limits and nodes [s]."""
-        if self.limits.episode_timeout_s is None:
-            return LOOK_EVERY_S
-        now = time.monotonic()
-        busy = [worker for worker in pending.values() if worker.number is not None]
-        left = [worker.since + self.limits.episode_timeout_s - now for worker in busy]
-        return max(min([*left, LOOK_EVERY_S]), 0.0)
-
     def _receive(self, future: Any, worker: _Worker, lost_episodes: LostEpisodes) -> Outcome | None:
         """Reads the answer of a worker; removes its actor if the worker is gone."""
         try:
@@ -140,32 +123,20 @@ class RayExecutor:
         except self._ray.exceptions.RayTaskError as exc:
             cause = getattr(exc, "cause", None)
             raise (
-                cause if isinstance(cause, SimCoreError) else ClusterError(f"A worker was ended by a bug:\n{exc}")
+                cause if isinstance(cause, SimCoreError) else WorkerError(f"A worker was ended by a bug:\n{exc}")
             ) from exc
         except self._ray.exceptions.RayError as exc:
             worker.actor = None
             code, reason = worker.replaced_because or ("error", f"worker lost: {type(exc).__name__}")
-            return self._count_loss(worker, lost_episodes, code, reason)
+            return lost_episodes.count(worker.number, code, reason)
         outcome, used_mb = answer
-        self._failed_setups = 0
+        lost_episodes.count_setup()
         if outcome is not None:
-            worker.number = None
-            worker.made += 1
+            worker.end()
             if self._is_spent(worker, used_mb):
                 self._dismiss(worker)
                 worker.actor = None
         return outcome
-
-    def _count_loss(self, worker: _Worker, lost_episodes: LostEpisodes, code: str, reason: str) -> Outcome | None:
-        if worker.number is not None:
-            return lost_episodes.count(worker.number, code, reason)
-        self._failed_setups += 1
-        if self._failed_setups >= _SETUP_TRIES:
-            raise ClusterError(
-                f"Workers die while they are being set up ({reason}), {_SETUP_TRIES} times in a row. Every node needs "
-                "this version of unlatch. Run with executor=serial to see why."
-            )
-        return None
 
     def _is_spent(self, worker: _Worker, used_mb: float) -> bool:
         most_mb = self.limits.worker_memory_mb
@@ -179,7 +150,7 @@ class RayExecutor:
         if number is None:
             self._dismiss(worker)
             return
-        worker.number, worker.since = number, time.monotonic()
+        worker.begin(number)
         pending[worker.actor.make.remote(number)] = worker
 
     def _dismiss(self, worker: _Worker) -> None:
@@ -189,15 +160,10 @@ class RayExecutor:
         self._ray.kill(worker.actor)
 
     def _kill_workers_that_hang(self, pending: dict[Any, _Worker]) -> None:
-        timeout_s = self.limits.episode_timeout_s
         for worker in pending.values():
-            if timeout_s is None or worker.number is None or worker.replaced_because is not None:
-                continue
-            if time.monotonic() - worker.since > timeout_s:
-                worker.replaced_because = (
-                    "timeout",
-                    f"worker killed: it was not done after episode_timeout_s={timeout_s:g}",
-                )
+            if worker.replaced_because is None and worker.is_late(self.limits):
+                reason = f"worker killed: it was not done after episode_timeout_s={self.limits.episode_timeout_s:g}"
+                worker.replaced_because = ("timeout", reason)
                 self._ray.kill(worker.actor)
 
     def __repr__(self) -> str:
@@ -208,12 +174,6 @@ class EpisodeActor:
     """A worker in a process of its own, on some node."""
 
     def __init__(self, job: Job, name: str) -> None:
-        """Sets nothing up yet.
-
-        Args:
-            job: Makes the episodes.
-            name: Name of the worker, unique in the run.
-        """
         self._job = job
         self._name = name
         self._stack = ExitStack()

@@ -13,13 +13,7 @@ class SerialExecutor:
     on_this_host = True
 
     def __init__(self, workers: int = 1, limits: WorkerLimits | None = None) -> None:
-        """Makes an executor.
-
-        Args:
-            workers: Not used: there is one.
-            limits: Not used: nobody looks on while an episode is made.
-        """
-        del workers, limits
+        del workers, limits  # there is one worker, which nobody watches
         self.workers = 1
 
     def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Generator[Outcome]:

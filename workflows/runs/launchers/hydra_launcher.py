@@ -6,11 +6,12 @@ that crashes ends neither the launcher's pool nor other jobs.
 
 from __future__ import annotations
 
+import logging
 import shutil
 import subprocess
 import sys
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,9 @@ from unlatch.configs.config_files import config_dir
 from unlatch.configs.hydra_errors import explain_error
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.extras import import_extra
-from unlatch.workflows.cli.console import FAILED, print_note
 from unlatch.workflows.runs.launchers.sweep import LOGS, read_job
+
+logger = logging.getLogger(__name__)
 
 _QUIET = ("hydra.output_subdir=null", "hydra/job_logging=none", "hydra/hydra_logging=none", "hydra.verbose=false")
 
@@ -45,7 +47,15 @@ class HydraLauncher:
     program: str | None = None
     """The program that submits jobs; None: there is none."""
 
-    def launch(self, jobs: Path, n_jobs: int, settings: Mapping[str, Any], *, at_once: int | None) -> list[int]:
+    def launch(
+        self,
+        jobs: Path,
+        n_jobs: int,
+        settings: Mapping[str, Any],
+        *,
+        at_once: int | None,
+        notify: Callable[[str], None] = logger.warning,
+    ) -> list[int]:
         """Runs the jobs of a sweep and waits for them.
 
         Args:
@@ -53,6 +63,7 @@ class HydraLauncher:
             n_jobs: The number of jobs.
             settings: Settings of the launcher; null keeps its default.
             at_once: Most jobs at a time, for a launcher without such a setting; None: no limit.
+            notify: Called with one line if the launcher loses jobs.
 
         Returns:
             The exit code of each job; 1 for a job that the launcher lost.
@@ -73,8 +84,8 @@ class HydraLauncher:
         except Exception as exc:  # noqa: BLE001 - any error of the launcher: a job was killed, a node is gone
             found = [_read_exit_code(codes, number) for number in range(n_jobs)]
             lost = [number for number, code in enumerate(found) if code is None]
-            print_note(f"unlatch: the launcher lost {len(lost)} of {n_jobs} jobs before their end: {exc}.")
-            return [FAILED if code is None else code for code in found]
+            notify(f"unlatch: the launcher lost {len(lost)} of {n_jobs} jobs before their end: {exc}.")
+            return [1 if code is None else code for code in found]
         return [_exit_code(result) for batch in returns for result in batch]
 
     def overrides(
@@ -113,11 +124,7 @@ class HydraLauncher:
 
 
 def run_job(cfg: DictConfig) -> int:
-    """Runs one job of a sweep in a process of its own and writes its output to its log; returns its exit code.
-
-    Args:
-        cfg: `job`, its number; `jobs`, the file that lists it; `codes`, the folder for its exit code.
-    """
+    """Runs one job of a sweep in a process of its own and writes its output to its log; returns its exit code."""
     jobs, codes = Path(cfg.jobs), Path(cfg.codes)
     job = read_job(jobs, cfg.job)
     with (jobs.parent / LOGS / f"{job.name}.log").open("ab") as log:

@@ -38,22 +38,12 @@ def key_of(override: str) -> str:
 
 
 def varied_keys(overrides: Sequence[Sequence[str]]) -> list[int]:
-    """Returns the indices of the overrides in which jobs differ.
-
-    Args:
-        overrides: Those of each job, in the same order.
-    """
+    """Returns the indices of the overrides in which jobs differ."""
     return [place for place, values in enumerate(zip(*overrides, strict=True)) if len(set(values)) > 1]
 
 
 def job_name(overrides: Sequence[str], varied: Sequence[int], *, otherwise: str) -> str:
-    """Returns a name made of the values that differ between jobs: `open_drawer-xarm6-seed1`.
-
-    Args:
-        overrides: Those of the job.
-        varied: Indices of the overrides in which jobs differ.
-        otherwise: The name if nothing differs.
-    """
+    """Returns a name made of the values that differ between jobs: `open_drawer-xarm6-seed1`."""
     words = []
     for place in varied:
         key, _, value = overrides[place].partition("=")
@@ -63,12 +53,7 @@ def job_name(overrides: Sequence[str], varied: Sequence[int], *, otherwise: str)
 
 
 def default_folder(overrides: Sequence[str], varied: Sequence[int]) -> str:
-    """Returns the default folder of a sweep: `data/sweep-task-robot`.
-
-    Args:
-        overrides: Those of any job.
-        varied: Indices of the overrides in which jobs differ.
-    """
+    """Returns the default folder of a sweep: `data/sweep-task-robot`."""
     keys = [key_of(overrides[place]).split(".")[-1] for place in varied]
     return f"data/{'-'.join(['sweep', *keys])}"
 
@@ -77,10 +62,6 @@ def write_jobs(folder: Path, jobs: Sequence[SweepJob]) -> Path:
     """Writes the list of jobs, for the processes that run them, possibly on other hosts and much later.
 
     Another list of jobs is another file, so jobs of an earlier command that still wait in a queue keep theirs.
-
-    Args:
-        folder: Folder of the sweep.
-        jobs: The jobs.
 
     Raises:
         ConfigError: The folder cannot be written.
@@ -101,11 +82,6 @@ def write_jobs(folder: Path, jobs: Sequence[SweepJob]) -> Path:
 
 
 def read_job(path: Path, number: int) -> SweepJob:
-    """Reads one of the jobs that `write_jobs` wrote.
-
-    Args:
-        path: The file that it wrote.
-        number: Index of the job in the file.
-    """
+    """Reads one of the jobs that `write_jobs` wrote."""
     entry = json.loads(path.read_text(encoding="utf-8"))[number]
     return SweepJob(entry["name"], tuple(entry["arguments"]))

@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE
-from unlatch.workflows.runs.decimating_sampler import DecimatingSampler
+from unlatch.workflows.runs.statistics import DecimatingSampler
 
 MOST_FILES = 2_000
 """Largest number of files whose times are read; of more episodes, an evenly spaced sample."""

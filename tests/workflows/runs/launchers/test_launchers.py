@@ -67,9 +67,7 @@ def test_waiting_jobs_keep_their_list_if_another_sweep_uses_the_folder(tmp_path:
     assert write_jobs(tmp_path, [SweepJob("a", ("list", "tasks"))]) == queued
 
 
-def test_a_launcher_that_loses_a_job_reports_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_a_launcher_that_loses_a_job_reports_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     jobs = [SweepJob("a", ("--version",)), SweepJob("b", ("nonsense",)), SweepJob("c", ("--version",))]
 
     def two_jobs_then_gone(self: Hydra, config_name: str, task: Callable[[DictConfig], int], words: list[str]) -> None:
@@ -81,8 +79,10 @@ def test_a_launcher_that_loses_a_job_reports_the_others(
 
     monkeypatch.setattr(Hydra, "multirun", two_jobs_then_gone)
     launcher = HydraLauncher("basic", module="hydra", extra="none")
-    assert launcher.launch(write_jobs(tmp_path, jobs), 3, {}, at_once=None) == [OK, BAD_INPUT, FAILED]
-    assert "lost 1 of 3 jobs before their end: a worker was killed" in capsys.readouterr().err
+    notes: list[str] = []
+    codes = launcher.launch(write_jobs(tmp_path, jobs), 3, {}, at_once=None, notify=notes.append)
+    assert codes == [OK, BAD_INPUT, FAILED]
+    assert "lost 1 of 3 jobs before their end: a worker was killed" in notes[0]
 
 
 def test_failed_jobs_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):

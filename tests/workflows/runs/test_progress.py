@@ -4,8 +4,8 @@ import io
 
 from rich.console import Console
 
-from unlatch.workflows.cli.progress import Progress
 from unlatch.workflows.runs.executors.executor import Outcome
+from unlatch.workflows.runs.progress import Progress
 
 
 def shown(console: Console, progress: Progress) -> str:

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
-from unlatch.workflows.cli.interruption import Interruption
-from unlatch.workflows.cli.progress import Progress
+from unlatch.workflows.runs.progress import Interruption, Progress
 
 
 @pytest.fixture

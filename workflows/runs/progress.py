@@ -1,11 +1,13 @@
-"""Counts the episodes of a run and shows them live on a terminal (`unlatch watch` shows runs without one)."""
+"""Progress of a run: counts, a live display on a terminal, and Ctrl-C."""
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from types import TracebackType
+from collections.abc import Callable, Iterable, Iterator
+from types import FrameType
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -13,8 +15,42 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from unlatch.workflows.cli.interruption import Interruption
 from unlatch.workflows.runs.executors.executor import Outcome
+
+
+class Interruption:
+    """Handles Ctrl-C: the first ends a run after the current episodes, the second at once.
+
+    It replaces Python's handler of Ctrl-C while it is entered, if that handler is in place.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        """Whether Ctrl-C was pressed."""
+        self._replaced = False
+
+    def until(self, numbers: Iterable[int]) -> Iterator[int]:
+        """Yields numbers until Ctrl-C."""
+        for number in numbers:
+            if self.asked:
+                return
+            yield number
+
+    def __enter__(self) -> Interruption:
+        in_main = threading.current_thread() is threading.main_thread()
+        # a handler that ignores Ctrl-C, as of a script's background command, stays in place
+        self._replaced = in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if self._replaced:
+            signal.signal(signal.SIGINT, self._handle)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._replaced:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Progress:
@@ -112,9 +148,7 @@ class Progress:
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         if self._live is not None:
             self._live.stop()
 
