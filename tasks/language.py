@@ -36,12 +36,7 @@ def task_language(texts: Sequence[str], steps: Sequence[tuple[str, ObjectAsset, 
 def step_language(texts: Sequence[str], skill: str, asset: ObjectAsset, part: str, draw: float) -> list[str]:
     """Returns the phrasings of one step of a chain, filled in, with the drawn one in front.
 
-    Args:
-        texts: The entry's templates; where it has none, those of its skill.
-        skill: Name of the skill.
-        asset: The object.
-        part: Name of its part.
-        draw: A draw in [0, 1).
+    An entry without templates uses those of its skill. `draw` is in [0, 1).
     """
     words = part_words(asset, part)
     return put_chosen_first(fill_in(texts or step_phrasings(skill, words.manner), words), draw)
@@ -51,10 +46,6 @@ def fill_in(texts: Sequence[str], words: PartWords) -> list[str]:
     """Returns phrasings about one part of one object, filled in; names without a value are left out.
 
     No noun is repeated: the door of an object that is a door is `the door`. Equal phrasings are merged.
-
-    Args:
-        texts: Templates, checked when the configuration was read.
-        words: The words for object and part.
     """
     return list(dict.fromkeys(_fill_in_one(text, words) for text in texts))
 
@@ -62,20 +53,13 @@ def fill_in(texts: Sequence[str], words: PartWords) -> list[str]:
 def phrasing_draws(seed: int, count: int) -> list[float]:
     """Returns draws in [0, 1) that choose phrasings: the first for the task, then one for each entry of its chain.
 
-    Args:
-        seed: Seed of the episode.
-        count: How many; a larger count begins with the same draws.
+    A larger count begins with the same draws.
     """
     return [float(draw) for draw in stream(seed, "language").random(count)]
 
 
 def put_chosen_first(texts: Sequence[str], draw: float) -> list[str]:
-    """Returns the phrasings with the drawn one in front and the others in their order.
-
-    Args:
-        texts: The phrasings.
-        draw: A draw in [0, 1).
-    """
+    """Returns the phrasings with the one that a draw in [0, 1) chooses in front, the others in their order."""
     index = min(int(draw * len(texts)), len(texts) - 1) if texts else 0
     return [*texts[index : index + 1], *texts[:index], *texts[index + 1 :]]
 

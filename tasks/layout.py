@@ -12,7 +12,7 @@ from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.errors import ConfigError, GeometryError, RecordingError, close_matches
 from unlatch.simcore.geometry import Pose
-from unlatch.tasks.placing import PlacedObject, find_free_place
+from unlatch.tasks.placing import PlacedObject, find_free_place, front_frame
 from unlatch.tasks.relation import RelationCfg, order_relations
 from unlatch.tasks.task import OpennessCfg, RegionCfg, TaskCfg
 
@@ -63,14 +63,10 @@ class Layout:
         return {
             "objects": {
                 name: {
-                    "position": item.T_world_root.p.tolist(),
-                    "quat_xyzw": item.T_world_root.quat_xyzw.tolist(),
-                    "rotation": item.T_world_root.R.tolist(),  # exact, which a quaternion is not
+                    **_pose_to_dict(item.T_world_root, ""),
                     "joint_positions": dict(item.joint_positions),
                     "plinth_size_m": None if item.plinth_size_m is None else list(item.plinth_size_m),
-                    "plinth_position": None if item.T_world_plinth is None else item.T_world_plinth.p.tolist(),
-                    "plinth_quat_xyzw": None if item.T_world_plinth is None else item.T_world_plinth.quat_xyzw.tolist(),
-                    "plinth_rotation": None if item.T_world_plinth is None else item.T_world_plinth.R.tolist(),
+                    **_pose_to_dict(item.T_world_plinth, "plinth_"),
                     "drawn": dict(item.drawn),
                     **({} if item.problem is None else {"problem": item.problem}),
                 }
@@ -95,6 +91,12 @@ class Layout:
                 "and start joints as `unlatch collect` writes them. Make the episode again."
             ) from exc
         return cls(objects=objects, q_home=q_home)
+
+
+def _pose_to_dict(pose: Pose | None, prefix: str) -> dict[str, Any]:
+    # the rotation matrix is exact, a quaternion is not
+    values = {"position": "p", "quat_xyzw": "quat_xyzw", "rotation": "R"}
+    return {prefix + key: None if pose is None else getattr(pose, name).tolist() for key, name in values.items()}
 
 
 def _placement_from_dict(item: Mapping[str, Any]) -> Placement:
@@ -178,13 +180,11 @@ def _place_in_region(cfg: TaskCfg, region: RegionCfg, asset: ObjectAsset, rng: n
     y = region.center_m[1] + region.half_extent_m[1] * rng.uniform(-1.0, 1.0)
     yaw_rad = np.deg2rad(region.yaw_deg) * rng.uniform(-1.0, 1.0)
     height_m = rng.uniform(*region.height_m)
-    low, high = asset.bounds_obj
     # the object's front (+x of its root) faces the robot: turned by pi, then by the drawn yaw about its middle
     R = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, np.pi + yaw_rad)).R
-    front_obj = np.array([high[0], 0.5 * (low[1] + high[1]), low[2]])
     if height_m < _MIN_PLINTH_M:
         height_m = 0.0
-    T_world_root = Pose(R, np.array([x, y, height_m + _FEET_M]) - R @ front_obj)
+    T_world_root = Pose(R, np.array([x, y, height_m + _FEET_M]) - R @ front_frame(asset).p)
     positions, openings = _draw_openings(cfg, asset, rng)
     drawn = {"x_m": x, "y_m": y, "yaw_rad": float(yaw_rad), "height_m": height_m, **openings}
     return Placement(T_world_root, positions, *_plinth_box(asset, T_world_root, height_m), drawn)

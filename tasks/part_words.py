@@ -12,7 +12,7 @@ from enum import Enum
 
 import numpy as np
 
-from unlatch.objects.annotation import FramedVector, Part, PartKind
+from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.urdf.model import UrdfModel
 
@@ -73,6 +73,7 @@ _KINDS = {
     PartKind.lever: "lever",
     PartKind.lid: "lid",
 }
+_MANNERS = {PartKind.lid: Manner.lift, PartKind.knob: Manner.turn, PartKind.lever: Manner.lever}
 _SLIDERS = {Manner.pull: "drawer", Manner.rise: "slider", Manner.slide: "slider"}
 _NO_NOUNS = frozenset({"link", "joint", "part", "body", "object", "slider", "hinge", "base", ""})
 """Names that do not describe a part."""
@@ -91,9 +92,11 @@ class _Direction:
     """Words for the first and the last of more than three."""
 
 
-_ROWS = _Direction(("upper", "lower"), ("top", "middle", "bottom"), ("top", "bottom"))
-_COLUMNS = _Direction(("left", "right"), ("left", "middle", "right"), ("leftmost", "rightmost"))
-_DEPTHS = _Direction(("front", "rear"), ("front", "middle", "rear"), ("front", "rear"))
+_DIRECTIONS = (
+    _Direction(("upper", "lower"), ("top", "middle", "bottom"), ("top", "bottom")),
+    _Direction(("left", "right"), ("left", "middle", "right"), ("leftmost", "rightmost")),
+    _Direction(("front", "rear"), ("front", "middle", "rear"), ("front", "rear")),
+)
 
 
 def part_words(asset: ObjectAsset, part: str) -> PartWords:
@@ -138,21 +141,14 @@ def _split_words(name: str) -> str:
 
 def _manner_of(model: UrdfModel, part: Part, closed: Mapping[str, float]) -> Manner:
     if part.kind is not PartKind.slider:
-        return {
-            PartKind.lid: Manner.lift,
-            PartKind.knob: Manner.turn,
-            PartKind.lever: Manner.lever,
-        }.get(part.kind, Manner.swing)
+        return _MANNERS.get(part.kind, Manner.swing)
     moved = _handle_point(model, part, {**closed, part.joint: part.openness.open}) - _handle_point(model, part, closed)
     return (Manner.pull, Manner.slide, Manner.rise)[int(np.argmax(np.abs(moved)))]
 
 
 def _handle_point(model: UrdfModel, part: Part, positions: Mapping[str, float]) -> Array:
     """Returns the (3,) point at which a part is acted on, in the root frame [m]."""
-    return _point_in_root(model, part, part.keypoint("articulated_object_head"), positions)
-
-
-def _point_in_root(model: UrdfModel, part: Part, point: FramedVector, positions: Mapping[str, float]) -> Array:
+    point = part.keypoint("articulated_object_head")
     if point.frame == "obj":
         return point.xyz
     return model.link_pose(part.link if point.frame == "link" else part.base, dict(positions)) @ point.xyz
@@ -183,18 +179,11 @@ def _hinge_side(model: UrdfModel, part: Part, closed: Mapping[str, float]) -> st
 
 
 def _place_words(points: Array) -> list[str]:
-    """Returns words that tell parts apart by their places, or ordinals where they share one place.
-
-    Args:
-        points: (N, 3) in the root frame: x out of the front, y to the right as seen from in front, z up [m].
-    """
-    levels = [
-        _number_levels(points[:, 2], downwards=True),
-        _number_levels(points[:, 1]),
-        _number_levels(points[:, 0], downwards=True),
-    ]
-    words = [_level_words(found, table) for found, table in zip(levels, (_ROWS, _COLUMNS, _DEPTHS), strict=True)]
-    spreads = np.ptp(points, axis=0)[[2, 1, 0]]
+    """Returns words that tell parts apart by their middles (N, 3) in the root frame [m], or ordinals."""
+    # the root frame has x out of the front, y to the right as seen from in front, z up
+    values = np.stack([-points[:, 2], points[:, 1], -points[:, 0]])
+    words = [_level_words(_number_levels(row), table) for row, table in zip(values, _DIRECTIONS, strict=True)]
+    spreads = np.ptp(values, axis=1)
     single = [[words[axis]] for axis in np.argsort(-spreads, kind="stable")]
     for chosen in (*single, [words[0], words[1]], words):
         texts = [" ".join(word for word in row if word) for row in zip(*chosen, strict=True)]
@@ -203,13 +192,11 @@ def _place_words(points: Array) -> list[str]:
     return [_ordinal(index) for index in range(len(points))]
 
 
-def _number_levels(values: Array, *, downwards: bool = False) -> list[int]:
+def _number_levels(values: Array) -> list[int]:
     """Returns the level of each value, from 0; values that are close share a level."""
-    signed = -values if downwards else values
-    order = np.argsort(signed, kind="stable")
+    order = np.argsort(values, kind="stable")
     levels: Array = np.zeros(len(values), dtype=int)
-    steps = np.diff(signed[order]) > _APART_M
-    levels[order[1:]] = np.cumsum(steps)
+    levels[order[1:]] = np.cumsum(np.diff(values[order]) > _APART_M)
     return [int(level) for level in levels]
 
 

@@ -82,29 +82,23 @@ _TASKS: dict[tuple[str, Manner], list[str]] = {
     ("rotate", Manner.turn): _TURNED,
     ("rotate", Manner.lever): _PUSHED_ROUND,
 }
+_TURNED_STEP = ["take the {part} and turn it", "turn the {part}", "grip the {part} and rotate it"]
+_PUSHED_ROUND_STEP = ["take the {part} and turn it", "turn the {part}", "rotate the {part}"]
 _STEPS: dict[tuple[str, Manner], list[str]] = {
-    ("open", Manner.swing): [
-        "take hold of the {part} and pull it open",
-        "pull the {part} open",
-        "open the {part}",
-    ],
+    ("open", Manner.swing): ["take hold of the {part} and pull it open", "pull the {part} open", "open the {part}"],
     ("open", Manner.lift): ["take hold of the {part} and lift it", "lift the {part}", "open the {part}"],
     ("open", Manner.pull): ["take hold of the {part} and pull it out", "pull the {part} out", "open the {part}"],
     ("open", Manner.rise): ["take hold of the {part} and lift it", "lift the {part}", "pull the {part} up"],
-    ("open", Manner.slide): [
-        "take hold of the {part} and slide it open",
-        "slide the {part} open",
-        "open the {part}",
-    ],
-    ("open", Manner.turn): ["take the {part} and turn it", "turn the {part}", "grip the {part} and rotate it"],
-    ("open", Manner.lever): ["take the {part} and turn it", "turn the {part}", "rotate the {part}"],
+    ("open", Manner.slide): ["take hold of the {part} and slide it open", "slide the {part} open", "open the {part}"],
+    ("open", Manner.turn): _TURNED_STEP,
+    ("open", Manner.lever): _PUSHED_ROUND_STEP,
     ("close", Manner.swing): ["push the {part} closed", "push the {part} shut", "close the {part}"],
     ("close", Manner.lift): ["push the {part} closed", "push the {part} down", "close the {part}"],
     ("close", Manner.pull): ["push the {part} in", "push the {part} shut", "close the {part}"],
     ("close", Manner.rise): ["press the {part} down", "push the {part} down", "lower the {part}"],
     ("close", Manner.slide): ["slide the {part} shut", "push the {part} back", "close the {part}"],
-    ("rotate", Manner.turn): ["take the {part} and turn it", "turn the {part}", "grip the {part} and rotate it"],
-    ("rotate", Manner.lever): ["take the {part} and turn it", "turn the {part}", "rotate the {part}"],
+    ("rotate", Manner.turn): _TURNED_STEP,
+    ("rotate", Manner.lever): _PUSHED_ROUND_STEP,
 }
 _HELD = [
     "hold the {object} by its handle",
@@ -117,29 +111,18 @@ _UNMENTIONED = frozenset({"artpreplan"})
 
 
 def task_phrasings(skill: str, manner: Manner) -> list[str]:
-    """Returns the templates for a task of one skill.
-
-    Args:
-        skill: Name of the skill, which may be a plugin.
-        manner: How the part moves.
-    """
-    if skill == "hold":
-        return list(_HELD)
-    found = _TASKS.get((skill, manner), [f"{_verb_of_skill(skill)} the {{part}} of the {{object}}"])
-    return [] if skill in _UNMENTIONED else list(found)
+    """Returns the templates for a task of one skill."""
+    return _find_templates(_TASKS, skill, manner, "the {part} of the {object}")
 
 
 def step_phrasings(skill: str, manner: Manner) -> list[str]:
-    """Returns the templates for one step of a chain; they name the part alone.
+    """Returns the templates for one step of a chain; they name the part alone."""
+    return _find_templates(_STEPS, skill, manner, "the {part}")
 
-    Args:
-        skill: Name of the skill, which may be a plugin.
-        manner: How the part moves.
-    """
+
+def _find_templates(table: dict[tuple[str, Manner], list[str]], skill: str, manner: Manner, moved: str) -> list[str]:
+    """Returns the templates in a table; a skill that is not in it, such as a plugin, is its own verb."""
     if skill == "hold":
         return list(_HELD)
-    return [] if skill in _UNMENTIONED else list(_STEPS.get((skill, manner), [f"{_verb_of_skill(skill)} the {{part}}"]))
-
-
-def _verb_of_skill(skill: str) -> str:
-    return skill.replace("_", " ")
+    own = [f"{skill.replace('_', ' ')} {moved}"]
+    return [] if skill in _UNMENTIONED else list(table.get((skill, manner), own))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -123,10 +124,8 @@ def find_free_place(
             return Place(T_world_item, height, drawn)
         reasons[met[0]] = reasons.get(met[0], 0) + 1
     listed = ", ".join(f"{why} ({count})" for why, count in reasons.items())
-    where = f"{cfg.relation.value} '{cfg.of}'"
-    return Place(
-        T_world_item, height, drawn, f"'{item.asset.name}' finds no place {where} in {cfg.tries} tries: {listed}"
-    )
+    where = f"{cfg.relation.value} '{cfg.of}' in {cfg.tries} tries"
+    return Place(T_world_item, height, drawn, f"'{item.asset.name}' finds no place {where}: {listed}")
 
 
 def _draw_pose(
@@ -186,6 +185,5 @@ def _carrying_levels(
 
 
 def _lies_within(bounds: Array, T_base_item: Pose, box: Array) -> bool:
-    corners = np.array([[x, y, z] for x in box[:, 0] for y in box[:, 1] for z in box[:, 2]])
-    points = T_base_item @ corners
-    return bool(np.all(points >= bounds[0]) and np.all(points <= bounds[1]))
+    points = T_base_item @ np.array(list(product(*box.T)))  # (8, 3) corners
+    return bool(np.all((points >= bounds[0]) & (points <= bounds[1])))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+import numpy as np
 from omegaconf import MISSING
 
 from unlatch.simcore.errors import ConfigError, check_range
@@ -60,19 +61,13 @@ class RelationCfg:
             value = getattr(self, key)
             if value is not None and len(value) != 2:
                 raise ConfigError(f"{where}.{key} has {len(value)} values, expected 2.", key=f"task.relations.{key}")
-        for key in ("distance_m", "bearing_deg", "height_m"):
-            value = getattr(self, key)
-            if value is not None and value[0] > value[1]:
+            if key in ("distance_m", "bearing_deg", "height_m") and value is not None and value[0] > value[1]:
                 raise ConfigError(
                     f"{where}.{key}={list(value)} must be low <= high. Swap them.", key=f"task.relations.{key}"
                 )
-        lowest = {
-            "half_extent_m": self.half_extent_m,
-            "height_m": self.height_m,
-            "distance_m": self.distance_m or [0.0],
-        }
-        for key, values in (*lowest.items(), ("yaw_deg", [self.yaw_deg]), ("margin_m", [self.margin_m])):
-            if min(values) < 0.0:
+        for key in ("half_extent_m", "height_m", "distance_m", "yaw_deg", "margin_m"):
+            value = getattr(self, key)
+            if value is not None and np.min(value) < 0.0:
                 raise ConfigError(f"{where}.{key} is below 0. Raise it.", key=f"task.relations.{key}")
         check_range(f"{where}.tries", self.tries, 1)
         if isinstance(self.relation, RelationKind):

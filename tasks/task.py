@@ -38,25 +38,19 @@ class RegionCfg:
     """Range of the height of the object's underside above the table [m]; the object stands on a plinth."""
 
     def __post_init__(self) -> None:
-        for key, want in (("center_m", 2), ("half_extent_m", 2), ("height_m", 2)):
-            if len(getattr(self, key)) != want:
-                raise ConfigError(
-                    f"task.regions[{self.object}].{key} has {len(getattr(self, key))} values, expected {want}.",
-                    key=f"task.regions.{key}",
-                )
-        if min(self.half_extent_m) < 0.0:
+        where = f"task.regions[{self.object}]"
+        for key in ("center_m", "half_extent_m", "height_m"):
+            count = len(getattr(self, key))
+            if count != 2:
+                raise ConfigError(f"{where}.{key} has {count} values, expected 2.", key=f"task.regions.{key}")
+        for index, value in enumerate(self.half_extent_m):
+            check_range(f"{where}.half_extent_m[{index}]", value, 0.0)
+        if not 0.0 <= self.height_m[0] <= self.height_m[1]:
             raise ConfigError(
-                f"task.regions[{self.object}].half_extent_m={list(self.half_extent_m)} is out of range. Expected 0 or "
-                "more. Raise it.",
-                key="task.regions.half_extent_m",
-            )
-        if self.height_m[0] > self.height_m[1] or self.height_m[0] < 0.0:
-            raise ConfigError(
-                f"task.regions[{self.object}].height_m={list(self.height_m)} must be 0 <= low <= high. "
-                "Swap or raise them.",
+                f"{where}.height_m={list(self.height_m)} must be 0 <= low <= high. Swap or raise them.",
                 key="task.regions.height_m",
             )
-        check_range(f"task.regions[{self.object}].yaw_deg", self.yaw_deg, 0.0, 180.0)
+        check_range(f"{where}.yaw_deg", self.yaw_deg, 0.0, 180.0)
 
 
 @dataclass
