@@ -99,10 +99,9 @@ class EpisodeRecord:
         return max((len(a) - 1 for k, a in self.arrays.items() if is_state_key(k) and a.ndim), default=0)
 
     def state_at(self, index: int) -> dict[str, Array]:
-        """Returns the state of one frame by key, for `Module.load_state_dict`.
+        """Returns the state of a frame, 0 to `n_actions`, by key, for `Module.load_state_dict`.
 
-        Args:
-            index: Frame, from 0 to `n_actions`; negative ones count from the end.
+        Negative frames count from the end.
 
         Raises:
             RecordingError: There is no such frame.
@@ -126,26 +125,16 @@ class EpisodeRecord:
 
 
 def encode_episode(record: EpisodeRecord, *, state: bytes | None = None) -> tuple[bytes, bytes]:
-    """Returns the bytes of `episode.json` and `state.npz`.
-
-    Args:
-        record: The attempt.
-        state: Bytes of `state.npz`, if they exist already.
+    """Returns the bytes of `episode.json` and `state.npz`; the latter are `state`, if given.
 
     Raises:
         RecordingError: A value cannot be stored.
     """
     state = encode_state(record.arrays) if state is None else state
-    content = record.to_json()
-    content["format"] = EPISODE_FORMAT
-    content["format_version"] = FORMAT_VERSION
-    content["state"] = {
-        "file": STATE_FILE,
-        "sha256": hashlib.sha256(state).hexdigest(),
-        "bytes": len(state),
-        "n_actions": record.n_actions,
-    }
-    data = encode_sealed(content)
+    digest = hashlib.sha256(state).hexdigest()
+    about_state = {"file": STATE_FILE, "sha256": digest, "bytes": len(state), "n_actions": record.n_actions}
+    head = {"format": EPISODE_FORMAT, "format_version": FORMAT_VERSION, "state": about_state}
+    data = encode_sealed({**record.to_json(), **head})
     if len(data) > MAX_JSON_BYTES:
         raise RecordingError(
             f"{EPISODE_FILE} of episode {record.number} would take {len(data)} bytes, expected at most "
@@ -162,16 +151,11 @@ def verify_episode(folder: Path) -> None:
         FormatVersionError: It was written in a format that this version does not read.
         RecordingError: A file is missing, damaged, truncated or not ours.
     """
-    _, state = _read_content(folder)
-    _read_state_bytes(folder, state)
+    _read_state_bytes(folder, _read_content(folder)[1])
 
 
 def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
-    """Reads and verifies the record in a folder.
-
-    Args:
-        folder: Folder with `episode.json` and `state.npz`.
-        arrays: Whether to read and verify the arrays too.
+    """Reads and verifies the record in a folder, without its arrays if `arrays` is false.
 
     Raises:
         FormatVersionError: It was written in a format that this version does not read.
@@ -179,8 +163,7 @@ def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
     """
     record, state = _read_content(folder)
     if arrays:
-        data = _read_state_bytes(folder, state)
-        record.arrays = decode_state(data, where=str(folder / STATE_FILE))
+        record.arrays = decode_state(_read_state_bytes(folder, state), where=str(folder / STATE_FILE))
     return record
 
 

@@ -24,19 +24,12 @@ def check_conditions(record: EpisodeRecord) -> None:
         where = f"entry {index} of the goal of episode {record.number}"
         if not isinstance(condition, dict):
             raise RecordingError(f"{condition!r} is {where}, expected a map. The record is incomplete.", where=where)
-        check_type(condition, "object", str, where=where)
-        check_type(condition, "joint_index", int, where=where)
-        check_type(condition, "kind", str, where=where)
-        check_type(condition, "value", int, float, where=where)
+        for key, types in {"object": (str,), "joint_index": (int,), "kind": (str,), "value": (int, float)}.items():
+            check_type(condition, key, *types, where=where)
 
 
 def broken_goal_rules(record: EpisodeRecord, skills: Sequence[JudgedSkill]) -> Iterator[BrokenRule]:
-    """Yields each condition of the goal that does not hold, and each joint that did not stay while the scene settled.
-
-    Args:
-        record: The attempt.
-        skills: Its skills.
-    """
+    """Yields each condition of the goal that does not hold, and each joint that moved while the scene settled."""
     settle, conditions = record.settle, record.goal.get("conditions", [])
     if not conditions and not skills:
         yield BrokenRule(record.n_actions, "not_reached", {"reason": "the record names no skill and no goal"})

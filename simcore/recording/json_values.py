@@ -25,8 +25,8 @@ def plain(value: Any, *, where: str = "value") -> Any:
     """Returns a value as plain JSON: maps, lists, strings, numbers, booleans and None.
 
     Arrays become lists, enums their values, dataclasses maps, poses `{"p": ..., "quat_xyzw": ...}`. An object with a
-    method `to_plain` becomes what that returns. JSON has no
-    numbers that are not finite: they become the strings "nan", "inf" and "-inf".
+    method `to_plain` becomes what that method returns. Numbers that are not finite, which JSON lacks, become the
+    strings "nan", "inf" and "-inf".
 
     Raises:
         RecordingError: A value has no JSON form.
@@ -77,12 +77,9 @@ def _plain_key(key: Any, where: str) -> str:
 
 
 def encode_sealed(content: Mapping[str, Any]) -> bytes:
-    """Returns a map as UTF-8 JSON, one line per key, with its checksum under `sha256`.
+    """Returns a map, made plain, as UTF-8 JSON with one line per key and its checksum under `sha256`.
 
     Keys are sorted: equal maps give equal bytes.
-
-    Args:
-        content: The map; it is made plain first.
     """
     body = plain(content)
     return _encode_lines({**body, SEAL: hashlib.sha256(_encode_lines(body)).hexdigest()})

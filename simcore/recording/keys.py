@@ -40,11 +40,8 @@ class KeySpec:
     @property
     def regex(self) -> re.Pattern[str]:
         """Returns the regular expression for keys of this pattern."""
-        parts = [f"(?P<{part[1:-1]}>{_NAME})" if part.startswith("<") else re.escape(part) for part in self._parts()]
-        return re.compile(r"\.".join(parts) + r"\Z")
-
-    def _parts(self) -> list[str]:
-        return self.pattern.split(".")
+        named = re.sub(r"<(\w+)>", rf"(?P<\1>{_NAME})", re.escape(self.pattern))
+        return re.compile(named + r"\Z")
 
 
 def kind_of(key: str) -> str | None:
@@ -62,7 +59,6 @@ def _spec(
     dtype: str = "float64",
     required: bool = True,
 ) -> KeySpec:
-    """Makes an entry of the table; its kind follows from the first word of the key."""
     return KeySpec(pattern, kind_of(pattern) or "", shape, dtype, unit, meaning, required)
 
 
@@ -75,7 +71,16 @@ def _force_specs(view: str, meaning: str) -> tuple[KeySpec, KeySpec]:
 
 
 _FINGERS = "Positions of the gripper's joints, in the order of `robot.arms[].gripper.joints`."
+_FINGER_SPEEDS = "Velocities of the gripper's joints."
+_SKILL_INDEX = "Index of the current skill in `skills` of episode.json; -1 before the first."
 _PHASES = "0 idle, 1 transit, 2 approach, 3 grasp, 4 follow, 5 release, 6 retreat, 7 settle, 8 hold."
+_SEVERAL_ARMS = "Only for robots with several arms"
+_ARM_SKILL_COUNTERS = {
+    "index": "index of the arm's skill in episode.json, -1 without a skill. `skills.index` is the skill that began "
+    "last.",
+    "command_index": "index into the command list of that skill, -1 when it is done.",
+    "phase": "phase of the arm, with the same numbers.",
+}
 _ARM = "robots.<robot>.<arm>"
 _ARM_ACTION = "actions.<robot>.<arm>"
 _ARM_VIEW = "<robot>.<arm>.<object>"
@@ -90,13 +95,7 @@ KEYS: tuple[KeySpec, ...] = (
     _spec(f"{_ARM}.tcp_position", (3,), "m", "The point between the fingertips, world frame."),
     _spec(f"{_ARM}.tcp_quat_xyzw", (4,), "-", "Orientation of the tcp frame, world frame."),
     _spec(f"{_ARM}.gripper_joint_positions", ("k",), "m or rad", _FINGERS, required=False),
-    _spec(
-        f"{_ARM}.gripper_joint_velocities",
-        ("k",),
-        "m/s or rad/s",
-        "Velocities of the gripper's joints.",
-        required=False,
-    ),
+    _spec(f"{_ARM}.gripper_joint_velocities", ("k",), "m/s or rad/s", _FINGER_SPEEDS, required=False),
     _spec(f"{_ARM}.gripper_opening", (1,), "m", "Distance between the finger pads."),
     _spec(f"{_ARM}.gripper_target", (1,), "m", "Last commanded distance between the finger pads."),
     _spec("objects.<object>.root_position", (3,), "m", "Origin of the object's root link, world frame."),
@@ -105,33 +104,12 @@ KEYS: tuple[KeySpec, ...] = (
     _spec("objects.<object>.joint_velocities", ("m",), "rad/s or m/s", "Velocities of the object's movable joints."),
     _spec("keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame."),
     _spec("sensors.<sensor>.<value>", None, "-", "A value of a sensor (see sensors.md).", required=False),
-    _spec(
-        "skills.index",
-        (),
-        "-",
-        "Index of the current skill in `skills` of episode.json; -1 before the first.",
-        dtype="int64",
-    ),
+    _spec("skills.index", (), "-", _SKILL_INDEX, dtype="int64"),
     _spec("skills.command_index", (), "-", "Index into the command list of that skill.", dtype="int64"),
     _spec("skills.phase", (), "-", f"Phase of the arm: {_PHASES}", dtype="int64"),
     *(
-        _spec(
-            f"skills.<arm>.{name}",
-            (),
-            "-",
-            f"Only for robots with several arms: {meaning}",
-            dtype="int64",
-            required=False,
-        )
-        for name, meaning in (
-            (
-                "index",
-                "index of the arm's skill in episode.json, -1 without a skill. `skills.index` is the skill that began "
-                "last.",
-            ),
-            ("command_index", "index into the command list of that skill, -1 when it is done."),
-            ("phase", "phase of the arm, with the same numbers."),
-        )
+        _spec(f"skills.<arm>.{name}", (), "-", f"{_SEVERAL_ARMS}: {meaning}", dtype="int64", required=False)
+        for name, meaning in _ARM_SKILL_COUNTERS.items()
     ),
     _spec("validity.collision_valid", (), "-", "False from the first forbidden contact on.", dtype="bool"),
     _spec("validity.process_valid", (), "-", "False from the first overspeed on.", dtype="bool"),
@@ -211,11 +189,7 @@ SETTLE_FIELDS: dict[str, str] = {
 
 
 def is_name(text: str) -> bool:
-    """Returns whether a text is valid as `<robot>`, `<object>`, ... in a key.
-
-    Args:
-        text: Name of a robot, arm, object, part, sensor, ...
-    """
+    """Returns whether the name of a robot, arm, object, ... is valid as `<robot>`, `<arm>`, ... in a key."""
     return re.fullmatch(_NAME, text) is not None
 
 

@@ -19,12 +19,7 @@ _ARM_VIEW = ("robot", "arm", "object", "view")
 
 
 def concurrent_arms(record: EpisodeRecord, skill: Mapping[str, Any]) -> frozenset[str]:
-    """Returns the other arms that act in the same stage of the chain as a skill.
-
-    Args:
-        record: The attempt.
-        skill: Entry of `skills`.
-    """
+    """Returns the other arms that act in the same stage of the chain as a skill."""
     stage = skill.get("stage")
     if stage is None:
         return frozenset()
@@ -35,13 +30,9 @@ def concurrent_arms(record: EpisodeRecord, skill: Mapping[str, Any]) -> frozense
 def forbidden_rows(
     record: EpisodeRecord, rows: slice, threshold_n: float, *, without: frozenset[str] = frozenset()
 ) -> list[tuple[int, str, float]]:
-    """Returns the first forbidden contact of each view: (row, view, force [N]), the earliest first.
+    """Returns the first contact above a force in each forbidden view: (row, view, force [N]), the earliest first.
 
-    Args:
-        record: The attempt.
-        rows: Rows to look at.
-        threshold_n: Force above which a contact counts [N].
-        without: Arms whose views belong to another skill.
+    The views of the arms in `without`, which belong to another skill, are skipped.
     """
     found = []
     for key, force in interval_arrays(record, "contacts.", ".force_max_n"):
@@ -57,12 +48,7 @@ def forbidden_rows(
 
 
 def overspeed_rows(record: EpisodeRecord, rows: slice) -> list[tuple[int, str, float]]:
-    """Returns the first overspeed of each robot and object: (row, name, speed [rad/s or m/s]), the earliest first.
-
-    Args:
-        record: The attempt.
-        rows: Rows to look at.
-    """
+    """Returns the first overspeed of each robot and object: (row, name, speed [rad/s or m/s]), the earliest first."""
     found = []
     for key, speed in interval_arrays(record, "speeds.", ".max"):
         above = np.flatnonzero(speed[rows] > MAX_JOINT_SPEED)
@@ -73,13 +59,10 @@ def overspeed_rows(record: EpisodeRecord, rows: slice) -> list[tuple[int, str, f
 
 
 def hold_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: int) -> Array:
-    """Returns the (end - start,) rows in which a skill is in the phase `hold`.
+    """Returns the (end - start,) rows in which a skill that ran from frame `start` to `end` is in the phase `hold`.
 
-    Args:
-        record: The attempt.
-        skill: Entry of `skills`.
-        start: State frame at which it began.
-        end: State frame at which it ended.
+    Raises:
+        RecordingError: The record has no phases.
     """
     key = f"skills.{skill['arm']}.phase" if "arm" in skill else "skills.phase"
     phases = record.arrays.get(key)
@@ -94,14 +77,7 @@ def hold_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: 
 
 
 def touching_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: int) -> Array:
-    """Returns the (end - start,) rows in which fingers touch the part or link that they may touch.
-
-    Args:
-        record: The attempt.
-        skill: Entry of `skills`.
-        start: State frame at which it began.
-        end: State frame at which it ended.
-    """
+    """Returns the (end - start,) rows in which fingers touch the part or link that a skill lets them touch."""
     arm = f".{skill['arm']}" if "arm" in skill else ""
     suffix = f"{arm}.{skill['object']}.fingers_link.force_max_n"
     touching: Array = np.zeros(end - start, dtype=bool)
@@ -111,14 +87,9 @@ def touching_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, e
 
 
 def start_position(skill: Mapping[str, Any], s: Array) -> float:
-    """Returns the joint position that a skill measures from: its `s0`, if that is a recorded position.
+    """Returns the joint position that a skill measures from [rad or m]; `s` has the (T+1,) positions.
 
-    Args:
-        skill: Entry of `skills`.
-        s: (T+1,) positions of its joint [rad or m].
-
-    Returns:
-        `s0` if that is the position when the skill began, else the one at episode start [rad or m].
+    That is its `s0`, if the joint was there when the skill began, else the position at episode start.
     """
     at_start = float(s[skill["frame_start"]])
     return at_start if skill.get("s0") == at_start else float(s[0])

@@ -22,7 +22,6 @@ class _Table:
         self.kind = kind
         self.n_rows = 0
         self._arrays: dict[str, Array] = {}
-        self._shapes: dict[str, tuple[int, ...]] = {}
         self._capacity = 256
 
     def add(self, row: Mapping[str, ArrayLike]) -> None:
@@ -37,15 +36,12 @@ class _Table:
             )
         if self.n_rows == self._capacity:
             self._capacity *= 2
-            for key, array in self._arrays.items():
-                grown = np.empty((self._capacity, *array.shape[1:]), dtype=array.dtype)
-                grown[: self.n_rows] = array
-                self._arrays[key] = grown
+            self._arrays = {key: np.concatenate([a, np.empty_like(a)]) for key, a in self._arrays.items()}
         n = self.n_rows
         for key, value in row.items():
             array = self._arrays[key]
             given = np.asarray(value)
-            fits = given.shape == self._shapes[key]
+            fits = given.shape == array.shape[1:]
             if not fits or (given.dtype is not array.dtype and given.dtype.kind not in _ACCEPTED[array.dtype.kind]):
                 raise RecordingError(
                     f"'{key}' of {self.kind} row {n} is {given.dtype}{list(given.shape)}, expected "
@@ -69,7 +65,6 @@ class _Table:
                     f"'{key}' has type {first.dtype}, expected booleans, integers or floats. Convert it.", key=key
                 )
             self._arrays[key] = np.empty((self._capacity, *first.shape), dtype=_stored_type(key, first.dtype))
-            self._shapes[key] = first.shape
 
     def arrays(self, n_rows: int) -> dict[str, Array]:
         return {key: array[:n_rows].copy() for key, array in self._arrays.items()}
@@ -142,12 +137,8 @@ class EpisodeRecorder:
 
     def arrays(self) -> dict[str, Array]:
         """Returns copies of the arrays of `state.npz` by key."""
-        n = self.n_actions
-        return {
-            **self._states.arrays(self._states.n_rows),
-            **self._actions.arrays(n),
-            **self._intervals.arrays(n),
-        }
+        counts = {self._states: self.n_states, self._actions: self.n_actions, self._intervals: self.n_actions}
+        return {key: array for table, n_rows in counts.items() for key, array in table.arrays(n_rows).items()}
 
     def _out_of_order(self, call: str) -> RecordingError:
         return RecordingError(

@@ -87,7 +87,7 @@ class JudgedSkill:
 
     @property
     def broken_off(self) -> bool:
-        """Whether it ended before its time, for reasons of another arm."""
+        """Whether it was stopped early, for example because another arm's skill failed."""
         return bool(self.entry.get("broken_off", False))
 
     @property
@@ -106,18 +106,15 @@ class JudgedSkill:
 
 
 def broken_skill_rules(skill: JudgedSkill, skills: Sequence[JudgedSkill], *, limit: int) -> Iterator[BrokenRule]:
-    """Yields the rules that a skill broke.
+    """Yields the rules that a skill of the record broke.
 
-    Args:
-        skill: The skill.
-        skills: All skills of the record.
-        limit: State frame from which on the end of a skill is not judged, because the attempt was broken off.
+    From the state frame `limit` on, where the attempt was stopped, the end of a skill is not judged.
     """
     if not skill.ran:
         return
     stopped = list(_broken_on_the_way(skill, slice(skill.start, _first_row_of_next(skill, skills))))
     yield from stopped
-    # a skill that broke a rule was stopped there: how far it came by then is no failure of its own
+    # a skill that broke a rule was stopped there: the position of its joint is then not judged
     if any(rule.frame <= skill.end for rule in stopped) or skill.broken_off:
         return
     if skill.rule.holds:
@@ -215,13 +212,7 @@ def missed_threshold(skill: JudgedSkill) -> Iterator[BrokenRule]:
 
 
 def share_of_range(moved: float, s_closed: float, s_open: float, entry: Mapping[str, Any]) -> float:
-    """Returns a displacement as a share of the range from closed to open.
-
-    Args:
-        moved: The displacement [rad or m].
-        s_closed: Position when closed [rad or m].
-        s_open: Position when open [rad or m].
-        entry: What is judged, for messages.
+    """Returns a displacement [rad or m] as a share of the range from closed to open; `entry` is for the message.
 
     Raises:
         RecordingError: The range is empty.

@@ -64,8 +64,7 @@ class SuccessRule:
         Raises:
             RecordingError: A key is missing or has another type.
         """
-        judged = entry.get("success_mode") is not None
-        if judged:
+        if entry.get("success_mode") is not None:
             check_type(entry, "success_mode", str, where=where)
             check_type(entry, "success_threshold", int, float, where=where)
         for key in ("finger_contact_required", "collision_valid_enabled", "process_valid_enabled"):
@@ -86,11 +85,7 @@ class SuccessRule:
 def check_type(entry: Mapping[str, Any], key: str, *types: type, where: str) -> None:
     """Raises unless an entry has a value of one of the types under a key.
 
-    Args:
-        entry: Entry of `skills` or `goal.conditions`.
-        key: Its key.
-        types: Types that are allowed; a boolean is not a number, a number must be finite.
-        where: Place of the entry, for messages.
+    A boolean is not a number, and a number must be finite. `where` is the place of the entry, for the message.
 
     Raises:
         RecordingError: The key is missing, or its value is another one.

@@ -32,26 +32,14 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.recording.codes import CODE_ORDER
+from unlatch.simcore.recording.codes import CODE_ORDER, FAILURE_CODES
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.goal_verdict import broken_goal_rules, check_conditions
 from unlatch.simcore.recording.keys import STATE, kind_of
 from unlatch.simcore.recording.skill_verdict import BrokenRule, JudgedSkill, broken_skill_rules
 
-ABORT_CODES = frozenset(
-    {
-        "invalid_layout",
-        "plan_infeasible",
-        "path_infeasible",
-        "motion_blocked",
-        "grasp_missed",
-        "slipped",
-        "timeout",
-        "diverged",
-        "error",
-    }
-)
-"""Codes with which an attempt is broken off for reasons that the arrays need not show."""
+ABORT_CODES = frozenset(FAILURE_CODES) - {"collision", "not_reached", "unsettled", "overspeed"}
+"""Codes with which an attempt is stopped early for reasons that the arrays need not show."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +59,6 @@ class Verdict:
 def recompute_success(record: EpisodeRecord) -> Verdict:
     """Judges an attempt again, from its record alone.
 
-    Args:
-        record: The attempt, with its arrays.
-
     Raises:
         RecordingError: The record lacks what a judgement needs.
     """
@@ -92,18 +77,14 @@ def recompute_success(record: EpisodeRecord) -> Verdict:
     if abort is None and (record.settle is not None or not broken):
         broken += broken_goal_rules(record, skills)
     if not broken:
-        broken += _skills_that_never_ran(skills)
+        reason = {"reason": "the skill never ran"}
+        idle = [skill for skill in skills if not skill.ran]
+        broken = [BrokenRule(record.n_actions, "not_reached", {**skill.label, **reason}) for skill in idle]
     if not broken:
         return Verdict(success=True, code=None, evidence={}, skills=tuple(results))
     first = min(broken, key=lambda rule: (rule.frame, CODE_ORDER[rule.code]))
     evidence = {"frame": first.frame, **first.evidence}
     return Verdict(success=False, code=first.code, evidence=evidence, skills=tuple(results))
-
-
-def _skills_that_never_ran(skills: list[JudgedSkill]) -> Iterator[BrokenRule]:
-    for skill in skills:
-        if not skill.ran:
-            yield BrokenRule(skill.record.n_actions, "not_reached", {**skill.label, "reason": "the skill never ran"})
 
 
 def _skill_result(skill: JudgedSkill, found: list[BrokenRule], *, limit: int) -> bool | None:

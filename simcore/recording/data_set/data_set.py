@@ -101,13 +101,8 @@ class DataSet:
         made = missing_folders(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            area = data_set._writer.area
-        except OSError as exc:
-            remove_folders(folder, made)
-            raise not_writable(folder, exc) from exc
-        try:
             found = DatasetHeader(data_set.header, data_set.info)
-            data_set.info = publish_header(folder, found, scratch=area.folder).info
+            data_set.info = publish_header(folder, found, scratch=data_set._writer.area.folder).info
         except OSError as exc:
             data_set.close()
             remove_folders(folder, made)
@@ -121,10 +116,6 @@ class DataSet:
     @classmethod
     def open(cls, path: str | Path, *, worker: str = "main") -> DataSet:
         """Opens an existing data set, for reading or, as another worker of the same run, for writing.
-
-        Args:
-            path: Its folder.
-            worker: Name of this writer's index, if it writes.
 
         Raises:
             RecordingError: It does not exist, or is not ours.
@@ -166,11 +157,7 @@ class DataSet:
         return missing_of(self.path, numbers)
 
     def damaged(self, numbers: Iterable[int]) -> dict[int, str]:
-        """Returns those numbers whose episode exists and is damaged, each with what is wrong.
-
-        Args:
-            numbers: Episode numbers; missing ones are skipped.
-        """
+        """Returns those numbers whose episode exists and is damaged, each with what is wrong."""
         found = {}
         for number in numbers:
             folder = self.folder_of(number)
@@ -185,9 +172,6 @@ class DataSet:
 
     def set_aside(self, number: int) -> Path:
         """Moves an episode out of the way, so that it can be made again; returns its new folder.
-
-        Args:
-            number: Its number.
 
         Raises:
             RecordingError: The data set cannot be written.
@@ -235,8 +219,7 @@ class DataSet:
             ) from exc
         record.timings_ms["write"] = _ms_since(started)
         if written:
-            digest = hashlib.sha256(state).hexdigest()
-            summary = EpisodeSummary.of(record, state_sha256=digest, n_actions=record.n_actions)
+            summary = EpisodeSummary.of(record, state_sha256=hashlib.sha256(state).hexdigest())
             index.append_line(self.path, self.worker, summary)
         return written
 
@@ -268,11 +251,7 @@ class DataSet:
         return written
 
     def read(self, number: int, *, arrays: bool = True) -> EpisodeRecord:
-        """Reads and verifies an episode.
-
-        Args:
-            number: Its number.
-            arrays: Whether to read and verify the arrays too.
+        """Reads and verifies an episode, without its arrays if `arrays` is false.
 
         Raises:
             RecordingError: It does not exist, is damaged or not ours.
@@ -305,11 +284,7 @@ class DataSet:
         return sorted(self.each_summary(), key=lambda summary: summary.number)
 
     def each_summary(self, on_damaged: OnDamaged | None = None) -> Iterator[EpisodeSummary]:
-        """Yields one summary an episode, in any order; see `each_summary_of`.
-
-        Args:
-            on_damaged: Called with the number of an episode that cannot be read, and why; None: the error is raised.
-        """
+        """Yields one summary an episode, in any order; see `each_summary_of`."""
         return each_summary_of(self.path, self.read, on_damaged)
 
     def rebuild_index(self) -> int:
@@ -355,14 +330,9 @@ class DataSet:
 
 
 def open_dataset(path: str | Path) -> DataSet:
-    """Opens a data set.
+    """Opens a data set: `data[3]` reads an episode, iterating reads all of them, `len(data)` counts them.
 
-    Args:
-        path: Its folder.
-
-    Returns:
-        The data set: `data[3]` reads an episode, iterating over it reads all of them one by one, `len(data)` counts
-        them, `data.summaries()` has one line an episode without reading arrays.
+    `data.summaries()` has one line an episode and reads no arrays.
 
     Raises:
         RecordingError: The folder is not a data set, or was written in another format.

@@ -53,12 +53,7 @@ def publish_header(folder: Path, found: DatasetHeader, *, scratch: Path) -> Data
     """
     target = folder / DATASET_FILE
     if not target.exists():
-        content = {
-            "format": DATASET_FORMAT,
-            "format_version": FORMAT_VERSION,
-            "header": found.header,
-            "info": found.info,
-        }
+        content = {"format": DATASET_FORMAT, "format_version": FORMAT_VERSION, **found._asdict()}
         draft = scratch / DATASET_FILE
         write_durably(draft, encode_sealed(content))
         publish_once(draft, target)

@@ -41,14 +41,14 @@ class EpisodeSummary:
     """By object, its category, its instance and the drawn values of its place."""
 
     @classmethod
-    def of(cls, record: EpisodeRecord, *, state_sha256: str, n_actions: int) -> EpisodeSummary:
+    def of(cls, record: EpisodeRecord, *, state_sha256: str) -> EpisodeSummary:
         """Makes the summary of a record."""
         return cls(
             number=record.number,
             seed=record.seed,
             success=record.success,
             code=record.code,
-            n_actions=n_actions,
+            n_actions=record.n_actions,
             state_sha256=state_sha256,
             timings_ms=plain(record.timings_ms),
             objects=plain(_describe_objects(record)),
@@ -93,10 +93,7 @@ def append_line(data_set: Path, worker: str, summary: EpisodeSummary) -> None:
 
 def read_lines(data_set: Path) -> Iterator[EpisodeSummary]:
     """Yields the summary of every readable line of every index; damaged lines are skipped."""
-    for line in read_raw_lines(data_set):
-        summary = parse_line(line)
-        if summary is not None:
-            yield summary
+    return filter(None, map(parse_line, read_raw_lines(data_set)))
 
 
 def read_raw_lines(data_set: Path) -> Iterator[bytes]:
@@ -108,13 +105,7 @@ def read_raw_lines(data_set: Path) -> Iterator[bytes]:
 
 
 def write_all(data_set: Path, summaries: Iterable[EpisodeSummary], *, scratch: Path) -> None:
-    """Replaces all indices by one.
-
-    Args:
-        data_set: Folder of the data set.
-        summaries: One summary an episode.
-        scratch: An empty folder on the same file system.
-    """
+    """Replaces all indices by one; `scratch` is an empty folder on the same file system."""
     folder = data_set / FOLDER
     folder.mkdir(exist_ok=True)
     old = sorted(folder.glob("*.jsonl"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -90,14 +91,9 @@ def check_same_header(
     what: str = "Data set",
     advice: str = "Use them, or choose another folder.",
 ) -> None:
-    """Raises if two headers differ; the error has every differing key and both values.
+    """Raises if the header on disk differs from that of this run; the error has every differing key and both values.
 
-    Args:
-        there: The header on disk.
-        wanted: The header of this run.
-        folder: Folder of the header on disk.
-        what: What the folder is, for the message.
-        advice: What to do, for the message.
+    `what` and `advice` are the beginning and the end of the message.
 
     Raises:
         RecordingError: They differ.
@@ -124,9 +120,6 @@ def missing_folders(folder: Path) -> list[Path]:
 
 def remove_folders(folder: Path, made: list[Path]) -> None:
     """Removes folders that were made for a data set that could not be written; stops at a folder that is not empty."""
-    leftovers = [folder / FOLDER, *made]
-    for place in leftovers:
-        try:
+    with suppress(OSError):
+        for place in (folder / FOLDER, *made):
             place.rmdir()
-        except OSError:
-            return

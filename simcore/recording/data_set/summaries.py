@@ -30,10 +30,7 @@ def each_summary_of(
 ) -> Iterator[EpisodeSummary]:
     """Yields one summary an episode, in any order: from the index, or from the folder where index lines lack or differ.
 
-    Args:
-        data_set: Folder of the data set.
-        read: Reads an episode, verified.
-        on_damaged: See `OnDamaged`; None: the error is raised.
+    `read` reads and verifies an episode. Without `on_damaged`, the error of an episode that cannot be read is raised.
 
     Raises:
         RecordingError: An episode without a line in the index cannot be read.
@@ -57,7 +54,7 @@ def each_summary_of(
 def summary_from_folder(data_set: Path, record: EpisodeRecord) -> EpisodeSummary:
     """Returns the summary of an episode, made from its folder."""
     state = (episode_folder(data_set, record.number) / STATE_FILE).read_bytes()
-    return EpisodeSummary.of(record, state_sha256=hashlib.sha256(state).hexdigest(), n_actions=record.n_actions)
+    return EpisodeSummary.of(record, state_sha256=hashlib.sha256(state).hexdigest())
 
 
 class _IndexDigest:

@@ -98,11 +98,7 @@ class FolderWriter:
         return self._area
 
     def write(self, target: Path, fill: Callable[[Path], None]) -> bool:
-        """Makes a folder with its files.
-
-        Args:
-            target: Where the folder belongs.
-            fill: Writes all files into the empty folder that it is given.
+        """Makes the folder `target`; `fill` writes all files into the empty folder that it is given.
 
         Returns:
             Whether it was written; False if another writer was faster, whose folder then stays as it is.

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import av
@@ -59,15 +58,7 @@ class FrameVideoWriter:
     """Writes frames one by one; use as a context manager."""
 
     def __init__(self, path: Path, encoding: str, *, width: int, height: int, rate_hz: int) -> None:
-        """Opens the file.
-
-        Args:
-            path: The file; it must not exist.
-            encoding: One of `ENCODINGS`.
-            width: Pixels across.
-            height: Pixels down.
-            rate_hz: Frames in a second.
-        """
+        """Opens a file that does not exist yet; `encoding` is one of `ENCODINGS`."""
         self._encoding = ENCODINGS[encoding]
         self._container = av.open(str(path), "w", options={"fflags": "+bitexact"})  # no random numbers in the file
         stream: Any = self._container.add_stream(
@@ -80,11 +71,7 @@ class FrameVideoWriter:
         self._count = 0
 
     def add(self, image: Array) -> None:
-        """Adds a frame.
-
-        Args:
-            image: (height, width) or (height, width, 3), of the encoding's type.
-        """
+        """Adds a frame (height, width) or (height, width, 3), of the encoding's type."""
         frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format=self._encoding.frames)
         frame.pts, frame.time_base = self._count, self._time_base
         self._count += 1
@@ -98,9 +85,7 @@ class FrameVideoWriter:
     def __enter__(self) -> FrameVideoWriter:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self.close()
 
 

@@ -38,14 +38,9 @@ class Stream:
 
     @classmethod
     def of(cls, modality: str, *, width: int, height: int, farthest_m: float, lossless: bool) -> Stream:
-        """Makes the stream of a camera.
+        """Makes the stream of a camera of `width` x `height` pixels, whose largest length is `farthest_m` [m].
 
-        Args:
-            modality: One of `MODALITIES`.
-            width: Pixels across.
-            height: Pixels down.
-            farthest_m: The largest length [m].
-            lossless: Whether colours are stored lossless.
+        The stream of colours is `lossless`, or H.264.
         """
         if modality == RGB:
             even = width % 2 == 0 and height % 2 == 0

@@ -102,11 +102,7 @@ def _check_device(wanted: str) -> str:
         ) from exc
     try:
         torch.empty(0, device=wanted)
-    except (
-        RuntimeError,
-        AssertionError,
-        NotImplementedError,
-    ) as exc:  # as torch has it
+    except (RuntimeError, AssertionError, NotImplementedError) as exc:  # all of them are errors of torch
         reason = str(exc).splitlines()[0]
         logger.warning("device=%s is not there (%s). Batches are on the cpu.", wanted, reason)
         return "cpu"

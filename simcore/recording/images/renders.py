@@ -82,11 +82,7 @@ class RenderSet:
 
     @classmethod
     def open(cls, data_set: str | Path, name: str = "default") -> RenderSet:
-        """Opens a render set.
-
-        Args:
-            data_set: Folder of the data set.
-            name: Name of the set.
+        """Opens a render set of the data set in a folder.
 
         Raises:
             RecordingError: It does not exist, is damaged or not ours.
@@ -233,9 +229,6 @@ def render_names(data_set: Path) -> list[str]:
 
 
 def _digest_file(path: Path) -> dict[str, Any]:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
     return {"bytes": path.stat().st_size, "sha256": file_sha256(path)}
