@@ -24,7 +24,6 @@ CACHE_VARIABLE = "UNLATCH_CACHE_DIR"
 MANIFEST_FILE = "manifest.json"
 """Written last: a folder is valid only if its files match its manifest."""
 
-
 _RENAME_TRIES = 1000
 """Attempts to rename a folder while other processes do the same."""
 _CARRY_TRIES = 20
@@ -88,12 +87,9 @@ def replaced_folder(
 
 
 def cached_folder(folder: Path, *, key: str, make: Callable[[Path], None]) -> str:
-    """Returns the content hash of a folder, and makes the folder first unless it is intact.
+    """Returns the content hash of a folder; `make` writes its content first unless the folder is intact.
 
-    Args:
-        folder: Final place of the folder.
-        key: What the content is made from.
-        make: Writes the content into an empty folder, which is renamed into place.
+    `key` is the hash of what the content is made from.
 
     Raises:
         AssetError: The cache cannot be written, or `make` raises it.
@@ -110,11 +106,9 @@ def cached_folder(folder: Path, *, key: str, make: Callable[[Path], None]) -> st
 
 
 def write_manifest(folder: Path, *, key: str) -> str:
-    """Writes the manifest of a complete folder and returns the hash of its content.
+    """Writes the manifest of all files of a complete folder; returns the hash of its content.
 
-    Args:
-        folder: The folder; every file in it is listed.
-        key: Hash of the sources of the content.
+    `key` is the hash of the sources of the content.
     """
     files = {str(p.relative_to(folder)): _file_hash(p) for p in _list_files(folder)}
     total = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
@@ -126,10 +120,7 @@ def write_manifest(folder: Path, *, key: str) -> str:
 def intact_hash(folder: Path, *, key: str, others: bool = False) -> str | None:
     """Returns the content hash of a folder if all its files exist unchanged, else None.
 
-    Args:
-        folder: The folder.
-        key: The expected key of its manifest.
-        others: Whether the folder may hold files that the manifest does not list.
+    `key` is the expected key of its manifest. With `others`, the folder may hold files that the manifest does not list.
     """
     try:
         manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))

@@ -78,12 +78,8 @@ class FormatVersionError(RecordingError):
 def unknown_name(name: str, kind: str, *, where: str, known: Iterable[str], listed: str = "Known") -> ConfigError:
     """Returns the error for a name in a configuration that does not exist.
 
-    Args:
-        name: The name.
-        kind: What it should be, with its article: `a link of robot 'panda'`.
-        where: Full key.
-        known: The names that exist.
-        listed: Word before their list.
+    `where` is its full key, `kind` what it should be, with its article: `a link of robot 'panda'`; `listed` is the word
+    before the known names.
     """
     names = list(known)
     return ConfigError(
@@ -104,15 +100,9 @@ def close_matches(name: str, available: Iterable[str]) -> str:
 def check_range(
     key: str, value: float | None, low: float, high: float = math.inf, *, above: bool = False, unit: str = ""
 ) -> None:
-    """Raises an error unless a value is in a range; None, which leaves a key unset, passes.
+    """Raises an error unless a value is in a range; None, which leaves a key unset, passes. `key` is its full key.
 
-    Args:
-        key: Full key of the value.
-        value: The value.
-        low: Lowest allowed value.
-        high: Highest allowed value.
-        above: Whether `low` itself is not allowed.
-        unit: Unit of the range for the message.
+    With `above`, the value `low` itself is not allowed. `unit` is the unit of the range in the message.
 
     Raises:
         ConfigError: The value is out of the range, or not a number.

@@ -11,13 +11,7 @@ from unlatch.simcore.errors import PluginError, SimCoreError
 def import_extra(
     module: str, *, extra: str, needed_by: str | None = None, error: type[SimCoreError] = PluginError
 ) -> ModuleType:
-    """Imports a package of an extra.
-
-    Args:
-        module: The package, or a module in it.
-        extra: Name of the extra.
-        needed_by: What needs the package, for the message.
-        error: Class of the error.
+    """Imports a module of a package that an extra brings; `needed_by` says in the error what needs it.
 
     Raises:
         SimCoreError: The package is not installed; the message says how to install it. Of the class `error`.

@@ -19,8 +19,7 @@ HAS_LOCKS = fcntl is not None
 def try_lock(descriptor: int) -> bool:
     """Tries to lock an open file, and returns whether it did; always true on a system without such locks.
 
-    Args:
-        descriptor: Descriptor of the file; closing it releases the lock.
+    Closing the descriptor releases the lock.
 
     Raises:
         OSError: The file system has no such locks.
@@ -36,12 +35,9 @@ def try_lock(descriptor: int) -> bool:
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """Excludes other processes and threads of this host from such blocks for one folder; its files do not change.
+    """Excludes other processes and threads of this host from such blocks for one existing folder.
 
-    On a file system without locks of folders it does not wait.
-
-    Args:
-        folder: An existing folder.
+    Its files do not change. On a file system without locks of folders it does not wait.
 
     Raises:
         OSError: It cannot be opened.

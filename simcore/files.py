@@ -29,13 +29,9 @@ def write_durably(path: Path, data: bytes) -> None:
 
 
 def copy_files(source: Path, target: Path, names: Iterable[str], *, link: bool) -> None:
-    """Copies plain files from one folder into another, durably, with their times.
+    """Copies plain files by name from one folder into another, durably, with their times.
 
-    Args:
-        source: Folder of the files.
-        target: Folder of the copies.
-        names: Their names.
-        link: Whether to make hard links if the file system supports them.
+    With `link`, it makes hard links if the file system supports them.
 
     Raises:
         OSError: One cannot be copied.
@@ -124,13 +120,9 @@ def not_writable(path: Path, exc: OSError) -> RecordingError:
 
 
 def write_whole_file(path: Path, content: bytes) -> None:
-    """Writes a file completely or not at all; readers never see a part of it.
+    """Writes a file completely or not at all; readers never see a part of it. Its folder is created.
 
     It does not wait for the disk, unlike `write_durably`.
-
-    Args:
-        path: The file; its folder is created.
-        content: The content.
 
     Raises:
         OSError: The file cannot be written.

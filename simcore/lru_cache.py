@@ -13,12 +13,7 @@ class LRUCache(Generic[ValueT]):
     """Least-recently-used cache of computed values; for functions of hashable arguments use `functools.lru_cache`."""
 
     def __init__(self, max_size: int, *, on_drop: Callable[[ValueT], None] | None = None) -> None:
-        """Makes an empty cache.
-
-        Args:
-            max_size: Most values that are kept.
-            on_drop: Called with each value that leaves the cache.
-        """
+        """Makes an empty cache of at most `max_size` values; `on_drop` is called with each value that leaves it."""
         self._max_size = max_size
         self._on_drop = on_drop
         self._values: OrderedDict[Hashable, ValueT] = OrderedDict()

@@ -10,6 +10,7 @@ from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, e
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
 
 from unlatch.simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError, close_matches
 
@@ -115,17 +116,12 @@ class Catalog:
             PluginError: The plugin was made for another version, cannot be imported, or is not what the catalog holds.
         """
         entry = self.entry(name)
-        _check_version(self.kind, name, entry)
+        self._check_version(name, entry)
         try:
             found = _import_entry(entry.target)
         except Exception as exc:
-            raise PluginError(
-                f"The {self.kind} '{name}' of {entry.origin} cannot be loaded from '{entry.target}': "
-                f"{type(exc).__name__}: {exc}. "
-                "Reinstall or mend that distribution.",
-                name=name,
-                origin=entry.origin,
-            ) from exc
+            problem = f" cannot be loaded from '{entry.target}': {type(exc).__name__}: {exc}"
+            raise self._make_error(name, f"{problem}. Reinstall or mend that distribution.") from exc
         self._check_contract(name, entry, found)
         return found
 
@@ -142,52 +138,52 @@ class Catalog:
         except Exception as exc:
             if name in self._builtin:
                 raise
-            raise PluginError(
-                f"The {self.kind} '{name}' of {entry.origin} cannot be made by '{entry.target}': "
-                f"{type(exc).__name__}: {exc}. Fix that distribution.",
-                name=name,
-                origin=entry.origin,
-            ) from exc
+            problem = f" cannot be made by '{entry.target}': {type(exc).__name__}: {exc}"
+            raise self._make_error(name, f"{problem}. Fix that distribution.") from exc
         expected = _import_entry(self._makes or "builtins:object")
         if not isinstance(found, expected):
-            raise PluginError(
-                f"The {self.kind} '{name}' of {entry.origin}, '{entry.target}', returns {type(found).__name__}. "
-                f"Expected a {expected.__name__}. Fix that distribution.",
-                name=name,
-                origin=entry.origin,
-            )
+            problem = f", '{entry.target}', returns {type(found).__name__}. Expected a {expected.__name__}"
+            raise self._make_error(name, f"{problem}. Fix that distribution.")
         return found
+
+    def _check_version(self, name: str, entry: CatalogEntry) -> None:
+        if not entry.requires:
+            return
+        try:
+            here = version(OURS)
+        except PackageNotFoundError:
+            return
+        if not SpecifierSet(entry.requires).contains(here, prereleases=True):
+            problem = f" was made for {OURS} {entry.requires}, and this is {here}. Install a version of {entry.origin}"
+            raise self._make_error(name, f"{problem} for this one: pip install --upgrade {entry.origin}.")
 
     def _check_contract(self, name: str, entry: CatalogEntry, found: Any) -> None:
         if self._contract is None or name in self._builtin:
             return
         base = _import_entry(self._contract)
         if not (isinstance(found, type) and issubclass(found, base)):
-            raise PluginError(
-                f"The {self.kind} '{name}' of {entry.origin}, '{entry.target}', is {found!r}. Expected a subclass of "
-                f"{base.__module__}.{base.__qualname__}. Fix that distribution.",
-                name=name,
-                origin=entry.origin,
-            )
+            problem = f", '{entry.target}', is {found!r}. Expected a subclass of {base.__module__}.{base.__qualname__}"
+            raise self._make_error(name, f"{problem}. Fix that distribution.")
+
+    def _make_error(self, name: str, problem: str) -> PluginError:
+        origin = self.entry(name).origin
+        message = f"The {self.kind} '{name}' of {origin}{problem}"
+        return PluginError(message, name=name, origin=origin)
 
     def __repr__(self) -> str:
         return f"Catalog({self.kind}: {', '.join(self.names())})"
 
 
 def _entry_of(point: EntryPoint) -> CatalogEntry:
-    origin = point.dist.name if point.dist is not None else "an unknown distribution"
     target = point.value.partition("[")[0].replace(" ", "")  # without extras
-    metadata = point.dist.metadata if point.dist is not None else None
-    summary = metadata["Summary"] if metadata is not None and "Summary" in metadata else ""
-    return CatalogEntry(
-        target=target,
-        summary=f"{summary} (from {origin})" if summary else f"from {origin}",
-        origin=origin,
-        requires=_asked_of_us(point.dist) if point.dist is not None else "",
-    )
+    if point.dist is None:
+        return CatalogEntry(target, "from an unknown distribution", "an unknown distribution")
+    origin, metadata = point.dist.name, point.dist.metadata
+    summary = f"{metadata['Summary']} (from {origin})" if metadata.get("Summary") else f"from {origin}"
+    return CatalogEntry(target, summary, origin, _find_requirement(point.dist))
 
 
-def _asked_of_us(dist: Distribution) -> str:
+def _find_requirement(dist: Distribution) -> str:
     """Returns the versions of this distribution that another one declares to work with."""
     for text in dist.requires or ():
         try:
@@ -197,23 +193,6 @@ def _asked_of_us(dist: Distribution) -> str:
         if requirement.name == OURS:
             return str(requirement.specifier)
     return ""
-
-
-def _check_version(kind: str, name: str, entry: CatalogEntry) -> None:
-    """Refuses a plugin that was made for another version."""
-    if not entry.requires:
-        return
-    try:
-        here = version(OURS)
-    except PackageNotFoundError:
-        return
-    if not Requirement(f"{OURS}{entry.requires}").specifier.contains(here, prereleases=True):
-        raise PluginError(
-            f"The {kind} '{name}' of {entry.origin} was made for {OURS} {entry.requires}, and this is {here}. "
-            f"Install a version of {entry.origin} for this one: pip install --upgrade {entry.origin}.",
-            name=name,
-            origin=entry.origin,
-        )
 
 
 def _import_entry(target: str) -> Any:

@@ -17,22 +17,12 @@ STREAMS = ("layout", "physics", "visuals", "planner", "sensors", "language")
 
 
 def episode_seed(run_seed: int, number: int) -> int:
-    """Returns the 63-bit seed of an episode, the same on every machine and in every process.
-
-    Args:
-        run_seed: Seed of the run.
-        number: Episode number, from 0.
-    """
-    digest = hashlib.sha256(f"unlatch-episode:{run_seed}:{number}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
+    """Returns the 63-bit seed of an episode by its number from 0, the same on every machine and in every process."""
+    return _hash_to_seed(f"unlatch-episode:{run_seed}:{number}")
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """Returns a generator that depends only on the seed and the stream's name.
-
-    Args:
-        seed: Seed of the episode.
-        name: Name of the stream, one of `STREAMS` or a plugin's own.
+    """Returns a generator that depends only on a seed and a name: one of `STREAMS` or a plugin's own.
 
     Raises:
         ConfigError: The seed is negative.
@@ -44,27 +34,21 @@ def stream(seed: int, name: str) -> np.random.Generator:
 
 
 def derived_seed(seed: int, name: str) -> int:
-    """Returns a 63-bit seed that depends only on another seed and a name.
-
-    Args:
-        seed: Seed of the episode.
-        name: Name of its purpose.
-    """
-    digest = hashlib.sha256(f"unlatch-derived:{seed}:{name}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
+    """Returns a 63-bit seed that depends only on another seed and the name of its purpose."""
+    return _hash_to_seed(f"unlatch-derived:{seed}:{name}")
 
 
-class EpisodeStreams:
+def _hash_to_seed(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+
+
+class EpisodeStreams(dict[str, np.random.Generator]):
     """The named generators of one episode, created on first use."""
 
     def __init__(self, seed: int) -> None:
+        super().__init__()
         self.seed = seed
-        self._generators: dict[str, np.random.Generator] = {}
 
-    def __getitem__(self, name: str) -> np.random.Generator:
-        if name not in self._generators:
-            self._generators[name] = stream(self.seed, name)
-        return self._generators[name]
-
-    def __repr__(self) -> str:
-        return f"EpisodeStreams(seed={self.seed})"
+    def __missing__(self, name: str) -> np.random.Generator:
+        self[name] = stream(self.seed, name)
+        return self[name]

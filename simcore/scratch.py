@@ -30,11 +30,9 @@ _STALE_S = 24 * 3600.0
 
 
 def scratch_files(name: str, files: Mapping[str, bytes]) -> Path:
-    """Writes files into a folder of this process, and returns it.
+    """Writes files by relative name into a folder of this process, and returns it.
 
-    Args:
-        name: Name of the folder, made from its content.
-        files: Contents by relative name.
+    The name of the folder is made from its content.
 
     Raises:
         AssetError: The temporary folder cannot be written.
@@ -75,7 +73,9 @@ class ScratchArea:
                 raise
             os.close(self._lock)
         self._closed = False
-        self._folders: LRUCache[Path] = LRUCache(_MAX_FOLDERS, on_drop=_remove_folder)
+        self._folders: LRUCache[Path] = LRUCache(
+            _MAX_FOLDERS, on_drop=lambda folder: shutil.rmtree(folder, ignore_errors=True)
+        )
         atexit.register(self.close)
 
     def write(self, name: str, files: Mapping[str, bytes]) -> Path:
@@ -101,16 +101,8 @@ class ScratchArea:
         os.close(self._lock)
 
 
-def _remove_folder(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def clean_leftovers(root: Path) -> int:
-    """Removes the folders of killed processes, and returns their number.
-
-    Args:
-        root: The system's temporary folder.
-    """
+    """Removes the folders of killed processes from the system's temporary folder, and returns their number."""
     return sum(_clean_one(path) for path in sorted(root.glob(f"{PREFIX}*")))
 
 

@@ -56,14 +56,7 @@ class Fisheye:
     def from_fov(
         cls, width: int, height: int, fov_rad: float, k: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
     ) -> Fisheye:
-        """Returns a lens with equal pixels per radian in both directions and the axis in the centre.
-
-        Args:
-            width: Pixels across.
-            height: Pixels down.
-            fov_rad: Vertical field of view [rad].
-            k: k1 to k4.
-        """
+        """Returns a lens with equal pixels per radian, the axis in the centre and a vertical field of view [rad]."""
         focal = 0.5 * height / float(_polynomial(np.array(0.5 * fov_rad), k))
         return cls(width, height, focal, focal, 0.5 * (width - 1), 0.5 * (height - 1), k)
 
@@ -73,10 +66,9 @@ class Fisheye:
         return float(2.0 * self._angle_at(np.array(0.5 * self.height / self.fy)))
 
     def with_fov(self, fov_rad: float) -> Fisheye:
-        """Returns the camera with another field of view and the same aspect of its pixels.
+        """Returns the camera with another vertical field of view [rad] and the same aspect of its pixels.
 
-        Args:
-            fov_rad: Vertical field of view, with the axis in the centre of the image [rad].
+        The axis counts as in the centre of the image.
         """
         focal = 0.5 * self.height / float(self._radius_at(np.array(0.5 * fov_rad)))
         return replace(self, fx=self.fx * focal / self.fy, fy=focal)

@@ -42,13 +42,7 @@ class Pinhole:
 
     @classmethod
     def from_fov(cls, width: int, height: int, fov_rad: float) -> Pinhole:
-        """Returns a pinhole with square pixels and the axis in the centre.
-
-        Args:
-            width: Pixels across.
-            height: Pixels down.
-            fov_rad: Vertical field of view [rad].
-        """
+        """Returns a pinhole with square pixels, the axis in the centre and a vertical field of view [rad]."""
         focal = 0.5 * height / float(np.tan(0.5 * fov_rad))
         return cls(width, height, focal, focal, 0.5 * (width - 1), 0.5 * (height - 1))
 
@@ -58,10 +52,9 @@ class Pinhole:
         return float(2.0 * np.arctan(0.5 * self.height / self.fy))
 
     def with_fov(self, fov_rad: float) -> Pinhole:
-        """Returns the camera with another focal length and the same aspect of its pixels.
+        """Returns the camera with another vertical field of view [rad] and the same aspect of its pixels.
 
-        Args:
-            fov_rad: Vertical field of view, with the axis in the centre of the image [rad].
+        The axis counts as in the centre of the image.
         """
         focal = 0.5 * self.height / float(np.tan(0.5 * fov_rad))
         return replace(self, fx=self.fx * focal / self.fy, fy=focal)

@@ -13,10 +13,7 @@ Array = np.ndarray
 
 
 def unit(vector: ArrayLike) -> Array:
-    """Returns the vector scaled to length 1.
-
-    Args:
-        vector: (3,) any length above 1e-12.
+    """Returns a vector (3,) scaled to length 1.
 
     Raises:
         GeometryError: The vector has no direction.
@@ -32,12 +29,7 @@ def unit(vector: ArrayLike) -> Array:
 
 
 def angle_between(a: ArrayLike, b: ArrayLike) -> float:
-    """Returns the angle between two vectors [rad], exact near 0 and pi (atan2 form).
-
-    Args:
-        a: (3,) a vector.
-        b: (3,) a vector in the same frame.
-    """
+    """Returns the angle between two vectors (3,) of one frame [rad], exact near 0 and pi (atan2 form)."""
     u, v = unit(a), unit(b)
     return float(np.arctan2(np.linalg.norm(np.cross(u, v)), np.dot(u, v)))
 
@@ -115,12 +107,7 @@ def rpy_from_matrix(R: ArrayLike) -> Array:
 
 
 def matrix_from_axis_angle(axis: ArrayLike, angle_rad: float) -> Array:
-    """Returns the rotation (3, 3) by an angle about an axis (Rodrigues).
-
-    Args:
-        axis: (3,) direction, any length above 0.
-        angle_rad: Angle [rad], right-handed.
-    """
+    """Returns the rotation (3, 3) by a right-handed angle [rad] about an axis (3,) of any length (Rodrigues)."""
     x, y, z = unit(axis)
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.eye(3) + math.sin(angle_rad) * K + (1.0 - math.cos(angle_rad)) * (K @ K)

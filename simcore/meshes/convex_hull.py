@@ -18,11 +18,10 @@ def convex_hull(points: Array) -> TriangleMesh:
     """Returns the convex hull of points (N, 3), its triangles turned outwards."""
     hull = ConvexHull(points)
     used, renumbered = np.unique(hull.simplices, return_inverse=True)
-    vertices, faces = points[used], renumbered.reshape(-1, 3)
-    normals = np.cross(vertices[faces[:, 1]] - vertices[faces[:, 0]], vertices[faces[:, 2]] - vertices[faces[:, 0]])
-    flipped = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0
-    faces[flipped] = faces[flipped][:, ::-1]
-    return TriangleMesh(vertices, faces)
+    mesh = TriangleMesh(points[used], renumbered.reshape(-1, 3))
+    flipped = np.einsum("ij,ij->i", mesh.area_normals, hull.equations[:, :3]) < 0
+    mesh.faces[flipped] = mesh.faces[flipped][:, ::-1]
+    return mesh
 
 
 def mesh_hull(mesh: TriangleMesh, *, least_m: float, where: str) -> TriangleMesh:

@@ -12,19 +12,12 @@ Array = np.ndarray
 def creased_normals(mesh: TriangleMesh, *, crease_rad: float) -> Array:
     """(F, 3, 3) unit normals at the corners for smooth shading, with sharp edges kept.
 
-    The normal at a corner is the mean over the faces at its vertex that bend from its own face by less than a crease,
-    weighted by their areas.
-
-    Args:
-        mesh: The surface.
-        crease_rad: Faces at a larger angle meet in a sharp edge [rad].
+    The normal at a corner is the mean over the faces at its vertex that bend from its own face by less than a crease
+    [rad], weighted by their areas.
     """
-    vertices, faces = mesh.vertices, mesh.faces
-    places, merged = np.unique(np.round(vertices, 7), axis=0, return_inverse=True)
-    corners = merged.reshape(-1)[faces]  # (F, 3)
-    weighted = np.cross(
-        vertices[faces[:, 1]] - vertices[faces[:, 0]], vertices[faces[:, 2]] - vertices[faces[:, 0]]
-    )  # (F, 3), as long as twice the area
+    places, merged = np.unique(np.round(mesh.vertices, 7), axis=0, return_inverse=True)
+    corners = merged.reshape(-1)[mesh.faces]  # (F, 3)
+    weighted = mesh.area_normals
     unit = weighted / np.maximum(np.linalg.norm(weighted, axis=1, keepdims=True), 1e-30)
     order = np.argsort(corners, axis=None, kind="stable")
     at, of = corners.ravel()[order], order // 3

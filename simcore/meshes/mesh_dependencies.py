@@ -14,11 +14,9 @@ from unlatch.simcore.urdf.xml import parse_xml
 
 
 def mesh_dependencies(path: Path, folder: Path) -> dict[str, Path]:
-    """Returns the existing files that a mesh names, by their path in the asset's folder: materials, textures, buffers.
+    """Returns the existing files that a mesh names, by their path in the asset's resolved folder.
 
-    Args:
-        path: The mesh.
-        folder: Folder of the asset, resolved.
+    They are materials, textures and buffers.
 
     Raises:
         AssetError: A name leads out of the folder, or the file is damaged.

@@ -74,11 +74,7 @@ class SurfaceMesh:
 
 
 def reader_package(suffix: str) -> str | None:
-    """Returns the package that a format needs beyond the core dependencies, or None.
-
-    Args:
-        suffix: Ending of the file, with its dot.
-    """
+    """Returns the package that a format needs beyond the core dependencies, by the ending `.xyz`; or None."""
     return _READERS.get(suffix.lower())
 
 
@@ -93,14 +89,9 @@ def read_mesh(
     """Reads one mesh file; everything in it is one surface.
 
     OBJ, STL and PLY state neither axes nor unit: they are z up and in metres. COLLADA and FBX state both; glTF is
-    always y up and in metres. Lengths become metres, and axes turn if asked for.
-
-    Args:
-        path: The file.
-        turn_to_z_up: Whether a file with another up axis is turned; in a URDF, coordinates stay as written.
-        where: Names the file in errors; its path by default.
-        allow_empty: Whether a file without a triangle or without extent is read, too.
-        with_shading: Whether normals and texture of an OBJ are read.
+    always y up and in metres. Lengths become metres. With `turn_to_z_up`, a file with another up axis is turned; in a
+    URDF, coordinates stay as written. With `allow_empty`, a file without a triangle or without extent is read, too;
+    with `with_shading`, also normals and texture of an OBJ. `where` names the file in errors.
 
     Raises:
         AssetError: The format is unknown, its reader is not installed, or the file is damaged, empty, too large or not
@@ -124,28 +115,24 @@ def read_mesh(
 def read_coloured_parts(path: Path, *, with_materials: bool) -> list[SurfaceMesh]:
     """Reads the parts of a mesh file of different materials, for display; in the axes and the unit of the file.
 
-    Args:
-        path: The file; not FBX.
-        with_materials: Whether material files are read for the colours.
+    It does not read FBX. Colours of material files are read `with_materials`.
 
     Raises:
         AssetError: The file cannot be read.
     """
     try:
-        loaded = trimesh.load(path, process=False, skip_materials=not with_materials)
+        scene = trimesh.load_scene(path, process=False, skip_materials=not with_materials)
     except (OSError, ValueError, LookupError, TypeError, RuntimeError) as exc:  # exceptions of third-party readers
         raise AssetError(
             f"Mesh '{path}' cannot be read ({type(exc).__name__}: {exc}). Restore the asset.", path=str(path)
         ) from exc
-    placed: list[tuple[Any, Any]] = [(np.eye(4), loaded)]
-    if isinstance(loaded, trimesh.Scene):
-        nodes = [loaded.graph[node] for node in loaded.graph.nodes_geometry]
-        placed = [(T, loaded.geometry[name]) for T, name in nodes]
-    return [
-        SurfaceMesh(_place_mesh(np.asarray(piece.vertices), np.asarray(piece.faces), T[:3]), _read_main_colour(piece))
-        for T, piece in placed
-        if isinstance(piece, trimesh.Trimesh) and len(piece.faces)
-    ]
+    parts = []
+    for T, name in (scene.graph[node] for node in scene.graph.nodes_geometry):
+        piece = scene.geometry[name]
+        if isinstance(piece, trimesh.Trimesh) and len(piece.faces):
+            mesh = _place_mesh(np.asarray(piece.vertices), np.asarray(piece.faces), T[:3])
+            parts.append(SurfaceMesh(mesh, _read_colour(piece, of_vertices=True)))
+    return parts
 
 
 def _check_file(path: Path, where: str) -> None:
@@ -237,7 +224,7 @@ def _read_scene_parts(scene: Any) -> list[tuple[TriangleMesh, Colour | None]]:
         T = np.asarray(T, dtype=float)
         vertices = np.asarray(geometry.vertices, dtype=float).reshape(-1, 3)
         faces = np.asarray(geometry.faces, dtype=int).reshape(-1, 3)
-        parts.append((_place_mesh(vertices, faces, T[:3]), _read_trimesh_colour(geometry)))
+        parts.append((_place_mesh(vertices, faces, T[:3]), _read_colour(geometry)))
     return parts
 
 
@@ -248,18 +235,10 @@ def _place_mesh(vertices: Array, faces: Array, T: Array) -> TriangleMesh:
     return TriangleMesh(vertices @ T[:, :3].T + T[:, 3], faces)
 
 
-def _read_trimesh_colour(geometry: Any) -> Colour | None:
-    material = getattr(geometry.visual, "material", None)
-    value = getattr(material, "main_color", None) if material is not None else None
-    if value is None or len(value) < 3:
-        return None
-    channels = [float(channel) / 255.0 for channel in value]
-    return (channels[0], channels[1], channels[2], channels[3] if len(channels) > 3 else 1.0)
-
-
-def _read_main_colour(piece: trimesh.Trimesh) -> Colour | None:
-    """Returns the colour of a part's material, or the main one of its vertices or faces."""
-    colour = getattr(getattr(piece.visual, "material", piece.visual), "main_color", None)
+def _read_colour(geometry: Any, *, of_vertices: bool = False) -> Colour | None:
+    """Returns the colour of a part's material; with `of_vertices` also the main one of its vertices or faces."""
+    source = getattr(geometry.visual, "material", geometry.visual if of_vertices else None)
+    colour = getattr(source, "main_color", None)
     if colour is None:
         return None
     red, green, blue, alpha = (float(value) / 255.0 for value in colour)

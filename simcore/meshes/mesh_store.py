@@ -19,12 +19,9 @@ class MeshStore:
     """Writes meshes into an output folder; equal meshes can share one file."""
 
     def __init__(self, folder: Path, source: Path, *, shared: bool) -> None:
-        """Prepares a store; nothing is written yet.
+        """Prepares an output folder for meshes; nothing is written yet.
 
-        Args:
-            folder: The output folder.
-            source: Folder of the asset, resolved; files are copied from below it only.
-            shared: Whether copies of one mesh share one file.
+        Files are copied only from below the resolved folder `source`. If `shared`, copies of one mesh share one file.
         """
         self.folder = folder
         self.source = source
@@ -33,13 +30,9 @@ class MeshStore:
         self._written = 0
 
     def add(self, path: Path, mesh: TriangleMesh) -> str:
-        """Adds a source mesh, and returns the name of its file relative to the output folder.
+        """Adds a source and the mesh read from it, and returns the name of its file relative to the output folder.
 
         An OBJ is copied with its materials and textures, so that it keeps its look; other formats become OBJs.
-
-        Args:
-            path: The source.
-            mesh: The surface read from it.
         """
         if path.suffix.lower() != ".obj" or not path.name.isascii():
             return self.add_surface(mesh)
@@ -56,12 +49,7 @@ class MeshStore:
         return self._files[key]
 
     def add_surface(self, mesh: TriangleMesh, *, kind: str = "visual") -> str:
-        """Writes a surface as an OBJ and returns its name.
-
-        Args:
-            mesh: The surface.
-            kind: Beginning of the name.
-        """
+        """Writes a surface as an OBJ and returns its name, which begins with `kind`."""
         text = format_obj([mesh])
         key = f"{kind}:{hashlib.sha256(text.encode()).hexdigest()}"
         if self.shared and key in self._files:

@@ -49,11 +49,9 @@ class ObjMesh:
 
 
 def read_obj(path: Path, *, with_corners: bool = False) -> ObjMesh:
-    """Reads the triangles of an OBJ; polygons become fans of triangles, and everything else is skipped.
+    """Reads the triangles of an OBJ, and with `with_corners` its texture coordinates and normals.
 
-    Args:
-        path: The file.
-        with_corners: Whether texture coordinates and normals are read, too.
+    Polygons become fans of triangles, and everything else is skipped.
 
     Raises:
         AssetError: The file cannot be read, an index is out of range, or a vertex is not finite.
@@ -88,12 +86,10 @@ def read_obj(path: Path, *, with_corners: bool = False) -> ObjMesh:
 
 
 def format_obj(meshes: Iterable[TriangleMesh], *, named: bool = False, decimals: int | None = None) -> str:
-    """Returns meshes as the text of one OBJ.
+    """Returns meshes of one frame as the text of one OBJ.
 
-    Args:
-        meshes: The meshes, in one frame.
-        named: Whether each becomes an object of its own: Bullet makes a compound of one hull per object.
-        decimals: Decimals of a coordinate; by default nine significant digits and no negative zeros.
+    With `named`, each becomes an object of its own: Bullet makes a compound of one hull per object. Coordinates have
+    `decimals` decimals; by default nine significant digits and no negative zeros.
     """
     number = ".9g" if decimals is None else f".{decimals}f"
     lines: list[str] = []

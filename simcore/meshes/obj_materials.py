@@ -14,11 +14,7 @@ _GREY: Colour = (0.7, 0.7, 0.7, 1.0)
 
 
 def material_files(mesh: Path, folder: Path) -> list[Path]:
-    """Returns the material libraries that an OBJ names and that exist.
-
-    Args:
-        mesh: The OBJ.
-        folder: Folder of the asset, resolved; files outside it are refused.
+    """Returns the existing material libraries that an OBJ names; they must lie in the asset's resolved folder.
 
     Raises:
         AssetError: A name leads out of the folder, or a file is too large.
@@ -41,11 +37,8 @@ def first_texture(library: Path) -> Path | None:
 def mesh_colour(shape: Shape, folder: Path) -> Colour:
     """Returns diffuse colour and opacity of a mesh's first material; the URDF's own colour, or grey without any.
 
-    Bullet multiplies it with the texture, and ignores the colours of material libraries.
-
-    Args:
-        shape: A mesh with its path.
-        folder: Folder of the asset, resolved; material libraries lie inside it.
+    Bullet multiplies it with the texture, and ignores the colours of material libraries. These lie inside the asset's
+    resolved folder.
     """
     if shape.rgba is not None or shape.path is None:
         return shape.rgba or _GREY

@@ -17,13 +17,9 @@ MAX_UNITS = 1e9
 
 
 def surface_distance(shapes: Iterable[Shape], point: np.ndarray) -> float:
-    """Returns the distance from a point to the nearest surface of the shapes [m]; infinite without shapes.
+    """Returns the distance from a point (3,) to the nearest shape of a link, in its frame [m]; infinite without any.
 
     The distance is positive inside a shape, too.
-
-    Args:
-        shapes: Shapes of one link.
-        point: (3,) in the link frame [m].
     """
     return min((_shape_distance(shape, point) for shape in shapes), default=float("inf"))
 
@@ -50,13 +46,9 @@ def shape_mesh(shape: Shape) -> TriangleMesh:
 
 
 def primitive_mesh(kind: ShapeKind, size: Sequence[float]) -> TriangleMesh:
-    """Returns a box, cylinder or sphere around its origin as triangles.
+    """Returns a box, cylinder or sphere around its origin as triangles; its size is as in `Shape`.
 
     A cylinder is a prism of 48 sides, a sphere a polyhedron: up to 0.3 % of a radius within the true surface.
-
-    Args:
-        kind: Box, cylinder or sphere.
-        size: As in `Shape`.
     """
     if kind is ShapeKind.box:
         solid = trimesh.creation.box(extents=size)
@@ -68,13 +60,9 @@ def primitive_mesh(kind: ShapeKind, size: Sequence[float]) -> TriangleMesh:
 
 
 def shape_cloud(model: UrdfModel, positions: dict[str, float]) -> np.ndarray:
-    """(V, 3) vertices of all links of an object in the root frame [m]; (0, 3) without shapes.
+    """(V, 3) vertices of all links of an object in the root frame [m]; (0, 3) without shapes. Missing joints are at 0.
 
     A link gives the vertices of its colliders, or of its visuals if it has none.
-
-    Args:
-        model: The object.
-        positions: Joint positions [rad or m]; missing ones are 0.
     """
     clouds = [np.zeros((0, 3))]
     for name, link in model.links.items():

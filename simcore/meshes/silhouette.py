@@ -18,14 +18,9 @@ _BATCH = 2_000_000
 
 
 def nearest_triangles(pinhole: Pinhole, mesh: TriangleMesh, *, near_m: float) -> tuple[Array, Array]:
-    """Returns depth and index of the nearest triangle on every pixel's ray.
+    """Returns depth and index of the nearest triangle on every pixel's ray; the mesh is in the camera frame.
 
-    A pixel is covered if its centre lies in a triangle; both sides count.
-
-    Args:
-        pinhole: Size and intrinsics.
-        mesh: Triangles in the camera frame.
-        near_m: Distance of the near plane [m].
+    A pixel is covered if its centre lies in a triangle; both sides count. Parts before the near plane are cut off.
 
     Returns:
         (height, width) distance to the image plane [m], infinite without a triangle; and (height, width) indices
@@ -56,15 +51,9 @@ def nearest_triangles(pinhole: Pinhole, mesh: TriangleMesh, *, near_m: float) ->
 
 
 def nearest_through(optics: Pinhole | Fisheye, mesh: TriangleMesh, *, near_m: float) -> tuple[Array, Array]:
-    """As `nearest_triangles` for any lens; fisheye images are assembled from pinhole images and exact to a pixel.
+    """As `nearest_triangles` for any lens; for a fisheye, distances are to the camera's centre.
 
-    Args:
-        optics: Size and lens.
-        mesh: Triangles in the camera frame.
-        near_m: Distance of the near plane [m].
-
-    Returns:
-        As `nearest_triangles`; for a fisheye, distances to the camera's centre.
+    Fisheye images are assembled from pinhole images and exact to a pixel.
     """
     if isinstance(optics, Pinhole):
         return nearest_triangles(optics, mesh, near_m=near_m)
@@ -125,12 +114,8 @@ def _find_covered_pixels(
 ) -> tuple[Array, Array, Array]:
     """Returns pairs of a triangle and a covered pixel: index of the pixel, its depth, and the triangle.
 
-    Args:
-        width: Pixels across.
-        corners: (F, 3, 2) corners [pixels].
-        inverse: (F, 3) inverse depths at the corners [1/m]; these are affine in the pixel.
-        first: (F, 2) first column and row to check.
-        size: (F, 2) number of columns and rows.
+    Triangles have corners (F, 3, 2) [pixels] and inverse depths (F, 3) [1/m], which are affine in the pixel; `first`
+    and `size` (F, 2) are the first column and row to check, and their numbers.
     """
     counts = size.prod(axis=1)
     of: Array = np.repeat(np.arange(len(counts)), counts)  # (P,) triangle of every pair

@@ -65,26 +65,17 @@ class Solids:
         return np.concatenate([solid.vertices for solid in self._solids[link]] or [np.zeros((0, 3))])
 
     def top_heights(self, link: str, T_root_link: Pose) -> list[float]:
-        """Returns the heights of the upward faces of a link's solids, in the root frame [m].
-
-        Args:
-            link: The link.
-            T_root_link: Its pose.
-        """
-        found = []
-        for solid in self._solids[link]:
-            up = solid.normals @ T_root_link.R[2] > _LOOKS_UP
-            if up.any():
-                found.append(float((T_root_link @ solid.vertices)[:, 2].max()))
-        return found
+        """Returns the heights of the upward faces of a link's solids, in the root frame [m]."""
+        return [
+            float((T_root_link @ solid.vertices)[:, 2].max())
+            for solid in self._solids[link]
+            if np.any(solid.normals @ T_root_link.R[2] > _LOOKS_UP)
+        ]
 
     def section(self, link: str, normal: Array, at: float) -> Array:
         """Returns corner points (N, 3) of the section of a plane through a link's solids, in its frame [m].
 
-        Args:
-            link: The link.
-            normal: (3,) unit normal of the plane.
-            at: Its distance from the link's origin [m].
+        The plane has a unit normal (3,), and `at` is its distance from the link's origin [m].
         """
         found = [np.zeros((0, 3))]
         for solid in self._solids[link]:

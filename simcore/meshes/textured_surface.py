@@ -32,9 +32,7 @@ class TexturedSurface:
 def read_textured_surface(path: Path, folder: Path) -> TexturedSurface | None:
     """Reads an OBJ of one material with a picture; None for other files, or if the picture cannot be used.
 
-    Args:
-        path: The mesh file.
-        folder: Pictures outside this folder are not used.
+    Pictures outside the folder are not used.
     """
     if path.suffix.lower() != ".obj":
         return None

@@ -38,10 +38,15 @@ class TriangleMesh:
         return corners
 
     @property
+    def area_normals(self) -> Array:
+        """(F, 3) normals of the triangles, as long as twice their areas [m^2]."""
+        a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
+        return np.cross(b - a, c - a)
+
+    @property
     def area(self) -> float:
         """Area of all triangles together [m^2]."""
-        a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
-        return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2)
+        return float(np.linalg.norm(self.area_normals, axis=1).sum() / 2)
 
     @property
     def volume(self) -> float:
@@ -58,11 +63,7 @@ class TriangleMesh:
             return self.vertices
 
     def moved(self, T: Pose) -> TriangleMesh:
-        """Returns the mesh in another frame.
-
-        Args:
-            T: Pose of this mesh's frame in the other one.
-        """
+        """Returns the mesh in another frame; `T` is the pose of its own frame there."""
         return TriangleMesh(T @ self.vertices, self.faces)
 
     def scaled(self, factors: Iterable[float]) -> TriangleMesh:
@@ -88,11 +89,9 @@ def weld_vertices(mesh: TriangleMesh, *, distance_m: float) -> TriangleMesh:
     _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     faces = inverse.reshape(-1)[mesh.faces]
     distinct = (faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 0] != faces[:, 2])
-    faces = faces[distinct]
-    vertices = mesh.vertices[first]
-    a, b, c = (vertices[faces[:, k]] for k in range(3))
-    area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
-    return TriangleMesh(vertices, faces[area > 1e-4 * distance_m**2])
+    welded = TriangleMesh(mesh.vertices[first], faces[distinct])
+    area = np.linalg.norm(welded.area_normals, axis=1) / 2
+    return TriangleMesh(welded.vertices, welded.faces[area > 1e-4 * distance_m**2])
 
 
 def simplify_mesh(mesh: TriangleMesh, *, max_faces: int, first_distance_m: float) -> TriangleMesh:

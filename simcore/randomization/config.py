@@ -9,7 +9,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from unlatch.simcore.errors import ConfigError, check_range, close_matches
+from unlatch.simcore.errors import ConfigError, check_range, close_matches, unknown_name
 from unlatch.simcore.randomization.distribution import DISTRIBUTIONS, Distribution, as_distribution
 from unlatch.simcore.sim.properties.tendons import TendonCfg
 
@@ -77,17 +77,10 @@ class PerceptionCfg:
 
     def to_dict(self) -> dict[str, float]:
         """As in a YAML, without a `joint_std` of 0."""
-        values = dict(vars(self))
-        if self.joint_std == 0.0:
-            del values["joint_std"]
-        return values
+        return {key: value for key, value in vars(self).items() if key != "joint_std" or value != 0.0}
 
     def rules(self, objects: Sequence[str]) -> list[RuleCfg]:
-        """Returns the rules that draw the errors: one draw per object and episode.
-
-        Args:
-            objects: Names of the objects.
-        """
+        """Returns the rules that draw the errors of the named objects: one draw per object and episode."""
         stds = {
             "seen_position": self.position_std_m,
             "seen_orientation": radians(self.orientation_std_deg),
@@ -130,12 +123,7 @@ class RuleCfg:
         for key, known in (("operation", OPERATIONS), ("gate", GATES)):
             value = getattr(self, key)
             if value not in known:
-                raise ConfigError(
-                    f"rule.{key}='{value}' is unknown.{close_matches(value, known)} Known: {', '.join(known)}. Name "
-                    "one of them.",
-                    key=f"rule.{key}",
-                    available=list(known),
-                )
+                raise unknown_name(value, f"a known {key}", where=f"rule.{key}", known=known)
         if self.gate == "on_interval" and (self.interval is None or not 1 <= self.interval <= _MAX_INTERVAL):
             raise ConfigError(
                 f"rule.interval={self.interval} is out of range. Expected 1 to {_MAX_INTERVAL} control steps under "
@@ -162,11 +150,7 @@ class RuleCfg:
 
 
 def read_distribution(raw: Any, where: str) -> Distribution:
-    """Makes a distribution from plain values.
-
-    Args:
-        raw: A map with `type` and parameters, or a number or list of numbers.
-        where: Its full key.
+    """Makes a distribution from a map with `type` and parameters, or from a number or list of numbers.
 
     Raises:
         ConfigError: The type or a parameter is unknown, missing or out of range.
@@ -184,12 +168,7 @@ def read_distribution(raw: Any, where: str) -> Distribution:
 def _read_map(raw: Mapping[str, Any], where: str) -> Distribution:
     kind = raw.get("type")
     if not isinstance(kind, str) or kind not in DISTRIBUTIONS:
-        raise ConfigError(
-            f"{where}.type='{kind}' is unknown.{close_matches(str(kind), DISTRIBUTIONS)} Known: "
-            f"{', '.join(DISTRIBUTIONS)}. Name one of them.",
-            key=f"{where}.type",
-            available=list(DISTRIBUTIONS),
-        )
+        raise unknown_name(str(kind), "a known distribution", where=f"{where}.type", known=DISTRIBUTIONS)
     parameters = {str(name): value for name, value in raw.items() if name != "type"}
     known = DISTRIBUTIONS[kind].parameters
     for name in parameters:
@@ -260,7 +239,6 @@ class RandomizationCfg:
 
     @property
     def _draws_anything(self) -> bool:
-        """Whether it draws anything."""
         return bool(self.rules) or self.perception.active or self.distractors.active
 
     @property
@@ -270,17 +248,13 @@ class RandomizationCfg:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the content of its YAML, without empty entries."""
-        content: dict[str, Any] = {"name": self.name}
-        if self.views:
-            content["views"] = [vars(view) for view in self.views]
-        if self.rules:
-            content["rules"] = [vars(rule) for rule in self.rules]
-        if self.perception.active:
-            content["perception"] = self.perception.to_dict()
-        if self.distractors.active:
-            content["distractors"] = vars(self.distractors)
-        if self.source is not None:
-            content["from"] = self.source
-        if self.recorded is not None:
-            content["recorded"] = self.recorded
-        return content
+        content: dict[str, Any] = {
+            "name": self.name,
+            "views": [vars(view) for view in self.views] or None,
+            "rules": [vars(rule) for rule in self.rules] or None,
+            "perception": self.perception.to_dict() if self.perception.active else None,
+            "distractors": vars(self.distractors) if self.distractors.active else None,
+            "from": self.source,
+            "recorded": self.recorded,
+        }
+        return {key: value for key, value in content.items() if value is not None}

@@ -72,11 +72,7 @@ class Distribution(ABC):
             raise
 
     def watch(self, check: Callable[[], None]) -> None:
-        """Registers a check that runs after every change and raises an error if the new parameters do not fit.
-
-        Args:
-            check: A bound method; it is removed with its object.
-        """
+        """Registers a bound method that runs after every change and raises an error if the parameters do not fit."""
         asked = WeakMethod(check)
         if asked not in self._watchers:
             self._watchers.append(asked)
@@ -117,16 +113,7 @@ class Distribution(ABC):
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
-        """Draws one row per environment.
-
-        Args:
-            rng: Random generator.
-            counts: (n,) number of earlier draws of each environment.
-            width: Components of a row.
-
-        Returns:
-            (n, width) values.
-        """
+        """Draws values (n, width); `counts` (n,) are the numbers of earlier draws of each environment."""
 
     @abstractmethod
     def range(self) -> tuple[Array, Array]:
@@ -239,7 +226,25 @@ class Constant(Distribution):
         return self._values["value"], self._values["value"]
 
 
-class Choice(Distribution):
+class _Listed(Distribution):
+    """A distribution over listed values: its first parameter, each a number or a row."""
+
+    @property
+    def _rows(self) -> Array:
+        """(k,) numbers or (k, w) rows."""
+        rows: Array = self._values[self.parameters[0]]
+        return rows
+
+    def _count_components(self, values: Mapping[str, Any]) -> int | None:
+        rows = values[self.parameters[0]]
+        return rows.shape[1] if rows.ndim == 2 else None
+
+    def range(self) -> tuple[Array, Array]:
+        """See `Distribution`."""
+        return self._rows.min(axis=0), self._rows.max(axis=0)
+
+
+class Choice(_Listed):
     """One of `choices`, each a number or a row, with `weights` that need not add up to 1."""
 
     type = "choice"
@@ -259,22 +264,15 @@ class Choice(Distribution):
                 )
         return {"choices": rows, "weights": weights}
 
-    def _count_components(self, values: Mapping[str, Any]) -> int | None:
-        return values["choices"].shape[1] if values["choices"].ndim == 2 else None
-
     def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
         """See `Distribution`: rows are taken whole, single numbers component by component."""
-        rows, weights = self._values["choices"], self._values["weights"]
+        rows, weights = self._rows, self._values["weights"]
         p = None if weights is None else weights / weights.sum()
         shape = (len(counts), width) if rows.ndim == 1 else (len(counts),)
         return rows[rng.choice(len(rows), size=shape, p=p)]
 
-    def range(self) -> tuple[Array, Array]:
-        """See `Distribution`."""
-        return self._values["choices"].min(axis=0), self._values["choices"].max(axis=0)
 
-
-class Sequential(Distribution):
+class Sequential(_Listed):
     """The `items` in order, repeatedly, each a number or a row; every environment has its own position."""
 
     type = "sequence"
@@ -283,18 +281,10 @@ class Sequential(Distribution):
     def _check_values(self, values: dict[str, Any]) -> dict[str, Any]:
         return {"items": rows_of(values["items"], "sequence.items")}
 
-    def _count_components(self, values: Mapping[str, Any]) -> int | None:
-        return values["items"].shape[1] if values["items"].ndim == 2 else None
-
     def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
         """See `Distribution`."""
-        items = self._values["items"]
-        rows: Array = items[counts % len(items)]
-        return rows if items.ndim == 2 else np.repeat(rows[:, None], width, axis=1)
-
-    def range(self) -> tuple[Array, Array]:
-        """See `Distribution`."""
-        return self._values["items"].min(axis=0), self._values["items"].max(axis=0)
+        rows = self._rows[counts % len(self._rows)]
+        return rows if rows.ndim == 2 else np.repeat(rows[:, None], width, axis=1)
 
 
 class Combine(Distribution):

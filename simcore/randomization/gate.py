@@ -19,12 +19,9 @@ def on_env_reset() -> AbstractContextManager[None]:
 
 
 def on_interval(interval: int) -> AbstractContextManager[None]:
-    """Rules inside write for every environment whose counter is a positive multiple of the interval.
+    """Rules inside write for every environment whose counter is a positive multiple of the interval [steps].
 
     `additive` and `scaling` start from the value of the last `on_env_reset`, never from their own last draw.
-
-    Args:
-        interval: Steps.
 
     Raises:
         ConfigError: It is no whole number from 1, or it is outside `on_rl_frame` or inside another gate.

@@ -15,11 +15,7 @@ _FILLS = ("#dbe9f6", "#e3f1dc", "#fdf0cf", "#f7dfdb")
 
 
 def draw_graph(content: Mapping[str, Any]) -> str:
-    """Returns the SVG of a graph.
-
-    Args:
-        content: `nodes` (name, type, inputs, outputs) and `edges` (from_node, from_port, to_node, to_port).
-    """
+    """Returns the SVG of a graph in the form of `Graph.to_dict`."""
     heights = [_MARGIN] * (_LAST + 1)
     boxes: list[str] = []
     ports: dict[tuple[str, str, str], tuple[float, float]] = {}

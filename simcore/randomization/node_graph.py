@@ -129,12 +129,9 @@ class Graph:
         return next(node for node in self.nodes if node.name == name)
 
     def step(self, reset_inds: Any = None) -> None:
-        """Executes the nodes once, as `step_randomization` does.
+        """Executes the nodes once, as `step_randomization` does; `reset_inds` are the environments that are reset.
 
         With `run` of the frame trigger off, nothing is executed and no counter changes.
-
-        Args:
-            reset_inds: Environments that are reset in this step.
 
         Raises:
             ConfigError: The set-up was not run, or there is no such environment.
@@ -184,9 +181,6 @@ class Graph:
     def to_svg(self) -> str:
         """Returns a drawing: nodes as boxes with their ports and values, edges as lines."""
         return draw_graph(self.to_dict())
-
-    def __repr__(self) -> str:
-        return f"Graph({len(self.nodes)} nodes, {len(self.edges)} edges)"
 
 
 def graph() -> Graph:

@@ -10,8 +10,7 @@ from unlatch.simcore.randomization import session
 def run(rng: np.random.Generator) -> None:
     """Arms the set-up: the present values of the attributes become their defaults, and all counters are 0.
 
-    Args:
-        rng: Random generator. Required, unlike in Replicator, since there is no global seed.
+    The random generator is required, unlike in Replicator: there is no global seed.
 
     Raises:
         ConfigError: There was no `on_rl_frame`.

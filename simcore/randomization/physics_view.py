@@ -28,7 +28,7 @@ def register_rigid_prim_view(rigid_prim_view: RigidPrimView) -> None:
     Raises:
         ConfigError: It is another kind of view, or its name is taken.
     """
-    session.current().register_rigid_prim_view(rigid_prim_view)
+    session.current().register_view(rigid_prim_view, RigidPrimView)
 
 
 def register_articulation_view(articulation_view: ArticulationView) -> None:
@@ -37,15 +37,11 @@ def register_articulation_view(articulation_view: ArticulationView) -> None:
     Raises:
         ConfigError: It is another kind of view, or its name is taken.
     """
-    session.current().register_articulation_view(articulation_view)
+    session.current().register_view(articulation_view, ArticulationView)
 
 
 def randomize_simulation_context(operation: str = "direct", *, gravity: Value | None = None) -> None:
-    """Randomizes the world, under the open gate.
-
-    Args:
-        operation: `direct`, `additive` or `scaling`.
-        gravity: (3,) gravity, world frame [m/s^2].
+    """Randomizes the gravity (3,) in the world frame [m/s^2], under the open gate.
 
     Raises:
         ConfigError: No gate is open, or the operation or the distribution does not fit.
@@ -168,8 +164,7 @@ def randomize_articulation_view(
 def step_randomization(reset_inds: Any = None) -> None:
     """Counts one step and fires the rules with an open gate; call it once before every step of the simulation.
 
-    Args:
-        reset_inds: Environments that are reset in this step: a list, array or tensor of numbers; None: none.
+    `reset_inds` are the environments that are reset in this step: a list, array or tensor of numbers; None: none.
 
     Raises:
         ConfigError: `orchestrator.run` was not called, or there is no such environment.
@@ -178,11 +173,6 @@ def step_randomization(reset_inds: Any = None) -> None:
 
 
 def _randomize(arguments: dict[str, Any], kind: type[AttributeView]) -> None:
-    """Makes the rules of a call.
-
-    Args:
-        arguments: Arguments of the call by name; those that are no options are attributes.
-        kind: Expected type of the view.
-    """
+    """Makes the rules of a call; its arguments by name, without its options, are attributes."""
     options = {name: arguments.pop(name) for name in ("view_name", "operation", "num_buckets")}
     session.current().randomize(options.pop("view_name"), arguments, kind=kind, **options)

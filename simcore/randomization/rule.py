@@ -194,6 +194,3 @@ class Rule:
             "distribution": self.distribution.to_dict(),
             "num_buckets": self.num_buckets,
         }
-
-    def __repr__(self) -> str:
-        return f"Rule({self.key}, {self.operation.name}, {self.distribution!r})"

@@ -21,13 +21,6 @@ def new_setup() -> Setup:
 
 
 def use(setup: Setup) -> Setup:
-    """Makes all following calls act on a set-up.
-
-    Args:
-        setup: The set-up.
-
-    Returns:
-        The same.
-    """
+    """Makes all following calls act on a set-up, and returns it."""
     _current.set(setup)
     return setup

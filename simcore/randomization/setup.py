@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.randomization.distribution import as_distribution
 from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT, Firing, Gate, Operation, Rule, Slot
 from unlatch.simcore.rng import stream
-from unlatch.simcore.sim.views.articulation_view import ArticulationView
 from unlatch.simcore.sim.views.attribute import ViewAttribute
 from unlatch.simcore.sim.views.attribute_view import AttributeView
-from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
 from unlatch.simcore.sim.views.simulation_context import gravity_attribute
 from unlatch.simcore.sim.world import World
 
@@ -31,11 +29,7 @@ class Setup:
     """
 
     def __init__(self, *, keep_firings: bool = False) -> None:
-        """Makes an empty set-up.
-
-        Args:
-            keep_firings: Whether `firings` keeps every firing.
-        """
+        """Makes an empty set-up; with `keep_firings`, `firings` keeps every firing."""
         self.rules: list[Rule] = []
         self.firings: list[Firing] = []
         self.num_envs: int | None = None
@@ -64,34 +58,16 @@ class Setup:
         """Registers the world, whose gravity can then be randomized."""
         self._world = simulation_context
 
-    def register_rigid_prim_view(self, rigid_prim_view: RigidPrimView) -> None:
-        """Registers a view of rigid bodies.
+    def register_view(self, view: AttributeView, kind: type[AttributeView] = AttributeView) -> None:
+        """Registers a view of the world: of bodies, lights, cameras or pose estimates.
 
         Raises:
-            ConfigError: It is another kind of view, or its name is taken.
+            ConfigError: It is not a view of this kind, or its name is taken.
         """
-        self._register_view(rigid_prim_view, RigidPrimView, "register_rigid_prim_view")
-
-    def register_articulation_view(self, articulation_view: ArticulationView) -> None:
-        """Registers a view of articulated bodies.
-
-        Raises:
-            ConfigError: It is another kind of view, or its name is taken.
-        """
-        self._register_view(articulation_view, ArticulationView, "register_articulation_view")
-
-    def register_view(self, view: AttributeView) -> None:
-        """Registers a view of something other than a body, such as a light, a camera or a pose estimate.
-
-        Raises:
-            ConfigError: It is no view, or its name is taken.
-        """
-        self._register_view(view, AttributeView, "register_view")
-
-    def _register_view(self, view: AttributeView, kind: type[AttributeView], call: str) -> None:
         if not isinstance(view, kind):
             raise ConfigError(
-                f"{call} got a {type(view).__name__}. Expected a {kind.__name__}. Use the call for its kind.", key=call
+                f"The view is a {type(view).__name__}. Expected a {kind.__name__}. Use the call for its kind.",
+                key="view",
             )
         if view.name in (*self._views, SIMULATION_CONTEXT):
             raise ConfigError(f"A view named '{view.name}' is registered already. Rename one of them.", key=view.name)
@@ -101,18 +77,14 @@ class Setup:
 
     @contextmanager
     def on_rl_frame(self, num_envs: int) -> Iterator[None]:
-        """The frame in which gates and rules are made.
-
-        Args:
-            num_envs: Number of environments, and of members of every registered view.
+        """The frame in which gates and rules are made; every registered view has `num_envs` members.
 
         Raises:
             ConfigError: A view has another number of members, or there is a frame already.
         """
         if self.num_envs is not None:
             raise ConfigError("on_rl_frame was entered before. Make all gates in one frame, or a new set-up.")
-        if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
-            raise ConfigError(f"num_envs={num_envs!r} is out of range. Expected a whole number from 1.", key="num_envs")
+        _check_positive("num_envs", num_envs)
         for view in self._views.values():
             _check_count(view, num_envs)
         self.num_envs = num_envs
@@ -122,23 +94,18 @@ class Setup:
         finally:
             self._in_frame = False
 
-    @contextmanager
-    def on_env_reset(self) -> Iterator[None]:
+    def on_env_reset(self) -> AbstractContextManager[None]:
         """The gate that lets its rules write whenever an environment is reset."""
-        with self._open_gate(Gate(None)):
-            yield
+        return self._open_gate(Gate(None))
 
-    @contextmanager
-    def on_interval(self, interval: int) -> Iterator[None]:
+    def on_interval(self, interval: int) -> AbstractContextManager[None]:
         """The gate that lets its rules write whenever an environment's counter is a positive multiple of `interval`.
 
         Raises:
             ConfigError: It is no whole number from 1.
         """
-        if isinstance(interval, bool) or not isinstance(interval, int) or interval < 1:
-            raise ConfigError(f"interval={interval!r} is out of range. Expected a whole number from 1.", key="interval")
-        with self._open_gate(Gate(interval)):
-            yield
+        _check_positive("interval", interval)
+        return self._open_gate(Gate(interval))
 
     @contextmanager
     def _open_gate(self, gate: Gate) -> Iterator[None]:
@@ -161,14 +128,10 @@ class Setup:
         num_buckets: int | None = None,
         kind: type[AttributeView] | None = None,
     ) -> None:
-        """Makes one rule for every given attribute, under the open gate.
+        """Makes one rule for every given attribute of a view or of `simulation_context`, under the open gate.
 
-        Args:
-            view_name: A registered view, or `simulation_context`.
-            attributes: Distribution, number or list of numbers by attribute; None: not randomized.
-            operation: `direct`, `additive` or `scaling`.
-            num_buckets: Number of evenly spaced values for `material_properties`.
-            kind: Expected type of the view.
+        An attribute is a distribution, a number or a list of numbers; None is not randomized. `num_buckets` is for
+        `material_properties`, `kind` is the expected type of the view.
 
         Raises:
             ConfigError: No gate is open, or a view, attribute, operation, bucket or distribution does not fit.
@@ -179,7 +142,8 @@ class Setup:
                 "`with ... on_interval(...):`.",
                 key=view_name,
             )
-        chosen = self._find_operation(operation)
+        if operation not in Operation.__members__:
+            raise unknown_name(operation, "a known operation", where="operation", known=Operation.__members__)
         given = {name: value for name, value in attributes.items() if value is not None}
         self._check_buckets(view_name, given, num_buckets)
         for name, value in given.items():
@@ -191,27 +155,14 @@ class Setup:
                     key=name,
                 )
             buckets = num_buckets if name == "material_properties" else None
-            self.rules.append(Rule(slot, self._gate, chosen, as_distribution(value), num_buckets=buckets))
+            rule = Rule(slot, self._gate, Operation[operation], as_distribution(value), num_buckets=buckets)
+            self.rules.append(rule)
         self._generators = None
-
-    def _find_operation(self, name: str) -> Operation:
-        if name not in Operation.__members__:
-            known = list(Operation.__members__)
-            raise ConfigError(
-                f"operation='{name}' is unknown.{close_matches(name, known)} Known: {', '.join(known)}. "
-                "Name one of them.",
-                key="operation",
-                available=known,
-            )
-        return Operation[name]
 
     def _check_buckets(self, view: str, given: Mapping[str, Any], num_buckets: int | None) -> None:
         if num_buckets is None:
             return
-        if isinstance(num_buckets, bool) or not isinstance(num_buckets, int) or num_buckets < 1:
-            raise ConfigError(
-                f"num_buckets={num_buckets!r} is out of range. Expected a whole number from 1.", key="num_buckets"
-            )
+        _check_positive("num_buckets", num_buckets)
         if "material_properties" not in given:
             raise ConfigError(
                 f"num_buckets={num_buckets} of '{view}' has no effect: it is for material_properties. Remove it.",
@@ -253,9 +204,8 @@ class Setup:
     def run(self, rng: np.random.Generator) -> None:
         """Arms the set-up: the present values of the attributes become their defaults, and all counters are 0.
 
-        Args:
-            rng: Random generator. Every rule gets its own stream, named after its view, attribute
-                and gate, so an additional rule does not change the draws of others.
+        Every rule gets its own stream, named after its view, attribute and gate, so an additional rule does not change
+        the draws of others.
 
         Raises:
             ConfigError: There was no `on_rl_frame`.
@@ -270,10 +220,7 @@ class Setup:
         self._reset_counters()
 
     def run_recorded(self, firings: Sequence[Firing]) -> None:
-        """Arms the set-up with recorded firings in place of draws; each is written at its step.
-
-        Args:
-            firings: Firings of another run of the same rules.
+        """Arms the set-up with the firings of another run of the same rules; each is written at its step.
 
         Raises:
             ConfigError: A firing does not fit the rules.
@@ -303,10 +250,7 @@ class Setup:
         self.firings = []
 
     def step_randomization(self, reset_inds: Any = None) -> None:
-        """Counts one step and fires the rules with an open gate.
-
-        Args:
-            reset_inds: Environments that are reset in this step: a list, array or tensor of numbers; None: none.
+        """Counts one step and fires the rules with an open gate; `reset_inds` are the environments that are reset.
 
         Raises:
             ConfigError: `run` was not called since the last rule was made, or there is no such environment.
@@ -372,9 +316,7 @@ class Setup:
         return np.flatnonzero((self.counters > 0) & (self.counters % gate.interval == 0))
 
     def _read_indices(self, reset_inds: Any, num_envs: int) -> Array:
-        if reset_inds is None:
-            return np.zeros(0, dtype=int)
-        given = np.asarray(reset_inds)
+        given = np.asarray([] if reset_inds is None else reset_inds)
         if not given.size:
             return np.zeros(0, dtype=int)
         wrong = given.ndim != 1 or given.dtype.kind not in "iu"
@@ -385,8 +327,10 @@ class Setup:
             )
         return np.unique(given).astype(int)
 
-    def __repr__(self) -> str:
-        return f"Setup({self.num_envs} environments, views={sorted(self._views)}, {len(self.rules)} rules)"
+
+def _check_positive(key: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigError(f"{key}={value!r} is out of range. Expected a whole number from 1.", key=key)
 
 
 def _check_count(view: AttributeView, num_envs: int) -> None:

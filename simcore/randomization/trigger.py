@@ -10,8 +10,7 @@ from unlatch.simcore.randomization import session
 def on_rl_frame(num_envs: int) -> AbstractContextManager[None]:
     """The frame in which gates and rules are made: `with trigger.on_rl_frame(num_envs=4):`.
 
-    Args:
-        num_envs: Number of environments, and of members of every registered view.
+    Every registered view has `num_envs` members.
 
     Raises:
         ConfigError: A view has another number of members, or there is a frame already.

@@ -9,11 +9,7 @@ from unlatch.simcore.randomization.distribution import Distribution
 
 
 def set_distribution_params(distribution: Distribution, parameters: Mapping[str, Any]) -> None:
-    """Changes parameters of a distribution from the next firing on.
-
-    Args:
-        distribution: The distribution.
-        parameters: New values by name, such as `{"lower": 0.1, "upper": 0.2}`.
+    """Changes parameters of a distribution from the next firing on: `{"lower": 0.1, "upper": 0.2}`.
 
     Raises:
         ConfigError: A name is unknown, a value is out of range, the number of components changes, or a rule
@@ -23,14 +19,7 @@ def set_distribution_params(distribution: Distribution, parameters: Mapping[str,
 
 
 def get_distribution_params(distribution: Distribution, parameters: Sequence[str]) -> list[Any]:
-    """Returns parameters of a distribution.
-
-    Args:
-        distribution: The distribution.
-        parameters: Their names.
-
-    Returns:
-        Their values, in that order.
+    """Returns the values of the named parameters of a distribution.
 
     Raises:
         ConfigError: A name is unknown.

@@ -14,14 +14,9 @@ PACKAGE_FILE = "package.xml"
 
 
 def asset_folder(urdf: Path, mesh_names: Iterable[str], *, where: str) -> Path:
-    """Returns the folder in which every file of an asset must lie.
+    """Returns the folder in which every file of an asset must lie; `where` names the asset in errors.
 
-    It is the URDF's own folder; if the URDF names packages, the uppermost of their folders and its own.
-
-    Args:
-        urdf: The URDF.
-        mesh_names: The file names in it.
-        where: Names the asset in errors.
+    It is the URDF's own folder; if the file names in it name packages, the uppermost of their folders and its own.
 
     Raises:
         AssetError: A package is missing, or a name is invalid.
@@ -32,16 +27,11 @@ def asset_folder(urdf: Path, mesh_names: Iterable[str], *, where: str) -> Path:
 
 
 def package_path(urdf: Path, name: str, *, where: str) -> tuple[Path, str]:
-    """Returns the package folder of a file name, and the path in it.
+    """Returns the package folder of a file name `package://NAME/PATH`, and the path in it.
 
     A package is a folder of its name beside the URDF, as in Bullet; else the nearest folder above the URDF with that
     name, or whose `package.xml` states it, as in ROS. The user's home, its parents and the first folders
     below the root of the file system are no packages, since a name alone must not open them.
-
-    Args:
-        urdf: The URDF.
-        name: `package://NAME/PATH`.
-        where: Names the referring file in errors.
 
     Raises:
         AssetError: The name is invalid, or there is no such package.

@@ -19,12 +19,9 @@ MAX_MESH_BYTES = 64_000_000
 def read_urdf(path: Path | str, *, packages: bool = True) -> UrdfModel:
     """Reads links, joints and geometry of a URDF.
 
-    Meshes are not opened; their files must exist, lie inside the folder of the asset and be of bounded size.
-
-    Args:
-        path: The URDF.
-        packages: Whether `package://NAME/PATH` is resolved, see `package_path`; the asset's folder is then that of the
-            package. Otherwise it is refused, and the asset's folder is that of the URDF.
+    Meshes are not opened; their files must exist, lie inside the folder of the asset and be of bounded size. With
+    `packages`, `package://NAME/PATH` is resolved, see `package_path`, and the asset's folder is that of the package.
+    Otherwise it is refused, and the asset's folder is that of the URDF.
 
     Raises:
         AssetError: The file is no usable URDF; the message names the element.
@@ -48,10 +45,6 @@ def read_urdf(path: Path | str, *, packages: bool = True) -> UrdfModel:
 def model_folder(urdf: Path, model: UrdfModel) -> Path:
     """Returns the resolved folder that holds every file of a URDF: its own, or that of its packages.
 
-    Args:
-        urdf: The URDF.
-        model: The model read from it.
-
     Raises:
         AssetError: A package is missing.
     """
@@ -60,13 +53,9 @@ def model_folder(urdf: Path, model: UrdfModel) -> Path:
 
 
 def inside(folder: Path, name: str, *, where: str, asset_folder: Path | None = None) -> Path:
-    """Returns the path of a file named by an asset; it must lie in the asset's own folder.
+    """Returns the path of a file named by an asset; it must lie in the asset's own resolved folder.
 
-    Args:
-        folder: Folder that the name is relative to.
-        name: The name in the asset.
-        where: Names the asset in errors.
-        asset_folder: The asset's folder, resolved; by default `folder`.
+    The name is relative to `folder`, which is the asset's folder by default; `where` names the asset in errors.
 
     Raises:
         AssetError: The name is absolute, a URL or leads out of the folder; or the file is missing or too large.
@@ -124,12 +113,9 @@ class _UrdfReader:
         if mass is None or inertia is None:
             return None
         pose = self.read_origin(element, where)
-        i = {
-            k: self._read_numbers(inertia.get(k, "0"), 1, where)[0] for k in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-        }
-        tensor = np.array(
-            [[i["ixx"], i["ixy"], i["ixz"]], [i["ixy"], i["iyy"], i["iyz"]], [i["ixz"], i["iyz"], i["izz"]]]
-        )
+        keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+        xx, xy, xz, yy, yz, zz = (self._read_numbers(inertia.get(key, "0"), 1, where)[0] for key in keys)
+        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         return Inertial(self._read_numbers(mass.get("value", "0"), 1, where)[0], pose.p, pose.R @ tensor @ pose.R.T)
 
     def read_shape(self, element: ET.Element, where: str) -> Shape:
@@ -169,11 +155,7 @@ class _UrdfReader:
         if missing:
             raise self._make_error(where, f"names no {missing[0]} link")
         axis_element, limit, dynamics = element.find("axis"), element.find("limit"), element.find("dynamics")
-        axis = (
-            self._read_numbers(axis_element.get("xyz", "1 0 0"), 3, where)
-            if axis_element is not None
-            else [1.0, 0.0, 0.0]
-        )
+        axis = self._read_numbers("1 0 0" if axis_element is None else axis_element.get("xyz", "1 0 0"), 3, where)
         if kind not in ("fixed", "floating") and float(np.linalg.norm(axis)) < 1e-6:
             raise self._make_error(where, "has an axis of length 0")
 

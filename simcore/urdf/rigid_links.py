@@ -10,13 +10,9 @@ from unlatch.simcore.urdf.model import Shape, UrdfModel
 def rigid_links(model: UrdfModel, link: str) -> list[str]:
     """Returns a link and all links fixed to it, directly or indirectly, in the order of the model."""
     found = {link}
-    fixed = [joint for joint in model.joints.values() if not joint.moves]
-    grown = True
-    while grown:
-        pairs = [{joint.parent, joint.child} for joint in fixed]
-        more = set().union(*(pair for pair in pairs if pair & found)) - found if pairs else set()
+    pairs = [{joint.parent, joint.child} for joint in model.joints.values() if not joint.moves]
+    while more := set().union(*(pair for pair in pairs if pair & found)) - found:
         found |= more
-        grown = bool(more)
     return [name for name in model.links if name in found]
 
 

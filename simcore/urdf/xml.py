@@ -13,11 +13,7 @@ MAX_ELEMENTS = 200_000
 
 
 def parse_xml(path: Path, *, root_tag: str | None = None) -> ET.Element:
-    """Returns the root element of an XML file.
-
-    Args:
-        path: The file.
-        root_tag: Expected tag of the root element; None: any.
+    """Returns the root element of an XML file, which must have the tag `root_tag` if it is given.
 
     Raises:
         AssetError: The file is missing, too large or not XML, declares a DOCTYPE or an ENTITY, or has another root.

@@ -38,11 +38,9 @@ class ColliderQuality:
 
 
 def collider_quality(surface: Sequence[TriangleMesh], parts: Sequence[TriangleMesh]) -> ColliderQuality | None:
-    """Measures the colliders of a link; None for a link without surface or without colliders.
+    """Measures the convex colliders of a link against its visual meshes, all in one frame.
 
-    Args:
-        surface: Its visual meshes, in one frame.
-        parts: Its convex colliders, in the same frame.
+    Returns None for a link without surface or without colliders.
     """
     if not surface or not parts:
         return None
@@ -67,12 +65,11 @@ def collider_quality(surface: Sequence[TriangleMesh], parts: Sequence[TriangleMe
 
 def _face_planes(part: TriangleMesh) -> np.ndarray:
     """Returns outward normals and offsets (F, 4) of a convex part's faces."""
-    a, b, c = (part.vertices[part.faces[:, k]] for k in range(3))
-    normals = np.cross(b - a, c - a)
-    lengths = np.linalg.norm(normals, axis=1)
+    lengths = np.linalg.norm(part.area_normals, axis=1)
     keep = lengths > 1e-15
-    normals = normals[keep] / lengths[keep][:, None]
-    return np.column_stack([normals, -np.einsum("ij,ij->i", normals, a[keep])])
+    normals = part.area_normals[keep] / lengths[keep][:, None]
+    corners = part.vertices[part.faces[keep, 0]]
+    return np.column_stack([normals, -np.einsum("ij,ij->i", normals, corners)])
 
 
 def _are_inside(points: np.ndarray, planes: Sequence[np.ndarray], *, slack_m: float) -> np.ndarray:

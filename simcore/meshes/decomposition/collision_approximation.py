@@ -58,14 +58,9 @@ def make_colliders(
     where: str,
     settings: ConvexDecompositionCfg | None = None,
 ) -> Colliders:
-    """Makes the colliders of the meshes of one link.
+    """Makes the colliders of the surfaces of one link, in one frame [m].
 
-    Args:
-        meshes: Surfaces in one frame [m].
-        approximation: Kind of colliders.
-        size_m: Largest extent of the whole object [m].
-        where: Names the meshes in errors.
-        settings: Settings of the convex decomposition.
+    `size_m` is the largest extent of the whole object [m]; `where` names the meshes in errors.
 
     Raises:
         AssetError: The meshes have no surface, or CoACD cannot run.

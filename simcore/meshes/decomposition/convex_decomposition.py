@@ -14,6 +14,7 @@ import json
 import logging
 import tempfile
 from collections import Counter
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.meshes.convex_hull import convex_hull, thicken_points
 from unlatch.simcore.meshes.decomposition import coacd_child
 from unlatch.simcore.meshes.decomposition.coacd_process import run_coacd_child
-from unlatch.simcore.meshes.decomposition.hull_nearness import NearSurface
+from unlatch.simcore.meshes.decomposition.hull_nearness import SampledSurface
 from unlatch.simcore.meshes.decomposition.surface_patches import convex_patches
 from unlatch.simcore.meshes.decomposition.voxel_boxes import voxel_boxes
 from unlatch.simcore.meshes.triangle_mesh import (
@@ -37,7 +38,6 @@ from unlatch.simcore.meshes.triangle_mesh import (
 )
 
 logger = logging.getLogger(__name__)
-
 
 _FAITHFUL = 2.0
 """Largest protrusion of parts, as a multiple of that of a nearly convex piece."""
@@ -130,15 +130,11 @@ def decompose(
     where: str = "mesh",
     solid: bool = False,
 ) -> Decomposition:
-    """Decomposes the meshes of one link into convex pieces.
+    """Decomposes the meshes of one link, in one frame [m], into convex pieces.
 
-    Args:
-        meshes: The meshes, in one frame [m].
-        cfg: Settings.
-        size_m: Largest extent of the whole object [m].
-        where: Names the meshes in an error.
-        solid: Whether the inside of a closed piece may be filled; if not, parts stay near its surface, and a thick
-            concave piece becomes a shell of boxes.
+    `size_m` is the largest extent of the whole object [m]; `where` names the meshes in an error. If `solid`, the inside
+    of a closed piece may be filled; if not, parts stay near its surface, and a thick concave piece becomes a shell of
+    boxes.
 
     Raises:
         AssetError: CoACD cannot run, or does not end.
@@ -216,10 +212,8 @@ def _make_plates(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: fl
 
 def _cover_with_boxes(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> list[np.ndarray]:
     cells = cfg.grid_cells
-    boxes = voxel_boxes(piece, cells=cells, thickness_m=cfg.sheet_m)
-    while len(boxes) > cfg.most_boxes and cells > 4:
+    while len(boxes := voxel_boxes(piece, cells=cells, thickness_m=cfg.sheet_m)) > cfg.most_boxes and cells > 4:
         cells = cells * 3 // 4
-        boxes = voxel_boxes(piece, cells=cells, thickness_m=cfg.sheet_m)
     return boxes
 
 
@@ -255,7 +249,7 @@ def _is_near_convex(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m:
         return False
     if _is_its_hull(piece, hull):
         return True
-    return NearSurface(piece, limit_m=_convexity_tolerance(piece, cfg, size_m=size_m)).contains(hull)
+    return SampledSurface(piece).is_near(hull, limit_m=_convexity_tolerance(piece, cfg, size_m=size_m))
 
 
 def _is_its_hull(piece: TriangleMesh, hull: TriangleMesh) -> bool:
@@ -272,8 +266,8 @@ def _is_faithful(
     parts: list[TriangleMesh], piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float, solid: bool
 ) -> bool:
     """Returns whether no hull fills a cavity: every hull stays near its piece."""
-    near = NearSurface(piece, limit_m=_FAITHFUL * _convexity_tolerance(piece, cfg, size_m=size_m))
-    return all(near.contains(part, solid=solid) for part in parts)
+    surface, limit_m = SampledSurface(piece), _FAITHFUL * _convexity_tolerance(piece, cfg, size_m=size_m)
+    return all(surface.is_near(part, limit_m=limit_m, solid=solid) for part in parts)
 
 
 def _run_coacd(
@@ -329,9 +323,6 @@ def _read_hulls(path: Path) -> list[TriangleMesh]:
         groups = np.split(data["vertices"], np.cumsum(data["counts"])[:-1])
     hulls = []
     for points in groups:
-        try:
+        with suppress(QhullError, ValueError):  # a hull without volume has no contacts
             hulls.append(convex_hull(points))
-        except (QhullError, ValueError):
-            # a hull without volume has no contacts
-            continue
     return hulls

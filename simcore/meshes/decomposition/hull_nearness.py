@@ -29,42 +29,26 @@ class SampledSurface:
         distances: np.ndarray = measured.reshape(found.shape).min(axis=1)
         return distances
 
+    def is_near(self, hull: TriangleMesh, *, limit_m: float, solid: bool = False) -> bool:
+        """Returns whether no point of a hull lies farther from the surface than a limit; at most 400 are checked.
 
-class NearSurface:
-    """The space within a distance of a surface."""
-
-    def __init__(self, surface: TriangleMesh, *, limit_m: float) -> None:
-        """Samples a surface."""
-        self._surface = SampledSurface(surface)
-        self._limit_m = limit_m
-
-    def contains(self, hull: TriangleMesh, *, solid: bool = False) -> bool:
-        """Returns whether no point of a hull lies farther from the surface than the limit.
-
-        Args:
-            hull: The hull; at most 400 of its points are checked.
-            solid: Whether the inside of a closed surface counts as near.
+        If `solid`, the inside of a closed surface counts as near.
         """
         spacing = float(np.max(hull.extents)) / 10
         points = sample_surface(hull, spacing_m=spacing, max_points=3000)
         if len(points) > 400:
             points = points[:: len(points) // 400 + 1]
-        triangles = self._surface.triangles
-        points = points[self._surface.distances(points) > self._limit_m]
+        points = points[self.distances(points) > limit_m]
         if solid and len(points):
-            points = points[winding_numbers(points, triangles) < 0.9]
-        return all(float(triangle_distances(point, triangles).min()) <= self._limit_m for point in points)
+            points = points[winding_numbers(points, self.triangles) < 0.9]
+        return all(float(triangle_distances(point, self.triangles).min()) <= limit_m for point in points)
 
 
 def winding_numbers(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Returns the winding number of a surface around each point: 1 inside a closed outward surface, 0 outside.
+    """Returns the winding numbers (N,) of triangles (F, 3, 3) around points (N, 3).
 
-    Args:
-        points: (N, 3)
-        triangles: (F, 3, 3)
-
-    Returns:
-        (N,) sums of solid angles over 4 pi (van Oosterom and Strackee 1983).
+    It is 1 inside a closed outward surface, 0 outside: the sum of solid angles over 4 pi (van Oosterom and Strackee
+    1983).
     """
     numbers = np.zeros(len(points))
     for n, point in enumerate(points):

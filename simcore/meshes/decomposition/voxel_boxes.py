@@ -8,18 +8,11 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface
 
 
 def voxel_boxes(mesh: TriangleMesh, *, cells: int, thickness_m: float) -> list[np.ndarray]:
-    """Covers the surface of a mesh with axis-parallel boxes.
+    """Covers the surface of a mesh, watertight or not, with axis-parallel boxes; returns the corners (8, 3) of each.
 
     The surface is sampled, cells of a grid that hold samples are merged greedily into boxes, and each box shrinks to
-    the samples in it: a wall that is parallel to an axis becomes one box of its true thickness.
-
-    Args:
-        mesh: The mesh; watertight or not.
-        cells: Cells along the longest side.
-        thickness_m: Least thickness of a box [m].
-
-    Returns:
-        (8, 3) corners of each box [m].
+    the samples in it: a wall that is parallel to an axis becomes one box of its true thickness. The grid has `cells`
+    cells along the longest side; no box is thinner than `thickness_m`.
     """
     pitch = float(np.max(mesh.extents)) / cells
     points = sample_surface(mesh, spacing_m=pitch / 2)

@@ -32,12 +32,12 @@ def masses(stage: Stage) -> list[float]:
 def test_a_view_that_is_registered_inside_the_frame_has_as_many_members(stage: Make) -> None:
     made, setup = stage(2), dr.Setup()
     with setup.on_rl_frame(num_envs=3), pytest.raises(ConfigError, match="has 2 members"):
-        setup.register_rigid_prim_view(made.ball)
+        setup.register_view(made.ball)
 
 
 def test_a_set_up_that_wrote_a_record_draws_again(stage: Make) -> None:
     made, setup = stage(1), dr.Setup(keep_firings=True)
-    setup.register_rigid_prim_view(made.ball)
+    setup.register_view(made.ball)
     with setup.on_rl_frame(1), setup.on_env_reset():
         setup.randomize("ball", {"mass": 3.0})
     setup.run_recorded([dr.Firing(0, 0, np.zeros(1, dtype=int), np.array([[7.0]]))])

@@ -310,7 +310,7 @@ def test_recorded_firings_are_written_again(stage: Make) -> None:
             for name, value in (("mass", [1.0]), ("force", [0.0] * 3)):
                 made.ball.attribute(name).write(env, np.array(value))
         setup.register_simulation_context(made.world)
-        setup.register_rigid_prim_view(made.ball)
+        setup.register_view(made.ball)
         with setup.on_rl_frame(2):
             with setup.on_env_reset():
                 setup.randomize("ball", {"mass": dr.distribution.uniform(1, 2), "force": dr.distribution.normal(0, 1)})

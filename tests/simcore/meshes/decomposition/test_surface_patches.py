@@ -7,7 +7,7 @@ import pytest
 
 from unlatch.simcore.meshes.convex_hull import convex_hull
 from unlatch.simcore.meshes.decomposition.convex_decomposition import ConvexDecompositionCfg, decompose
-from unlatch.simcore.meshes.decomposition.hull_nearness import NearSurface, SampledSurface
+from unlatch.simcore.meshes.decomposition.hull_nearness import SampledSurface
 from unlatch.simcore.meshes.decomposition.surface_patches import convex_patches
 from unlatch.simcore.meshes.shape_surface import triangle_distances
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, drop_duplicate_faces, is_closed, sample_triangles
@@ -177,8 +177,8 @@ def test_a_hull_is_near_if_no_point_of_it_is_beyond_the_limit():
     box = without_front(cube())
     hull = convex_hull(box.vertices)
     # the middle of the open side is 0.2 m from the nearest wall
-    assert not NearSurface(box, limit_m=0.17).contains(hull)
-    assert NearSurface(box, limit_m=0.201).contains(hull)
+    assert not SampledSurface(box).is_near(hull, limit_m=0.17)
+    assert SampledSurface(box).is_near(hull, limit_m=0.201)
     inner = convex_hull(cube().vertices * 0.2 + 0.16)
-    assert not NearSurface(cube(), limit_m=0.05).contains(inner)
-    assert NearSurface(cube(), limit_m=0.05).contains(inner, solid=True)
+    assert not SampledSurface(cube()).is_near(inner, limit_m=0.05)
+    assert SampledSurface(cube()).is_near(inner, limit_m=0.05, solid=True)
