@@ -179,7 +179,7 @@ def _entry_of(point: EntryPoint) -> CatalogEntry:
     if point.dist is None:
         return CatalogEntry(target, "from an unknown distribution", "an unknown distribution")
     origin, metadata = point.dist.name, point.dist.metadata
-    summary = f"{metadata['Summary']} (from {origin})" if metadata.get("Summary") else f"from {origin}"
+    summary = f"{metadata['Summary']} (from {origin})" if "Summary" in metadata else f"from {origin}"
     return CatalogEntry(target, summary, origin, _find_requirement(point.dist))
 
 
