@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,12 +39,7 @@ class ObservationColumns:
     """Makes the columns of observations."""
 
     def __init__(self, cfg: ExportCfg, config: Mapping[str, Any]) -> None:
-        """Stores the options.
-
-        Args:
-            cfg: Columns and rotation format.
-            config: Configuration of the run, as plain values.
-        """
+        """Takes the options of the export and the configuration of the run, as plain values."""
         self._cfg = cfg
         robot = config.get("robot")
         arms = robot.get("arms", []) if isinstance(robot, Mapping) else []
@@ -64,11 +60,13 @@ class ObservationColumns:
         Raises:
             RecordingError: A required key is missing.
         """
-        columns = {STATE: join_columns([self._state(arrays, robot, arm, number) for arm in arms])}
+        read = partial(read_array, arrays, number=number)
+        state = [self._state_part(read, kind, robot, arm) for arm in arms for kind in self._cfg.state]
+        columns = {STATE: join_columns(state)}
         if self._cfg.objects:
-            columns[ENVIRONMENT] = join_columns(_object_columns(arrays, parts, number))
+            columns[ENVIRONMENT] = join_columns(_object_columns(arrays, parts, read))
         if self._cfg.keypoints:
-            columns[KEYPOINTS] = join_columns(_keypoint_columns(arrays, parts, number))
+            columns[KEYPOINTS] = join_columns(_keypoint_columns(arrays, parts))
         return {key: column for key, column in columns.items() if column.names}
 
     def joint_names(self, arm: str, n: int, what: str) -> tuple[str, ...]:
@@ -77,45 +75,41 @@ class ObservationColumns:
         names = joints if len(joints) == n else [f"joint{index}" for index in range(n)]
         return tuple(f"{arm}.{name}.{what}" for name in names)
 
-    def _state(self, arrays: Mapping[str, Array], robot: str, arm: str, number: int) -> Column:
+    def _state_part(self, read: Callable[[str], Array], kind: StateKind, robot: str, arm: str) -> Column:
         prefix = f"robots.{robot}.{arm}"
-        return join_columns([self._state_part(arrays, kind, prefix, arm, number) for kind in self._cfg.state])
-
-    def _state_part(self, arrays: Mapping[str, Array], kind: StateKind, prefix: str, arm: str, number: int) -> Column:
         if kind is StateKind.gripper:
-            return Column((f"{arm}.gripper",), read_array(arrays, f"{prefix}.gripper_opening", number))
+            return Column((f"{arm}.gripper",), read(f"{prefix}.gripper_opening"))
         if kind in (StateKind.ee_pose, StateKind.tcp_pose):
             frame = kind.name.removesuffix("_pose")
             form = self._cfg.state_rotation
-            quats = convert_rotations(read_array(arrays, f"{prefix}.{frame}_quat_xyzw", number), form)
-            position = read_array(arrays, f"{prefix}.{frame}_position", number)
+            quats = convert_rotations(read(f"{prefix}.{frame}_quat_xyzw"), form)
+            position = read(f"{prefix}.{frame}_position")
             return Column(prefix_names(f"{arm}.{frame}", (*AXES, *COMPONENTS[form])), np.hstack([position, quats]))
         word = kind.name.removeprefix("joint_")
         plural = {"position": "positions", "velocity": "velocities", "effort": "efforts"}[word]
-        values = read_array(arrays, f"{prefix}.joint_{plural}", number)
+        values = read(f"{prefix}.joint_{plural}")
         return Column(self.joint_names(arm, values.shape[1], word), values)
 
 
-def _object_columns(arrays: Mapping[str, Array], parts: Sequence[Part], number: int) -> list[Column]:
+def _object_columns(arrays: Mapping[str, Array], parts: Sequence[Part], read: Callable[[str], Array]) -> list[Column]:
     """Returns root poses of all objects, then position and velocity of the parts that are acted on."""
     columns = []
     for name in sorted({key.split(".")[1] for key in arrays if key.startswith("objects.")}):
-        pose = [read_array(arrays, f"objects.{name}.root_{what}", number) for what in ("position", "quat_xyzw")]
+        pose = [read(f"objects.{name}.root_{what}") for what in ("position", "quat_xyzw")]
         columns.append(Column(prefix_names(name, (*AXES, "qx", "qy", "qz", "qw")), np.hstack(pose)))
     for place, (name, _, index) in enumerate(parts):
-        keys = [f"objects.{name}.joint_{what}" for what in ("positions", "velocities")]
-        joint = [read_array(arrays, key, number)[:, index] for key in keys]
+        joint = [read(f"objects.{name}.joint_{what}")[:, index] for what in ("positions", "velocities")]
         columns.append(Column(prefix_names(f"{name}.part{place}", ("position", "velocity")), np.stack(joint, axis=1)))
     return columns
 
 
-def _keypoint_columns(arrays: Mapping[str, Array], parts: Sequence[Part], number: int) -> list[Column]:
+def _keypoint_columns(arrays: Mapping[str, Array], parts: Sequence[Part]) -> list[Column]:
     columns = []
     for place, (name, part, _) in enumerate(parts):
         prefix = f"keypoints.{name}.{part}."
         for key in sorted(key for key in arrays if key.startswith(prefix)):
             names = prefix_names(f"{name}.part{place}.{key[len(prefix) :]}", AXES)
-            columns.append(Column(names, read_array(arrays, key, number)))
+            columns.append(Column(names, arrays[key]))
     return columns
 
 
@@ -145,6 +139,5 @@ def join_columns(columns: Sequence[Column]) -> Column:
     """Puts columns side by side into one column."""
     if not columns:
         return Column((), np.zeros((0, 0)))
-    return Column(
-        tuple(name for column in columns for name in column.names), np.hstack([column.values for column in columns])
-    )
+    names = tuple(name for column in columns for name in column.names)
+    return Column(names, np.hstack([column.values for column in columns]))

@@ -23,12 +23,7 @@ class Draft:
     """
 
     def __init__(self, target: Path, *, key: str, is_file: bool) -> None:
-        """Creates or reopens the folder and locks it.
-
-        Args:
-            target: The target of the export.
-            key: Text that identifies the parts; parts with another key are removed.
-            is_file: Whether the target is a file.
+        """Creates or reopens the folder and locks it; parts with another `key` are removed.
 
         Raises:
             RecordingError: It cannot be written, or another export uses it.

@@ -11,14 +11,9 @@ from unlatch.simcore.recording.export.images import Images, ImageSize
 
 
 def write_images(group: Any, name: str, images: Images, size: ImageSize, n_frames: int) -> Any:
-    """Writes images as one compressed array (N, H, W, 3) uint8, one frame in memory at a time; returns the array.
+    """Writes the first `n_frames` images as one compressed array (n_frames, H, W, 3) uint8; returns the array.
 
-    Args:
-        group: The HDF5 group.
-        name: Name of the array.
-        images: The T+1 images.
-        size: Their size.
-        n_frames: N, number of images.
+    One frame is in memory at a time.
     """
     shape = (size.height, size.width, 3)
     dataset = group.create_dataset(

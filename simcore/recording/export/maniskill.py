@@ -34,7 +34,7 @@ class ManiSkillExporter(Exporter):
                 episodes.append(self._describe_episode(index, trajectory))
         content = {
             "env_info": {
-                "env_id": self._task_name(),
+                "env_id": self.source.task or "unlatch",
                 "env_kwargs": {"robot_uids": self.source.layout.robot, "control_freq": self.source.layout.fps},
                 "max_episode_steps": max(episode["elapsed_steps"] for episode in episodes),
             },
@@ -74,7 +74,3 @@ class ManiSkillExporter(Exporter):
             "fail": not trajectory.success,
             "language": trajectory.language,
         }
-
-    def _task_name(self) -> str:
-        task = self.source.config.get("task")
-        return str(task.get("name")) if isinstance(task, dict) else "unlatch"

@@ -70,8 +70,9 @@ class RobomimicExporter(Exporter):
     def _write_demo(self, demo: Any, trajectory: Trajectory) -> None:
         n = trajectory.n_actions
         demo.attrs["num_samples"] = n
-        for key, value in _episode_attributes(trajectory).items():
-            demo.attrs[key] = value
+        own = {"code": trajectory.code or "", "object": json.dumps(list(trajectory.objects))}
+        for key in ("number", "seed", "success", "code", "language", "robot", "object"):
+            demo.attrs[key] = own[key] if key in own else getattr(trajectory, key)
         ends = np.zeros(n)
         ends[-1] = 1.0
         columns = {key: column.values for key, column in trajectory.columns.items()}
@@ -94,20 +95,6 @@ class RobomimicExporter(Exporter):
                 group.create_virtual_dataset(f"{camera}_image", layout)
 
     def _env_args(self) -> dict[str, Any]:
-        task = self.source.config.get("task")
-        name = str(task.get("name")) if isinstance(task, dict) else "unlatch"
+        name = self.source.task or "unlatch"
         kwargs = {"task": name, "robot": self.source.layout.robot}
         return {"env_name": name, "env_type": _ENV_TYPE, "env_version": "0", "env_kwargs": kwargs}
-
-
-def _episode_attributes(trajectory: Trajectory) -> dict[str, Any]:
-    """Returns the attributes of an episode's group."""
-    return {
-        "number": trajectory.number,
-        "seed": trajectory.seed,
-        "success": trajectory.success,
-        "code": trajectory.code or "",
-        "language": trajectory.language,
-        "robot": trajectory.robot,
-        "object": json.dumps(list(trajectory.objects)),
-    }

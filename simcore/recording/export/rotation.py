@@ -19,15 +19,7 @@ COMPONENTS: dict[RotationForm, tuple[str, ...]] = {
 
 
 def convert_rotations(quat_xyzw: Array, form: RotationForm) -> Array:
-    """Converts orientations into a form.
-
-    Args:
-        quat_xyzw: (N, 4) unit quaternions.
-        form: The form.
-
-    Returns:
-        (N, k) numbers, named by `COMPONENTS`; for `quat_xyzw` the input itself.
-    """
+    """Converts unit quaternions (N, 4) into a form: (N, k) numbers, named by `COMPONENTS`."""
     if form is RotationForm.quat_xyzw:
         return quat_xyzw
     rotations = Rotation.from_quat(quat_xyzw)
@@ -39,11 +31,6 @@ def convert_rotations(quat_xyzw: Array, form: RotationForm) -> Array:
 
 
 def rotation_changes(old_quat_xyzw: Array, new_quat_xyzw: Array) -> Array:
-    """Returns the quaternions (N, 4) of R_change with R_new = R_change R_old and w >= 0.
-
-    Args:
-        old_quat_xyzw: (N, 4) unit quaternions.
-        new_quat_xyzw: (N, 4) unit quaternions.
-    """
+    """Returns the quaternions (N, 4) of R_change with R_new = R_change R_old and w >= 0."""
     change = (Rotation.from_quat(new_quat_xyzw) * Rotation.from_quat(old_quat_xyzw).inv()).as_quat()
     return np.where(change[:, 3:] < 0, -change, change)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import not_writable
@@ -48,9 +47,7 @@ def run_export(
     Raises:
         SimCoreError: The target is something else, or an episode cannot be exported. The target is unchanged.
     """
-    target = absolute_folder(out)
-    there: set[int] = set()
-    base = None
+    target, there, base = absolute_folder(out), set[int](), None
     is_file = bool(exporter.suffix)
     if is_file and target.suffix != exporter.suffix:
         raise RecordingError(f"out={out} does not end in {exporter.suffix}, the format that is written. Rename it.")
@@ -113,9 +110,6 @@ def _check_apart(target: Path, data_set: Path) -> None:
 
 def _parts_key(exporter: Exporter) -> str:
     """Returns a text that changes when finished parts of an export cannot be reused."""
-    values: dict[str, Any] = {
-        "exporter": f"{type(exporter).__module__}.{type(exporter).__qualname__}",
-        "source": exporter.source.identity,
-        "cfg": plain(exporter.cfg),
-    }
+    name = f"{type(exporter).__module__}.{type(exporter).__qualname__}"
+    values = {"exporter": name, "source": exporter.source.identity, "cfg": plain(exporter.cfg)}
     return json.dumps(values, sort_keys=True)

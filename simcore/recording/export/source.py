@@ -38,10 +38,6 @@ class ExportSource:
     def __init__(self, data_set: DataSet, cfg: ExportCfg) -> None:
         """Chooses the episodes.
 
-        Args:
-            data_set: The data set.
-            cfg: Selection of episodes, and conventions.
-
         Raises:
             RecordingError: There is nothing to export, or a named episode does not exist.
         """
@@ -76,6 +72,12 @@ class ExportSource:
         self._layout: ExportLayout | None = None
 
     @property
+    def task(self) -> str | None:
+        """Name of the task; None if the data set does not say it."""
+        task = self.config.get("task")
+        return str(task["name"]) if isinstance(task, Mapping) and task.get("name") else None
+
+    @property
     def identity(self) -> str:
         """Digest of the header: equal for shards of one run, different for other runs."""
         text = json.dumps(self.data_set.header, sort_keys=True)
@@ -96,10 +98,7 @@ class ExportSource:
         return self._layout
 
     def trajectories(self, numbers: list[int] | None = None) -> Iterator[Trajectory]:
-        """Yields the episodes.
-
-        Args:
-            numbers: Numbers of episodes; None: all exported ones.
+        """Yields the episodes of the given numbers; None: all exported ones.
 
         Raises:
             RecordingError: An episode is damaged, or has other columns than the first one.

@@ -66,20 +66,12 @@ class TrajectoryMaker:
     """Makes trajectories from the records of one data set."""
 
     def __init__(self, cfg: ExportCfg, config: Mapping[str, Any]) -> None:
-        """Stores the options.
-
-        Args:
-            cfg: Options of the export.
-            config: Configuration of the data set, from its header.
-        """
+        """Takes the options of the export and, from the header, the configuration of the data set."""
         self._cfg = cfg
         self._observed = ObservationColumns(cfg, config)
 
     def make(self, record: EpisodeRecord) -> Trajectory:
         """Returns the trajectory of a record.
-
-        Args:
-            record: The attempt, with its arrays.
 
         Raises:
             RecordingError: The record has no states, or lacks a required array.

@@ -34,12 +34,7 @@ data set and number of the episode.
 
 
 def fill_card(info: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
-    """Returns the README of a set in Markdown.
-
-    Args:
-        info: Its `info.json`.
-        ours: Its `unlatch.json`.
-    """
+    """Returns the README of a set in Markdown from its `info.json` and `unlatch.json`."""
     conventions = "\n".join(f"- `{key}`: {text}" for key, text in ours["conventions"].items())
     columns = []
     for key, feature in info["features"].items():

@@ -45,13 +45,7 @@ class DataFiles:
     """Writes tables of episodes; starts a new file when the next episode would exceed the size limit."""
 
     def __init__(self, root: Path, first: FilePlace, *, size_mb: int) -> None:
-        """Stores the options.
-
-        Args:
-            root: Folder of the set.
-            first: Place of its first file.
-            size_mb: Size limit of a file with more than one episode [MiB].
-        """
+        """Takes the place of the first file in a set, and the size limit of a file with more than one episode [MiB]."""
         self._root = root
         self._limit = size_mb * MIB
         self.place = first

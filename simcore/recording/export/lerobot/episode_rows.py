@@ -40,9 +40,6 @@ OURS: dict[str, pa.DataType] = {
 def damage_reported(root: Path) -> Iterator[None]:
     """Turns errors while reading a set into one that names the damaged set.
 
-    Args:
-        root: Folder of the set.
-
     Raises:
         RecordingError: A file or an entry is missing, or cannot be read.
     """
@@ -56,22 +53,13 @@ def damage_reported(root: Path) -> Iterator[None]:
 
 
 def own_columns(trajectory: Trajectory, *, source: str) -> EpisodeRow:
-    """Returns the columns of an episode that we add.
-
-    Args:
-        trajectory: The episode.
-        source: Digest of the data set.
-    """
+    """Returns the columns of an episode that we add; `source` is the digest of the data set."""
     return {
-        "success": trajectory.success,
-        "code": trajectory.code,
-        "seed": trajectory.seed,
-        "robot": trajectory.robot,
+        **{key: getattr(trajectory, key) for key in ("success", "code", "seed", "robot")},
         "object": list(trajectory.objects),
         "part": list(trajectory.parts),
         "phrasings": list(trajectory.phrasings),
-        SOURCE: source,
-        NUMBER: trajectory.number,
+        **{SOURCE: source, NUMBER: trajectory.number},
     }
 
 
@@ -97,11 +85,7 @@ class EpisodeTable:
     _AT_ONCE = 64
 
     def __init__(self, folder: Path) -> None:
-        """Creates the table.
-
-        Args:
-            folder: The folder `meta/episodes`.
-        """
+        """Takes the folder `meta/episodes`; nothing is written yet."""
         self._path = folder / "chunk-000" / "file-000.parquet"
         self._writer: pq.ParquetWriter | None = None
         self._rows: list[EpisodeRow] = []
@@ -133,9 +117,7 @@ class EpisodeTable:
 def read_rows(folder: Path, *, columns: list[str] | None = None) -> Iterator[EpisodeRow]:
     """Yields the rows of all files of the folder `meta/episodes` in order.
 
-    Args:
-        folder: The folder.
-        columns: Names of columns; None: all. Columns that a file lacks are skipped.
+    Only the given columns are read, those that a file has; None: all.
     """
     for path in sorted(folder.glob("*/*.parquet")):
         with pq.ParquetFile(path) as file:

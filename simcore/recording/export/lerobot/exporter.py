@@ -69,20 +69,14 @@ class LeRobotExporter(Exporter):
         }
 
     def _conventions(self) -> dict[str, Any]:
-        task = self.source.config.get("task")
-        name = task.get("name") if isinstance(task, Mapping) else None
         return {
-            "title": f"{name or 'demonstrations'}, {self.source.layout.robot}",
+            "title": f"{self.source.task or 'demonstrations'}, {self.source.layout.robot}",
             "version": _own_version(),
             "conventions": self.source.layout.convention,
         }
 
     def _check_compatible(self, target: Path) -> None:
-        """Raises unless the episodes can be added to an existing set.
-
-        Raises:
-            RecordingError: It has other columns, another rate or other conventions.
-        """
+        """Raises unless an existing set has the same columns, rate and conventions."""
         info = files.read_json(target / files.INFO)
         wanted = {"codebase_version": "v3.0", "fps": self.source.layout.fps}
         for key, value in wanted.items():

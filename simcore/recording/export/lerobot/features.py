@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from unlatch.simcore.recording.export.source import ExportLayout
+from unlatch.simcore.recording.export.trajectory import Trajectory
 
 Array = np.ndarray
 Features = dict[str, dict[str, Any]]
@@ -26,13 +27,7 @@ BOOKKEEPING = {
 
 
 def features_of(layout: ExportLayout, *, float_type: str, videos: Mapping[str, dict[str, Any]]) -> Features:
-    """Returns the features of an export.
-
-    Args:
-        layout: Columns of the export.
-        float_type: Type of their numbers.
-        videos: Features of the videos by key.
-    """
+    """Returns the features of an export: its columns of numbers of one type, the videos by key, the bookkeeping."""
     features: Features = {
         key: {"dtype": float_type, "shape": [len(names)], "names": list(names)} for key, names in layout.names.items()
     }
@@ -52,12 +47,7 @@ def data_schema(features: Features) -> pa.Schema:
 
 
 def data_table(values: Mapping[str, Array], schema: pa.Schema) -> pa.Table:
-    """Makes an Arrow table.
-
-    Args:
-        values: (N, n) or (N,) array of each field of the schema.
-        schema: The schema.
-    """
+    """Makes an Arrow table from an (N, n) or (N,) array of each field of the schema."""
     columns = []
     for field in schema:
         if pa.types.is_fixed_size_list(field.type):
@@ -66,6 +56,36 @@ def data_table(values: Mapping[str, Array], schema: pa.Schema) -> pa.Table:
         else:
             columns.append(pa.array(np.asarray(values[field.name]).ravel(), type=field.type))
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def frame_columns(
+    trajectory: Trajectory, *, index: int, first_frame: int, task: int, fps: int, float_type: str
+) -> dict[str, Array]:
+    """Returns the columns of an episode, (T, n) or (T,) each; the last of its T+1 states is left out.
+
+    Args:
+        trajectory: The episode.
+        index: Its index in the set.
+        first_frame: Index of its first frame among all frames.
+        task: Index of its instruction.
+        fps: Frames per second.
+        float_type: Type of its numbers.
+    """
+    steps = np.arange(trajectory.n_actions)
+    values = {key: column.values[: len(steps)] for key, column in trajectory.columns.items()}
+    return {
+        **{key: array.astype(np.dtype(float_type)) for key, array in values.items()},
+        "timestamp": (steps / fps).astype(np.float32),
+        "frame_index": steps,
+        "episode_index": np.full(len(steps), index),
+        "index": first_frame + steps,
+        "task_index": np.full(len(steps), task),
+    }
+
+
+def as_rows(values: Array) -> Array:
+    """Returns values (N, n) or (N,) as (N, n)."""
+    return values.reshape(len(values), -1)
 
 
 def column_array(table: pa.Table, key: str) -> Array:

@@ -67,21 +67,12 @@ def read_tasks(root: Path) -> list[str]:
 def write_tasks(root: Path, tasks: Sequence[str]) -> None:
     """Writes the instructions as a table that pandas reads with the instruction as index."""
     table = pa.table({"task_index": pa.array(range(len(tasks)), pa.int64()), "task": pa.array(tasks, pa.string())})
-    index_column = {
-        "name": None,
-        "field_name": None,
-        "pandas_type": "unicode",
-        "numpy_type": "object",
-        "metadata": None,
-    }
-    columns = [
-        {"name": "task_index", "field_name": "task_index", "pandas_type": "int64", "numpy_type": "int64"},
-        {"name": "task", "field_name": "task", "pandas_type": "unicode", "numpy_type": "object"},
-    ]
+    keys = ("name", "field_name", "pandas_type", "numpy_type", "metadata")
+    columns = [("task_index", "task_index", "int64", "int64", None), ("task", "task", "unicode", "object", None)]
     metadata = {
         "index_columns": ["task"],
-        "column_indexes": [{**index_column, "metadata": {"encoding": "UTF-8"}}],
-        "columns": [{**column, "metadata": None} for column in columns],
+        "column_indexes": [dict(zip(keys, (None, None, "unicode", "object", {"encoding": "UTF-8"}), strict=True))],
+        "columns": [dict(zip(keys, column, strict=True)) for column in columns],
         "creator": {"library": "pyarrow", "version": pa.__version__},
         "pandas_version": "2.0.0",
     }

@@ -37,10 +37,7 @@ class LeRobotSet:
 
     @classmethod
     def open(cls, path: str | Path) -> LeRobotSet:
-        """Opens a set.
-
-        Args:
-            path: Its folder.
+        """Opens the set in a folder.
 
         Raises:
             RecordingError: It is not a LeRobot set, or is damaged.
@@ -77,10 +74,7 @@ class LeRobotSet:
         return len(self.episodes)
 
     def read(self, index: int) -> dict[str, Array]:
-        """Returns the columns of an episode: (T, n) for lists, (T,) for numbers.
-
-        Args:
-            index: Index of the episode in the set.
+        """Returns the columns of the episode of an index: (T, n) for lists, (T,) for numbers.
 
         Raises:
             RecordingError: Its data file is missing, or has another number of rows.
@@ -102,11 +96,7 @@ class LeRobotSet:
         return columns
 
     def frames(self, index: int, key: str) -> Iterator[Array]:
-        """Yields the T images (H, W, 3) uint8 of an episode, one in memory at a time.
-
-        Args:
-            index: Index of the episode in the set.
-            key: Key of the video.
+        """Yields the T images (H, W, 3) uint8 of the video `key` of an episode, one in memory at a time.
 
         Raises:
             RecordingError: There is no such video, or it is damaged.

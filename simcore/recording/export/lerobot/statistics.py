@@ -16,11 +16,7 @@ _MAX_ROWS = 1 << 16
 
 
 def compute_statistics(values: Array) -> Statistics:
-    """Returns the statistics over the first axis.
-
-    Args:
-        values: (N, n) numbers, N at least 1.
-    """
+    """Returns the statistics of (N, n) numbers over the first axis; N is at least 1."""
     numbers = np.asarray(values, dtype=float)
     return {
         "min": numbers.min(axis=0),
@@ -54,11 +50,7 @@ class RunningStatistics:
         self._stride = 1
 
     def update(self, rows: Array) -> None:
-        """Adds a block.
-
-        Args:
-            rows: (N, n) numbers.
-        """
+        """Adds a block of (N, n) numbers."""
         if not len(rows):
             return
         block = np.asarray(rows, dtype=float)
@@ -99,11 +91,7 @@ class RunningStatistics:
 
 
 def combine_statistics(parts: Sequence[Statistics]) -> Statistics:
-    """Combines statistics of several sets of rows; quantiles are weighted means, as in LeRobot.
-
-    Args:
-        parts: Statistics of each episode, all of one shape.
-    """
+    """Combines the statistics of several episodes of one shape; quantiles are weighted means, as in LeRobot."""
     counts = np.array([float(part["count"][0]) for part in parts])
     total = counts.sum()
 

@@ -89,12 +89,7 @@ def video_feature(size: ImageSize, *, fps: int, codec: Codec) -> dict[str, Any]:
 def encode_video(images: Images, part: Path, *, size: ImageSize, fps: int, codec: Codec) -> Path:
     """Returns the video of an episode in a codec: that of the render set if it has the codec, else an encoded one.
 
-    Args:
-        images: Images of the episode.
-        part: Path for the encoded video; used as it is if it exists.
-        size: Size of the images.
-        fps: Frames per second.
-        codec: The codec.
+    The encoded one is at the path `part`, where an existing file is used as it is.
     """
     if codec is Codec.h264 and images.encoding == "h264":
         return images.path
@@ -129,14 +124,9 @@ class VideoFiles:
     """Joins the videos of one camera's episodes; starts a new file when one becomes too large."""
 
     def __init__(self, root: Path, key: str, first: FilePlace, *, size_mb: int, fps: int) -> None:
-        """Stores the options.
+        """Takes the folder of the set, the key of the video, the place of its first file and the rate.
 
-        Args:
-            root: Folder of the set.
-            key: Key of the video.
-            first: Place of its first file.
-            size_mb: Size limit of a file with more than one episode [MiB].
-            fps: Frames per second.
+        `size_mb` is the size limit of a file with more than one episode [MiB].
         """
         self._root = root
         self._key = key
@@ -239,11 +229,9 @@ def _copy_packets(source: Any, stream: Any, container: Any, copied: Any, frames:
 
 
 def image_statistics(path: Path, n_frames: int) -> Statistics:
-    """Returns the statistics of pixel values 0 to 1 by channel, (3, 1, 1), of at most 100 evenly spaced frames.
+    """Returns the statistics of pixel values 0 to 1 by channel, (3, 1, 1), of at most 100 frames.
 
-    Args:
-        path: The video.
-        n_frames: Number of its frames that count.
+    They are evenly spaced among the first `n_frames` frames.
     """
     wanted = {round(index) for index in np.linspace(0, n_frames - 1, min(n_frames, _SAMPLED))}
     counts: Array = np.zeros((3, 256), dtype=np.int64)
@@ -276,13 +264,7 @@ def _histogram_statistics(counts: Array, n_images: int) -> Statistics:
 
 
 def read_video(path: Path, *, first: int, n_frames: int, fps: int) -> Iterator[Array]:
-    """Yields frames of a file, (H, W, 3) uint8, one in memory at a time.
-
-    Args:
-        path: The file.
-        first: Index of the first frame.
-        n_frames: Number of frames.
-        fps: Frames per second.
+    """Yields `n_frames` frames of a file from the frame `first` on, (H, W, 3) uint8, one in memory at a time.
 
     Raises:
         RecordingError: It is missing or damaged.

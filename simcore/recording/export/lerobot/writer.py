@@ -25,12 +25,13 @@ from unlatch.simcore.recording.export.lerobot.episode_rows import (
 from unlatch.simcore.recording.export.lerobot.features import (
     VIDEO,
     Features,
+    as_rows,
     column_array,
     data_schema,
     data_table,
+    frame_columns,
     table_features,
 )
-from unlatch.simcore.recording.export.lerobot.frames import EpisodePlace, as_rows, frame_columns
 from unlatch.simcore.recording.export.lerobot.statistics import (
     RunningStatistics,
     Statistics,
@@ -47,15 +48,7 @@ class LeRobotWriter:
     """Writes one set: `add` for every episode, then `finish`."""
 
     def __init__(self, root: Path, features: Features, cfg: LeRobotCfg, *, fps: int, base: Path | None) -> None:
-        """Creates a set.
-
-        Args:
-            root: Its folder, empty.
-            features: Its columns.
-            cfg: Options.
-            fps: Frames per second.
-            base: A set with the same columns; its episodes come first.
-        """
+        """Creates a set in an empty folder; the episodes of `base`, which has the same columns, come first."""
         self._root, self._features, self._cfg, self._fps = root, features, cfg, fps
         self._schema = data_schema(features)
         self._tasks: dict[str, int] = {}
@@ -90,16 +83,16 @@ class LeRobotWriter:
         return last
 
     def add(self, trajectory: Trajectory, videos: Mapping[str, Path], *, source: str) -> None:
-        """Writes an episode.
-
-        Args:
-            trajectory: The episode.
-            videos: Video files with T+1 frames, by key.
-            source: Digest of its data set.
-        """
+        """Writes an episode with its video files of T+1 frames by key; `source` is the digest of its data set."""
         task = self._tasks.setdefault(trajectory.language, len(self._tasks))
-        place = EpisodePlace(self._episodes, self._frames, task)
-        values = frame_columns(trajectory, place, fps=self._fps, float_type=self._cfg.float_type.name)
+        values = frame_columns(
+            trajectory,
+            index=self._episodes,
+            first_frame=self._frames,
+            task=task,
+            fps=self._fps,
+            float_type=self._cfg.float_type.name,
+        )
         self._data.add(data_table(values, self._schema))
         statistics = {key: compute_statistics(as_rows(array)) for key, array in values.items()}
         n = trajectory.n_actions
@@ -122,11 +115,7 @@ class LeRobotWriter:
         self._episodes, self._frames = self._episodes + 1, self._frames + n
 
     def finish(self, robot: str) -> dict[str, Any]:
-        """Writes the metadata; returns `info.json`.
-
-        Args:
-            robot: Name of the robot; the base set takes precedence.
-        """
+        """Writes the metadata; returns `info.json`. The name of the robot is that of the base set, if there is one."""
         self._data.close()
         self._table.close()
         for video in self._files.values():
