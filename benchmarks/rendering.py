@@ -29,8 +29,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.images.renders import RenderSet
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
-from unlatch.simcore.sim.renderers.render_request import RenderRequest
-from unlatch.simcore.sim.renderers.renderer import Renderer
+from unlatch.simcore.sim.renderers.renderer import Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.pictures import take_images
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import CommandLine, load_configs

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from unlatch.simcore.errors import ConfigError, WorldError, check_range
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.simcore.sim.renderers.renderer import Renderer
-from unlatch.simcore.sim.renderers.tiny import TinyRenderer
 from unlatch.simcore.sim.visuals.light import Light
 from unlatch.simcore.sim.visuals.visual_shapes import Paint
 

@@ -13,8 +13,7 @@ from unlatch.simcore.meshes.silhouette import nearest_through
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
 from unlatch.simcore.sim.annotators.entity import Entity, list_entities, list_links
-from unlatch.simcore.sim.renderers.render_request import RenderRequest
-from unlatch.simcore.sim.renderers.renderer import RawImages
+from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
 from unlatch.simcore.sim.visuals.pictures import link_labels, take_images
 from unlatch.simcore.sim.world import World
 
@@ -90,9 +89,11 @@ class AnnotatedFrame:
     @cached_property
     def distance_m(self) -> Array:
         """(height, width) distance to the camera's centre [m]; infinite where nothing is visible."""
-        if self.images.distance_m is not None or isinstance(self.optics, Fisheye):
-            return self.images.depth_m if self.images.distance_m is None else self.images.distance_m
-        return (self.images.depth_m * ray_lengths(self.optics)).astype(np.float32)
+        if self.images.distance_m is not None:
+            return self.images.distance_m
+        if isinstance(self.optics, Fisheye):
+            return self.images.depth_m
+        return (self.images.depth_m * _ray_lengths(self.optics)).astype(np.float32)
 
     @property
     def lengths_m(self) -> Array:
@@ -121,8 +122,8 @@ class AnnotatedFrame:
 
 
 @lru_cache(maxsize=8)
-def ray_lengths(pinhole: Pinhole) -> Array:
-    """(height, width) distance to the camera's centre divided by depth; kept for the last cameras."""
+def _ray_lengths(pinhole: Pinhole) -> Array:
+    """(height, width) distance to the camera's centre divided by depth; cached for the last cameras."""
     lengths = pinhole.ray_lengths()
     lengths.setflags(write=False)
     return lengths
@@ -138,16 +139,7 @@ def take_annotated_frame(
     cfg: AnnotationCfg,
     keypoints: Mapping[str, Array] | None = None,
 ) -> AnnotatedFrame:
-    """Renders an image and takes the geometry of the world that annotators need.
-
-    Args:
-        world: The world, loaded with visual shapes.
-        optics: Size and lens.
-        T_world_camera: Pose of the camera's frame.
-        near_m: Distance of the near plane [m].
-        far_m: Distance of the far plane [m].
-        cfg: Settings of all annotators.
-        keypoints: Points (3,) in the world frame by name [m].
+    """Renders an image and takes the geometry of the world that annotators need; see `AnnotatedFrame`.
 
     Raises:
         WorldError: The world has no visual shapes.

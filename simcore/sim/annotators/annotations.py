@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
-from unlatch.simcore.sim.annotators.annotator import Annotator
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 
 Array = np.ndarray
@@ -32,19 +31,14 @@ class Annotations:
 
 
 def annotate(frame: AnnotatedFrame, names: Sequence[str]) -> Annotations:
-    """Runs annotators on an image.
-
-    Args:
-        frame: The image.
-        names: Names in the catalog of annotators.
+    """Runs annotators on an image, by their names in the catalog.
 
     Raises:
         UnknownEntryError: No such annotator.
     """
     values: dict[str, Array] = {}
     for name in names:
-        annotator: Annotator = ANNOTATORS.load(name)()
-        values.update(annotator.annotate(frame))
+        values.update(ANNOTATORS.load(name)().annotate(frame))
     return Annotations(
         values,
         tuple(entity.path for entity in frame.entities),

@@ -42,11 +42,7 @@ class Entity:
     """Pose in its frame and visual mesh of each link."""
 
     def mesh(self, T_a_world: Pose) -> TriangleMesh:
-        """Returns its visual mesh in a frame a.
-
-        Args:
-            T_a_world: Pose of the world in that frame.
-        """
+        """Returns its visual mesh in a frame a."""
         T_a_entity = T_a_world @ self.T_world_entity
         return join_meshes(piece.moved(T_a_entity @ T) for T, piece in self.pieces)
 

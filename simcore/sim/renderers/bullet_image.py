@@ -1,20 +1,36 @@
-"""Calls Bullet's renderers and converts their results."""
+"""Bullet's software renderer, and the call that it shares with Bullet's OpenGL renderer."""
 
 from __future__ import annotations
 
-from typing import Any
+from importlib.metadata import version
+from typing import ClassVar
 
 import numpy as np
 import pybullet as p
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.renderers.render_request import RenderRequest
-from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld
+from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
 
 Array = np.ndarray
 
 _LINK_SHIFT = 24  # from this bit on, Bullet's segmentation mask holds the link's number plus 1
 _BODY_MASK = (1 << _LINK_SHIFT) - 1
+
+
+class TinyRenderer(Renderer):
+    """Works everywhere, on one core; the same frame gives bit-identical images."""
+
+    name: ClassVar[str] = "tiny"
+
+    @property
+    def version(self) -> str:
+        """See `Renderer`."""
+        return f"pybullet {version('pybullet')} TinyRenderer"
+
+    def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
+        """See `Renderer`."""
+        # it samples pixel (u, v) at column u and row v + 1 of the frustum, measured on planes seen at an angle
+        return bullet_images(world, request, sampled_at=(0.0, 1.0), renderer=p.ER_TINY_RENDERER)
 
 
 def bullet_images(
@@ -29,7 +45,7 @@ def bullet_images(
         renderer: `pybullet.ER_TINY_RENDERER` or `pybullet.ER_BULLET_HARDWARE_OPENGL`.
     """
     pinhole, near_m, far_m = request.optics, request.near_m, request.far_m
-    T_world_camera = request.T_world_camera
+    T_world_camera, light = request.T_world_camera, world.light
     # OpenGL's camera looks along -z with y up
     look = Pose(T_world_camera.R @ np.diag([1.0, -1.0, -1.0]), T_world_camera.p).inverse().matrix
     _, _, rgba, buffer, mask = p.getCameraImage(
@@ -37,7 +53,12 @@ def bullet_images(
         pinhole.height,
         viewMatrix=look.T.ravel().tolist(),
         projectionMatrix=_frustum_of(request, *sampled_at),
-        **{**light_arguments(world), "shadow": int(request.colours and request.shadow and world.light.shadow)},
+        lightDirection=light.direction,
+        lightColor=light.colour,
+        lightAmbientCoeff=light.ambient,
+        lightDiffuseCoeff=light.diffuse,
+        lightSpecularCoeff=light.specular,
+        shadow=int(request.colours and request.shadow and light.shadow),
         renderer=renderer,
         flags=p.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
         physicsClientId=world.client,
@@ -51,19 +72,6 @@ def bullet_images(
     return RawImages(rgb, depth_m, link_ids)
 
 
-def light_arguments(world: RenderedWorld) -> dict[str, Any]:
-    """Returns the world's light as arguments of Bullet's call."""
-    light = world.light
-    return {
-        "lightDirection": light.direction,
-        "lightColor": light.colour,
-        "lightAmbientCoeff": light.ambient,
-        "lightDiffuseCoeff": light.diffuse,
-        "lightSpecularCoeff": light.specular,
-        "shadow": int(light.shadow),
-    }
-
-
 def _frustum_of(request: RenderRequest, column: float, row: float) -> list[float]:
     """Returns the projection that samples pixel (u, v) on its ray; see `bullet_images`."""
     pinhole, near_m, far_m = request.optics, request.near_m, request.far_m
@@ -75,18 +83,14 @@ def _frustum_of(request: RenderRequest, column: float, row: float) -> list[float
 def convert_mask(world: RenderedWorld, mask: Array) -> Array:
     """Converts Bullet's segmentation mask to `RawImages.link_ids`."""
     bodies = world.seen_bodies()
-    table: Array = np.zeros(
-        (
-            max((body.body_id for body in bodies), default=0) + 1,
-            max((len(b.link_names) for b in bodies), default=0) + 1,
-        ),
-        dtype=np.int32,
+    most_id, most_links = (
+        max((b.body_id for b in bodies), default=0),
+        max((len(b.link_names) for b in bodies), default=0),
     )
-    count = 0
-    for body in bodies:
-        for index in body.link_names:
-            count += 1
-            table[body.body_id, index + 1] = count
+    table: Array = np.zeros((most_id + 1, most_links + 1), dtype=np.int32)
+    links = ((body.body_id, index) for body in bodies for index in body.link_names)
+    for number, (body_id, index) in enumerate(links, start=1):
+        table[body_id, index + 1] = number
     seen = mask >= 0
     ids: Array = np.zeros(mask.shape, dtype=np.int32)
     found = mask[seen]

@@ -15,7 +15,8 @@ RENDERERS = Catalog(
             "unlatch.simcore.sim.renderers.embree:EmbreeRenderer", "rays cast on the processor: extra 'raycast'"
         ),
         "tiny": CatalogEntry(
-            "unlatch.simcore.sim.renderers.tiny:TinyRenderer", "Bullet's software renderer: everywhere, on one core"
+            "unlatch.simcore.sim.renderers.bullet_image:TinyRenderer",
+            "Bullet's software renderer: everywhere, on one core",
         ),
     },
     group="unlatch.renderers",

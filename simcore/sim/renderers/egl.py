@@ -15,21 +15,21 @@ import pybullet as p
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.sim.renderers.bullet_image import bullet_images
-from unlatch.simcore.sim.renderers.render_request import RenderRequest
-from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer
+from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
 
 _PLUGIN = "eglRenderer"
 _SPLIT_M = 0.4
+"""Distance of the second near plane if something is near the first one [m]."""
 _FAR_FROM = 0.9
-"""Of the nearest depth: nothing is nearer, with room for what rounding there is."""
+"""Position of the second near plane, as a share of the nearest depth: the rest is room for rounding."""
 
 
 class EglRenderer(Renderer):
     """Fast for large images and on a graphics card; images may differ by a level between machines.
 
-    The plugin draws neither textures nor meshes that were made in memory, which are the panels of `scenery.py`.
-    Its depth buffer has 16 bits on Mesa, even in the inverse depth: 7 mm at 3 m by a near plane at 20 mm. Where depth
-    is wanted, what lies beyond 0.4 m, or all if nothing is near, is drawn once more with a near plane just before it.
+    The plugin draws neither textures nor meshes made in memory, such as the panels of `scenery.py`. On Mesa its depth
+    buffer has 16 bits, evenly spaced in the inverse depth: 7 mm at 3 m with a near plane at 20 mm. If depth is wanted,
+    everything beyond 0.4 m, or the whole scene if nothing is near, is drawn again with a near plane just before it.
     """
 
     name: ClassVar[str] = "egl"
@@ -48,8 +48,8 @@ class EglRenderer(Renderer):
         found = find_spec(_PLUGIN)
         if not sys.platform.startswith("linux") or found is None or found.origin is None:
             raise WorldError(
-                "renderer=egl is not there: this build of PyBullet has no plugin 'eglRenderer', which only those for "
-                "Linux have. Use renderer=tiny.",
+                "renderer=egl is missing: this build of PyBullet has no plugin 'eglRenderer'; only builds for Linux "
+                "have it. Use renderer=tiny.",
                 renderer=self.name,
             )
         self._client = world.client

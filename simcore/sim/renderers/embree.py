@@ -16,12 +16,12 @@ from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Fisheye, Pinhole
 from unlatch.simcore.lru_cache import LRUCache
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh, read_mesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.renderers.ray_scene import PlacedLink, Rays, RayScene, ShadingTables
 from unlatch.simcore.sim.renderers.ray_shading import hit_normals, shade_hits
 from unlatch.simcore.sim.renderers.ray_surface import RayShape, RaySurface
-from unlatch.simcore.sim.renderers.render_request import RenderRequest
-from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer
+from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.visual_geometry import bullet_primitive_mesh
 from unlatch.simcore.sim.visuals.visual_shapes import Paint, VisualShape
 
@@ -81,16 +81,13 @@ class EmbreeRenderer(Renderer):
             _to_image(optics, pixels, seen.normals, 0.0) if request.normals else None,
         )
 
-    def close(self) -> None:
-        """See `Renderer`."""
-
     def _get_rays(self, optics: Pinhole | Fisheye) -> tuple[Array, Rays]:
         """Returns indices (N,) of the pixels within the lens, and their rays; the last ones are kept."""
         if self._rays is None or self._rays[0] != optics:
             directions: Array = optics.rays().reshape(-1, 3).astype(np.float32)
             pixels = np.flatnonzero(np.isfinite(directions).all(axis=1))
-            flat = isinstance(optics, Pinhole)
-            rays = Rays(directions[pixels], optics if isinstance(optics, Pinhole) else None, flat)
+            pinhole = optics if isinstance(optics, Pinhole) else None
+            rays = Rays(directions[pixels], pinhole, flat=pinhole is not None)
             self._rays = (optics, pixels, rays)
         return self._rays[1:]
 
@@ -116,11 +113,12 @@ class EmbreeRenderer(Renderer):
                     )
                     sheet = body.sheet is not None
                     found.append(PlacedLink(surface, body.link_pose(name), number, colours, pictures, sheet))
-        surfaces = [link.surface for link in found]
-        if not surfaces:
+        if not found:
             return None
-        if self._tables is None or self._tables[0] != [id(surface) for surface in surfaces]:
-            self._tables = ([id(surface) for surface in surfaces], ShadingTables.from_surfaces(surfaces), surfaces)
+        surfaces = [link.surface for link in found]
+        ids = [id(surface) for surface in surfaces]
+        if self._tables is None or self._tables[0] != ids:
+            self._tables = (ids, ShadingTables.from_surfaces(surfaces), surfaces)
         return RayScene(found, self._tables[1])
 
     def _get_surface(self, body: Body, shapes: list[VisualShape]) -> RaySurface:
@@ -149,23 +147,16 @@ def _shape_of(body: Body, shape: VisualShape) -> RayShape:
     if body.sheet is not None:
         return RayShape.from_surface(body.sheet, np.ones(3))
     if shape.kind == p.GEOM_MESH:
-        return RayShape.from_surface(
-            read_mesh(Path(shape.path), allow_empty=True, with_shading=True), np.array(shape.size)
-        )
-    mesh = bullet_primitive_mesh(body, shape.kind, shape.size)
-    uvs = _span_texture(mesh.vertices[mesh.faces], mesh.vertices, box=shape.kind == p.GEOM_BOX)
+        surface = read_mesh(Path(shape.path), allow_empty=True, with_shading=True)
+        return RayShape.from_surface(surface, np.array(shape.size))
+    mesh = bullet_primitive_mesh(body, shape)
+    uvs = _span_texture(mesh, box=shape.kind == p.GEOM_BOX)
     return RayShape.from_surface(SurfaceMesh(mesh, corner_uvs=uvs), np.ones(3))
 
 
-def _span_texture(corners: Array, vertices: Array, *, box: bool) -> Array:
-    """Returns texture coordinates (F, 3, 2) that span each side of a box, or once around a round shape.
-
-    Args:
-        corners: (F, 3, 3) of the triangles.
-        vertices: (V, 3) all of them.
-        box: Whether it is a box.
-    """
-    low, high = vertices.min(axis=0), vertices.max(axis=0)
+def _span_texture(mesh: TriangleMesh, *, box: bool) -> Array:
+    """Returns texture coordinates (F, 3, 2) that span each side of a box, or once around a round shape."""
+    corners, low, high = mesh.triangles, mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     shares = (corners - low) / (high - low)  # (F, 3, 3)
     if not box:
         around = np.arctan2(corners[..., 1], corners[..., 0]) / (2.0 * np.pi) + 0.5

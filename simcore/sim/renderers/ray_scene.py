@@ -124,8 +124,6 @@ class ShadingTables:
 
     first_face: Array
     """(L,) index of each link's first triangle."""
-    first_shape: Array
-    """(L,) index of each link's first shape."""
     normals: Array
     """(F, 3), each in the frame of its link."""
     corner_normals: Array
@@ -144,7 +142,6 @@ class ShadingTables:
         shapes = np.cumsum([0, *(len(surface.pictures) for surface in surfaces)])[:-1]
         return cls(
             faces,
-            shapes,
             np.concatenate([surface.normals for surface in surfaces]),
             np.concatenate([surface.corner_normals for surface in surfaces]),
             np.concatenate([surface.uvs for surface in surfaces]),
@@ -157,26 +154,14 @@ class RayScene:
     """Placed links, each with its own ray tree, so that motion needs no new tree."""
 
     def __init__(self, links: Sequence[PlacedLink], tables: ShadingTables) -> None:
-        """Places the links.
-
-        Args:
-            links: In any order; at least one.
-            tables: The values of the links' surfaces.
-        """
+        """Places links, at least one, with the shading tables of their surfaces."""
         self.links, self.tables = tuple(links), tables
         self.R_world_links: Array = np.array([link.T_world_link.R for link in links], dtype=np.float32)
         """(L, 3, 3)."""
         self._corners = [link.T_world_link @ link.surface.box_corners for link in links]
 
     def first_hits(self, T_world_camera: Pose, rays: Rays, *, near: float, far: float) -> RayHits:
-        """Returns the first hits of rays.
-
-        Args:
-            T_world_camera: Pose of the camera.
-            rays: The rays; `near` and `far` are in lengths of their directions.
-            near: Smallest distance of a hit.
-            far: Largest distance of a hit.
-        """
+        """Returns the first hits of rays from `near` to `far`, in lengths of the rays' directions."""
         count = len(rays.directions)
         hits = RayHits(
             np.full(count, -1, dtype=np.int32),

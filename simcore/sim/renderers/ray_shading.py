@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.renderers.ray_picture import read_picture
 from unlatch.simcore.sim.renderers.ray_scene import RayHits, Rays, RayScene
 from unlatch.simcore.sim.visuals.light import Light
 
@@ -18,14 +19,7 @@ _NOTHING = 255.0
 
 
 def hit_normals(scene: RayScene, hits: RayHits, T_world_camera: Pose, rays: Rays) -> Array:
-    """Returns unit normals (N, 3) of the hit triangles, towards the camera, camera frame; 0 for none.
-
-    Args:
-        scene: The scene.
-        hits: The hits.
-        T_world_camera: Pose of the camera.
-        rays: The rays.
-    """
+    """Returns unit normals (N, 3) of the hit triangles, towards the camera, camera frame; 0 for none."""
     R_camera_links = T_world_camera.R.T.astype(np.float32) @ scene.R_world_links
     found = _rotate_each(R_camera_links, hits.which, scene.tables.normals.take(hits.face, axis=0))
     found = _face_towards(found, -rays.directions)
@@ -45,14 +39,14 @@ def shade_hits(
 ) -> tuple[Array, Array]:
     """Returns colours: `colour (ambient + light diffuse cos(angle of incidence)) + light specular`.
 
-    `light` is the light's colour where it reaches the surface, and 0 elsewhere.
+    In this formula `light` is the light's colour where it reaches the surface, and 0 elsewhere.
 
     Args:
-        scene: The scene.
-        hits: The hits.
+        scene: The placed links.
+        hits: The first hits of the rays.
         T_world_camera: Pose of the camera.
         rays: The rays.
-        light: The light.
+        light: Direction, colour and strengths of the light.
         shadow: Whether bodies cast shadows.
         pixel_rad: Angle between neighbouring rays [rad].
 
@@ -95,13 +89,9 @@ def shade_hits(
 
 
 def _surface_colours(scene: RayScene, face: Array, shares: Array, pixel_m: Array) -> Array:
-    """Returns colours (M, 3) of surfaces.
+    """Returns colours (M, 3) at points of triangles `face` (M,) by the shares (3, M, 1) of their corners.
 
-    Args:
-        scene: The scene.
-        face: (M,) triangles.
-        shares: (3, M, 1) shares of their corners.
-        pixel_m: (M,) width that a pixel covers on the surface [m].
+    `pixel_m` (M,) is the width that a pixel covers on the surface [m].
     """
     tables = scene.tables
     shapes: Array = tables.shape_of_face.take(face)
@@ -118,7 +108,7 @@ def _surface_colours(scene: RayScene, face: Array, shares: Array, pixel_m: Array
         if len(here):
             faces: Array = face.take(here)
             uvs = _interpolate(shares.take(here, axis=1), tables.uvs.take(faces, axis=0))
-            albedo[here] *= read_picture(path).at(uvs, pixel_m.take(here) * tables.uvs_per_m.take(faces))
+            albedo[here] *= _read_picture(path).at(uvs, pixel_m.take(here) * tables.uvs_per_m.take(faces))
     return albedo
 
 
@@ -140,3 +130,54 @@ def _normalize(vectors: Array) -> Array:
 def _face_towards(normals: Array, towards: Array) -> Array:
     """Returns normals (N, 3), flipped to the side of directions (N, 3)."""
     return np.where(np.einsum("ij,ij->i", normals, towards)[:, None] < 0.0, -normals, normals)
+
+
+class _Picture:
+    """A repeating picture at several resolutions, each half of the previous one."""
+
+    def __init__(self, path: Path) -> None:
+        with Image.open(path) as image:
+            level: Array = np.asarray(image.convert("RGB"), dtype=np.float32) / np.float32(255.0)
+        self._levels = [level]
+        while min(level.shape[:2]) > 1:
+            rows, columns = level.shape[0] // 2 * 2, level.shape[1] // 2 * 2
+            level = level[:rows, :columns].reshape(rows // 2, 2, columns // 2, 2, 3).mean(axis=(1, 3))
+            self._levels.append(level)
+
+    def at(self, uvs: Array, footprint: Array) -> Array:
+        """Returns colours (N, 3), 0 to 1, at uvs (N, 2) where a pixel covers a share (N,) of the picture's side."""
+        side = max(self._levels[0].shape[:2])
+        wanted = np.rint(np.log2(np.maximum(footprint * side, 1.0)))
+        which = np.minimum(wanted, len(self._levels) - 1).astype(int)
+        found: Array = np.empty((len(uvs), 3), dtype=np.float32)
+        for number in np.flatnonzero(np.bincount(which)):
+            here = np.flatnonzero(which == number)
+            found[here] = _sample_bilinear(self._levels[number], uvs.take(here, axis=0))
+        return found
+
+
+def _sample_bilinear(picture: Array, uvs: Array) -> Array:
+    height, width = picture.shape[:2]
+    x, y = uvs[:, 0] * width - 0.5, (1.0 - uvs[:, 1]) * height - 0.5
+    left, top = np.floor(x).astype(int), np.floor(y).astype(int)
+    right_share, down_share = (x - left)[:, None], (y - top)[:, None]
+    texels = picture.reshape(-1, 3)
+    rows, columns = (top % height * width, (top + 1) % height * width), (left % width, (left + 1) % width)
+
+    def mixed(row: Array) -> Array:
+        left_colour: Array = texels.take(row + columns[0], axis=0)
+        return left_colour + right_share * (texels.take(row + columns[1], axis=0) - left_colour)
+
+    upper = mixed(rows[0])
+    return upper + down_share * (mixed(rows[1]) - upper)
+
+
+def _read_picture(path: Path) -> _Picture:
+    """Returns the picture of a file; a changed file is read again."""
+    status = path.stat()
+    return _open_picture(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=64)
+def _open_picture(path: Path, _mtime_ns: int, _size: int) -> _Picture:
+    return _Picture(path)

@@ -41,12 +41,7 @@ class RayShape:
 
     @classmethod
     def from_surface(cls, surface: SurfaceMesh, scale: Array) -> RayShape:
-        """Computes the values for shading.
-
-        Args:
-            surface: The surface.
-            scale: (3,) factors on its coordinates.
-        """
+        """Computes the values for shading; `scale` (3,) are factors on the coordinates."""
         mesh = surface.mesh.scaled(scale)
         corners = mesh.triangles
         across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -91,11 +86,7 @@ class RaySurface:
 
     @classmethod
     def from_shapes(cls, shapes: Sequence[tuple[Pose, RayShape]]) -> RaySurface:
-        """Joins shapes and builds the ray tree.
-
-        Args:
-            shapes: Pose in the link's frame, and each shape.
-        """
+        """Joins shapes, each with its pose in the link's frame, and builds the ray tree."""
         from embreex.mesh_construction import TriangleMesh as EmbreeMesh
         from embreex.rtcore_scene import EmbreeScene
 

@@ -1,4 +1,4 @@
-"""The contract of a renderer."""
+"""The contract of a renderer: the requested images, the resulting images, and the renderer itself."""
 
 from __future__ import annotations
 
@@ -8,13 +8,34 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from unlatch.simcore.geometry import Fisheye, Pinhole
+from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.renderers.render_request import RenderRequest
 from unlatch.simcore.sim.visuals.light import Light
 from unlatch.simcore.sim.visuals.visual_shapes import Paint
 
 Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class RenderRequest:
+    """A request for images of one camera."""
+
+    optics: Pinhole | Fisheye
+    """Image size and lens."""
+    T_world_camera: Pose
+    """Pose of the camera's frame: x to the right of the image, y down, z forward."""
+    near_m: float
+    """Distance of the near plane [m]."""
+    far_m: float
+    """Distance of the far plane [m]."""
+    colours: bool = True
+    """Whether colours are wanted; otherwise they are arbitrary."""
+    shadow: bool = True
+    """Whether shadows are drawn, if the world's light casts any; they only change colours."""
+    depth: bool = True
+    """Whether exact depth is wanted; otherwise it may be approximate."""
+    normals: bool = False
+    """Whether normals are wanted."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +89,8 @@ class Renderer(ABC):
     def version(self) -> str:
         """Name and version of the rendering software; recorded beside the images."""
 
-    @abstractmethod
-    def open(self, world: RenderedWorld) -> None:
-        """Prepares to render a world.
+    def open(self, world: RenderedWorld) -> None:  # noqa: B027 - optional
+        """Prepares to render a world; nothing by default.
 
         Raises:
             WorldError: The renderer cannot run here; the message says what is missing.
@@ -85,9 +105,8 @@ class Renderer(ABC):
             request: Camera and wanted images; its lens is one of `lenses`.
         """
 
-    @abstractmethod
-    def close(self) -> None:
-        """Releases what `open` acquired; may be called twice."""
+    def close(self) -> None:  # noqa: B027 - optional
+        """Releases the resources of `open`, nothing by default; may be called twice."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.version})"

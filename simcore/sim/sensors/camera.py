@@ -10,8 +10,7 @@ import numpy as np
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
 from unlatch.simcore.rng import stream
-from unlatch.simcore.sim.renderers.render_request import RenderRequest
-from unlatch.simcore.sim.renderers.renderer import RawImages
+from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
 from unlatch.simcore.sim.sensors.camera_cfg import MAX_PIXELS, CameraCfg
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.sensor import Sensor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -31,9 +32,8 @@ class TextureStore:
             file: Writes the picture of a number and returns its path; the picture of `PLAIN` is white.
         """
         self._world = world
-        self._file = file
+        self._file = cache(file)
         self._loaded: dict[int, int] = {}
-        self._files: dict[int, Path] = {}
 
     def id_of(self, number: int) -> int:
         """Returns Bullet's number of a texture."""
@@ -43,22 +43,16 @@ class TextureStore:
 
     def file_of(self, number: int) -> Path:
         """Returns the picture of a texture."""
-        if number not in self._files:
-            self._files[number] = self._file(number)
-        return self._files[number]
+        return self._file(number)
 
 
 class LinkAppearance:
     """Tint, colour and texture of links; visible only in a world with visual shapes."""
 
     def __init__(self, world: World, bodies: Sequence[Body], textures: TextureStore, *, links: Sequence[int]) -> None:
-        """Takes bodies with their present appearance.
+        """Takes bodies with the same present appearance; links are given by Bullet's numbers.
 
-        Args:
-            world: The world.
-            bodies: Bodies with the same appearance; may be empty in a world without visual shapes.
-            textures: The textures of the scene.
-            links: Bullet's numbers of the links.
+        In a world without visual shapes, `bodies` may be empty.
         """
         count = len(links)
         self.tints: Array = np.ones((count, 3))

@@ -6,29 +6,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Fisheye, Pose
 from unlatch.simcore.geometry.cube_faces import CubeFace, cube_faces
-from unlatch.simcore.sim.renderers.render_request import RenderRequest
-from unlatch.simcore.sim.renderers.renderer import RawImages
+from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
 from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 
 
-def take_fisheye_images(world: World, request: RenderRequest) -> RawImages:
+def take_fisheye_images(world: World, lens: Fisheye, request: RenderRequest) -> RawImages:
     """Renders a fisheye image with a renderer that supports only pinholes.
 
-    Args:
-        world: The world, loaded with visual shapes.
-        request: Camera and wanted images; its near and far planes are those of the cube's faces.
-
-    Returns:
-        The images; outside the lens, colours are black. Depth is infinite at directions behind the camera, too.
+    The near and far planes of the request are those of the cube's faces. Outside the lens, colours are black. Depth is
+    infinite at directions behind the camera, too.
     """
-    lens = request.optics
-    if not isinstance(lens, Fisheye):
-        raise WorldError("take_fisheye_images got a pinhole. Expected a fisheye lens. Call the renderer itself.")
     shape = (lens.height, lens.width)
     rgb: Array = np.zeros((*shape, 3), dtype=np.uint8)
     distance: Array = np.full(shape, np.inf, dtype=np.float32)

@@ -9,14 +9,16 @@ import pybullet as p
 from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pinhole, Pose
+from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
 from unlatch.simcore.sim.renderers.bullet_image import convert_mask
-from unlatch.simcore.sim.renderers.render_request import RenderRequest
-from unlatch.simcore.sim.renderers.renderer import RawImages
+from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
 from unlatch.simcore.sim.visuals.fisheye_images import take_fisheye_images
 from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
+
+_NEAR_M, _FAR_M = 0.02, 10.0
+"""Near and far planes of pictures [m]."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,15 @@ class LookAtCamera:
     target: tuple[float, float, float] = (0.5, 0.0, 0.25)
     fov_deg: float = 48.0
     """Vertical field of view [deg]."""
+
+    @property
+    def view_matrix(self) -> tuple[float, ...]:
+        """OpenGL's view matrix (16,), column by column; z is up in the image."""
+        return p.computeViewMatrix(self.eye, self.target, (0.0, 0.0, 1.0))
+
+    def projection_matrix(self, width: int, height: int) -> tuple[float, ...]:
+        """OpenGL's projection matrix (16,), column by column."""
+        return p.computeProjectionMatrixFOV(self.fov_deg, width / height, _NEAR_M, _FAR_M)
 
 
 def framing_camera(
@@ -52,49 +63,19 @@ def framing_camera(
     distance = half / float(np.tan(np.deg2rad(fov_deg / 2))) * margin + (high[2] - low[2]) / 2
     target = R_world_view @ ((low + high) / 2)
     eye = target + back * distance
-    return LookAtCamera(eye=_to_triple(eye), target=_to_triple(target), fov_deg=fov_deg)
-
-
-def _to_triple(values: Array) -> tuple[float, float, float]:
-    x, y, z = (float(value) for value in values)
-    return x, y, z
+    return LookAtCamera(tuple(eye.tolist()), tuple(target.tolist()), fov_deg)
 
 
 def take_picture(world: World, view: LookAtCamera, *, width: int, height: int) -> Array:
-    """Returns a picture (height, width, 3) uint8 of the world.
-
-    Args:
-        world: The world.
-        view: The camera.
-        width: Pixels across.
-        height: Pixels down.
-    """
-    seen = RenderRequest(
-        Pinhole.from_fov(width, height, np.radians(view.fov_deg)),
-        _camera_pose(view),
-        near_m=0.02,
-        far_m=10.0,
-        depth=False,
-    )
-    return world.renderer.render(world, seen).rgb
-
-
-def _camera_pose(view: LookAtCamera) -> Pose:
-    """Returns T_world_camera: z along the view, x level."""
-    look: Array = np.reshape(
-        p.computeViewMatrix(view.eye, view.target, (0.0, 0.0, 1.0)), (4, 4)
-    )  # of R_world_view: its rows
-    return Pose(look[:3, :3] @ np.diag([1.0, -1.0, -1.0]), np.array(view.eye))
+    """Returns a picture (height, width, 3) uint8 of the world."""
+    pinhole = Pinhole.from_fov(width, height, np.radians(view.fov_deg))
+    look: Array = np.reshape(view.view_matrix, (4, 4))  # the upper left part is R_world_view
+    pose = Pose(look[:3, :3] @ np.diag([1.0, -1.0, -1.0]), np.array(view.eye))
+    return world.renderer.render(world, RenderRequest(pinhole, pose, _NEAR_M, _FAR_M, depth=False)).rgb
 
 
 def visible_links(world: World, view: LookAtCamera, *, width: int, height: int) -> dict[str, int]:
     """Returns the number of visible pixels of each visible link, by its label.
-
-    Args:
-        world: The world, loaded with visual shapes.
-        view: The camera.
-        width: Pixels across.
-        height: Pixels down.
 
     Raises:
         WorldError: The world has no visual shapes.
@@ -103,8 +84,8 @@ def visible_links(world: World, view: LookAtCamera, *, width: int, height: int) 
     _, _, _, _, mask = p.getCameraImage(
         width,
         height,
-        viewMatrix=p.computeViewMatrix(view.eye, view.target, (0.0, 0.0, 1.0)),
-        projectionMatrix=p.computeProjectionMatrixFOV(view.fov_deg, width / height, 0.02, 10.0),
+        viewMatrix=view.view_matrix,
+        projectionMatrix=view.projection_matrix(width, height),
         shadow=0,
         renderer=p.ER_TINY_RENDERER,
         flags=p.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
@@ -117,8 +98,8 @@ def visible_links(world: World, view: LookAtCamera, *, width: int, height: int) 
 
 def project_points(view: LookAtCamera, points_world: ArrayLike, *, width: int, height: int) -> Array:
     """Returns the pixels (K, 2) of points (K, 3) [m]; NaN for points behind the camera."""
-    look = np.reshape(p.computeViewMatrix(view.eye, view.target, (0.0, 0.0, 1.0)), (4, 4)).T
-    projection = np.reshape(p.computeProjectionMatrixFOV(view.fov_deg, width / height, 0.02, 10.0), (4, 4)).T
+    look = np.reshape(view.view_matrix, (4, 4)).T
+    projection = np.reshape(view.projection_matrix(width, height), (4, 4)).T
     points = np.atleast_2d(np.asarray(points_world, dtype=float))  # (K, 3)
     clip = np.c_[points, np.ones(len(points))] @ (projection @ look).T  # (K, 4)
     pixels = np.full((len(points), 2), np.nan)
@@ -131,17 +112,13 @@ def project_points(view: LookAtCamera, points_world: ArrayLike, *, width: int, h
 def take_images(world: World, request: RenderRequest) -> RawImages:
     """Renders colours, depth and links that a camera sees.
 
-    Args:
-        world: The world, loaded with visual shapes.
-        request: Camera and wanted images.
-
     Raises:
         WorldError: The world has no visual shapes.
     """
     require_visuals(world)
-    if isinstance(request.optics, world.renderer.lenses):
-        return world.renderer.render(world, request)
-    return take_fisheye_images(world, request)
+    if isinstance(request.optics, Fisheye) and Fisheye not in world.renderer.lenses:
+        return take_fisheye_images(world, request.optics, request)
+    return world.renderer.render(world, request)
 
 
 def require_visuals(world: World) -> None:
@@ -152,7 +129,7 @@ def require_visuals(world: World) -> None:
     """
     if not world.visuals:
         raise WorldError(
-            "This World has no visual shapes, so that nothing can be seen in it. Open it as World(cfg, visuals=True)."
+            "This World has no visual shapes, so images of it would be empty. Open it as World(cfg, visuals=True)."
         )
 
 

@@ -36,18 +36,13 @@ def add_panel(
     """
     x, y = 0.5 * size_m[0], 0.5 * size_m[1]
     u, v = size_m[0] / tile_m, size_m[1] / tile_m
-    shape = {
-        "vertices": [[-x, -y, 0.0], [x, -y, 0.0], [x, y, 0.0], [-x, y, 0.0]],
-        "indices": [0, 1, 2, 0, 2, 3],
-        "uvs": [[0.0, 0.0], [u, 0.0], [u, v], [0.0, v]],
-        "normals": [[0.0, 0.0, 1.0]] * 4,
-    }
+    vertices = [[-x, -y, 0.0], [x, -y, 0.0], [x, y, 0.0], [-x, y, 0.0]]
+    uvs = [[0.0, 0.0], [u, 0.0], [u, v], [0.0, v]]
+    faces: Array = np.array([[0, 1, 2], [0, 2, 3]])
+    shape = {"vertices": vertices, "indices": faces.ravel().tolist(), "uvs": uvs, "normals": [[0.0, 0.0, 1.0]] * 4}
     panel = _add_scenery(world, name, p.GEOM_MESH, shape, T_world_panel, rgba)
-    vertices = np.array(shape["vertices"])
-    faces: Array = np.reshape(np.array(shape["indices"]), (-1, 3))
-    mesh = TriangleMesh(vertices, faces)
-    panel.meshes[panel.root_link] = mesh
-    panel.sheet = SurfaceMesh(mesh, corner_uvs=np.array(shape["uvs"])[faces])
+    mesh = panel.meshes[panel.root_link] = TriangleMesh(np.array(vertices), faces)
+    panel.sheet = SurfaceMesh(mesh, corner_uvs=np.array(uvs)[faces])
     return panel
 
 

@@ -14,6 +14,7 @@ from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.meshes.shape_surface import primitive_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.visuals.visual_shapes import VisualShape
 from unlatch.simcore.urdf.model import ShapeKind
 
 Array = np.ndarray
@@ -23,10 +24,6 @@ def link_mesh(body: Body, link: str) -> TriangleMesh:
     """Returns the triangles of a link's visual shapes, in the link frame; empty for a link without any.
 
     Cylinders and capsules are prisms of 48 sides, spheres polyhedra: up to 0.3 % of a radius within the surface.
-
-    Args:
-        body: A body of a world with visual shapes.
-        link: Name of the link.
 
     Raises:
         FrameNotFoundError: No such link.
@@ -44,30 +41,24 @@ def _meshes_of(body: Body) -> dict[str, TriangleMesh]:
     for shape in body.visual_shapes:
         link = body.link_names[shape.link]
         if link in pieces:
-            mesh = _shape_mesh(body, shape.kind, shape.size, shape.path)
-            pieces[link].append(mesh.moved(shape.T_link_shape))
+            pieces[link].append(_shape_mesh(body, shape).moved(shape.T_link_shape))
     return {link: join_meshes(found) for link, found in pieces.items()}
 
 
-def _shape_mesh(body: Body, kind: int, size: tuple[float, ...], path: str) -> TriangleMesh:
-    if kind != p.GEOM_MESH:
-        return bullet_primitive_mesh(body, kind, size)
-    status = Path(path).stat()
-    mesh = _file_mesh(Path(path), status.st_mtime_ns, status.st_size)
-    return mesh.scaled(size)
+def _shape_mesh(body: Body, shape: VisualShape) -> TriangleMesh:
+    if shape.kind != p.GEOM_MESH:
+        return bullet_primitive_mesh(body, shape)
+    status = Path(shape.path).stat()
+    return _file_mesh(Path(shape.path), status.st_mtime_ns, status.st_size).scaled(shape.size)
 
 
-def bullet_primitive_mesh(body: Body, kind: int, size: tuple[float, ...]) -> TriangleMesh:
-    """Returns a box, sphere, cylinder or capsule as triangles.
-
-    Args:
-        body: The body of the shape, for errors.
-        kind: Bullet's number of the kind.
-        size: Its sizes, as Bullet reports them.
+def bullet_primitive_mesh(body: Body, shape: VisualShape) -> TriangleMesh:
+    """Returns a box, sphere, cylinder or capsule of a body as triangles.
 
     Raises:
-        WorldError: It is of another kind.
+        WorldError: The shape is of another kind.
     """
+    kind, size = shape.kind, shape.size
     if kind == p.GEOM_BOX:
         return primitive_mesh(ShapeKind.box, size)
     if kind == p.GEOM_SPHERE:

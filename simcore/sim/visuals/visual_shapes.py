@@ -48,10 +48,7 @@ def read_visual_shapes(body: int, *, client: int) -> tuple[VisualShape, ...]:
     """Reads the visual shapes of a body that is not painted yet.
 
     Once one shape of a link is painted, Bullet reports its colour for all of them, and never reports a new texture.
-
-    Args:
-        body: Bullet's number of the body.
-        client: Number of the engine's client.
+    Body and client are given by Bullet's numbers.
     """
     counts: dict[int, int] = {}
     shapes = []

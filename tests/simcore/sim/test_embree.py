@@ -18,7 +18,7 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.bodies import ROOT
 from unlatch.simcore.sim.renderers import embree
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
-from unlatch.simcore.sim.renderers.render_request import RenderRequest
+from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore
 from unlatch.simcore.sim.visuals.light import Light
 from unlatch.simcore.sim.visuals.pictures import take_images

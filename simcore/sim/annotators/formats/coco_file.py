@@ -26,12 +26,7 @@ class CocoFile:
         self._categories: dict[str, dict[str, Any]] = {}
 
     def add(self, frame: AnnotatedFrame, file_name: str) -> None:
-        """Adds an image and all visible things in it.
-
-        Args:
-            frame: The image.
-            file_name: File of its colours, relative to the folder of the images.
-        """
+        """Adds an image and all visible things in it; `file_name` is relative to the folder of the images."""
         found = annotate(frame, ["boxes_2d_tight", "keypoints", "occlusion"])
         number = len(self._images) + 1
         self._images.append(
@@ -54,7 +49,7 @@ class CocoFile:
     def _make_annotation(
         self, frame: AnnotatedFrame, entity: Entity, found: Annotations, row: int, image: int
     ) -> dict[str, Any]:
-        x_min, y_min, x_max, y_max = (int(value) for value in found["boxes_2d_tight"][row])
+        x_min, y_min, x_max, y_max = found["boxes_2d_tight"][row].tolist()
         made: dict[str, Any] = {
             "id": len(self._annotations) + 1,
             "image_id": image,
@@ -99,4 +94,4 @@ def _run_lengths(mask: Array) -> dict[str, Any]:
     flat = np.concatenate([[False], mask.ravel(order="F"), [False]])
     edges = np.flatnonzero(flat[1:] != flat[:-1])
     counts = np.diff(np.concatenate([[0], edges, [mask.size]]))
-    return {"size": [int(mask.shape[0]), int(mask.shape[1])], "counts": [int(count) for count in counts]}
+    return {"size": list(mask.shape), "counts": counts.tolist()}

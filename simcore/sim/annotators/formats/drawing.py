@@ -19,6 +19,7 @@ _AXES = ((220, 30, 30), (20, 170, 20), (40, 60, 230))
 _SEEN, _HIDDEN = (20, 200, 60), (230, 40, 40)
 _FONT_PX = 13
 _DASH_PX = 5
+_KEYPOINT_PX = 4
 
 
 def draw_annotations(frame: AnnotatedFrame, *, scale: int = 2) -> Array:
@@ -29,11 +30,11 @@ def draw_annotations(frame: AnnotatedFrame, *, scale: int = 2) -> Array:
     hidden ones are red rings.
 
     Args:
-        frame: The image.
+        frame: The image (height, width).
         scale: Pixels of the picture per pixel of the image, along a side.
 
     Returns:
-        (scale height, scale width, 3) uint8.
+        (scale * height, scale * width, 3) uint8.
     """
     found = annotate(frame, ["boxes_2d_loose", "boxes_2d_tight", "boxes_3d", "keypoints", "occlusion"])
     size = (scale * frame.optics.width, scale * frame.optics.height)
@@ -90,13 +91,9 @@ class _Pencil:
     def point(self, pixel: Array, *, visible: bool) -> None:
         """Draws a keypoint."""
         x, y = self._to_picture(pixel)
-        radius = 4
-        self._draw.ellipse(
-            [x - radius, y - radius, x + radius, y + radius],
-            fill=_SEEN if visible else None,
-            outline=(0, 0, 0) if visible else _HIDDEN,
-            width=1 if visible else 2,
-        )
+        box = [x - _KEYPOINT_PX, y - _KEYPOINT_PX, x + _KEYPOINT_PX, y + _KEYPOINT_PX]
+        fill, outline, width = (_SEEN, (0, 0, 0), 1) if visible else (None, _HIDDEN, 2)
+        self._draw.ellipse(box, fill=fill, outline=outline, width=width)
 
     def _draw_dashed(self, box: Array, colour: tuple[int, int, int]) -> None:
         corners = [self._to_picture(box[[i, j]]) for i, j in ((0, 1), (2, 1), (2, 3), (0, 3), (0, 1))]

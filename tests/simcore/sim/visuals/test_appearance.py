@@ -13,7 +13,7 @@ from unlatch.objects.procedural.building.numbered_texture import texture_file
 from unlatch.simcore.geometry import Pinhole, Pose
 from unlatch.simcore.sim.bodies import ROOT
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
-from unlatch.simcore.sim.renderers.render_request import RenderRequest
+from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.views.appearance_view import AppearanceView
 from unlatch.simcore.sim.views.light_view import LightView
 from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore

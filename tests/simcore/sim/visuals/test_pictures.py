@@ -7,7 +7,7 @@ import pytest
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pinhole, Pose, matrix_from_rpy
-from unlatch.simcore.sim.renderers.render_request import RenderRequest
+from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.visuals.pictures import (
     LookAtCamera,
     framing_camera,
