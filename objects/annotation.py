@@ -250,10 +250,7 @@ class Articulation:
 
 
 def read_articulation(path: Path | str) -> Articulation:
-    """Reads an annotation file.
-
-    Args:
-        path: The file, or the folder that holds `articulation.yaml`.
+    """Reads an annotation file, or the `articulation.yaml` of a folder.
 
     Raises:
         AssetError: The file is missing, too large or not of this format.
@@ -277,12 +274,7 @@ def read_articulation(path: Path | str) -> Articulation:
 
 
 def write_articulation(articulation: Articulation, path: Path | str) -> Path:
-    """Writes an annotation file and returns its path.
-
-    Args:
-        articulation: What to write.
-        path: The file, or the folder to write `articulation.yaml` into.
-    """
+    """Writes an annotation to a file, or to `articulation.yaml` in a folder, and returns its path."""
     file = Path(path)
     if file.is_dir():
         file = file / ANNOTATION_FILE

@@ -38,10 +38,8 @@ class InstanceChoice:
     """Share of the instances that is held out."""
 
     def pool(self, available: Sequence[str] | None) -> list[str] | None:
-        """Returns the instances that take part, in order; None if any seed may.
-
-        Args:
-            available: Ids of a data set; None of a procedural object, which has every seed.
+        """Returns the instances that take part, in order; None if any seed may. `available` is None for a procedural
+        object.
 
         Raises:
             ConfigError: A named one is not there, or none is left.
@@ -68,12 +66,7 @@ class InstanceChoice:
         return kept
 
     def choose(self, available: Sequence[str] | None, *, draw: int, number: int) -> str | None:
-        """Returns the instance of an episode; None if there is none.
-
-        Args:
-            available: See `pool`.
-            draw: A random number from 0 below `SEEDS`.
-            number: Number of the episode.
+        """Returns the instance of an episode; None if there is none. `draw` is a random number from 0 below `SEEDS`.
 
         Raises:
             ConfigError: As `pool`.

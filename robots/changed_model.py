@@ -30,12 +30,7 @@ _FRAME_KG, _FRAME_M = 1e-4, 0.01
 
 
 def changed_model(name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
-    """Returns the changed URDF, which is made on first use.
-
-    Args:
-        name: Name of the robot; it names the file.
-        source: The URDF of the package.
-        change: Changes its root element in place.
+    """Returns the URDF of a robot with its root element changed by `change`; the file is made on first use.
 
     Raises:
         AssetError: The source or a mesh is missing or damaged, or the cache cannot be written.
@@ -92,18 +87,8 @@ def _to_text(robot: ET.Element) -> str:
 
 
 def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> None:
-    """Replaces every collider of an STL or COLLADA file by its convex hull; Bullet would make it at every loading.
-
-    The occupied room is the same; the hand of an xArm 6 has 100,000 vertices in its files and 2,000 in their hulls.
-    Colliders marked as concave stay.
-
-    Args:
-        robot: Root element of a URDF whose meshes lie in a folder; changed in place.
-        folder: The folder; hulls are written beside the meshes.
-        sources: Where each mesh came from, for errors.
-
-    Raises:
-        AssetError: A mesh cannot be read.
+    """Replaces every STL or COLLADA collider by its convex hull, as Bullet does at every loading; concave ones stay.
+    The hand of an xArm 6 has 100,000 vertices in its files and 2,000 in their hulls.
     """
     for collision in robot.iterfind("link/collision"):
         mesh = collision.find("geometry/mesh")
@@ -145,15 +130,12 @@ def _unreadable_error(source: Path, reason: str) -> AssetError:
 
 
 def repair_inertias(robot: ET.Element) -> None:
-    """Makes the inertia of every link physically possible with the smallest change, and gives frames almost no mass.
+    """Makes the inertia of every link physically possible with the smallest change, in place; frames get almost no
+    mass.
 
-    A link without an inertial gets 0.1 g: Bullet would give it 1 kg.
-
-    No principal moment exceeds the sum of the others. If a file's rounded numbers break this rule, Bullet ignores the
-    whole tensor; the two smaller moments are then raised evenly.
-
-    Args:
-        robot: Root element of a URDF; changed in place.
+    A link without an inertial gets 0.1 g: Bullet would give it 1 kg. No principal moment exceeds the sum of the others.
+    If a file's rounded numbers break this rule, Bullet ignores the whole tensor; the two smaller moments are then
+    raised evenly.
     """
     for link in robot.iter("link"):
         if link.find("inertial") is None:

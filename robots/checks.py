@@ -35,10 +35,6 @@ _GRIPPER_LIMITS = (("max_width_m", "m"), ("max_force_n", "N"), ("max_speed_m_s",
 def check_robot(robot: RobotCfg, *, object_friction: float) -> None:
     """Checks a robot before anything is loaded.
 
-    Args:
-        robot: The robot as configured.
-        object_friction: Friction of the objects that it touches.
-
     Raises:
         ConfigError: It names a link or joint that its model does not have, or exceeds a limit of its maker.
     """
@@ -74,10 +70,6 @@ def limit_problems(robot: RobotCfg, *, object_friction: float) -> Iterator[Confi
     """Yields an error for every value that makes the robot stronger, faster or stickier than the real one.
 
     Limits may only be lowered.
-
-    Args:
-        robot: The robot as configured.
-        object_friction: Friction of the objects that it touches.
     """
     yield from _model_limit_problems(robot) if robot.urdf is not None else _maker_limit_problems(robot)
     for index, arm in enumerate(robot.arms):

@@ -108,11 +108,7 @@ class GripperCfg:
             )
 
     def positions(self, width_m: float) -> list[float]:
-        """Returns the positions of `joints` at an opening [rad or m].
-
-        Args:
-            width_m: Opening between the pads [m]; beyond what the fingers can do, the end of their way.
-        """
+        """Returns the positions of `joints` at an opening [rad or m]; openings out of reach give the end of the way."""
         if not self.opened:
             return [width_m / len(self.joints)] * len(self.joints)
         share = float(np.interp(width_m, self._widths(), np.linspace(0.0, 1.0, len(self._widths()))))

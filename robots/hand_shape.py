@@ -86,11 +86,8 @@ class HandShape:
 
 
 def hand_shape(robot: RobotCfg | str, arm: ArmCfg) -> HandShape:
-    """Returns the hand of an arm; it is cached.
-
-    Args:
-        robot: The robot, or its name in the catalog.
-        arm: The arm; its keypoints `tool_head`, `tool_tail` and `tool_side` say how the hand is held.
+    """Returns the hand of an arm, whose keypoints `tool_head`, `tool_tail` and `tool_side` say how it is held; it is
+    cached.
 
     Raises:
         ConfigError: A keypoint is missing.
@@ -117,12 +114,7 @@ def hand_shape(robot: RobotCfg | str, arm: ArmCfg) -> HandShape:
 
 
 def hand_shapes(robot: RobotCfg, *, arm: str | None = None) -> list[HandShape]:
-    """Returns the different hands with which a robot may act, in the order of its arms.
-
-    Args:
-        robot: The robot.
-        arm: Name of the arm that acts; None = any of them.
-    """
+    """Returns the different hands with which a robot may act, in the order of its arms; with a name, that arm's."""
     found: list[HandShape] = []
     for each in robot.arms:
         hand = hand_shape(robot, each) if arm in (None, each.name) else None

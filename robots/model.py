@@ -17,10 +17,7 @@ EXTRAS = {"example-robot-data": "robots", "pycollada": "assets"}
 
 
 def model_path(robot: RobotCfg | str) -> Path:
-    """Returns the URDF of a robot: the one that its description names, or that of the catalog.
-
-    Args:
-        robot: The robot as configured, or its name in the catalog.
+    """Returns the URDF of a robot, or of its name in the catalog: what its description names, else the catalog's.
 
     Raises:
         UnknownEntryError: No such robot.
@@ -49,11 +46,8 @@ def model_path(robot: RobotCfg | str) -> Path:
 
 
 def stated_path(stated: str, *, where: str) -> Path:
-    """Returns the file that a description names.
-
-    Args:
-        stated: A path, or `distribution://NAME/PATH`.
-        where: Names what states it, in errors.
+    """Returns the file of a path or `distribution://NAME/PATH` in a description; `where` names the description in
+    errors.
 
     Raises:
         AssetError: There is no such file or distribution.
@@ -72,11 +66,8 @@ def stated_path(stated: str, *, where: str) -> Path:
 
 
 def example_robot_urdf(path: str, *, robot: str) -> Path:
-    """Returns a URDF of the package `example-robot-data`, which has the files of a CMake project.
-
-    Args:
-        path: The file, in its folder of robots.
-        robot: Name of the robot that needs it.
+    """Returns a URDF of the package `example-robot-data`, which has the files of a CMake project, by its path below
+    its folder of robots.
 
     Raises:
         AssetError: The extra `robots` is not installed, or its version has no such file.
@@ -86,12 +77,8 @@ def example_robot_urdf(path: str, *, robot: str) -> Path:
 
 
 def distribution_file(distribution: str, path: str, *, where: str) -> Path:
-    """Returns a file of an installed distribution.
-
-    Args:
-        distribution: Its name.
-        path: The file, as the distribution's list of files has it.
-        where: Names what needs it, in errors.
+    """Returns a file of an installed distribution, by its path in the distribution's list of files. `where` names in
+    errors what needs it.
 
     Raises:
         AssetError: The distribution is not installed, or has no such file.

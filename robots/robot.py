@@ -168,12 +168,8 @@ class Arm(Module):
         self._gripper_target_m = float(action.gripper_target_m)
 
     def control_step(self, index: int, count: int, *, frame_s: float) -> None:
-        """Sets the motors for one control step of the frame, with linear interpolation.
-
-        Args:
-            index: Which control step of the frame, from 0.
-            count: Control steps in a frame.
-            frame_s: Length of a record frame [s].
+        """Sets the motors for control step `index` (from 0) of `count` in a frame of `frame_s`, with linear
+        interpolation.
         """
         # the middle of the step: the servo's error then has zero mean over the step
         share = (index + 0.5) / count

@@ -19,13 +19,7 @@ class SignalView(AttributeView):
     kind = "signal view"
 
     def __init__(self, arms: Sequence[Arm], *, name: str, control_hz: int) -> None:
-        """Makes a view.
-
-        Args:
-            arms: All arms of the robot; the joints of fingers have no encoder here.
-            name: Name of the robot.
-            control_hz: Control steps a second.
-        """
+        """Makes a view of all arms of a robot; the joints of fingers have no encoder here."""
         super().__init__(name)
         self._arms = tuple(arms)
         joints = [joint for arm in arms for joint in arm.cfg.joints]

@@ -40,9 +40,6 @@ def pad_opening_m(drive_rad: float) -> float:
 
     An outer knuckle turns at 35 mm from the middle and carries the finger at (35.465, 42.039) mm, whose pad lies 26 mm
     further in.
-
-    Args:
-        drive_rad: Position of `drive_joint` [rad].
     """
     return 2.0 * (0.035 + 0.035465 * cos(drive_rad) - 0.042039 * sin(drive_rad) - 0.026)
 

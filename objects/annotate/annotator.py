@@ -183,12 +183,8 @@ def sized_parts(
 
 
 def base_scale(source: SourceObject, extent: float, cfg: AnnotateCfg) -> tuple[float, bool]:
-    """Returns the metres per unit, and whether this is certain rather than usual for the category.
-
-    Args:
-        source: The object.
-        extent: Its largest extent, closed, in its own units.
-        cfg: Scale or size, if they are given.
+    """Returns the metres per unit of a source whose largest extent, closed, is `extent` units, and whether this is
+    certain rather than usual for the category.
     """
     if cfg.scale is not None:
         return cfg.scale, True

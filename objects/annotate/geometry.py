@@ -68,13 +68,8 @@ class ObjectGeometry:
 
 
 def joint_motion(kind: str, origin: np.ndarray, axis: np.ndarray, position: float) -> Pose:
-    """Returns the motion of a part from joint position 0 to another, in the root frame.
-
-    Args:
-        kind: URDF type of the joint.
-        origin: (3,) a point on its axis.
-        axis: (3,) unit axis.
-        position: [rad], or a length in the units of the source.
+    """Returns the motion of a part from joint position 0 to another [rad or units of the source], in the root frame.
+    `origin` (3,) is a point on the axis; `axis` (3,) has unit length.
     """
     if kind == "prismatic":
         return Pose.from_translation(axis * position)

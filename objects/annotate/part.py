@@ -27,18 +27,9 @@ def annotated_part(
 ) -> Part:
     """Returns the entry of one part.
 
-    `cross(tail - head, contact axis)` is the outward direction; head to tail lies where the fingers close: at right
-    angles to the motion of what slides, and across the axis of what turns, or along it where a bar runs across.
-
-    Args:
-        posed: The object, closed, in the root frame.
-        view: The same in the work frame.
-        grip: Where to hold the part, in the work frame.
-        name: Name of the entry.
-        link: Link of the part.
-        base: Link that it moves against.
-        T_root_link: Frame of `link`, closed.
-        T_root_base: Frame of `base`.
+    `posed` is in the root frame, `view` and `grip` are in the work frame; the object is closed. `cross(tail - head,
+    contact axis)` is the outward direction. Head to tail lies where the fingers close: at right angles to the motion of
+    what slides, and across the axis of what turns, or along it where a bar runs across.
     """
     T_link_root, T_base_root = T_root_link.inverse(), T_root_base.inverse()
     held = root_grip(grip, posed.R_root_work)

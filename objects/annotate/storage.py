@@ -57,12 +57,7 @@ def is_hand_made(articulation: Articulation) -> bool:
 
 
 def check_replaceable(path: Path, *, urdf: str, force: bool) -> None:
-    """Refuses to replace an annotation made by hand, or one about another URDF.
-
-    Args:
-        path: The annotation file that is about to be written.
-        urdf: File name of the URDF that it will be about.
-        force: Whether any file may be replaced.
+    """Refuses to replace an annotation made by hand, or one about another URDF than `urdf`, unless `force` is set.
 
     Raises:
         AssetError: There is an annotation that the command has not made, or that has been changed since, or of another
@@ -104,12 +99,8 @@ def write_annotation_file(path: Path, data: bytes) -> None:
 
 
 def load_annotation(path: Path | str, *, urdf: Path | None = None, check: bool = True) -> AnnotatedUrdf:
-    """Reads an annotation file and the URDF beside it, in metres, and checks that they fit.
-
-    Args:
-        path: The file, or the folder that holds `articulation.yaml`.
-        urdf: The URDF, where it lies elsewhere.
-        check: Whether an annotation that does not fit is an error.
+    """Reads an annotation file, or that of a folder, and the URDF beside it or `urdf`, in metres. Checks that they fit
+    unless `check` is False.
 
     Raises:
         AssetError: One of them is missing or damaged, or the annotation does not fit the URDF.

@@ -74,12 +74,7 @@ class PartView:
 
     @classmethod
     def of(cls, posed: PosedObject, *, use_info: bool) -> PartView:
-        """Makes the view of a posed object.
-
-        Args:
-            posed: The object.
-            use_info: Whether the head of `info.json` is a hint.
-        """
+        """Makes the view of a posed object; with `use_info`, the head of `info.json` is a hint."""
         R = posed.R_root_work.T
         hint = posed.info_head if use_info else None
         return cls(

@@ -190,11 +190,7 @@ class AssetConverterBase(ABC, Generic[CfgT]):
 
     @abstractmethod
     def _convert_asset(self, folder: Path) -> ConvertedAsset:
-        """Writes URDF, meshes and physics into an empty folder, and returns what it wrote.
-
-        Args:
-            folder: The folder; it is moved afterwards, so nothing may refer to its path.
-        """
+        """Writes URDF, meshes and physics into an empty folder, which is moved later, and returns what it wrote."""
 
     @property
     def _urdf_name(self) -> str:

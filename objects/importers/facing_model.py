@@ -23,12 +23,7 @@ _TOKEN_KG = 1e-3
 
 
 def front_turn(model: UrdfModel, part: Part) -> int:
-    """Returns the number of quarter turns about z, 0 to 3, from +x of the root to the front of a part.
-
-    Args:
-        model: The URDF.
-        part: The part; its `base_front_axis` says where the front is.
-    """
+    """Returns the number of quarter turns about z, 0 to 3, from +x of the root to the `base_front_axis` of a part."""
     axis = part.axis("base_front_axis")
     frame = {"link": part.link, "base": part.base}.get(axis.frame)
     front = axis.xyz if frame is None else model.link_pose(frame, {part.joint: part.openness.closed}).rotate(axis.xyz)

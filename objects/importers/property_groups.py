@@ -71,13 +71,7 @@ class CollisionPropertiesCfg:
 
 
 def check_number(key: str, value: float | None, *, above: float | None = None, least: float | None = None) -> None:
-    """Checks a number that may be missing.
-
-    Args:
-        key: Name of the field.
-        value: The number, or None.
-        above: It must be larger than this.
-        least: It must not be smaller than this.
+    """Checks that a number, if there is one, is finite, larger than `above` and not smaller than `least`.
 
     Raises:
         ConfigError: It is none, not finite, or out of its range.

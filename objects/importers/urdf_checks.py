@@ -15,10 +15,6 @@ _MOST_LINKS = 2000
 def check_model(path: Path, model: UrdfModel) -> None:
     """Refuses values that no simulation can use: negative masses, sizes of 0, inverted limits, unknown joints.
 
-    Args:
-        path: The URDF, for messages and for masses that stand without an inertia.
-        model: What was read from it.
-
     Raises:
         AssetError: The first thing that is wrong, by the name of its element.
     """

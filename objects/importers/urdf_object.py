@@ -75,11 +75,8 @@ def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
 
 
 def urdf_object_set(cfg: ObjectCfg, *, among: Sequence[str] = ()) -> dict[str, Any]:
-    """Returns the identity of the set that the object is drawn from, see `describe_object_set`.
-
-    Args:
-        cfg: Which object.
-        among: The instances of a folder that may be drawn, where none is named.
+    """Returns the identity of the set that an object is drawn from, see `describe_object_set`; `among` are the
+    instances of a folder that may be drawn if none is named.
 
     Raises:
         AssetError: There is no such URDF, or it is damaged.

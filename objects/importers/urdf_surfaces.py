@@ -35,12 +35,8 @@ class LinkSurfaces:
 
 
 def read_surfaces(model: UrdfModel, folder: Path, *, where: str) -> dict[str, LinkSurfaces]:
-    """Reads the surfaces of all links, each file once.
-
-    Args:
-        model: The model, its meshes with their paths.
-        folder: Folder of the asset, resolved.
-        where: Names the URDF in errors.
+    """Reads the surfaces of all links, each file once; `folder` is that of the asset, and `where` names the URDF in
+    errors.
 
     Raises:
         AssetError: A mesh cannot be read.

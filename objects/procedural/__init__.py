@@ -1,5 +1,8 @@
 """Small generators of articulated objects, one in each module. The same seed gives the same bytes.
 
+Unless its `build` says otherwise, the root frame of an object is at the middle of the footprint, z up from the bottom,
+x out of the front. The frame of a part is parallel to the root frame when the part is closed.
+
 A generator is a callable `generate(seed, *, name) -> GeneratedObject`. To add one, write a module here with a dataclass
 of parameters, a function that draws them, a function that builds the object, and `generate = ObjectGenerator(category,
 draw, build)`; `Assembly.set_texture` names the textures. Add a line in `catalog.py`, an object YAML, and its hashes in

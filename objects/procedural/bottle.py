@@ -113,7 +113,7 @@ def build(assembly: Assembly, p: BottleParameters) -> GeneratedObject:
     """Builds a bottle.
 
     The root frame is at the middle of the bottom, z up, x out of the front, which has the label. The cap's frame lies
-    on its axis, at its lower edge, parallel to the root frame.
+    on its axis, at its lower edge.
     """
     body = LinkBuilder("body")
     seat = _add_body(body, p)

@@ -86,11 +86,7 @@ def draw_parameters(rng: np.random.Generator) -> Box:
 
 
 def build(assembly: Assembly, box: Box) -> GeneratedObject:
-    """Builds a box.
-
-    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The lid's frame lies
-    on the hinge, at the upper back edge of the box, parallel to the root frame when closed.
-    """
+    """Builds a box. The lid's frame lies on the hinge, at the upper back edge of the box."""
     p, handle = box
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
     body = LinkBuilder("body")

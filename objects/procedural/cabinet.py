@@ -90,8 +90,7 @@ def draw_parameters(rng: np.random.Generator) -> Cabinet:
 def build(assembly: Assembly, cabinet: Cabinet) -> GeneratedObject:
     """Builds a cabinet.
 
-    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The frame of a door
-    lies on its hinge, in the plane of the carcass' front at the door's mid height, parallel to the root frame.
+    The frame of a door lies on its hinge, in the plane of the carcass' front at the door's mid height.
     """
     p, handle = cabinet
     body = LinkBuilder("body")

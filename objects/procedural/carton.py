@@ -67,11 +67,7 @@ def draw_parameters(rng: np.random.Generator) -> CartonParameters:
 
 
 def build(assembly: Assembly, p: CartonParameters) -> GeneratedObject:
-    """Builds a carton.
-
-    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The frame of a flap
-    lies on its fold, at the upper outer edge of a side, parallel to the root frame when closed.
-    """
+    """Builds a carton. The frame of a flap lies on its fold, at the upper outer edge of a side."""
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
     body = LinkBuilder("body")
     Carcass((x0, -half, 0.0), (x1, half, p.height_m), p.board_m, opening="z").build(

@@ -94,11 +94,7 @@ def draw_parameters(rng: np.random.Generator) -> Dishwasher:
 
 
 def build(assembly: Assembly, dishwasher: Dishwasher) -> GeneratedObject:
-    """Builds a dishwasher.
-
-    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
-    on its hinge, in the plane of the body's front, parallel to the root frame when closed.
-    """
+    """Builds a dishwasher. The door's frame lies on its hinge, in the plane of the body's front."""
     p, handle = dishwasher
     body = LinkBuilder("body")
     _add_body(body, p)

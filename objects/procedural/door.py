@@ -96,9 +96,8 @@ def draw_parameters(rng: np.random.Generator) -> DoorParameters:
 def build(assembly: Assembly, p: DoorParameters) -> GeneratedObject:
     """Builds a door.
 
-    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
-    on its hinge, at the outer edge of its face at mid height, parallel to the root frame when closed; the lever's on
-    its axis, where that meets the leaf.
+    The door's frame lies on its hinge, at the outer edge of its face at mid height; the lever's on its axis, where that
+    meets the leaf.
     """
     half = p.width_m / 2
     opening = Carcass((-p.depth_m / 2, -half, 0.0), (p.depth_m / 2, half, p.height_m), p.frame_m)

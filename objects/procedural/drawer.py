@@ -102,11 +102,7 @@ def draw_parameters(rng: np.random.Generator) -> Drawer:
 
 
 def build(assembly: Assembly, drawer: Drawer) -> GeneratedObject:
-    """Builds a cabinet.
-
-    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. A drawer's frame lies
-    at the middle of the back of its front panel, parallel to the root frame.
-    """
+    """Builds a cabinet. A drawer's frame lies at the middle of the back of its front panel."""
     p, handle = drawer
     assembly.renames_shapes = False  # the names of the first version: same seed, same bytes
     body = LinkBuilder("body")

@@ -92,8 +92,7 @@ def draw_parameters(rng: np.random.Generator) -> DrawerCabinet:
 def build(assembly: Assembly, drawer_cabinet: DrawerCabinet) -> GeneratedObject:
     """Builds a chest.
 
-    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. A drawer's frame lies
-    at the middle of the back of its front panel, parallel to the root frame. The uppermost one is `drawer`.
+    A drawer's frame lies at the middle of the back of its front panel. The uppermost one is `drawer`.
     """
     p, handle = drawer_cabinet
     body = LinkBuilder("body")

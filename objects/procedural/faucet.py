@@ -84,7 +84,7 @@ def build(assembly: Assembly, faucet: Faucet) -> GeneratedObject:
     """Builds a faucet.
 
     The root frame is at the middle of the worktop's piece, z up from the bottom, x to where the water runs. The frame
-    of a lever or knob lies on its axis, where that meets what it sits on, parallel to the root frame.
+    of a lever or knob lies on its axis, where that meets what it sits on.
     """
     p, knob = faucet
     body = LinkBuilder("body")

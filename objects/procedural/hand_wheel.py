@@ -88,8 +88,8 @@ def draw_parameters(rng: np.random.Generator) -> HandWheelParameters:
 def build(assembly: Assembly, p: HandWheelParameters) -> GeneratedObject:
     """Builds a hand wheel.
 
-    The root frame is at the middle of the foot, z up from the bottom, x towards the robot. The wheel's frame
-    lies in the middle of its hub, parallel to the root frame.
+    The root frame is at the middle of the foot, z up from the bottom, x towards the robot. The wheel's frame lies in
+    the middle of its hub.
     """
     frame = _FRAMES[p.faces]
     out = np.asarray(frame.out)

@@ -79,7 +79,7 @@ def build(assembly: Assembly, p: LaptopParameters) -> GeneratedObject:
     """Builds a laptop.
 
     The root frame is at the middle of the footprint, z up from the bottom, x towards the user. The lid's frame is on
-    the hinge, at the upper back edge of the base, parallel to the root frame when closed.
+    the hinge, at the upper back edge of the base.
     """
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
     feet, top = 0.003, 0.003 + p.base_m

@@ -75,11 +75,7 @@ def draw_parameters(rng: np.random.Generator) -> Microwave:
 
 
 def build(assembly: Assembly, microwave: Microwave) -> GeneratedObject:
-    """Builds a microwave.
-
-    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
-    on the hinge axis, at the body's front plane and the door's mid height, parallel to the root frame when closed.
-    """
+    """Builds a microwave; the door's frame lies on the hinge, at the body's front plane and the door's mid height."""
     p, bar = microwave
     frame = door_frame(p.hinge_side)
     away = frame.across[1]

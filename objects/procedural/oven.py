@@ -108,9 +108,8 @@ def draw_parameters(rng: np.random.Generator) -> Oven:
 def build(assembly: Assembly, oven: Oven) -> GeneratedObject:
     """Builds an oven.
 
-    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
-    on its hinge, in the plane of the body's front, parallel to the root frame when closed; a knob's on its axis, where
-    that meets the panel.
+    The door's frame lies on its hinge, in the plane of the body's front; a knob's on its axis, where that meets the
+    panel.
     """
     p, bar, knob = oven
     body = LinkBuilder("body")

@@ -83,8 +83,8 @@ def draw_parameters(rng: np.random.Generator) -> Pot:
 def build(assembly: Assembly, pot: Pot) -> GeneratedObject:
     """Builds a pot.
 
-    The root frame is at the middle of the bottom, z up, x away from the hinge. The lid's frame is on the hinge, at
-    the height of the rim, parallel to the root frame when closed.
+    The root frame is at the middle of the bottom, z up, x away from the hinge. The lid's frame is on the hinge, at the
+    height of the rim.
     """
     p, handle = pot
     vessel = RoundLid(p.radius_m, p.wall_m, 0.0, p.height_m, p.lid_m, 0.004)

@@ -109,8 +109,7 @@ def draw_parameters(rng: np.random.Generator) -> Refrigerator:
 def build(assembly: Assembly, refrigerator: Refrigerator) -> GeneratedObject:
     """Builds a refrigerator.
 
-    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The frame of a door
-    lies on its hinge, in the plane of the body's front at the door's mid height, parallel to the root frame.
+    The frame of a door lies on its hinge, in the plane of the body's front at the door's mid height.
     """
     p, handle = refrigerator
     body = LinkBuilder("body")

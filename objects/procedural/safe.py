@@ -72,9 +72,8 @@ def draw_parameters(rng: np.random.Generator) -> Safe:
 def build(assembly: Assembly, safe: Safe) -> GeneratedObject:
     """Builds a safe.
 
-    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
-    on its hinge, at the outer edge of its face at mid height, parallel to the root frame; the dial's on its axis, where
-    that meets the door.
+    The door's frame lies on its hinge, at the outer edge of its face at mid height; the dial's on its axis, where that
+    meets the door.
     """
     p, bar, dial = safe
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2

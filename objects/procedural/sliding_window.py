@@ -78,9 +78,9 @@ def draw_parameters(rng: np.random.Generator) -> SlidingWindowParameters:
 def build(assembly: Assembly, p: SlidingWindowParameters) -> GeneratedObject:
     """Builds a window.
 
-    The root frame is at the middle of the footprint, z up from the bottom, x to the room. The sash's frame is in
-    its middle, in the plane of its back, parallel to the root frame. Its pull stands at the stile that leads when it
-    closes; fingers close on it from above and below.
+    The root frame is at the middle of the footprint, z up from the bottom, x to the room. The sash's frame is in its
+    middle, in the plane of its back. Its pull stands at the stile that leads when it closes; fingers close on it from
+    above and below.
     """
     # seen along -x, +y is to the right
     side = 1.0 if p.closed_side == "right" else -1.0

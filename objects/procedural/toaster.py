@@ -90,8 +90,8 @@ def draw_parameters(rng: np.random.Generator) -> ToasterParameters:
 def build(assembly: Assembly, p: ToasterParameters) -> GeneratedObject:
     """Builds a toaster.
 
-    The root frame is at the middle of the footprint, z up from the bottom, x out of the end with the lever. The
-    lever's frame is in that end's plane, in the middle of the lever when it is pressed down.
+    The root frame is at the middle of the footprint, z up from the bottom, x out of the end with the lever. The lever's
+    frame is in that end's plane, in the middle of the lever when it is pressed down.
     """
     body = LinkBuilder("body")
     _add_body(body, p)

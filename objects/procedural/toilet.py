@@ -117,8 +117,8 @@ def draw_parameters(rng: np.random.Generator) -> ToiletParameters:
 def build(assembly: Assembly, p: ToiletParameters) -> GeneratedObject:
     """Builds a toilet.
 
-    The root frame is at the middle of the footprint, z up from the bottom, x towards the user. The lid's frame lies
-    on its hinge, at the height of the seat's upper side, parallel to the root frame when closed.
+    The root frame is at the middle of the footprint, z up from the bottom, x towards the user. The lid's frame lies on
+    its hinge, at the height of the seat's upper side.
     """
     radius, hinge_x = p.width_m / 2, p.hinge_x_m
     front = hinge_x + p.length_m
@@ -163,14 +163,7 @@ generate = ObjectGenerator("toilet", draw_parameters, build)
 
 
 def _add_round(lid: PanelBuilder, p: ToiletParameters, *, middle: float, side: float) -> None:
-    """Adds the lid's round front as a fan of boards: renderers shade the flat end of a cylinder like a cone.
-
-    Args:
-        lid: The lid's link.
-        p: Dimensions.
-        middle: Where the round front begins, across [m].
-        side: Half of the lid's width [m].
-    """
+    """Adds the lid's round front as a fan of boards: renderers shade the flat end of a cylinder like a cone."""
     wide = 2 * side * float(np.tan(np.pi / (2 * _BOARDS)))
     for number in range(_BOARDS):
         yaw = np.pi * ((number + 0.5) / _BOARDS - 0.5)
@@ -219,17 +212,7 @@ def _add_horseshoe(
     height: tuple[float, float],
     rgba: Colour,
 ) -> None:
-    """Adds a wall around the hollow: round in front, straight at the sides, closed behind.
-
-    Args:
-        body: The body's link.
-        name: Beginning of the names.
-        p: Dimensions.
-        span: x of its back and of the middle of its round front [m].
-        width: Thickness of the wall [m].
-        height: From and to [m].
-        rgba: Colour.
-    """
+    """Adds a wall around the hollow: round in front, straight at the sides, closed behind."""
     (back, middle), (low, high), radius = span, height, p.width_m / 2
     add_ring_wall(
         body,

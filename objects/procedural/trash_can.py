@@ -84,8 +84,8 @@ def draw_parameters(rng: np.random.Generator) -> TrashCan:
 def build(assembly: Assembly, trash_can: TrashCan) -> GeneratedObject:
     """Builds a bin.
 
-    The root frame is at the middle of the bottom, z up, x away from the hinge. The lid's frame is on the hinge, at
-    the height of the rim, parallel to the root frame when closed.
+    The root frame is at the middle of the bottom, z up, x away from the hinge. The lid's frame is on the hinge, at the
+    height of the rim.
     """
     p, handle = trash_can
     vessel = RoundLid(p.radius_m, p.wall_m, p.foot_m, p.height_m, p.lid_m, p.overhang_m)

@@ -117,8 +117,7 @@ def draw_parameters(rng: np.random.Generator) -> WashingMachine:
 def build(assembly: Assembly, machine: WashingMachine) -> GeneratedObject:
     """Builds a washing machine.
 
-    The root frame is at the middle of the footprint, z up from the bottom, x out of the front. The door's frame lies
-    on its hinge, in the plane of the body's front at the height of the door's middle, parallel to the root frame.
+    The door's frame lies on its hinge, in the plane of the body's front at the height of the door's middle.
     """
     p, handle = machine
     body = LinkBuilder("body")

@@ -127,12 +127,7 @@ def _all_joints_below(model: UrdfModel, first: Joint) -> list[Joint]:
 
 
 def measure_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, float, float]]) -> Hand:
-    """Measures how far the fingers open and where they hold.
-
-    Args:
-        model: The robot.
-        chain: The arm.
-        follows: Mimic joints, see `mimics`.
+    """Measures how far the fingers of an arm open and where they hold; for `follows` see `read_mimics`.
 
     Raises:
         AssetError: The fingers have no colliders, do not open and close, or have motors of their own.

@@ -87,12 +87,7 @@ class ReachModel:
         return self.read_kinematics(model_path(cfg), base_link=arm.base_link, tip_link=arm.ee_link)
 
     def shares(self, cfg: RobotCfg, *, count: int = 3) -> list[float]:
-        """Returns for every arm the share of hand poses in the region that it reaches.
-
-        Args:
-            cfg: The robot.
-            count: Points along each edge of the region.
-        """
+        """Returns for every arm the share of hand poses in the region that it reaches, see `hand_poses`."""
         model = read_urdf(model_path(cfg))
         return [
             find_reach(
@@ -122,12 +117,8 @@ class Reach:
 
 
 def hand_poses(arm: ArmCfg, *, region: ReachRegion, count: int = 3) -> tuple[Array, Array]:
-    """Returns (P, 3, 3) rotations and (P, 3) positions of the ee frame in the world, over a region [m].
-
-    Args:
-        arm: The arm; its tool keypoints define the frame of the tool.
-        region: Where `tool_head` is to be.
-        count: Points along each edge of the region.
+    """Returns (P, 3, 3) rotations and (P, 3) positions [m] of the ee frame in the world, with `tool_head` at `count`
+    points along each edge of a region.
     """
     T_ee_tool = tool_frame(arm)
     center, half = np.array(region.center_m), np.array(region.half_m)
@@ -158,16 +149,7 @@ def tool_frame(arm: ArmCfg) -> Pose:
 def find_reach(
     kinematics: ArmKinematics, arm: ArmCfg, T_world_base: Pose, *, region: ReachRegion, count: int = 3, seed: int = 0
 ) -> Reach:
-    """Solves the inverse kinematics of every hand pose over a region, from many starts.
-
-    Args:
-        kinematics: The arm's kinematics.
-        arm: The arm.
-        T_world_base: Pose of its base frame.
-        region: Where the hand is to be.
-        count: Points along each edge of the region.
-        seed: Seed of the starts.
-    """
+    """Solves the inverse kinematics of every hand pose over a region, see `hand_poses`, from many starts."""
     R_world, p_world = hand_poses(arm, region=region, count=count)
     home = np.array(arm.home)
     found, q = _solve_poses(
@@ -179,17 +161,11 @@ def find_reach(
 def find_homes(
     kinematics: ArmKinematics, arm: ArmCfg, T_world_base: Pose, *, p_world_head: Array, seed: int = 0
 ) -> Array:
-    """Returns (H, n) joint positions with the hand looking down at a point, best first [rad or m].
+    """Returns (H, n) joint positions with the hand looking down and `tool_head` at a point (3,) [m], best first [rad or
+    m].
 
-    A better home is farther from singularities (the smallest singular value of the Jacobian) and from joint limits,
-    and its joints are nearer to 0.
-
-    Args:
-        kinematics: The arm's kinematics.
-        arm: The arm; its home is not read.
-        T_world_base: Pose of its base frame.
-        p_world_head: (3,) where `tool_head` is to be [m].
-        seed: Seed of the starts.
+    A better home is farther from singularities (the smallest singular value of the Jacobian) and from joint limits, and
+    its joints are nearer to 0. The arm's own home is not read.
     """
     T_ee_tool = tool_frame(arm)
     rotations, points = [], []

@@ -90,11 +90,8 @@ def load_partnet_object(cfg: ObjectCfg) -> ObjectAsset:
 
 
 def partnet_object_set(cfg: ObjectCfg, *, among: Sequence[str]) -> dict[str, Any]:
-    """Returns the identity of the set that an object is drawn from, see `describe_object_set`.
-
-    Args:
-        cfg: Which object.
-        among: The instances that may be drawn, where none is named.
+    """Returns the identity of the set that an object is drawn from, see `describe_object_set`; `among` are the
+    instances that may be drawn if none is named.
 
     Raises:
         ConfigError: Unknown category, or no folder given.
@@ -227,11 +224,7 @@ def _choose_part(source: SourceObject, category: PartnetCategory, scale: float |
 
 
 def _find_candidates(geometry: ObjectGeometry, category: PartnetCategory, ends: Ends) -> list[JointChoice]:
-    """Returns the joints that may be acted on, in the order of the file; those with the category's names if any.
-
-    Raises:
-        AssetError: No joint fits.
-    """
+    """Returns the joints that may be acted on, in the order of the file; those with the category's names if any."""
     source = geometry.source
     fitting = []
     for joint in source.model.joints.values():

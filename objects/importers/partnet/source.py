@@ -59,12 +59,8 @@ def partnet_instances(root: Path, category: str) -> dict[str, Path]:
 
 
 def check_partnet_objects(root: Path, category: str, *, among: Sequence[str] | None = None) -> None:
-    """Checks every object that may be drawn, without converting it: it has a URDF, and its side files are readable.
-
-    Args:
-        root: Folder of the data set.
-        category: Category by our name.
-        among: Ids of those that may be drawn; None = all.
+    """Checks the objects of `among` (None: all) without converting them: each has a URDF, and its side files are
+    readable.
 
     Raises:
         AssetError: Some are damaged; each is named.
@@ -131,12 +127,7 @@ def _find_damage(folder: Path) -> str | None:
 
 
 def instance_folder(root: Path, category: str, *, instance: str | None) -> Path:
-    """Returns the folder of an instance.
-
-    Args:
-        root: Folder of the data set.
-        category: Category by our name.
-        instance: Id; None where there is none to be drawn, which the error says.
+    """Returns the folder of an instance; None stands for a category without instances, which is an error.
 
     Raises:
         AssetError: There is no such instance, or none at all.

@@ -70,17 +70,8 @@ def hinge_motion(
     parent: str = "body",
     holding: float = 0.0,
 ) -> PartMotion:
-    """Returns the motion of a panel that turns about its `along` axis, out of the closed pose.
-
-    Args:
-        frame: How the panel lies.
-        kind: Of the part.
-        at: (3,) a point on the hinge, the origin of the panel's link [m].
-        limit_rad: How far it opens.
-        friction: Dry friction [N m].
-        damping: [N m s/rad].
-        parent: What it is hinged to.
-        holding: See `PartMotion`.
+    """Returns the motion of a panel that turns about its `along` axis, out of the closed pose; see `PartMotion`. `at`
+    (3,) is a point on the hinge, the origin of the panel's link [m].
     """
     axis = np.abs(frame.along)
     opens = -float(np.sign(frame.along @ axis)) * limit_rad  # about -along, across turns towards out
@@ -148,13 +139,7 @@ class Assembly:
     """Collects the links, joints and parts of an object; the first link is the root."""
 
     def __init__(self, category: str, *, name: str, seed: int) -> None:
-        """Starts empty.
-
-        Args:
-            category: Of the annotation.
-            name: Name of the robot element in the URDF.
-            seed: Recorded as the instance.
-        """
+        """Starts empty; `name` is that of the robot element in the URDF, and the seed is recorded as the instance."""
         self._category, self._name, self._seed = category, name, seed
         self._shape_names: set[str] = set()
         self.renames_shapes = True
@@ -168,13 +153,7 @@ class Assembly:
         self._edge: Sequence[float] = (0.0, 0.0, 0.0)
 
     def add_body(self, builder: LinkBuilder, *, mass_kg: float, edge: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
-        """Adds the link that does not move.
-
-        Args:
-            builder: Its shapes.
-            mass_kg: Its mass.
-            edge: (3,) a point at its upper front edge, to press against [m].
-        """
+        """Adds the link that does not move; `edge` (3,) is a point at its upper front edge, to press against [m]."""
         self._add_link(builder.build(mass_kg=mass_kg))
         self._edge = edge
 
@@ -190,13 +169,8 @@ class Assembly:
     ) -> None:
         """Adds a moving link with its joint and its annotation; the part has the link's name.
 
-        Args:
-            builder: Its shapes, in the frame of the joint.
-            moving: How it moves.
-            held: Where it is held.
-            mass_kg: Its mass.
-            push: (3,) a clear spot of its outer face [m].
-            edge: (3,) a point at the upper front edge of its parent, in that link's frame [m]; None = the body's.
+        The shapes are in the frame of the joint. `push` (3,) is a clear spot of the outer face; `edge` (3,) is a point
+        at the upper front edge of the parent, in the parent's frame [m]; None: that of the body.
         """
         name = builder.name
         link = builder.build(mass_kg=mass_kg)
@@ -294,13 +268,11 @@ def gravity_moment(link: Link, joint: Joint) -> float:
 
 
 def flap_limit(*, far_m: float, out_m: float, height_m: float, most_rad: float) -> float:
-    """Returns how far a door that is hinged below may open before its handle touches the ground [rad].
+    """Returns how far a door that is hinged below may open before its handle touches the ground, at most `most_rad`
+    [rad].
 
-    Args:
-        far_m: From the hinge to the far side of the handle, along the door [m].
-        out_m: How far the handle stands out from the hinge's plane [m].
-        height_m: Of the hinge over the ground, clearance taken off [m].
-        most_rad: Never farther.
+    The far side of the handle is `far_m` from the hinge along the door, and `out_m` out of the hinge's plane; the hinge
+    is `height_m` over the ground, clearance taken off.
     """
     # far cos(a) - out sin(a) = -height at the angle where it touches
     reach = float(np.hypot(far_m, out_m))

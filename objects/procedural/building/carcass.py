@@ -78,16 +78,7 @@ def add_feet(
     radius_m: float,
     rgba: Colour = RUBBER,
 ) -> None:
-    """Adds four round feet, from 0 up to a height; `depth` and `width` are their middles in x and y [m].
-
-    Args:
-        builder: The link that gets them.
-        depth: Their middles in x, behind and in front [m].
-        width: Their middles in y [m].
-        height_m: They reach from 0 up to it.
-        radius_m: Of each.
-        rgba: Colour.
-    """
+    """Adds four round feet, from 0 up to a height; `depth` and `width` are their middles in x and y [m]."""
     for number, (x, y) in enumerate((x, y) for x in depth for y in width):
         builder.cylinder(f"foot_{number}", (x, y, height_m / 2), axis="z", radius=radius_m, length=height_m, rgba=rgba)
 
@@ -95,15 +86,8 @@ def add_feet(
 def add_base(
     builder: LinkBuilder, style: str, *, depth: tuple[float, float], half_m: float, height_m: float, rgba: Colour
 ) -> None:
-    """Adds the base of a piece of furniture: `legs`, or a closed `plinth` that stands back.
-
-    Args:
-        builder: The link that gets it.
-        style: `legs`, or a closed `plinth` that stands back.
-        depth: From and to in x [m].
-        half_m: Half of the width [m].
-        height_m: It reaches from 0 up to it.
-        rgba: Colour of the furniture; what is below is darker.
+    """Adds the base of a piece of furniture: `legs`, or a closed `plinth` that stands back; both are darker than
+    `rgba`. `depth` is from and to in x [m].
     """
     (x0, x1), inset = depth, 0.03
     if style == "legs":
@@ -126,17 +110,8 @@ def add_ring_wall(
     count: int = 20,
     T_link_ring: Pose | None = None,
 ) -> None:
-    """Adds a tube of flat staves about the z axis of the ring.
-
-    Args:
-        builder: The link that gets it.
-        name: Beginning of the staves' names.
-        radius_m: Outer radius, at the middle of a stave.
-        wall_m: Thickness.
-        height: From and to [m].
-        rgba: Colour.
-        count: Number of staves.
-        T_link_ring: Where it lies; without it, it stands upright in the link frame.
+    """Adds a tube of flat staves about the z axis of the ring, which is the link's without `T_link_ring`. `radius_m` is
+    the outer radius at the middle of a stave, `height` from and to [m].
     """
     low, high = height
     width = 2 * radius_m * float(np.tan(np.pi / count))

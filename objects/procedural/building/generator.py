@@ -26,11 +26,8 @@ class ObjectGenerator(Generic[Drawn]):
     """Fills an empty assembly and finishes it, without random numbers."""
 
     def __call__(self, seed: int, *, name: str | None = None) -> GeneratedObject:
-        """Generates the object of a seed.
-
-        Args:
-            seed: Any whole number from 0; the same seed gives the same bytes.
-            name: Name of the robot element in the URDF; without it, the category.
+        """Generates the object of a seed, any whole number from 0; without a name, the robot element has the
+        category's.
         """
         drawn = self.draw(stream(seed, f"assets.procedural.{self.category}"))
         return self.build(Assembly(self.category, name=name or self.category, seed=seed), drawn)

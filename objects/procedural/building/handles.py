@@ -44,13 +44,7 @@ class BarParameters:
 
 
 def draw_bar(rng: np.random.Generator, *, length: tuple[float, float], thickness: tuple[float, float]) -> BarParameters:
-    """Draws a bar from a range of lengths and one of thicknesses [m].
-
-    Args:
-        rng: Source of the draws.
-        length: Range of the overall length [m].
-        thickness: Range of the thickness across [m].
-    """
+    """Draws a bar from a range of lengths and one of thicknesses [m]."""
     section = Section.round if rng.random() < 0.5 else Section.box
     across = draw_uniform(rng, *thickness)
     depth = draw_uniform(rng, 0.012, 0.02)
@@ -67,17 +61,9 @@ def draw_bar(rng: np.random.Generator, *, length: tuple[float, float], thickness
 def add_bar(
     builder: LinkBuilder, bar: BarParameters, *, at_front: tuple[float, float, float], along: str, rgba: Colour
 ) -> Handle:
-    """Adds a bar on posts.
-
-    Args:
-        builder: The link that gets it.
-        bar: Its dimensions.
-        at_front: Point of the front face under the middle of the bar, in the link frame [m].
-        along: `y` (horizontal) or `z` (vertical).
-        rgba: Colour.
-
-    Returns:
-        The handle; its frame has x outwards, z along the bar.
+    """Adds a bar on posts and returns its handle, whose frame has x outwards and z along the bar. `at_front` is the
+    point of the front face under the middle of the bar, in the link frame [m]; `along` is `y` (horizontal) or `z`
+    (vertical).
     """
     front = np.asarray(at_front, dtype=float)
     unit_along = np.array([0.0, 1.0, 0.0]) if along == "y" else np.array([0.0, 0.0, 1.0])
@@ -136,16 +122,8 @@ def draw_knob(rng: np.random.Generator) -> KnobParameters:
 def add_knob(
     builder: LinkBuilder, knob: KnobParameters, *, at_front: tuple[float, float, float], rgba: Colour
 ) -> Handle:
-    """Adds a knob whose axis is normal to the front.
-
-    Args:
-        builder: The link that gets it.
-        knob: Its dimensions.
-        at_front: Foot of the stem on the front face, in the link frame [m].
-        rgba: Colour.
-
-    Returns:
-        The handle; its frame has x outwards and z up.
+    """Adds a knob with its axis normal to the front, and returns its handle, whose frame has x outwards and z up.
+    `at_front` is the foot of the stem on the front face, in the link frame [m].
     """
     front = np.asarray(at_front, dtype=float)
     x = np.array([1.0, 0.0, 0.0])

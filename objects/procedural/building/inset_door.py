@@ -27,13 +27,7 @@ class InsetDoor:
 
     @classmethod
     def of(cls, box: Carcass, *, hinge_side: str, thickness_m: float) -> InsetDoor:
-        """Returns the door that fills the opening of a box.
-
-        Args:
-            box: The box, open in front.
-            hinge_side: `left` or `right`, as seen from the front.
-            thickness_m: Of the door.
-        """
+        """Returns the door that fills the opening of a box, hinged `left` or `right` as seen from the front."""
         frame = door_frame(hinge_side)
         (_, b0, c0), (a1, b1, c1) = box.inner
         width = b1 - b0

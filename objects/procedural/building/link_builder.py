@@ -34,8 +34,8 @@ class LinkBuilder:
         return twin
 
     def box(self, name: str, lower: Sequence[float], upper: Sequence[float], *, rgba: Colour) -> None:
-        """Adds a box by two opposite corners, see `_place` [m]."""
-        corners = np.stack([self._place(lower), self._place(upper)])  # (2, 3)
+        """Adds a box by two opposite corners, see `_to_link_point` [m]."""
+        corners = np.stack([self._to_link_point(lower), self._to_link_point(upper)])  # (2, 3)
         a, b = corners.min(axis=0), corners.max(axis=0)
         size = np.round(b - a, 6)
         centre = np.round((a + b) / 2, 7)
@@ -54,9 +54,9 @@ class LinkBuilder:
         length: float,
         rgba: Colour,
     ) -> None:
-        """Adds a cylinder about its centre, see `_place` [m], along an axis, see `_letter`."""
-        rpy = {"x": (0.0, np.pi / 2, 0.0), "y": (-np.pi / 2, 0.0, 0.0), "z": (0.0, 0.0, 0.0)}[self._letter(axis)]
-        pose = Pose.from_rpy(np.round(self._place(centre), 7), rpy)
+        """Adds a cylinder about its centre, see `_to_link_point` [m], along an axis, see `_to_link_axis`."""
+        rpy = {"x": (0.0, np.pi / 2, 0.0), "y": (-np.pi / 2, 0.0, 0.0), "z": (0.0, 0.0, 0.0)}[self._to_link_axis(axis)]
+        pose = Pose.from_rpy(np.round(self._to_link_point(centre), 7), rpy)
         self._add(Shape(ShapeKind.cylinder, (round(radius, 6), round(length, 6)), pose, name, rgba))
 
     def turned_box(self, name: str, size: Sequence[float], T_link_box: Pose, *, rgba: Colour) -> None:
@@ -98,11 +98,11 @@ class LinkBuilder:
             inertial=composed_inertial(self._collisions, mass_kg),
         )
 
-    def _place(self, point: Sequence[float]) -> np.ndarray:
+    def _to_link_point(self, point: Sequence[float]) -> np.ndarray:
         """Returns (3,) a point of a box or cylinder in the link frame [m]; here it is given in that frame."""
         return np.asarray(point, dtype=float)
 
-    def _letter(self, axis: str) -> str:
+    def _to_link_axis(self, axis: str) -> str:
         """Returns `x`, `y` or `z`, the link's axis along a cylinder; here it is given so."""
         return axis
 

@@ -79,16 +79,7 @@ class PanelBuilder(LinkBuilder):
         out: tuple[float, float],
         rgba: Colour,
     ) -> None:
-        """Adds a frame of four strips around a rectangle.
-
-        Args:
-            name: Beginning of their names.
-            span: From and to, across [m].
-            half_along: Half of the rectangle along [m].
-            width: Of a strip [m].
-            out: From and to, outwards [m].
-            rgba: Colour.
-        """
+        """Adds a frame of four strips around a rectangle; `span` and `out` are from and to, across and outwards [m]."""
         (a, b), (o, p) = span, out
         inner = half_along - width
         strips = {
@@ -100,10 +91,10 @@ class PanelBuilder(LinkBuilder):
         for side, (low, high) in strips.items():
             self.box(f"{name}_{side}", low, high, rgba=rgba)
 
-    def _place(self, point: Sequence[float]) -> Array:
+    def _to_link_point(self, point: Sequence[float]) -> Array:
         """Returns (3,) a point given as (across, along, out), in the link frame [m]."""
         return self.frame.at(*point)
 
-    def _letter(self, axis: str) -> str:
+    def _to_link_axis(self, axis: str) -> str:
         """Returns the link's axis along `across`, `along` or `out`."""
         return self.frame.letter(axis)

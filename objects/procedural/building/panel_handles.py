@@ -1,4 +1,9 @@
-"""Handles on panels: bar, knob, cup, or only the free edge."""
+"""Handles on panels: bar, knob, cup, or only the free edge.
+
+Lengths are in metres. `at` is the middle of a handle, across and along; `edge` is where the free edge lies across,
+and `face` where the outer face lies outwards; `half` is half of the panel's extent along. `thickness` and `length` are
+those of the panel at its free edge.
+"""
 
 from __future__ import annotations
 
@@ -56,13 +61,8 @@ def draw_handle(
     length: tuple[float, float],
     thickness: tuple[float, float] = (0.010, 0.018),
 ) -> PanelHandle:
-    """Draws a handle.
-
-    Args:
-        rng: Source of the draws.
-        shares: How often it is a `bar`, `knob`, `cup` or `edge`; they add up to 1.
-        length: Range of the length of a bar or a cup [m].
-        thickness: Range of the thickness of a bar [m].
+    """Draws a handle: `shares` says how often it is a `bar`, `knob`, `cup` or `edge`. `length` is the range of a bar or
+    a cup, `thickness` that of a bar [m].
     """
     names = list(shares)
     chosen = names[int(rng.choice(len(names), p=list(shares.values())))]
@@ -119,18 +119,7 @@ def add_handle(
     length: float,
     rgba: Colour,
 ) -> PanelGrip:
-    """Adds a handle to a panel and returns where it is held.
-
-    Args:
-        panel: The link that gets it.
-        handle: What it is.
-        at: Its middle, across and along [m].
-        face: Where the outer face lies, outwards [m].
-        thickness: Of the panel at its free edge [m].
-        edge: Where the free edge lies, across [m].
-        length: Of the free edge [m].
-        rgba: Colour.
-    """
+    """Adds a handle to a panel and returns where it is held."""
     if isinstance(handle, BarParameters):
         return _add_bar(panel, handle, at, face, rgba)
     if isinstance(handle, KnobParameters):
@@ -143,16 +132,7 @@ def add_handle(
 def edge_grip(
     frame: PanelFrame, *, edge: float, along: float, face: float, thickness: float, length: float
 ) -> PanelGrip:
-    """Returns the grip at the free edge of a panel; on a drawer's front this is the upper edge.
-
-    Args:
-        frame: How the panel lies.
-        edge: Where the edge lies, across [m].
-        along: Where it is held [m].
-        face: Where the outer face lies, outwards [m].
-        thickness: Of the panel [m].
-        length: Of the edge [m].
-    """
+    """Returns the grip at the free edge of a panel; on a drawer's front this is the upper edge."""
     outward = 1.0 if edge > 0 else -1.0
     head = frame.at(edge - outward * FINGER_DEPTH_M, along, face - thickness / 2)
     x = outward * np.asarray(frame.across)
@@ -164,14 +144,8 @@ def edge_grip(
 def grip_standing_out(
     frame: PanelFrame, kind: HandleType, *, at: tuple[float, float], out: float, size: Sequence[float]
 ) -> PanelGrip:
-    """Returns the grip about the middle of something that stands out of a panel.
-
-    Args:
-        frame: How the panel lies; the fingers close across.
-        kind: Bar or knob.
-        at: The middle, across and along [m].
-        out: The middle, outwards [m].
-        size: (3,) depth outwards, thickness across, length along [m].
+    """Returns the grip about the middle of something that stands out of a panel; the fingers close across. `size` (3,)
+    is depth outwards, thickness across and length along [m].
     """
     head = frame.at(*at, out)
     R_link_handle = np.column_stack([frame.out, frame.across, frame.along])
@@ -181,15 +155,7 @@ def grip_standing_out(
 def push_point(
     frame: PanelFrame, handle: PanelHandle, *, at: tuple[float, float], edge: float, face: float
 ) -> np.ndarray:
-    """Returns (3,) the push point of a hinged panel: beside the handle, towards the hinge [m].
-
-    Args:
-        frame: How the panel lies.
-        handle: The handle.
-        at: Its middle, across and along [m].
-        edge: Where the free edge lies, across [m].
-        face: Where the face lies, outwards [m].
-    """
+    """Returns (3,) the push point of a hinged panel: beside the handle, towards the hinge [m]."""
     if isinstance(handle, EdgeParameters):
         return frame.at(edge - EDGE_PUSH_M, 0.0, face)
     return frame.at(at[0] - half_across(handle) - PUSH_GAP_M, 0.0, face)
@@ -198,16 +164,7 @@ def push_point(
 def push_beside(
     frame: PanelFrame, handle: PanelHandle, *, at: tuple[float, float], edge: float, half: float, face: float
 ) -> np.ndarray:
-    """Returns (3,) the push point of a door that is hinged below, beside the bar [m].
-
-    Args:
-        frame: How the panel lies.
-        handle: The handle.
-        at: Its middle, across and along [m].
-        edge: Where the free edge lies, across [m].
-        half: Half of the panel's extent along [m].
-        face: Where the face lies, outwards [m].
-    """
+    """Returns (3,) the push point of a door that is hinged below, beside the bar [m]."""
     if isinstance(handle, EdgeParameters):
         return push_point(frame, handle, at=at, edge=edge, face=face)
     return frame.at(at[0], half - _PUSH_INSET_M, face)

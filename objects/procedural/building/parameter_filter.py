@@ -16,10 +16,7 @@ _SEEDS = 2**31
 
 
 def read_filter(value: Any) -> dict[str, Any]:
-    """Checks `object.where` and returns it.
-
-    Args:
-        value: As it stands in a YAML: by parameter a value, a list of values, or `{min, max}`.
+    """Checks and returns `object.where`: by parameter a value, a list of values, or `{min, max}`.
 
     Raises:
         ConfigError: It is none of these.
@@ -51,13 +48,8 @@ def read_filter(value: Any) -> dict[str, Any]:
 
 
 def first_matching_seed(category: str, wanted: Mapping[str, Any], seed: int, *, takes: Callable[[str], bool]) -> str:
-    """Returns the given seed if its object matches, else the first matching seed of those drawn from it.
-
-    Args:
-        category: A generator's name.
-        wanted: By parameter a value, a list of values, or `{min, max}`.
-        seed: The seed that was drawn.
-        takes: Whether a seed is of the split.
+    """Returns the given seed if its object matches, else the first matching seed of those drawn from it. `wanted` is
+    what `read_filter` returns; `takes` says whether a seed is of the split.
 
     Raises:
         ConfigError: The category has no such parameter, or none of `MOST_TRIES` objects is as wanted.

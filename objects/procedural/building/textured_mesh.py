@@ -39,12 +39,8 @@ class TexturedMesh:
 
 
 def textured_mesh(shape: Shape, texture: Texture, rng: np.random.Generator) -> TexturedMesh:
-    """Returns the triangles of a box, cylinder or sphere.
-
-    Args:
-        shape: The primitive.
-        texture: What it carries; size and direction follow from it.
-        rng: Draws which cut of the picture a loose piece shows: two numbers, whatever the texture.
+    """Returns the triangles of a box, cylinder or sphere. `rng` draws which cut of the picture a loose piece shows: two
+    numbers, whatever the texture.
     """
     start = rng.random(2)
     surface = {ShapeKind.box: _map_box, ShapeKind.cylinder: _map_cylinder, ShapeKind.sphere: _map_ball}[shape.kind]

@@ -58,12 +58,7 @@ def textured_files(made: GeneratedObject) -> tuple[UrdfModel, dict[str, bytes]]:
 
 
 def write_textured_urdf(made: GeneratedObject, name: str, urdf_file: str) -> Path:
-    """Writes the URDF for rendering to the scratch folder, and returns its path.
-
-    Args:
-        made: The object.
-        name: Name of its folder there, made from its content.
-        urdf_file: Name of the URDF.
+    """Writes the URDF for rendering to the folder `name` of the scratch folder, and returns its path.
 
     Raises:
         AssetError: The temporary folder cannot be written.

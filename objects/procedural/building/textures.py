@@ -83,11 +83,8 @@ def draw_texture(kind: TextureKind, rng: np.random.Generator) -> Texture:
 
 
 def indexed_png(levels: Array, palette: list[list[int]]) -> bytes:
-    """Returns a PNG file with a palette, stored uncompressed.
-
-    Args:
-        levels: (height, width) indices of the palette, uint8.
-        palette: Red, green and blue of each index, 0 to 255.
+    """Returns an uncompressed PNG file of (height, width) uint8 indices; the palette holds red, green and blue, 0 to
+    255.
     """
     height, width = levels.shape
     rows = np.concatenate([np.zeros((height, 1), dtype=np.uint8), levels], axis=1).tobytes()  # filter 0 before each row

@@ -43,13 +43,7 @@ class TurningKnobParameters:
 def draw_turning_knob(
     rng: np.random.Generator, *, diameter: tuple[float, float], depth: tuple[float, float] = (0.030, 0.036)
 ) -> TurningKnobParameters:
-    """Draws a knob from a range of diameters and one of depths [m].
-
-    Args:
-        rng: Source of the draws.
-        diameter: Range [m].
-        depth: Range of how far it stands out [m].
-    """
+    """Draws a knob from a range of diameters and one of depths [m]."""
     return draw_fields(
         TurningKnobParameters,
         rng,
@@ -71,19 +65,8 @@ def add_turning_knob(
     mark: Colour = MARK,
     density_kg_m3: float = 1400.0,
 ) -> None:
-    """Adds a knob that opens clockwise, as seen by the hand.
-
-    Args:
-        assembly: The object.
-        name: Of the part and its link.
-        knob: Its dimensions.
-        frame: `out` is the axis; the fingers close `across`.
-        parent: The link that it sits on.
-        at: (3,) where its axis meets the panel, in the frame of the parent [m].
-        edge: (3,) see `Assembly.add_part`.
-        rgba: Colour.
-        mark: Colour of the mark.
-        density_kg_m3: Of its plastic or metal.
+    """Adds a knob that opens clockwise, as seen by the hand; `frame.out` is its axis, and the fingers close across.
+    `at` (3,) is where the axis meets the panel, in the frame of the parent [m]; `edge` is as in `Assembly.add_part`.
     """
     builder = PanelBuilder(name, frame)
     radius, depth = knob.diameter_m / 2, knob.depth_m
