@@ -20,10 +20,7 @@ _ENTRY_KEYS = frozenset(item.name for item in dataclasses.fields(SkillCfg))
 
 
 def check_chain_form(plain: Mapping[str, Any]) -> None:
-    """Checks the robots and arms of a chain in its second form.
-
-    Args:
-        plain: The configuration as plain values.
+    """Checks the robots and arms of a chain in its second form, in a plain configuration.
 
     Raises:
         ConfigError: It names another robot or an unknown arm, or a value is not a list.
@@ -53,12 +50,7 @@ def check_chain_form(plain: Mapping[str, Any]) -> None:
 
 
 def flat_entries(raw: Sequence[Any], where: str) -> list[tuple[str, Any]]:
-    """Returns every entry of a chain with its full key, in order; entries of stages get `arm` and `stage`.
-
-    Args:
-        raw: The value of `skills`.
-        where: Its full key.
-    """
+    """Returns every entry of a chain with its full key, in order; entries of stages get `arm` and `stage`."""
     found: list[tuple[str, Any]] = []
     for index, item in enumerate(raw):
         place = f"{where}[{index}]"
@@ -71,12 +63,7 @@ def flat_entries(raw: Sequence[Any], where: str) -> list[tuple[str, Any]]:
 
 
 def entry_keys(chain: Sequence[SkillCfg], robot: str) -> list[str]:
-    """Returns the full key of every entry in the YAML.
-
-    Args:
-        chain: The chain.
-        robot: The robot's name.
-    """
+    """Returns the full key of every entry of a chain in the YAML."""
     keys: list[str] = []
     staged = next((index for index, entry in enumerate(chain) if entry.stage is not None), 0)
     counts: dict[tuple[int, str | None], int] = {}

@@ -27,29 +27,16 @@ from unlatch.configs.config_files import check_own_folders, check_unique_names, 
 from unlatch.configs.hydra_errors import explain_error
 from unlatch.configs.overrides import (
     apply_list_override,
-    expand_sweep,
     explain_list_error,
     find_misspelt_key,
     parse_override,
+    quote_text,
     separate_list_overrides,
 )
 from unlatch.configs.plugin_source import PLUGIN_SCHEME, SCHEMA_SUFFIX, PluginSource
 from unlatch.configs.schema import hydra_schema
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError
-
-__all__ = [
-    "SCHEMA_SUFFIX",
-    "SENSOR_GROUP",
-    "Request",
-    "UnlatchSearchPath",
-    "compose_additions",
-    "compose_config",
-    "expand_sweep",
-    "option_names",
-    "split_overrides",
-    "to_plain",
-]
 
 SENSOR_GROUP = "sensor"
 """Group of the YAML files that an entry of `sensors` may name."""
@@ -88,12 +75,7 @@ class Request:
 
 
 def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
-    """Composes one configuration.
-
-    Args:
-        primary: Name of the primary YAML file, without suffix.
-        schema: Dataclass of the whole configuration.
-        request: Overrides and folders of the command line.
+    """Composes one configuration from a primary YAML file, named without suffix, and the dataclass of the whole.
 
     Raises:
         ConfigError: A file, group, key or value is wrong.
@@ -107,10 +89,8 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
         with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
             cfg = compose(config_name=primary, overrides=[*plain, *search_path])
             _rename_stages(cfg)
-            for override in (
-                None,
-                *sorted(in_lists, key=_changes_images),
-            ):  # last: may name sensors of the lists
+            # overrides of images are last: they may name sensors of the lists
+            for override in (None, *sorted(in_lists, key=_changes_images)):
                 if override is not None:
                     if _changes_images(override):
                         _read_named_sensors(cfg, search_path, _IMAGES)
@@ -137,11 +117,7 @@ def _explain_missing_skill(overrides: Sequence[str], error: ConfigError) -> Conf
 
 
 def split_overrides(request: Request) -> tuple[list[str], list[str], list[str]]:
-    """Returns the overrides for Hydra, the overrides inside lists, and the search path of a request.
-
-    Args:
-        request: A request that `compose_config` has composed.
-    """
+    """Returns the overrides for Hydra, the overrides inside lists, and the search path of a composed request."""
     plain, in_lists = separate_list_overrides(request.overrides)
     chosen = [f"{group}={_GIVEN}" for group in request.given]
     return [*chosen, *plain], [override.input_line or "" for override in in_lists], _search_path(request.config_dirs)
@@ -166,13 +142,10 @@ def to_plain(cfg: DictConfig) -> dict[str, Any]:
 def compose_additions(
     values: Mapping[str, Any], *, sensors: Mapping[str, Sequence[Any]], groups: Mapping[str, str], request: Request
 ) -> dict[str, Any]:
-    """Composes additions to an existing configuration; returns plain values with references resolved.
+    """Composes additions to a plain configuration; returns plain values with references resolved.
 
-    Args:
-        values: The configuration, plain.
-        sensors: Lists of sensors by key: names of YAML files of the group `sensor`, or entries.
-        groups: Names of YAML files by group.
-        request: Overrides of these keys, and folders of the command line.
+    `sensors` are lists of sensors by key: names of YAML files of the group `sensor`, or entries. `groups` are names of
+    YAML files by group. The overrides of the request are of these keys.
 
     Raises:
         ConfigError: A file, key or value is wrong; one line that says which.
@@ -221,10 +194,7 @@ def _search_path(folders: Sequence[str]) -> list[str]:
     if not folders:
         return []
     check_own_folders(folders)
-    paths = []
-    for folder in folders:
-        path = Path(folder).expanduser().absolute()
-        paths.append("'file://" + str(path).replace("\\", "\\\\").replace("'", "\\'") + "'")
+    paths = [quote_text(f"file://{Path(folder).expanduser().absolute()}") for folder in folders]
     return [f"hydra.searchpath=[{','.join(paths)}]"]
 
 

@@ -43,11 +43,9 @@ def group_names() -> list[str]:
 
 
 def option_names(group: str, own: Sequence[str] = ()) -> list[str]:
-    """Returns the sorted options of a group: YAML files, and tasks and robots made in Python.
+    """Returns the sorted options of a group such as `task`: YAML files, and tasks and robots made in Python.
 
-    Args:
-        group: Name of the group, such as `task`.
-        own: Folders of the user.
+    `own` are folders of the user.
 
     Raises:
         DuplicateEntryError: Two distributions have a file of the same name.
@@ -69,11 +67,7 @@ def check_unique_names() -> None:
 
 
 def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
-    """Returns the YAML files of a group by name, sorted.
-
-    Args:
-        group: Name of the group, such as `task`.
-        own: Folders of the user.
+    """Returns the YAML files of a group such as `task` by name, sorted; `own` are folders of the user.
 
     Raises:
         DuplicateEntryError: Two distributions have a file of the same name.
@@ -104,10 +98,7 @@ def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
 
 
 def check_own_folders(folders: Sequence[str]) -> None:
-    """Checks that no file of the user has the name of another file, which would hide it.
-
-    Args:
-        folders: The folders of `--config-dir`.
+    """Checks that no file in the folders of `--config-dir` has the name of another file, which would hide it.
 
     Raises:
         ConfigError: A file has such a name, or a folder does not exist.

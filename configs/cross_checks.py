@@ -180,11 +180,7 @@ def _check_parts_differ(cfg: EpisodeCfg, sequences: Sequences, keys: list[str]) 
 
 
 def check_sensors(cfg: EpisodeCfg, sensors: Mapping[str, SensorCfg]) -> None:
-    """Checks that sensors have different names and are mounted on existing bodies.
-
-    Args:
-        cfg: The episode.
-        sensors: Its sensors, or additional ones, by full key.
+    """Checks that sensors, by full key, have different names and are mounted on existing bodies.
 
     Raises:
         ConfigError: A sensor breaks a rule.

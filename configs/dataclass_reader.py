@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -24,15 +24,16 @@ T = TypeVar("T")
 MISSING = "???"
 """OmegaConf's mark for a required value that is missing."""
 
+_SCALARS: dict[Any, Any] = {bool: bool, int: int, float: int | float, str: str | int | float}
+"""Types of YAML's values that are read as a type; an id such as 7304 is a number to YAML."""
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Any: "a value"}
+
 
 def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | None = None) -> T:
-    """Builds a dataclass of configuration from plain values.
+    """Builds a dataclass of configuration from plain mappings, lists, numbers and texts, as in YAML.
 
-    Args:
-        cls: The dataclass; its `__post_init__` checks ranges.
-        raw: Mappings, lists, numbers and texts, as in YAML.
-        where: Full key of `raw`, for messages; empty for the root.
-        notices: Receives one line for each value in an older form that was rewritten.
+    `where` is the full key of `raw`, empty for the root. `notices` receives one line for each value in an older form
+    that was rewritten.
 
     Raises:
         ConfigError: A key is unknown or missing, or a value is of the wrong type or out of range.
@@ -90,12 +91,7 @@ def describe_type(hint: Any) -> str:
     suffix = " or null" if optional and hint is not Any else ""
     if isinstance(hint, type) and issubclass(hint, Enum):
         return "one of " + ", ".join(member.name for member in hint) + suffix
-    words = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Any: "a value"}
-    if hint in words:
-        return words[hint] + suffix
-    if get_origin(hint) is list:
-        return "a list" + suffix
-    return "a mapping" + suffix
+    return _WORDS.get(hint, "a list" if get_origin(hint) is list else "a mapping") + suffix
 
 
 def _read_value(hint: Any, value: Any, where: str, notices: list[str] | None) -> Any:
@@ -127,10 +123,9 @@ def _read_value(hint: Any, value: Any, where: str, notices: list[str] | None) ->
         return {str(key): _read_value(inner, item, f"{where}.{key}", notices) for key, item in value.items()}
     if isinstance(hint, type) and issubclass(hint, Enum):
         return _read_enum(hint, value, where)
-    reader = _SCALARS.get(hint)
-    if reader is None:
+    if hint not in _SCALARS:
         raise ConfigError(f"{where} has an unsupported type: {hint}.", key=where)
-    return reader(value, where)
+    return _read_scalar(hint, value, where)
 
 
 def _sensor_cfg_type(value: Any, where: str) -> type[SensorCfg]:
@@ -139,7 +134,7 @@ def _sensor_cfg_type(value: Any, where: str) -> type[SensorCfg]:
     if name == MISSING:
         return SensorCfg  # reading it raises: its type is missing
     try:
-        sensor = SENSORS.load(_read_str(name, _join_key(where, "type")))
+        sensor = SENSORS.load(_read_scalar(str, name, _join_key(where, "type")))
     except UnknownEntryError as exc:
         raise ConfigError(f"{where}.type: {exc.message}", key=f"{where}.type", **exc.values) from exc
     cfg_type: type[SensorCfg] = sensor.cfg_type
@@ -168,38 +163,12 @@ def _read_enum(hint: type[Enum], value: Any, where: str) -> Enum:
     return hint[value]
 
 
-def _read_bool(value: Any, where: str) -> bool:
-    if not isinstance(value, bool):
-        raise wrong_type(where, value, "true or false")
-    return value
-
-
-def _read_int(value: Any, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise wrong_type(where, value, "a whole number")
-    return value
-
-
-def _read_float(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise wrong_type(where, value, "a number")
-    if not math.isfinite(value):
+def _read_scalar(hint: Any, value: Any, where: str) -> Any:
+    if not isinstance(value, _SCALARS[hint]) or (isinstance(value, bool) and hint is not bool):
+        raise wrong_type(where, value, describe_type(hint))
+    if hint is float and not math.isfinite(value):
         raise ConfigError(f"{where}={value} is out of range. Expected a finite number. Change it.", key=where)
-    return float(value)
-
-
-def _read_str(value: Any, where: str) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise wrong_type(where, value, "a text")
-    return str(value)  # an id such as 7304 is a number to YAML
-
-
-_SCALARS: dict[Any, Callable[[Any, str], Any]] = {
-    bool: _read_bool,
-    int: _read_int,
-    float: _read_float,
-    str: _read_str,
-}
+    return hint(value)
 
 
 def _has_no_default(item: dataclasses.Field[Any]) -> bool:
@@ -222,13 +191,7 @@ def _add_place(exc: ConfigError, where: str, cls: type) -> ConfigError:
 
 
 def prefix_error_keys(where: str, exc: ConfigError, *, keys: Iterable[str]) -> ConfigError:
-    """Returns an error with prefixed keys, for keys in a part of a larger configuration.
-
-    Args:
-        where: Full key of the part.
-        exc: The error, which names the keys without the prefix.
-        keys: The keys of the part.
-    """
+    """Returns an error that names the keys of a part of a larger configuration with their prefix `where`."""
     full = re.compile(rf"(?<![\w./'-])(?=(?:{'|'.join(map(re.escape, keys))})(?:[\[.=:]|$))")
     key = full.sub(f"{where}.", str(exc.values.get("key", "")))
     return ConfigError(full.sub(f"{where}.", exc.message), **{**exc.values, "key": key})

@@ -11,6 +11,7 @@ import yaml
 
 from unlatch.configs.config_files import yaml_files
 from unlatch.configs.dataclass_reader import wrong_type
+from unlatch.configs.overrides import quote_text
 from unlatch.simcore.errors import ConfigError
 
 GROUP = "experiment"
@@ -24,10 +25,6 @@ def sweep_overrides(overrides: Sequence[str], config_dirs: Sequence[str]) -> lis
     """Returns the sweep of the chosen experiment as overrides with comma-separated values: `task=a,b`.
 
     Keys that the command line sets are left out.
-
-    Args:
-        overrides: Overrides of the command line.
-        config_dirs: Folders with YAML files of the user.
 
     Raises:
         ConfigError: The `sweep` is not a mapping of lists, its file has no package line, or several experiments are
@@ -82,10 +79,7 @@ def read_sweep_axes(axes: Any) -> dict[str, list[Any]]:
 
 
 def require_multirun(swept: Sequence[str]) -> None:
-    """Refuses a single run if the chosen experiment is a sweep.
-
-    Args:
-        swept: Result of `sweep_overrides`.
+    """Refuses a single run if `sweep_overrides` of the chosen experiment has returned any.
 
     Raises:
         ConfigError: The experiment is a sweep.
@@ -102,11 +96,7 @@ def require_multirun(swept: Sequence[str]) -> None:
 
 
 def check_sweep_values(axes: Mapping[str, Any], overrides: Sequence[str]) -> None:
-    """Checks that a run has a value for each key of its sweep.
-
-    Args:
-        axes: The `sweep` of the composed configuration.
-        overrides: Overrides of this run, with its values of the sweep.
+    """Checks that the overrides of a run have a value for each key of the composed `sweep`.
 
     Raises:
         ConfigError: A key has no value, because the experiment's own file does not state it.
@@ -139,4 +129,4 @@ def _format_override(where: str, value: Any) -> str:
         return "[" + ",".join(_format_override(where, item) for item in value) + "]"
     if not isinstance(value, str):
         raise wrong_type(where, value, "a plain value or a list of plain values")
-    return value if _PLAIN.match(value) else "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return value if _PLAIN.match(value) else quote_text(value)

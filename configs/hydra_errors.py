@@ -41,11 +41,7 @@ _WORDS = {"Integer": "a whole number", "Float": "a number", "Boolean": "true or 
 
 
 def explain_error(exc: Exception) -> ConfigError:
-    """Returns a `ConfigError` that explains an error.
-
-    Args:
-        exc: An error of Hydra, OmegaConf or YAML.
-    """
+    """Returns a `ConfigError` that explains an error of Hydra, OmegaConf or YAML."""
     text = str(exc)
     found = _IN_FILE.match(text)
     # a file with a group and a name was chosen or written by the user; the others are ours

@@ -15,10 +15,10 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from unlatch.configs.composition import SCHEMA_SUFFIX, Request, split_overrides
+from unlatch.configs.composition import Request, split_overrides
 from unlatch.configs.config_files import config_dir, group_names
 from unlatch.configs.hydra_errors import explain_error
-from unlatch.configs.plugin_source import PluginSource
+from unlatch.configs.plugin_source import SCHEMA_SUFFIX, PluginSource
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.registry import OURS
 
@@ -35,10 +35,6 @@ def find_origins(primary: str, request: Request) -> dict[str, str]:
 
     Call it after `compose_config`, which explains mistakes. A list is one value with the origin of its file; changes of
     single entries by the command line are listed separately.
-
-    Args:
-        primary: Name of the primary YAML file, without suffix.
-        request: Overrides and folders of the command line.
 
     Raises:
         ConfigError: The configuration cannot be composed.
@@ -66,12 +62,7 @@ def find_origins(primary: str, request: Request) -> dict[str, str]:
 
 
 def origin_of(key: str, origins: Mapping[str, str]) -> str:
-    """Returns the origin of one value: its own, or that of the closest mapping around it.
-
-    Args:
-        key: Full key.
-        origins: From `find_origins`.
-    """
+    """Returns the origin of one value by its full key: its own, or that of the closest mapping around it."""
     parts = key.split(".")
     for end in range(len(parts), 0, -1):
         found = origins.get(".".join(parts[:end]))

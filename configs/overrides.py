@@ -63,6 +63,11 @@ def expand_sweep(overrides: Sequence[str]) -> list[list[str]]:
     return jobs
 
 
+def quote_text(text: str) -> str:
+    """Returns a text in the quotes of Hydra's overrides."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
 def parse_override(text: str) -> Override:
     """Parses one override like Hydra.
 
@@ -143,11 +148,7 @@ def explain_list_error(overrides: Sequence[str], exc: Exception) -> ConfigError:
 
 
 def apply_list_override(cfg: DictConfig, override: Override) -> None:
-    """Changes, adds or removes a value inside a list.
-
-    Args:
-        cfg: The composed configuration; it is changed.
-        override: An override whose key has an index.
+    """Changes, adds or removes a value inside a list of the composed configuration; the key has an index.
 
     Raises:
         ConfigError: The list has no such index, or several values are given.

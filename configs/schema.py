@@ -75,9 +75,6 @@ def hydra_schema(cls: type) -> type:
     Hydra reports a mistake in a list entry without the place of the entry. Entries are therefore read after the
     composition, with their full key (`unlatch.configs.dataclass_reader`). Mappings, numbers and texts have their types
     from the start: a wrong key or type stops the composition.
-
-    Args:
-        cls: A dataclass of configuration.
     """
     hints = get_type_hints(cls)
     fields: list[tuple[str, Any, Any]] = []

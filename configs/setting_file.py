@@ -35,9 +35,6 @@ class SettingRead:
 def read_setting_file(path: str | Path) -> list[SettingRead]:
     """Reads every `planner_setting` of a YAML file, at any depth; GenSim2's files are one setting as a whole.
 
-    Args:
-        path: The file.
-
     Raises:
         ConfigError: It is not a readable YAML file, or has no planner setting.
     """

@@ -30,14 +30,8 @@ def fill_skill_setting(
 ) -> SkillCfg:
     """Returns an entry of `skills` with planner setting and strategies: its own, or derived ones if they are left out.
 
-    Args:
-        entry: The entry.
-        asset: The object that it acts on.
-        part: The part.
-        robot: The robot.
-        arm: The arm that acts.
-        s: Position of the part's joint [rad or m].
-        wanted: Motion of the part that the task's goal needs [rad or m]; a derived skill moves it at least this far.
+    The part's joint is at `s` [rad or m]. A derived skill moves the part at least as far as the task's goal needs:
+    `wanted` [rad or m].
 
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
@@ -70,11 +64,7 @@ def _lead_at_least(setting: PlannerSettingCfg, wanted: float) -> PlannerSettingC
 def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
     """Returns a configuration with the region, start, goal and language that `task.derived` stands for.
 
-    Values that the task states are kept.
-
-    Args:
-        cfg: The configuration.
-        assets: The episode's objects by name.
+    Values that the task states are kept. `assets` are the episode's objects by name.
 
     Raises:
         ConfigError: The skill does not fit the part.

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from omegaconf import OmegaConf
 
-from unlatch.configs.composition import Request, compose_config, option_names, to_plain
+from unlatch.configs.composition import Request, compose_config, to_plain
+from unlatch.configs.config_files import option_names
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.derivation.derived_task import derive_task, derive_task_for_any
 from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, find_urdf, read_category
@@ -34,13 +35,7 @@ _CHOICE = re.compile(r"\+{0,2}(?P<key>object|task|skill|part)=(?P<value>.*)\Z", 
 def derive_request(primary: str, schema: type, request: Request) -> Request:
     """Replaces `object=PATH`, `skill=` and `part=` by derived content of the groups `object` and `task`.
 
-    Args:
-        primary: Name of the command's YAML file.
-        schema: Dataclass of its configuration.
-        request: The command line.
-
-    Returns:
-        The request with the derived content.
+    `primary` names the command's YAML file, and `schema` is the dataclass of its configuration.
 
     Raises:
         ConfigError: The choices contradict each other, or the skill does not fit the part.
@@ -151,11 +146,9 @@ def is_object_path(value: str | None, config_dirs: Sequence[str]) -> bool:
 
 
 def describe_object_path(value: str, part: str | None) -> dict[str, Any]:
-    """Returns the `object` of a configuration for a path.
+    """Returns the `object` of a configuration for the path of a URDF or a folder.
 
-    Args:
-        value: The path of a URDF or a folder.
-        part: The part whose side is the front; None: the first part.
+    The side of the part is the front; None: of the first part.
 
     Raises:
         ConfigError, AssetError: The object does not exist.

@@ -34,13 +34,7 @@ _SAMPLES = 9
 
 
 def derive_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) -> dict[str, Any]:
-    """Returns the content of a task's YAML file.
-
-    Args:
-        skill: One of `DERIVABLE_SKILLS`, or one that is derived as one of them.
-        asset: The object.
-        part: The part that the skill acts on.
-        hand: The hand that acts.
+    """Returns the content of a task's YAML file: a hand acts on a part of an object by a derivable skill.
 
     Raises:
         ConfigError: The skill does not fit the part.
@@ -72,12 +66,7 @@ def derive_layout(
 ) -> tuple[dict[str, Any], tuple[float, float]]:
     """Returns the values of a task, and its start: smallest and largest opening [rad or m].
 
-    Args:
-        skill: One of `DERIVABLE_SKILLS`, or one that is derived as one of them.
-        asset: The object.
-        part: The part that the skill acts on.
-        hand: The hand that acts.
-        start: Smallest and largest opening at the start, from closed [rad or m]; None: derived from skill and hand.
+    A given `start`, from closed [rad or m], is kept; None: it is derived from skill and hand.
 
     Raises:
         ConfigError: The skill does not fit the part.
@@ -105,10 +94,7 @@ def derive_layout(
 def derive_task_for_any(skill: str, cfg: ObjectCfg, part: str | None) -> dict[str, Any]:
     """Returns the content of a task's YAML file for objects that are drawn in each episode, where the rest is derived.
 
-    Args:
-        skill: One of `DERIVABLE_SKILLS`, or one that is derived as one of them.
-        cfg: The objects.
-        part: The part that the skill acts on; None: the first part of each object that fits the skill.
+    Without a part, the skill acts on the first part of each object that fits it.
     """
     where = {"objects": [cfg.name], **({} if part is None else {"part": part})}
     return {
@@ -122,13 +108,7 @@ def derive_task_for_any(skill: str, cfg: ObjectCfg, part: str | None) -> dict[st
 
 
 def task_name(skill: str, asset: ObjectAsset, part: Part) -> str:
-    """Returns the name of a derived task, which is also used for the folder of its data set.
-
-    Args:
-        skill: The skill.
-        asset: The object.
-        part: Its part.
-    """
+    """Returns the name of a derived task, which is also used for the folder of its data set."""
     instance = f"{asset.category}_{asset.instance}" if asset.instance.isdigit() else asset.instance
     return re.sub(r"[^A-Za-z0-9_-]", "_", f"{skill}_{instance}_{part.name}")
 
@@ -137,12 +117,7 @@ def derive_region(skill: str, asset: ObjectAsset, part: Part, start: tuple[float
     """Returns the region of an object: the path of the contact point is within the arm's reach.
 
     The yaw swings that point about the middle of the front; the half extents are the rest of the box of the reach.
-
-    Args:
-        skill: The skill.
-        asset: The object.
-        part: Its part.
-        start: Smallest and largest opening at the start [rad or m].
+    `start` is the smallest and largest opening [rad or m].
     """
     path = _contact_path(skill, asset, part, start)
     low, high = path.min(axis=0), path.max(axis=0)

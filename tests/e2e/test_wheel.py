@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.configs.composition import option_names
+from unlatch.configs.config_files import option_names
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import yaml
 
-from unlatch.configs.composition import expand_sweep
 from unlatch.configs.dataclass_reader import read_dataclass, unknown_key
 from unlatch.configs.experiment import require_multirun, sweep_overrides
+from unlatch.configs.overrides import expand_sweep
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.workflows.runs.loading import LoadedConfig, load_config

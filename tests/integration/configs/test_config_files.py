@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.configs.composition import Request, compose_config, option_names
-from unlatch.configs.config_files import broken_plugin_folders, plugin_folders, yaml_files
+from unlatch.configs.composition import Request, compose_config
+from unlatch.configs.config_files import broken_plugin_folders, option_names, plugin_folders, yaml_files
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError
 from unlatch.workflows.commands.list import list_tasks
 from unlatch.workflows.runs.schema import CollectCfg

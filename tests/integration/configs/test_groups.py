@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from unlatch.configs.cameras import read_render_settings
-from unlatch.configs.composition import option_names
+from unlatch.configs.config_files import option_names
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.solver.planning.plan import PlanBudget

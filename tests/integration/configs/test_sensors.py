@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.configs.composition import Request, compose_config, option_names, to_plain
+from unlatch.configs.composition import Request, compose_config, to_plain
+from unlatch.configs.config_files import option_names
 from unlatch.configs.cross_checks import check_episode
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg

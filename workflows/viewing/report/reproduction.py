@@ -6,7 +6,7 @@ import shlex
 from dataclasses import fields
 from typing import Any
 
-from unlatch.configs.composition import expand_sweep
+from unlatch.configs.overrides import expand_sweep
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.runs.launchers.sweep import key_of
