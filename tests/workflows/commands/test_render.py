@@ -157,7 +157,7 @@ def test_python_calls_return_the_render_set_and_print_nothing(data_set: DataSet,
         (["rgb=png"], "rgb='png' is unknown. Expected one of h264, lossless."),
         (
             ["modalities=[poses]", "leave_out=[tabel]", "all=true"],
-            "leave_out has 'tabel', which is no class of",
+            "leave_out has 'tabel', which is not a known class",
         ),
         (["leave_out=[table]"], "leave_out=['table'] has no effect on rgb."),
         (["executor=serail"], "Did you mean 'serial'?"),
@@ -179,7 +179,7 @@ def test_a_renderer_that_does_not_work_is_reported_before_anything_is_written(da
     before = sorted(data_set.path.rglob("*"))
     code, _, err = said(capsys, str(data_set.path), "renderer=egl", "all=true", "name=dark")
     assert code == 2
-    assert "renderer=egl is not available" in err
+    assert "renderer=egl is missing" in err
     assert sorted(data_set.path.rglob("*")) == before
 
 
