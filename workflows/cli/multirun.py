@@ -1,18 +1,34 @@
-"""Runs a command that fills data sets: one run, or all jobs of a multirun."""
+"""Runs a command that fills data sets: one run, or all jobs of a multirun, here or with a launcher."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from unlatch.simcore.errors import ConfigError
+from loky import cpu_count
+from rich.box import SIMPLE
+from rich.table import Table
+
+from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.cli.console import INTERRUPTED, OK, print_line, print_note
-from unlatch.workflows.cli.launching import launch_jobs, launcher_of, place_outputs
-from unlatch.workflows.runs.launchers.catalog import SERIAL
+from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, result_console
+from unlatch.workflows.runs.data_folders import describe_data_set
+from unlatch.workflows.runs.launchers.catalog import LAUNCHERS, SERIAL
+from unlatch.workflows.runs.launchers.sweep import (
+    LOGS,
+    SWEEP_KEYS,
+    SweepJob,
+    default_folder,
+    job_name,
+    key_of,
+    varied_keys,
+    write_jobs,
+)
+from unlatch.workflows.runs.loading import LoadedConfig
 from unlatch.workflows.runs.run import output_folder
-from unlatch.workflows.runs.schema import RunCfg
+from unlatch.workflows.runs.schema import LauncherCfg, RunCfg
 
 R = TypeVar("R", bound=RunCfg)
 
@@ -57,3 +73,111 @@ def _check_outputs_differ(cfgs: Iterable[RunCfg], *, prefix: str) -> None:
                 key="out",
             )
         folders.add(folder)
+
+
+def launcher_of(cfgs: Sequence[RunCfg]) -> LauncherCfg:
+    """Returns the launcher of a multirun.
+
+    Raises:
+        ConfigError: The jobs name several launchers, or an unknown one.
+    """
+    first = cfgs[0]
+    if any((cfg.launcher, cfg.sweep_dir) != (first.launcher, first.sweep_dir) for cfg in cfgs):
+        raise ConfigError("Jobs of one multirun have several launchers or sweep_dirs. Expected one of each. Name one.")
+    name = first.launcher.name
+    known = [SERIAL, *LAUNCHERS]
+    if name not in known:
+        raise ConfigError(
+            f"launcher.name={name} is unknown.{close_matches(name, known)} Expected one of: {', '.join(known)}.",
+            key="launcher.name",
+        )
+    return first.launcher
+
+
+def place_outputs(jobs: Sequence[LoadedConfig[Any]]) -> Path | None:
+    """Sets `out` of every job of a sweep to a folder inside the folder of the sweep, if the sweep has one.
+
+    Returns:
+        The folder of the sweep, absolute; None if each job has a default folder.
+
+    Raises:
+        ConfigError: `out` is given too.
+    """
+    cfg = jobs[0].cfg
+    if cfg.sweep_dir is None and cfg.launcher.name == SERIAL:
+        return None
+    if any(job.cfg.out is not None for job in jobs):
+        raise ConfigError(
+            f"out={cfg.out} is given, but a sweep writes into sweep_dir. Expected one of both. Use sweep_dir.",
+            key="out",
+        )
+    overrides = [job.overrides for job in jobs]
+    varied = varied_keys(overrides)
+    folder = Path(cfg.sweep_dir or default_folder(overrides[0], varied)).expanduser().absolute()
+    for job in jobs:
+        name = job_name(job.overrides, varied, otherwise=job.cfg.task.name)
+        job.cfg.out = str(folder / name)
+    return folder
+
+
+def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *, config_dirs: Sequence[str]) -> int:
+    """Runs jobs with the launcher that their configuration names.
+
+    Returns:
+        The exit code: 0, or 1 if a job failed.
+
+    Raises:
+        SimCoreError: The launcher is not installed, or one of its settings is wrong.
+    """
+    cfg: LauncherCfg = jobs[0].cfg.launcher
+    launcher = LAUNCHERS[cfg.name]
+    launcher.check()
+    flags = [word for path in config_dirs for word in ("--config-dir", str(Path(path).expanduser().absolute()))]
+    todo = [make_sweep_job(command, job, flags) for job in jobs]
+    share = cfg.settings.get("n_jobs")
+    if share is not None and (type(share) is not int or share == 0):
+        raise ConfigError(
+            f"launcher.settings.n_jobs={share!r} is not a number of jobs. Expected a whole number, -1: one per core. "
+            "Change it.",
+            key="launcher.settings.n_jobs",
+        )
+    if share and all(job.cfg.workers is None for job in jobs):
+        at_a_time = min(share, len(todo)) if share > 0 else len(todo)
+        each = max(1, cpu_count() // at_a_time)
+        todo = [replace(job, arguments=(*job.arguments, f"workers={each}")) for job in todo]
+    written = write_jobs(folder, todo)
+    print_note(
+        f"{len(todo)} jobs by {cfg.name}; `unlatch watch {folder}` shows them, {folder / LOGS} has what they say"
+    )
+    codes = launcher.launch(written, len(todo), cfg.settings, at_once=cfg.jobs_at_once, notify=print_note)
+    _print_jobs(todo, codes, folder)
+    return OK if all(code == OK for code in codes) else FAILED
+
+
+def make_sweep_job(command: str, job: LoadedConfig[Any], flags: Sequence[str]) -> SweepJob:
+    """Returns a job of a sweep: the command that makes its data set alone."""
+    own = [word for word in job.overrides if key_of(word).split(".")[0] not in SWEEP_KEYS]
+    out = str(job.cfg.out)
+    alone = (f"launcher={SERIAL}", "sweep_dir=null")  # a job is not a sweep, even if its experiment is one
+    return SweepJob(Path(out).name, (command, *flags, *own, *alone, f"out={out}"))
+
+
+def _print_jobs(jobs: Sequence[SweepJob], codes: Sequence[int], folder: Path) -> None:
+    table = Table("job", "exit", "data set", box=SIMPLE, pad_edge=False)
+    for job, code in zip(jobs, codes, strict=True):
+        place = folder / job.name
+        log = f"{LOGS}/{job.name}.log"
+        content = (
+            describe_data_set(place)
+            if place.is_dir()
+            else f"none; see {log}"
+            if (folder / log).exists()
+            else "not begun"
+        )
+        table.add_row(job.name, str(code), content)
+    result_console().print(table)
+    if failed := sum(code != OK for code in codes):
+        print_note(
+            f"unlatch: {failed} of {len(codes)} jobs failed. Their finished episodes are kept; the same command makes "
+            "the missing ones."
+        )

@@ -1,17 +1,21 @@
-"""Makes a run and prints what came of it: the part that `unlatch collect` and `unlatch evaluate` share."""
+"""Makes a run and prints a summary: the part that `unlatch collect` and `unlatch evaluate` share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rich.box import SIMPLE
+from rich.table import Table
+
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.console import FAILED, INTERRUPTED, print_line, print_note, relative_path
-from unlatch.workflows.cli.summary import exit_code, print_summary
+from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path, result_console
+from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.executors.executor import Job
 from unlatch.workflows.runs.progress import Interruption
-from unlatch.workflows.runs.run import PICTURE, has_picture, run_episodes
+from unlatch.workflows.runs.run import PICTURE, RunResult, has_picture, run_episodes
 from unlatch.workflows.runs.schema import RunCfg
+from unlatch.workflows.runs.statistics import SEARCH, STAGES, RunStatistics
 
 
 def run_and_report(
@@ -63,3 +67,48 @@ def run_and_report(
         print_line(f"picture: {relative_path(folder / PICTURE)}")
     print_line(f"data set: {relative_path(folder)}")
     return FAILED if stop.is_hopeless else exit_code(statistics)
+
+
+def print_summary(result: RunResult) -> RunStatistics:
+    """Prints the counts of the episodes asked for, and how fast this run made its share; returns the counts."""
+    corrupt = CorruptEpisodes()
+    statistics = result.statistics(corrupt)
+    for line in corrupt.lines():
+        print_note(f"unlatch: {line}")
+    pace = f", {3600.0 * result.made / result.seconds:,.0f} an hour" if result.made else ""
+    count = f"{statistics.n} of {len(set(result.numbers))} episodes there"
+    print_line(f"{count}, {result.made} made in {result.seconds:.1f} s{pace}")
+    result_console().print(summary_table(statistics))
+    for text in _describe_first_failure(result.data_set, statistics):
+        print_line(text)
+    return statistics
+
+
+def _describe_first_failure(data_set: DataSet, statistics: RunStatistics) -> Sequence[str]:
+    """Returns why the first attempt with the most frequent failure code failed, and the command that shows it."""
+    most = next(iter(statistics.codes), None)
+    if most is None:
+        return []
+    number = statistics.first[most]
+    message = str(data_set.read(number, arrays=False).evidence.get("message", ""))
+    return [
+        f"first {most}, episode {number}: {message}",
+        f"look: unlatch phases {relative_path(data_set.path)} episode={number}",
+    ]
+
+
+def exit_code(statistics: RunStatistics) -> int:
+    """Returns the exit code of a finished run: 1 if every attempt ended as `error`, for then nothing works."""
+    return FAILED if statistics.n and statistics.codes.get("error") == statistics.n else OK
+
+
+def summary_table(statistics: RunStatistics) -> Table:
+    """Returns the statistics of a run as a table."""
+    table = Table(box=SIMPLE, show_header=False, pad_edge=False)
+    table.add_row("success", statistics.success_text())
+    table.add_row("failures", statistics.codes_text())
+    medians = [
+        f"{stage} {statistics.medians_ms[stage]:.0f}" for stage in (SEARCH, *STAGES) if stage in statistics.medians_ms
+    ]
+    table.add_row("median ms", ", ".join(medians) or "-")
+    return table

@@ -14,9 +14,9 @@ from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
-from unlatch.workflows.episode.arm_status import ArmStatus
 from unlatch.workflows.episode.chain_planner import PlannedSkill
 from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.episode.frame_loop import ArmStatus
 from unlatch.workflows.episode.skill_run import SkillRun
 
 
@@ -213,15 +213,3 @@ class Attempt:
     def record(self) -> EpisodeRecord:
         """Returns the record of the episode."""
         return self.episode.record()
-
-
-def planned_skill(episode: Episode) -> Skill:
-    """Begins an episode and plans its first skill without executing it.
-
-    Raises:
-        SimCoreError: The layout is invalid.
-    """
-    episode.begin()
-    if episode.failure is not None:
-        raise SimCoreError(f"{episode.failure.code}: {episode.failure.message}.")
-    return Attempt(episode).plan()

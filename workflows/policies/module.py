@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.workflows.policies.policy import Policy
 
 if TYPE_CHECKING:
     from unlatch.workflows.gym.env import UnlatchEnv
@@ -19,29 +20,10 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 
-class FunctionPolicy:
-    """A policy that calls a function of the observation."""
-
-    def __init__(self, function: Callable[[Mapping[str, Array]], Array | None]) -> None:
-        """Stores the function."""
-        self._function = function
-
-    def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
-        """See `Policy`."""
-
-    def act(self, observation: Mapping[str, Array]) -> Array | None:
-        """See `Policy`."""
-        return self._function(observation)
-
-    def close(self) -> None:
-        """See `Policy`."""
-
-
-class ObjectPolicy:
-    """A policy that calls `act` of an object, and its `reset` and `close` if it has them."""
+class UserPolicy(Policy):
+    """Calls a function of the observation, or `act` of an object, and its `reset` and `close` if it has them."""
 
     def __init__(self, target: Any) -> None:
-        """Stores the object."""
         self._target = target
 
     def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
@@ -51,8 +33,8 @@ class ObjectPolicy:
 
     def act(self, observation: Mapping[str, Array]) -> Array | None:
         """See `Policy`."""
-        action: Array | None = self._target.act(observation)
-        return action
+        act: Callable[[Mapping[str, Array]], Array | None] = getattr(self._target, "act", self._target)
+        return act(observation)
 
     def close(self) -> None:
         """See `Policy`."""
@@ -60,7 +42,7 @@ class ObjectPolicy:
             self._target.close()
 
 
-def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> FunctionPolicy | ObjectPolicy:
+def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> UserPolicy:
     """Makes the policy for an environment.
 
     A class is called once with `observation_space` and `action_space`; a function is called with each observation.
@@ -89,7 +71,7 @@ def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> FunctionPolicy | O
     return wrap_policy(getattr(module, name), env, name=place)
 
 
-def wrap_policy(policy: Any, env: UnlatchEnv, *, name: str) -> FunctionPolicy | ObjectPolicy:
+def wrap_policy(policy: Any, env: UnlatchEnv, *, name: str) -> UserPolicy:
     """Makes a policy of a function, an object or a class.
 
     Args:
@@ -104,10 +86,8 @@ def wrap_policy(policy: Any, env: UnlatchEnv, *, name: str) -> FunctionPolicy | 
     if inspect.isclass(policy):
         make: Callable[..., Any] = policy
         policy = make(env.observation_space, env.action_space)
-    if callable(getattr(policy, "act", None)):
-        return ObjectPolicy(policy)
-    if callable(policy):
-        return FunctionPolicy(policy)
+    if callable(getattr(policy, "act", policy)):
+        return UserPolicy(policy)
     raise ConfigError(
         f"policy='{name}' is of type {type(policy).__name__}. Expected a function of the observation, or a class or "
         "object with act(observation).",

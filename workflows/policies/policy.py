@@ -28,4 +28,4 @@ class Policy(Protocol):
 
     def close(self) -> None:
         """Releases resources; called once, after the last episode."""
-        ...
+        return

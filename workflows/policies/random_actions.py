@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from unlatch.workflows.gym.env import UnlatchEnv
+from unlatch.workflows.policies.policy import Policy
 
 Array = np.ndarray
 
 
-class RandomActions:
+class RandomActions(Policy):
     """Draws every action uniformly from the action space."""
 
     def __init__(self, low: Array, high: Array) -> None:
@@ -28,9 +29,6 @@ class RandomActions:
         """See `Policy`."""
         action: Array = np.asarray(self._rng.uniform(self._low, self._high))
         return action
-
-    def close(self) -> None:
-        """See `Policy`."""
 
 
 def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> RandomActions:

@@ -13,13 +13,14 @@ from unlatch.simcore.recording.json_values import differences
 from unlatch.workflows.episode.episode import INITIAL_S
 from unlatch.workflows.gym.config import ActionMode
 from unlatch.workflows.gym.env import UnlatchEnv
+from unlatch.workflows.policies.policy import Policy
 from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.recorded_config import config_of
 
 Array = np.ndarray
 
 
-class RecordedActions:
+class RecordedActions(Policy):
     """Repeats the recorded actions of the episode with the same number."""
 
     def __init__(self, data_set: DataSet, env: UnlatchEnv) -> None:
@@ -47,9 +48,6 @@ class RecordedActions:
         action: Array = self._actions[self._index]
         self._index += 1
         return action
-
-    def close(self) -> None:
-        """See `Policy`."""
 
 
 def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> RecordedActions:

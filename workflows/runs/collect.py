@@ -12,7 +12,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import OnProgress
-from unlatch.workflows.runs.run import record_lost_episode, run_episodes, writer_name
+from unlatch.workflows.runs.run import RecordingJob, run_episodes, writer_name
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -57,13 +57,8 @@ def collect(
 
 
 @dataclass(frozen=True)
-class CollectJob:
-    """Makes episodes of one configuration and writes them into one data set; see `Job`."""
-
-    cfg: EpisodeCfg
-    """The configuration."""
-    data_set: DataSet
-    """Where the episodes go."""
+class CollectJob(RecordingJob):
+    """Makes demonstrations of one configuration."""
 
     @contextmanager
     def open(self, worker: str) -> Iterator[EpisodeMaker]:
@@ -75,12 +70,6 @@ class CollectJob:
             runner.warm_up()
 
             def make_episode(number: int) -> Outcome:
-                record = runner.run(number)
-                data_set.write(record)
-                return Outcome(number, record.success, record.code, dict(record.timings_ms))
+                return self.write(runner.run(number), data_set)
 
             yield make_episode
-
-    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
-        """See `Job`."""
-        return record_lost_episode(self.data_set, self.cfg.seed, number, reason, code=code)

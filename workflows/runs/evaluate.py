@@ -21,7 +21,7 @@ from unlatch.workflows.policies.policy import Policy
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import OnProgress
-from unlatch.workflows.runs.run import output_folder, record_lost_episode, run_episodes, writer_name
+from unlatch.workflows.runs.run import RecordingJob, output_folder, run_episodes, writer_name
 from unlatch.workflows.runs.schema import EnvCfg, EvaluateCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 
@@ -209,13 +209,10 @@ def success_rule(cfg: EvaluateCfg) -> SuccessWhen:
 
 
 @dataclass(frozen=True)
-class EvaluateJob:
-    """Makes episodes in which a policy acts and writes them into one data set; see `Job`."""
+class EvaluateJob(RecordingJob):
+    """Makes episodes in which a policy acts."""
 
     cfg: EvaluateCfg
-    """The evaluation."""
-    data_set: DataSet
-    """Where the episodes go."""
     policy: Any = None
     """The policy, if it is an object; None: that of the configuration."""
 
@@ -230,15 +227,9 @@ class EvaluateJob:
 
             def make_episode(number: int) -> Outcome:
                 run_episode(env, policy, number)
-                record = env.record()
-                data_set.write(record)
-                return Outcome(number, record.success, record.code, dict(record.timings_ms))
+                return self.write(env.record(), data_set)
 
             yield make_episode
-
-    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
-        """See `Job`."""
-        return record_lost_episode(self.data_set, self.cfg.seed, number, reason, code=code)
 
 
 def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> None:

@@ -181,17 +181,25 @@ def writer_name(worker: str) -> str:
     return f"{host}-{worker}"
 
 
-def record_lost_episode(data_set: DataSet, run_seed: int, number: int, reason: str, *, code: str = "error") -> Outcome:
-    """Writes a record of an episode whose worker died or was replaced."""
-    record = EpisodeRecord(
-        number=number,
-        seed=episode_seed(run_seed, number),
-        success=False,
-        code=code,
-        evidence={"message": f"Episode {number} was lost: {reason}.", "reason": reason},
-    )
-    data_set.write(record)
-    return Outcome(number, False, code)
+@dataclass(frozen=True)
+class RecordingJob:
+    """Makes episodes and writes them into one data set; a subclass adds `open`, see `Job`."""
+
+    cfg: RunCfg
+    data_set: DataSet
+
+    @staticmethod
+    def write(record: EpisodeRecord, data_set: DataSet) -> Outcome:
+        """Writes an episode into the data set of a worker."""
+        data_set.write(record)
+        return Outcome(record.number, record.success, record.code, dict(record.timings_ms))
+
+    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
+        """See `Job`."""
+        evidence = {"message": f"Episode {number} was lost: {reason}.", "reason": reason}
+        seed = episode_seed(self.cfg.seed, number)
+        self.data_set.write(EpisodeRecord(number=number, seed=seed, success=False, code=code, evidence=evidence))
+        return Outcome(number, False, code)
 
 
 def _make_info(cfg: RunCfg, command: Sequence[str]) -> dict[str, Any]:

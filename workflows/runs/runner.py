@@ -8,13 +8,13 @@ from contextlib import ExitStack, suppress
 import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.world import World
 from unlatch.skills.contract.skill import Skill
-from unlatch.workflows.episode.attempt import Attempt, planned_skill
+from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.episode import Episode
 
 Array = np.ndarray
@@ -64,8 +64,15 @@ class EpisodeRunner:
 
         Returns:
             The skill, which holds its plan or its failure.
+
+        Raises:
+            SimCoreError: The layout is invalid.
         """
-        return planned_skill(self.episode(number))
+        episode = self.episode(number)
+        episode.begin()
+        if episode.failure is not None:
+            raise SimCoreError(f"{episode.failure.code}: {episode.failure.message}.")
+        return Attempt(episode).plan()
 
     def warm_up(self) -> None:
         """Plans one episode and drops it, so that one-time compilation does not count as planning time."""

@@ -216,15 +216,11 @@ class EnvCfg(EpisodeCfg):
 
 
 @dataclass
-class PlanCfg(EpisodeCfg):
-    """`unlatch plan`."""
+class OneEpisodeCfg(EpisodeCfg):
+    """A command about one episode."""
 
     episode: int = 0
     """Episode number."""
-    picture: bool = False
-    """Whether keyframes and path are drawn."""
-    out: str | None = None
-    """The picture's file; null: plan-<task>-s<seed>-<episode>.png in the current directory."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -232,16 +228,20 @@ class PlanCfg(EpisodeCfg):
 
 
 @dataclass
-class PreviewCfg(EpisodeCfg):
+class PlanCfg(OneEpisodeCfg):
+    """`unlatch plan`."""
+
+    picture: bool = False
+    """Whether keyframes and path are drawn."""
+    out: str | None = None
+    """The picture's file; null: plan-<task>-s<seed>-<episode>.png in the current directory."""
+
+
+@dataclass
+class PreviewCfg(OneEpisodeCfg):
     """`unlatch preview`."""
 
-    episode: int = 0
-    """Episode number."""
     out: str | None = None
     """The picture's file; null: preview-<task>-s<seed>-<episode>.png in the current directory."""
     renderer: str = "tiny"
     """Name in the catalog of renderers."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("episode", self.episode, 0, MAX_NUMBER)

@@ -16,8 +16,8 @@ from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.exporter import Exporter
 from unlatch.simcore.recording.export.run import run_export
 from unlatch.simcore.recording.export.source import ExportSource
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.testing.promise import require
@@ -93,13 +93,9 @@ def _check_interruption(name: str, cls: type[Exporter], cfg: ExportCfg, data_set
 
 
 def make_successes(path: Path) -> DataSet:
-    """Makes a data set with two successes.
-
-    Args:
-        path: Its folder.
-    """
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(list(_OVERRIDES)))
-    with EpisodeRunner(loaded.cfg) as runner, DataSet.create_or_resume(path, header=header_of(loaded.cfg)) as data_set:
+    """Makes a data set with two successes in a folder."""
+    cfg = load_config("collect", CollectCfg, _OVERRIDES).cfg
+    with EpisodeRunner(cfg) as runner, DataSet.create_or_resume(path, header=header_of(cfg)) as data_set:
         found = 0
         for number in range(_MAX_ATTEMPTS):
             record = runner.run(number)

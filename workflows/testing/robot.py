@@ -17,7 +17,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.solver.kinematics import Kinematics
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.schema import PlanCfg
 from unlatch.workflows.testing.promise import require
 
@@ -45,8 +45,7 @@ def check_robot(name: str, *, task: str = "open_drawer", config_dirs: Sequence[s
     if name in ROBOTS.names():
         made: RobotCfg = ROBOTS.made(name)
         require(made.name == name, f"Robot '{name}' is made with the name '{made.name}'. Expected the entry's.")
-    (loaded,) = load_configs("plan", PlanCfg, CommandLine([f"task={task}", f"robot={name}"], list(config_dirs)))
-    cfg = loaded.cfg.robot
+    cfg = load_config("plan", PlanCfg, [f"task={task}", f"robot={name}"], config_dirs=config_dirs).cfg.robot
     try:
         check_limits(cfg, object_friction=OBJECT_FRICTION)
     except ConfigError as exc:

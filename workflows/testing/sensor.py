@@ -13,8 +13,8 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import PlanCfg
 from unlatch.workflows.testing.promise import require
@@ -43,8 +43,7 @@ def check_sensor(
         ConfigError: There is no such sensor, or its entry is wrong.
     """
     named = [f"sensors=[{entry}]"] if isinstance(entry, str) else []
-    (loaded,) = load_configs("plan", PlanCfg, CommandLine([f"task={task}", *named], list(config_dirs)))
-    cfg = loaded.cfg
+    cfg = load_config("plan", PlanCfg, [f"task={task}", *named], config_dirs=config_dirs).cfg
     if not isinstance(entry, str):
         cfg.sensors = [
             read_dataclass(SensorCfg, entry, where="sensors[0]") if "type" not in entry else _read_entry(entry)

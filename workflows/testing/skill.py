@@ -12,12 +12,12 @@ from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.skill import Skill
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.replay import ReplayMode, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
-from unlatch.workflows.testing.promise import require
+from unlatch.workflows.testing.promise import begin_valid_episode, require, require_success
 
 
 class SkillReport(NamedTuple):
@@ -52,8 +52,7 @@ def check_skill(
         AssertionError: A condition is broken; the message names it.
         ConfigError: There is no such task, or its configuration is wrong.
     """
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine([f"task={task}", *overrides], list(config_dirs)))
-    cfg = loaded.cfg
+    cfg = load_config("collect", CollectCfg, [f"task={task}", *overrides], config_dirs=config_dirs).cfg
     require(name in SKILLS.names(), f"Skill '{name}' is not listed. Is its distribution installed?")
     entries = [entry for entry in cfg.skills if entry.name == name]
     require(bool(entries), f"Task '{task}' has no entry of skill '{name}'.")
@@ -65,17 +64,13 @@ def check_skill(
             _check_plan(runner, name)
         for number in range(episodes):
             records.append(_make_checked_episode(runner, number))
-    report = SkillReport(records)
-    reasons = [f"{record.number}: {record.code}, {record.evidence.get('message')}" for record in records]
-    require(report.successes > 0, f"None of {episodes} episodes of '{task}' succeeded. {'; '.join(reasons)}")
-    return report
+    require_success(records, task)
+    return SkillReport(records)
 
 
 def _check_plan(runner: EpisodeRunner, name: str) -> None:
     """Checks that a skill without a plan does not start, and that planning moves nothing."""
-    episode = runner.episode(0)
-    episode.begin()
-    require(episode.failure is None, f"Episode 0 has no valid layout: {episode.failure}")
+    episode = begin_valid_episode(runner, 0)
     index = next(i for i, entry in enumerate(episode.cfg.skills) if entry.name == name)
     if index == _first_executing_index(episode.cfg.skills):
         skill = episode.planner.make_skill(episode.planner.strategies(index)[0])

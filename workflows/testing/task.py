@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.goal import goal_conditions, goal_failure
+from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg, PlanCfg, PreviewCfg
-from unlatch.workflows.testing.promise import require
+from unlatch.workflows.testing.promise import begin_valid_episode, require, require_success
 
 _LEAST_PHRASINGS = 3
 
@@ -36,11 +36,10 @@ def check_task(
         AssertionError: A condition is broken; the message names it.
         ConfigError: There is no such task, or its configuration is wrong.
     """
-    line = CommandLine([f"task={name}", *overrides], list(config_dirs))
-    load_configs("plan", PlanCfg, line)
-    load_configs("preview", PreviewCfg, line)
-    (loaded,) = load_configs("collect", CollectCfg, line)
-    cfg = loaded.cfg
+    line = [f"task={name}", *overrides]
+    load_config("plan", PlanCfg, line, config_dirs=config_dirs)
+    load_config("preview", PreviewCfg, line, config_dirs=config_dirs)
+    cfg = load_config("collect", CollectCfg, line, config_dirs=config_dirs).cfg
     require(cfg.task.name == name, f"Task '{name}' is named task.name='{cfg.task.name}', by which its data sets go.")
     require(bool(cfg.task.summary), f"Task '{name}' has no task.summary, which `unlatch list tasks` shows.")
     asked = len(set(cfg.task.language))
@@ -53,17 +52,12 @@ def check_task(
         for number in range(layouts):
             _check_layout(runner, name, number)
         records = [runner.run(number) for number in range(episodes)]
-    reasons = [f"{record.number}: {record.code}, {record.evidence.get('message')}" for record in records]
-    require(
-        not records or any(record.success for record in records),
-        f"None of {episodes} episodes of '{name}' succeeded. {'; '.join(reasons)}",
-    )
+    if records:
+        require_success(records, name)
 
 
 def _check_layout(runner: EpisodeRunner, name: str, number: int) -> None:
-    episode = runner.episode(number)
-    episode.begin()
-    require(episode.failure is None, f"Episode {number} of '{name}' has no valid layout: {episode.failure}")
+    episode = begin_valid_episode(runner, number)
     objects = episode.scene.objects
     joints = {
         (key, index): float(s)

@@ -16,7 +16,7 @@ from unlatch.solver.scene import ArmModel, PlanningScene
 from unlatch.solver.terms.catalog import COSTS, TERMS
 from unlatch.solver.terms.row import Row
 from unlatch.solver.terms.term import Term, read_term
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import PlanCfg
 from unlatch.workflows.testing.promise import require
@@ -51,8 +51,7 @@ def check_term(entry: Mapping[str, Any], *, task: str = "open_microwave") -> Non
     term = read_term(cls, entry, where="entry")
     _check_unknown_field(cls, entry)
     _check_names(term, entry)
-    (loaded,) = load_configs("plan", PlanCfg, CommandLine([f"task={task}"]))
-    with EpisodeRunner(loaded.cfg) as runner:
+    with EpisodeRunner(load_config("plan", PlanCfg, [f"task={task}"]).cfg) as runner:
         episode = runner.episode(0)
         episode.begin()
         index = next(i for i, item in enumerate(episode.cfg.skills) if item.name != "artpreplan")

@@ -12,7 +12,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.workflows.cli.arguments import load_configs, parse_command_line
-from unlatch.workflows.cli.launching import make_sweep_job
+from unlatch.workflows.cli.multirun import make_sweep_job
 from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.loading import LoadedConfig
 from unlatch.workflows.runs.schema import CollectCfg, PlanCfg

@@ -6,7 +6,7 @@ import pytest
 
 from unlatch import command_table
 from unlatch.workflows.cli.console import FAILED, OK
-from unlatch.workflows.cli.summary import exit_code
+from unlatch.workflows.cli.run_report import exit_code
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.runs.statistics import RunStatistics
 

@@ -1,10 +1,10 @@
-"""Draws, places and shows the distractors of an episode."""
+"""Draws, places and shows the distractors of an episode; rules rearrange them through a view."""
 
 from __future__ import annotations
 
 import colorsys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.randomization.config import DistractorsCfg
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.views.attribute_view import AttributeView
 from unlatch.simcore.sim.visuals.appearance import PLAIN, LinkAppearance, TextureStore
 from unlatch.simcore.sim.visuals.scenery import SOLIDS, add_solid
 from unlatch.tasks.scene_names import TABLE
@@ -63,11 +64,6 @@ class Distractor:
         return 0.62 * self.size_m
 
 
-def draw_distractors(scene: EpisodeScene, cfg: DistractorsCfg, rng: np.random.Generator) -> list[Distractor]:
-    """Draws distractors that overlap neither each other nor robot and objects nor the space between those."""
-    return FreeTable(scene).draw(cfg, rng)
-
-
 class FreeTable:
     """The free places on the table, seen from above, for the present poses of robot and objects."""
 
@@ -77,7 +73,7 @@ class FreeTable:
         self._hand, self._goals = _base_and_goals(scene)
 
     def draw(self, cfg: DistractorsCfg, rng: np.random.Generator) -> list[Distractor]:
-        """Draws new distractors; see `draw_distractors`."""
+        """Draws distractors that overlap neither each other nor robot and objects nor the space between those."""
         placed: list[Distractor] = []
         for _ in range(int(rng.integers(cfg.least, cfg.most + 1))):
             made = _draw_distractor(cfg, rng)
@@ -133,11 +129,6 @@ def show_distractors(scene: EpisodeScene, distractors: Sequence[Distractor], tex
     return bodies
 
 
-def plain_distractors(distractors: Sequence[Distractor]) -> list[dict[str, Any]]:
-    """Returns distractors as plain values for a record; `read_distractors` reads them back."""
-    return [asdict(item) for item in distractors]
-
-
 def read_distractors(content: Sequence[Mapping[str, Any]], where: str) -> list[Distractor]:
     """Reads the distractors of a record.
 
@@ -191,3 +182,52 @@ def _distance_to_segment(p: Array, start: Array, end: Array) -> float:
     along = end - start
     share = float(np.clip((p - start) @ along / max(float(along @ along), 1e-9), 0.0, 1.0))
     return float(np.linalg.norm(p - start - share * along))
+
+
+DISTRACTORS = "distractors"
+"""Name of the view."""
+
+
+class DistractorView(AttributeView):
+    """All distractors of one episode; one number decides their arrangement."""
+
+    kind = "distractors"
+
+    def __init__(self) -> None:
+        """Makes a view without distractors; `bind` adds those of an episode."""
+        super().__init__(DISTRACTORS)
+        self._arrangement = 0.0
+        self._items: Sequence[Distractor] = ()
+        self._bodies: Sequence[Body] = ()
+        self._table: FreeTable | None = None
+        words = "number of the arrangement; 0: that of the reset"
+        self._add_attribute("arrangement", 1, "-", words, self._read, self._write, least=0.0)
+
+    def bind(self, items: Sequence[Distractor], bodies: Sequence[Body], table: FreeTable) -> None:
+        """Binds the distractors of an episode, as its reset placed them.
+
+        Args:
+            items: The distractors in arrangement 0.
+            bodies: The bodies that show them; empty in a world without visuals.
+            table: The free places on the table.
+        """
+        self._items, self._bodies, self._table = items, bodies, table
+        if self._arrangement:
+            self._place()
+
+    def places(self) -> list[Distractor]:
+        """Returns the distractors as they stand now; a distractor without a free place keeps its place."""
+        number = int(self._arrangement)
+        return list(self._items) if self._table is None or not number else self._table.rearrange(self._items, number)
+
+    def _read(self, env: int) -> Array:
+        return np.array([self._arrangement])
+
+    def _write(self, env: int, values: Array) -> None:
+        self._arrangement = float(values[0])
+        self._place()
+
+    def _place(self) -> None:
+        if self._bodies:
+            for item, body in zip(self.places(), self._bodies, strict=True):
+                body.set_root_pose(item.T_world)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.objects.procedural.building.numbered_texture import texture_file
 from unlatch.robots.signal_view import SignalView
 from unlatch.simcore.errors import ConfigError, WorldError, unknown_name
 from unlatch.simcore.randomization.config import RandomizationCfg, ViewCfg
@@ -21,12 +22,12 @@ from unlatch.simcore.sim.views.articulation_view import ArticulationView
 from unlatch.simcore.sim.views.pose_estimate_view import PoseEstimateView
 from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
 from unlatch.simcore.sim.views.view import BodyView
-from unlatch.workflows.episode.randomization.distractor_view import DISTRACTORS, DistractorView
+from unlatch.simcore.sim.visuals.appearance import TextureStore
 from unlatch.workflows.episode.randomization.distractors import (
+    DISTRACTORS,
     Distractor,
+    DistractorView,
     FreeTable,
-    draw_distractors,
-    plain_distractors,
     read_distractors,
     show_distractors,
 )
@@ -42,7 +43,6 @@ from unlatch.workflows.episode.randomization.recorded_randomization import expla
 from unlatch.workflows.episode.randomization.visual_views import (
     CAMERAS,
     cameras,
-    texture_store,
     visual_names,
     visual_views,
 )
@@ -75,7 +75,7 @@ class EpisodeRandomization:
         self._visual_draw = visual_draw
         self._distractors: list[Distractor] = []
         self._distractor_view = DistractorView()
-        self._textures = texture_store(scene)
+        self._textures = TextureStore(scene.world, texture_file)
         self._made: dict[str, BodyView] = {}
         self._views = self._view_cfgs()
         self._recorded = self._recorded_layers()
@@ -232,7 +232,7 @@ class EpisodeRandomization:
         anew = self._visual_draw or VisualDraw(self.cfg, seed)
         if self._recorded is None or self._visual_draw is not None:
             cfg, rng = anew.cfg.distractors, stream(anew.seed, "visuals.distractors")
-            self._distractors = draw_distractors(self._scene, cfg, rng) if cfg.active else []
+            self._distractors = FreeTable(self._scene).draw(cfg, rng) if cfg.active else []
         else:
             content = self.cfg.recorded.get("visuals", {}).get("distractors", ())
             self._distractors = read_distractors(content, "randomization.recorded.visuals.distractors")
@@ -261,7 +261,7 @@ class EpisodeRandomization:
         """Counts one control step and fires the rules whose gate is open."""
         for layer in self.layers.values():
             if layer.setup.rules:
-                layer.step()
+                layer.setup.step_randomization()
 
     def applied(self) -> dict[str, Any]:
         """Returns views, rules and firings as plain values; they suffice to apply the randomization again."""
@@ -269,7 +269,7 @@ class EpisodeRandomization:
         views = recorded.get("views", []) if isinstance(recorded, Mapping) else self.cfg.to_dict().get("views", [])
         others = {name: layer.applied() for name, layer in self.layers.items() if name != LAYERS[0]}
         if self._distractors:
-            others["visuals"]["distractors"] = plain_distractors(self._distractors)
+            others["visuals"]["distractors"] = [asdict(item) for item in self._distractors]
         return {
             "views": views,
             **self.layers[LAYERS[0]].applied(),

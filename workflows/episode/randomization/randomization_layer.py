@@ -81,10 +81,6 @@ class RandomizationLayer:
         while self.setup.steps <= step:
             self.setup.step_randomization()
 
-    def step(self) -> None:
-        """Counts one control step and fires the rules whose gate is open."""
-        self.setup.step_randomization()
-
     def written(self) -> list[Slot]:
         """Returns the attributes that its rules write."""
         return [rule.slot for rule in self.setup.rules]

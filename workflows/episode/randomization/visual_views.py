@@ -6,7 +6,6 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 
-from unlatch.objects.procedural.building.numbered_texture import texture_file
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.sensors.camera import Camera
@@ -17,7 +16,7 @@ from unlatch.simcore.sim.views.light_view import LightView
 from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore
 from unlatch.simcore.sim.visuals.scenery import add_panel, add_solid
 from unlatch.tasks.scene_names import TABLE
-from unlatch.workflows.episode.randomization.distractor_view import DISTRACTORS
+from unlatch.workflows.episode.randomization.distractors import DISTRACTORS
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_RGBA, TABLE_SIZE_M, EpisodeScene
 
 LIGHT, FLOOR, WALLS = "light", "floor", "walls"
@@ -61,11 +60,6 @@ def visual_views(scene: EpisodeScene, used: AbstractSet[str], textures: TextureS
             found.append(AppearanceView(appearance, name=name, links=[name]))
     found += [CameraView(camera) for camera in cameras(scene) if camera.cfg.name in used]
     return found
-
-
-def texture_store(scene: EpisodeScene) -> TextureStore:
-    """Returns the generated textures for a scene."""
-    return TextureStore(scene.world, texture_file)
 
 
 def _add_table_top(scene: EpisodeScene) -> Body:
