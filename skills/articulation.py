@@ -219,10 +219,8 @@ class ArticulationSkill(Skill):
         return frozenset((finger, f"{self.object_name}/{self.part.link}") for finger in fingers)
 
     def snapshot(self, setting: PlannerSettingCfg | None = None) -> PlanningScene:
-        """Returns keypoints, axes and the joint in the arm's base frame, with the pose errors that the planner sees.
-
-        Args:
-            setting: Planner setting with shifts of keypoints; None = that of the skill.
+        """Returns keypoints (with the shifts of the setting), axes and the joint in the arm's base frame, with the pose
+        errors that the planner sees.
         """
         setting = self.cfg.planner_setting if setting is None else setting
         T_base_world = self.context.arm.T_world_base.inverse()

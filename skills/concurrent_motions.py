@@ -12,11 +12,7 @@ from unlatch.skills.holding import HoldingSkill
 
 
 def planned_motion(skill: Skill) -> PlannedMotion:
-    """Returns the remaining motion of a planned skill, from where its arm and part are now to the end of its commands.
-
-    Args:
-        skill: A skill that has a plan, started or not.
-    """
+    """Returns the motion that a planned skill still has to carry out, from where its arm and part are now."""
     arm = skill.context.arm
     commands = skill.commands[skill.executor.index :]
     motions = [command.motion for command in commands if command.motion is not None and len(command.motion)]

@@ -49,11 +49,6 @@ class CompiledFunction:
     """
 
     def __init__(self, function: Any) -> None:
-        """Stores the function; compiles nothing yet.
-
-        Args:
-            function: A CasADi Function of SX or MX operations; its name is that of the C function.
-        """
         self._function = function
         self._is_machine_code = False
         self._is_decided = _compiler() is None
@@ -118,11 +113,8 @@ class _BufferedFunction:
 
 
 def compile_function(function: Any, *, build: bool = True) -> Any:
-    """Returns a CasADi Function as machine code, or the function itself if it cannot be compiled.
-
-    Args:
-        function: A CasADi Function of SX or MX operations; its name is that of the C function.
-        build: Whether to compile it if the cache has none.
+    """Returns a CasADi Function of SX or MX operations as machine code, or the function itself if it cannot be
+    compiled, or `build` is False and the cache has none.
     """
     compiler = _compiler()
     if compiler is None:

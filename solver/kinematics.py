@@ -54,13 +54,8 @@ class Kinematics:
     """
 
     def __init__(self, joints: list[ChainJoint], T_last_tip: Array, *, base_link: str, tip_link: str) -> None:
-        """Makes a chain; `Kinematics.from_urdf` is the usual way.
-
-        Args:
-            joints: Moving joints from base to tip.
-            T_last_tip: (4, 4) tip frame in the last joint's frame.
-            base_link: Name of the base link.
-            tip_link: Name of the tip link.
+        """Makes a chain from its joints, base to tip, and the tip frame (4, 4) in the last joint's frame;
+        `Kinematics.from_urdf` is the usual way.
         """
         self.joints = tuple(joints)
         self.T_last_tip = np.array(T_last_tip, dtype=float)
@@ -124,11 +119,8 @@ class Kinematics:
         return cls(joints, T, base_link=base_link, tip_link=tip_link)
 
     def program(self, key: Any, build: Callable[[], T]) -> T:
-        """Returns an object that a solver builds for this chain, cached as long as the chain exists.
-
-        Args:
-            key: Key of the object, its class first.
-            build: Builds it.
+        """Returns an object that a solver builds for this chain, cached as long as the chain exists; the key begins
+        with its class.
         """
         if key not in self._programs:
             self._programs[key] = build()
@@ -194,26 +186,15 @@ class Kinematics:
         return Pose(R[0], p[0])
 
     def fk_batch(self, q: Array) -> tuple[Array, Array]:
-        """Returns tip poses at many joint positions.
-
-        Args:
-            q: (B, n_q) joint positions [rad or m].
-
-        Returns:
-            (B, 3, 3) rotations and (B, 3) positions [m] in the base frame.
+        """Returns (B, 3, 3) rotations and (B, 3) positions [m] of the tip in the base frame at joints (B, n_q) [rad or
+        m].
         """
         R, p, _, _ = self.sweep(np.asarray(q, dtype=float))
         return R, p
 
     def sweep(self, q: Array) -> tuple[Array, Array, Array, Array]:
-        """Returns tip poses at many joint positions, with the axes and origins of all joints.
-
-        Args:
-            q: (B, n_q) joint positions [rad or m].
-
-        Returns:
-            (B, 3, 3) rotations and (B, 3) positions [m] of the tip, then (n_q, B, 3) unit axes and (n_q, B, 3) origins
-            [m] of the joints, base frame.
+        """Returns what `fk_batch` returns, then the (n_q, B, 3) unit axes and (n_q, B, 3) origins [m] of the joints,
+        base frame.
         """
         count = q.shape[0]
         R = np.broadcast_to(np.eye(3), (count, 3, 3))

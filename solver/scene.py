@@ -38,13 +38,8 @@ class JointGeometry:
         object.__setattr__(self, "axis", frozen_array(unit(self.axis)))
 
     def motion(self, delta: float) -> tuple[Array, Array]:
-        """Returns the displacement of the part when its joint moves by `delta`.
-
-        Args:
-            delta: Change of `s` [rad or m].
-
-        Returns:
-            Rotation (3, 3) and translation (3,) [m] with `p_moved = R p + t`, base frame.
+        """Returns rotation (3, 3) and translation (3,) [m] of the part, `p_moved = R p + t` in the base frame, when its
+        joint moves by `delta` [rad or m].
         """
         if self.prismatic:
             return np.eye(3), self.axis * delta
@@ -211,11 +206,8 @@ class ArmModel:
         return self.kinematics.n_q
 
     def tool_variants(self) -> list[tuple[str, dict[str, Array]]]:
-        """Returns the tool keypoints and, for a symmetric gripper, those turned by pi about the approach axis.
-
-        Returns:
-            Pairs of label (`+` or `-`) and keypoints in the ee frame. A goal for the second set is the same grasp with
-            the two fingers exchanged.
+        """Returns labels and tool keypoints, ee frame: `+`, and for a symmetric gripper `-`, turned by pi about the
+        approach axis. A goal for the second set is the same grasp with the two fingers exchanged.
         """
         variants = [("+", dict(self.tool_keypoints))]
         if self.symmetric_gripper and {"tool_head", "tool_tail"} <= set(self.tool_keypoints):

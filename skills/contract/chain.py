@@ -13,9 +13,7 @@ Sequences = list[list[int]]
 
 def stages_of(chain: Sequence[SkillCfg]) -> list[Sequences]:
     """Returns the stages of a chain, in order; each arm of a stage has its own sequence, and these run concurrently.
-
-    Args:
-        chain: The entries; neighbours with the same `stage` number form a stage, every other entry is its own stage.
+    Neighbours with the same `stage` number form a stage; every other entry is its own stage.
     """
     stages: list[Sequences] = []
     numbered = groupby(range(len(chain)), key=lambda index: (chain[index].stage, _stage_or_own(chain, index)))

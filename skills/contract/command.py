@@ -88,11 +88,7 @@ class JointMotion:
         return len(self.q)
 
     def begun_at(self, q: Array) -> JointMotion:
-        """Returns the motion from another start: the offset fades out linearly; a single row is unchanged.
-
-        Args:
-            q: (n,) joints at the start [rad].
-        """
+        """Returns the motion from other joints (n,) [rad]: the offset fades out linearly; a single row is unchanged."""
         left = np.linspace(1.0, 0.0, len(self.q))[:, None] if len(self.q) > 1 else np.zeros((1, 1))
         return replace(self, q=self.q + left * (q - self.q[:1]))
 

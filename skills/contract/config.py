@@ -17,11 +17,6 @@ _IN_HAND = frozenset((PartKind.knob, PartKind.lever))
 def part_acted_on(skill: str, part: str | None, articulation: Articulation) -> Part:
     """Returns the part that a skill acts on: the named one, else the first that the skill fits, else the first.
 
-    Args:
-        skill: Name of the skill.
-        part: Name of the part; None = none is named.
-        articulation: The object's annotation.
-
     Raises:
         AssetError: There is no such part.
     """

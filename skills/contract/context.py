@@ -81,10 +81,8 @@ class SkillContext:
         return self.robot.time_s
 
     def obstacles(self, *, seen: bool = False) -> list[ObstacleModel]:
-        """Returns everything that the planner must keep clear of, as it is now.
-
-        Args:
-            seen: Whether objects stand where the planner is told that they are, in place of where they are.
+        """Returns everything that the planner must keep clear of; objects stand where they are, or (`seen`) where pose
+        errors show them.
         """
         items = list(self.fixtures)
         for name, item in self.objects.items():

@@ -29,12 +29,8 @@ class CommandExecutor:
     """
 
     def __init__(self, arm: Arm, *, forward: Callable[[Array], tuple[Array, Array]], rates: WorldCfg) -> None:
-        """Makes an executor.
-
-        Args:
-            arm: The arm that carries the commands out.
-            forward: Forward kinematics, (B, n) joints to (B, 3, 3) rotations and (B, 3) positions [m] of `T_base_ee`.
-            rates: How long a record frame is.
+        """Makes an executor; `forward` maps joints (B, n) to the rotations (B, 3, 3) and positions (B, 3) [m] of
+        `T_base_ee`.
         """
         self._arm = arm
         self._forward = forward

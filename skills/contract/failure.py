@@ -25,12 +25,7 @@ class Failure:
         return f"Failure({self.code} at {self.time_s:.2f} s: {self.message})"
 
     def entry(self, rates: WorldCfg, *, last_frame: int) -> dict[str, Any]:
-        """The failure as the record's `evidence`.
-
-        Args:
-            rates: How long a record frame is.
-            last_frame: State frame at which the episode ended.
-        """
+        """Returns the record's `evidence`; `last_frame` is the state frame at which the episode ended."""
         frame = math.ceil(self.time_s * rates.record_hz - 1e-6)
         return {
             "message": self.message,

@@ -43,12 +43,6 @@ class Skill(ABC):
     """Values of `success_mode` that the skill accepts, its default first."""
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
-        """Makes a skill; nothing is planned yet.
-
-        Args:
-            cfg: Its entry of `skills`.
-            context: The scene it acts on.
-        """
         self.cfg = cfg
         self.context = context
         self.commands: list[ManipCommand] = []

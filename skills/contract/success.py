@@ -21,15 +21,7 @@ class Displacement:
 
     @classmethod
     def of(cls, mode: SuccessMode, *, s: float, s0: float, openness: Openness, threshold: float) -> Displacement:
-        """Measures the displacement of a joint.
-
-        Args:
-            mode: How it is measured.
-            s: Position of the joint now [rad or m].
-            s0: Position when the skill began [rad or m].
-            openness: Its closed and open positions.
-            threshold: `success_threshold` of the setting.
-        """
+        """Measures the displacement of a joint at s that was at s0 when the skill began [rad or m]."""
         span = openness.open - openness.closed
         if mode is SuccessMode.zero:
             value = abs(s - openness.closed)

@@ -105,13 +105,8 @@ def _edge_axes(fit: HandFit) -> tuple[Array, Array, Array] | None:
 
 
 def edge_grip(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[float, float]) -> PlannerSettingCfg | None:
-    """Returns the planner setting for pinching an edge; None if the hand does not fit.
-
-    Args:
-        asset: The object.
-        fit: The hand at the part.
-        edge: The place.
-        start: Least and largest opening of the part, from closed [rad or m].
+    """Returns the planner setting for pinching an edge; None if the hand does not fit at the least or largest opening
+    at the start.
     """
     if edge.thickness_m > GRIP_MAX_M:
         return None
@@ -124,13 +119,8 @@ def edge_grip(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[flo
 
 
 def edge_hook(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[float, float]) -> PlannerSettingCfg | None:
-    """Returns the planner setting for hooking an edge with closed fingers; None if the hand does not fit.
-
-    Args:
-        asset: The object.
-        fit: The hand at the part.
-        edge: The place.
-        start: Least and largest opening of the part, from closed [rad or m].
+    """Returns the planner setting for hooking an edge with closed fingers; None if the hand does not fit, as in
+    `edge_grip`.
     """
     fingers, palm = fit.hand.boxes(0.0)
     half = float(np.abs(fingers[:, :, 2]).max())

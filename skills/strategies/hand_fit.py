@@ -63,14 +63,7 @@ class HandFit:
     """Tests where a hand fits at one part of one object."""
 
     def __init__(self, asset: ObjectAsset, part: Part, hand: HandShape, *, approach_m: float) -> None:
-        """Prepares the test.
-
-        Args:
-            asset: The object.
-            part: The part.
-            hand: The hand.
-            approach_m: Length of the straight approach, which must be free at its start [m].
-        """
+        """Prepares the test; the straight approach must be free at its start, `approach_m` away [m]."""
         self.part = part
         self.hand = hand
         self.approach_m = approach_m
@@ -79,12 +72,9 @@ class HandFit:
         self._sign = float(np.sign(part.openness.open - part.openness.closed))
 
     def grasp(self, opening: float, *, shift_m: float = 0.0, along: bool = False) -> HandGrasp | None:
-        """Returns the widest and deepest grasp that fits at an opening of the part; None if none fits.
-
-        Args:
-            opening: From closed [rad or m].
-            shift_m: Shift of the hand from the head, along the contact axis [m].
-            along: Whether the fingers close along the contact axis, not across it.
+        """Returns the widest and deepest grasp that fits at an opening of the part from closed [rad or m]; None if none
+        fits. The hand is shifted from the head along the contact axis [m]; with `along` the fingers close along that
+        axis, not across it.
         """
         positions = self.positions(opening)
         extent = self.part.handle.size[2 if along else 1]
@@ -108,11 +98,7 @@ class HandFit:
         return HandGrasp(min(grasp.width_m for grasp in grasps), max(grasp.back_m for grasp in grasps))
 
     def positions(self, opening: float) -> dict[str, float]:
-        """Returns joint positions with the part at an opening and all others closed [rad or m].
-
-        Args:
-            opening: From closed [rad or m].
-        """
+        """Returns joint positions with the part at an opening from closed and all others closed [rad or m]."""
         return {**self._closed, self.part.joint: self.part.openness.closed + self._sign * opening}
 
     def axes_link(self) -> tuple[Array, Array, Array]:

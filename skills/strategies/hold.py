@@ -17,12 +17,7 @@ _LEAN_RAD = 0.4
 
 
 def hold_setting(handle: FixedHandle, hand: HandShape) -> PlannerSettingCfg:
-    """Returns the planner setting for holding a handle.
-
-    Args:
-        handle: The handle.
-        hand: The hand that holds it.
-    """
+    """Returns the planner setting for holding a handle."""
     across = KeypointAxisOrthogonal(
         "tool_head",
         "tool_side",

@@ -84,13 +84,7 @@ def lever_m(part: Part, asset: ObjectAsset, keypoint: str = HEAD) -> float:
 
 
 def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, float]:
-    """Returns the least and largest opening at the start, before checking that a hand fits [rad or m from closed].
-
-    Args:
-        skill: `open` or `close`.
-        part: The part.
-        asset: The object.
-    """
+    """Returns the least and largest opening at the start, before checking that a hand fits [rad or m from closed]."""
     slides, span = part.kind is PartKind.slider, _span(part)
     if skill == "close":
         shares = zip(_CLOSE_FROM[slides], _CLOSE_FROM_SHARE, strict=True)
@@ -108,15 +102,9 @@ def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, floa
 
 
 def roomy_start(start: tuple[float, float], part: Part, fit: HandFit) -> tuple[float, float]:
-    """Returns the openings at the start of opening, widened until the hand fits [rad or m from closed].
-
-    A part that is held at an edge is opened until the hand fits behind the edge. A part with a handle is opened where
-    no hand fits while it is closed. Where the hand fits at no opening, the range stays as it is.
-
-    Args:
-        start: From `start_range`.
-        part: The part.
-        fit: The hand at the part.
+    """Returns the openings of `start_range`, widened until the hand fits [rad or m from closed]. A part that is held at
+    an edge is opened until the hand fits behind the edge. A part with a handle is opened where no hand fits while it is
+    closed. Where the hand fits at no opening, the range stays as it is.
     """
     if start[1] == 0.0 and any(fit.grasp(0.0, shift_m=shift) is not None for shift in (0.0, *fit.shifts())):
         return start
@@ -141,12 +129,8 @@ def _span(part: Part) -> float:
 
 
 def goal_value(skill: str, part: Part, start: tuple[float, float]) -> float:
-    """Returns what counts as success: the displacement of `open`, the distance from closed of `close` [rad or m].
-
-    Args:
-        skill: `open` or `close`.
-        part: The part.
-        start: From `start_range`.
+    """Returns what counts as success from a start of `start_range`: the displacement of `open`, the distance from
+    closed of `close` [rad or m].
     """
     if skill == "close":
         return rounded(min(_CLOSED[part.kind is PartKind.slider], _CLOSED_SHARE * start[0]))
@@ -183,12 +167,7 @@ def planner_setting(
 
 
 def opened_to(part: Part, start: tuple[float, float]) -> float:
-    """Returns how far from closed the hand leads a part that it opens [rad or m].
-
-    Args:
-        part: The part.
-        start: From `start_range`.
-    """
+    """Returns how far from closed the hand leads a part that it opens from a start of `start_range` [rad or m]."""
     return rounded(start[1] + FURTHER * goal_value("open", part, start))
 
 

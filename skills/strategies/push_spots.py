@@ -30,11 +30,8 @@ _LEAST_LEVER = 0.5
 
 
 def push_shifts(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
-    """Returns (3,) shifts from the annotated spot to spots that the hand fits, nearest first, frame of the link [m].
-
-    Args:
-        fit: The hand at the part.
-        openings: Openings at which the hand must fit, from closed [rad or m].
+    """Returns (3,) shifts from the annotated spot to spots that the hand fits at every opening from closed [rad or m],
+    nearest first, frame of the link [m].
     """
     part = fit.part
     spot = part.keypoint(SPOT)

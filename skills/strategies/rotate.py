@@ -69,13 +69,8 @@ def is_round(part: Part) -> bool:
 def rotate_setting(
     part: Part, asset: ObjectAsset, grasp: HandGrasp | None, *, along: bool = False
 ) -> PlannerSettingCfg:
-    """Returns the planner setting for turning a part from closed.
-
-    Args:
-        part: The part.
-        asset: The object.
-        grasp: A grasp that fits the hand; None = on the head, with fingers wide open.
-        along: Whether the fingers close along a blade, and not across it.
+    """Returns the planner setting for turning a part from closed. Without a grasp that fits, the hand is on the head,
+    wide open; with `along` the fingers close along a blade, not across it.
     """
     held = planner_setting("open", part, asset, (0.0, 0.0), grasp, along=along)
     sign = 1.0 if part.openness.open > part.openness.closed else -1.0

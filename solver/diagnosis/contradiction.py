@@ -87,17 +87,9 @@ def constraint_labels(terms: Sequence[Term]) -> list[str]:
 
 
 def find_contradictions(terms: Sequence[Term], arm: ArmModel, scene: PlanningScene) -> list[Contradiction]:
-    """Returns the smallest sets of constraints that no pose of the hand satisfies, the worst first, for any arm.
-
-    All sets of one (with the workspace box) and two are listed; larger sets only if there are none of those.
-
-    Args:
-        terms: Constraints.
-        arm: Its tool keypoints and workspace box.
-        scene: The object.
-
-    Returns:
-        Empty if a pose of the hand may exist. Every entry is proved.
+    """Returns the smallest sets of constraints that no pose of the hand satisfies, the worst first, for any arm. All
+    sets of one (with the workspace box) and two are listed; larger sets only if there are none of those. Every set is
+    proved; without any, a pose of the hand may exist.
     """
     found: list[list[Contradiction]] = []
     for _, tool in arm.tool_variants():
@@ -109,12 +101,8 @@ def find_contradictions(terms: Sequence[Term], arm: ArmModel, scene: PlanningSce
 
 
 def find_row_contradictions(rows: Sequence[Row], labels: Sequence[str], box: Array) -> list[Contradiction]:
-    """Returns the same for rows.
-
-    Args:
-        rows: K rows; costs among them are left out.
-        labels: K names.
-        box: (2, 3) workspace of the ee origin, base frame [m]; `NO_BOX` = none.
+    """Returns the same for K rows with K labels; costs among them are left out. The workspace (2, 3) of the ee origin,
+    base frame [m], is `NO_BOX` if there is none.
     """
     # nothing is known about expressions before the solve
     geometric = {i: row for i, row in enumerate(rows) if not isinstance(row, ExpressionRow)}
@@ -248,12 +236,8 @@ def _compare_axes(a: AxisRow, b: AxisRow) -> tuple[float, str, bool]:
 
 
 def third_side_range(low: float, high: float, side: float) -> tuple[float, float]:
-    """Returns the range of the third side of a spherical triangle from a range of one side and the other side [rad].
-
-    Args:
-        low: Smallest length of the first side, 0 to pi.
-        high: Its largest length.
-        side: The second side, 0 to pi.
+    """Returns the range of the third side of a spherical triangle from a range of one side and the other side, 0 to pi
+    [rad].
     """
     smallest = max(0.0, low - side, side - high)
     turn = math.pi - side  # the third side is pi - |pi - first - side|, largest where first is nearest to this

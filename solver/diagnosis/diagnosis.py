@@ -68,11 +68,7 @@ class Diagnosis:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Diagnosis:
-        """Returns the diagnosis of a record.
-
-        Args:
-            values: From `to_dict`, such as `plan.diagnosis` of an entry of `skills` in `episode.json`.
-        """
+        """Returns the diagnosis of a record: `plan.diagnosis` of an entry of `skills` in `episode.json`."""
         return cls(str(values["code"]), str(values["message"]), dict(values["evidence"]))
 
     def lines(self) -> list[str]:

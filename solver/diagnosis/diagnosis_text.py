@@ -13,13 +13,7 @@ _MOST = 4
 
 
 def diagnosis_lines(code: str, message: str, evidence: Mapping[str, Any]) -> list[str]:
-    """Returns the reason, then the evidence.
-
-    Args:
-        code: Failure code.
-        message: The reason.
-        evidence: Numbers and names behind it.
-    """
+    """Returns the reason, then the evidence, as lines of at most 110 characters."""
     eased, both = evidence.get("relaxations", []), evidence.get("relaxed_together", [])
     ease = " and ".join(item["words"] for item in (eased[:1] or both))
     message = message.replace(f" It would take {ease}.", "")  # the lists below have it

@@ -114,16 +114,9 @@ def compromise(
     *,
     weights: Weights | None = None,
 ) -> Compromise:
-    """Returns the stationary compromise of least weighted violation that the starts reach.
-
-    Args:
-        arm: The arm, its limits and its workspace box.
-        rows: K constraints (no costs).
-        starts: (B, n) joints to start from [rad]; each costs one solve of 5 to 20 ms.
-        weights: Costs of violations; None = constraints and workspace may be violated, joint limits may not.
-
-    Returns:
-        The best compromise. Joints lie inside their limits wherever `weights.joints` are `HARD`.
+    """Returns the stationary compromise between K constraints (no costs) of least weighted violation that the starts
+    (B, n) [rad] reach. Each start costs one solve of 5 to 20 ms. Joints lie inside their limits wherever
+    `weights.joints` are `HARD`.
     """
     chosen = default_weights(arm, rows) if weights is None else weights
     return least_violated(compromises(arm, rows, starts, weights=chosen), chosen)
@@ -184,17 +177,7 @@ class ElasticProgram:
         self._solver = self._build(kinematics)
 
     def solve(self, arm: ArmModel, rows: Sequence[Row], q_start: Array, weights: Weights) -> Compromise:
-        """One solve.
-
-        Args:
-            arm: Its limits and workspace.
-            rows: Rows of this structure.
-            q_start: (n,) joints to start from [rad].
-            weights: Costs of violations.
-
-        Returns:
-            The end of IPOPT, or the start if IPOPT fails.
-        """
+        """Returns the compromise that IPOPT reaches from the joints q_start (n,) [rad], or the start if IPOPT fails."""
         n, K = self.n_q, len(rows)
         start = measure_compromise(arm, rows, q_start, weights)
         slack = np.concatenate([start.rows, start.faces, np.abs(start.joints)])

@@ -88,13 +88,7 @@ def path_end(
 
 
 def holds_at(arm: ArmModel, asked: Waypoints, q: Array) -> bool:
-    """Returns whether a configuration near q meets the last of the waypoints.
-
-    Args:
-        arm: The arm.
-        asked: The waypoints; the last one counts.
-        q: (n,) joints [rad].
-    """
+    """Returns whether joints near q (n,) [rad] meet the last of the waypoints."""
     return _is_met(_solve_waypoint(arm, asked, q))
 
 

@@ -137,12 +137,8 @@ def relaxations(
 def joint_relaxation(
     arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], pairs: Sequence[tuple[Element, ...]]
 ) -> list[Relaxation]:
-    """Returns the set of elements with the smallest joint change that suffices; empty if none does.
-
-    Args:
-        arm: The arm.
-        problems: As for `relaxations`.
-        pairs: The sets to relax; each costs a solve per start.
+    """Returns the set of elements with the smallest joint change that suffices; empty if none does. The arguments are
+    those of `relaxations`.
     """
     found = [item for item in (_least_relaxation(arm, problems, elements) for elements in pairs) if item is not None]
     return list(min(found, key=lambda item: round(item[0], 7))[1]) if found else []

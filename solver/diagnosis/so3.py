@@ -143,11 +143,7 @@ class RotationSearch:
 
 
 def search_rotation(conditions: Sequence[Condition]) -> RotationSearch:
-    """Returns the best rotation from many evenly spread starts (Levenberg-Marquardt).
-
-    Args:
-        conditions: K conditions, at least one.
-    """
+    """Returns the best rotation for K >= 1 conditions from many evenly spread starts (Levenberg-Marquardt)."""
     R = _spread_rotations(_STARTS)
     damping = np.full(_STARTS, 1e-3)
     r, J = _stack_conditions(conditions, R)

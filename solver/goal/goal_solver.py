@@ -133,13 +133,8 @@ class GoalSolver:
     def least_cost(
         self, terms: Sequence[Term], scene: PlanningScene, *, q_reference: Array, costs: Sequence[Term] = ()
     ) -> tuple[Goal | None, int]:
-        """Returns the goal nearest to joints and pose (None if none is found), and the number of starts.
-
-        Args:
-            terms: Constraints.
-            scene: The object.
-            q_reference: (n,) joints to stay near [rad].
-            costs: Cost terms.
+        """Returns the goal nearest to the joints q_reference (n,) [rad] and their hand pose, and the number of starts;
+        the goal is None if none is found.
         """
         problems, _ = self._build_problems(terms, scene, costs, q_reference)
         return self._find_least_cost(problems, q_reference, self._default_nearness(q_reference), WAVES)
@@ -187,15 +182,9 @@ class GoalSolver:
         starts: int = 24,
         waves: int = 3,
     ) -> list[Solution]:
-        """Returns all distinct solutions, least cost first; a single entry that is not found if there is none.
-
-        Args:
-            terms: Constraints.
-            scene: The object.
-            q_reference: (n,) joints to stay near [rad].
-            costs: Cost terms.
-            starts: Starts of a wave and set of tool keypoints.
-            waves: Largest number of waves of starts while nothing is found.
+        """Returns all distinct solutions, the nearest to the joints q_reference (n,) [rad] first; a single entry that
+        is not found if there is none. Waves of `starts` starts for each set of tool keypoints run until one finds
+        something.
         """
         began = time.perf_counter()
         problems, build_ms = self._build_problems(terms, scene, costs, q_reference)
@@ -217,14 +206,8 @@ class GoalSolver:
         ]
 
     def run(self, rows: tuple[Row, ...], *, variant: str, q_reference: Array, starts: int, wave: int = 0) -> GoalBatch:
-        """Runs one wave of starts on rows.
-
-        Args:
-            rows: The problem.
-            variant: Label of the tool keypoints in the rows.
-            q_reference: (n,) joints to stay near [rad].
-            starts: Number of starts; the first is the reference itself.
-            wave: 0 for the best starts of the library, higher for the next best.
+        """Runs one wave of starts on rows; the first start is q_reference (n,) [rad]. Wave 0 takes the best starts of
+        the library, a higher one the next best.
         """
         arm = self.arm
         program = program_of(arm.kinematics, rows, pose=True)
@@ -244,12 +227,8 @@ class GoalSolver:
     def goals(
         self, batches: Sequence[GoalBatch], q_reference: Array, *, nearness: Nearness | None = None
     ) -> list[Goal]:
-        """Returns the distinct goals of batches, least cost first.
-
-        Args:
-            batches: Batches of one problem.
-            q_reference: (n,) joints to stay near [rad].
-            nearness: Cost of the distance from the reference; None = joints alone, all weights 1.
+        """Returns the distinct goals of batches of one problem, least cost first. Without `nearness` the cost is the
+        squared distance of the joints from q_reference (n,) [rad].
         """
         near = Nearness(np.ones(self.arm.n_q)) if nearness is None else nearness
         entries = [
@@ -286,15 +265,7 @@ class GoalSolver:
         build_ms: float = 0.0,
         solve_ms: float = 0.0,
     ) -> Solution:
-        """Returns a goal with the residual of each constraint.
-
-        Args:
-            goal: The goal.
-            terms: Constraints, whose rows are the first of the goal's batch.
-            starts_tried: Starts that were run.
-            build_ms: Time to build the program [ms].
-            solve_ms: Time to solve [ms].
-        """
+        """Returns a goal with its residuals; the rows of `terms` are the first of the goal's batch."""
         batch, index = goal.batch, goal.index
         q = np.array(goal.q)
         q.setflags(write=False)

@@ -73,13 +73,8 @@ class LeastCost:
     """Starts of a wave."""
 
     def solve(self, rows: tuple[Row, ...], *, q_reference: Array, nearness: Nearness, waves: int = WAVES) -> End | None:
-        """Returns the end of least cost at which every row holds, or None.
-
-        Args:
-            rows: Constraints and costs.
-            q_reference: (n,) reference joints of the cost [rad].
-            nearness: The cost.
-            waves: Largest number of waves while nothing is found.
+        """Returns the end of least cost at which every row holds, or None. The cost is the distance from the joints
+        q_reference (n,) [rad].
         """
         problem = _Problem.of(self.arm, rows, q_reference, nearness)
         for wave in range(waves):

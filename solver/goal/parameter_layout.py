@@ -131,11 +131,7 @@ class ParameterLayout:
         return 3 * s.points + 3 * s.cones + s.angles + s.planes + len(s.expressions) + 3 + self.n_q
 
     def unpacked(self, P: Any) -> UnpackedParameters:
-        """Returns the parts of a vector.
-
-        Args:
-            P: (size,) CasADi symbols or numbers.
-        """
+        """Returns the parts of a vector (size,) of CasADi symbols or numbers."""
         s, n, at = self.structure, self.n_q, 0
 
         def take(count: int, size: int, cuts: tuple[int, ...]) -> list[Any]:

@@ -43,13 +43,6 @@ class Program:
     """Batched solves for one arm and one structure; get it from `program_of`."""
 
     def __init__(self, kinematics: Kinematics, structure: Structure, *, pose: bool = False) -> None:
-        """Builds the step.
-
-        Args:
-            kinematics: The arm.
-            structure: Rows of each kind.
-            pose: Whether the pose of the hand has a cost.
-        """
         self.kinematics = kinematics
         self.structure = structure
         self.layout = ParameterLayout(structure, kinematics.n_q, pose)

@@ -56,7 +56,6 @@ class Refiner:
     """Steps of one run; a run may continue another."""
 
     def __init__(self, kinematics: Kinematics, layout: ParameterLayout) -> None:
-        """Builds the program."""
         self.kinematics = kinematics
         self.layout = layout
         self._run = CompiledFunction(self._build())

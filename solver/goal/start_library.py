@@ -26,7 +26,6 @@ class StartLibrary:
     """Configurations drawn evenly inside the joint limits whose ee origin lies inside the workspace box."""
 
     def __init__(self, arm: ArmModel, *, size: int = LIBRARY_SIZE) -> None:
-        """Draws the library."""
         rng = np.random.default_rng(_SEED)
         # goals stay near their starts: those that begin away from the limits end away from them
         margin = np.minimum(_MARGIN_RAD, 0.1 * (arm.q_upper - arm.q_lower))
@@ -82,31 +81,16 @@ class StartLibrary:
         return self._vectors[key]
 
     def starts(self, score: Array, q_reference: Array, *, count: int, wave: int) -> Array:
-        """Returns the starts of one wave: the clipped reference, and the best configurations of that wave.
-
-        Args:
-            score: (size,) the lower the better.
-            q_reference: (n,) joints [rad].
-            count: Number of starts; filled up with repeats of the last, so that one compiled map serves.
-            wave: 0 for the best, higher for the next best.
-
-        Returns:
-            (count, n) joints [rad].
+        """Returns (count, n) starts [rad]: the clipped q_reference (n,) and the configurations of lowest score (size,),
+        for wave 0 the best. Repeats of the last one fill up the count, so that one compiled map serves.
         """
         picked = self.pick(score, count=(count - 1) * (wave + 1))[(count - 1) * wave :]
         filled = np.vstack([np.clip(q_reference, self._lower, self._upper)[None], picked])
         return np.vstack([filled, np.repeat(filled[-1:], count - len(filled), axis=0)])
 
     def pick(self, score: Array, *, count: int, spacing_rad: float = 0.8) -> Array:
-        """Returns the best configurations that are not near each other.
-
-        Args:
-            score: (size,) the lower the better.
-            count: How many.
-            spacing_rad: Least distance between two picked, as the norm of the joint difference [rad].
-
-        Returns:
-            (<= count, n) joints [rad], best first.
+        """Returns (<= count, n) configurations [rad] with the lowest score (size,), best first; each two are at least
+        `spacing_rad` apart (norm of the joint difference).
         """
         pool = min(len(score), _POOL * count)
         order = np.argpartition(score, pool - 1)[:pool]

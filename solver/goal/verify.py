@@ -18,20 +18,13 @@ SLACK = 1e-6
 
 
 def row_excess(rows: Sequence[Row], R: Array, p: Array) -> Array:
-    """(B, K) how much each value lies beyond its tolerance, 0 where it holds; see `measured`."""
+    """Returns the (B, K) amounts beyond the tolerance alone; see `measure_rows`."""
     return measure_rows(rows, R, p)[1]
 
 
 def measure_rows(rows: Sequence[Row], R: Array, p: Array) -> tuple[Array, Array]:
-    """Returns values and violations of rows at many tool poses.
-
-    Args:
-        rows: K rows.
-        R: (B, 3, 3) rotations of the tool in the base frame.
-        p: (B, 3) positions [m].
-
-    Returns:
-        (B, K) values, each in its own unit, and the (B, K) amount of each beyond its tolerance, 0 if it holds.
+    """Returns (B, K) values of K rows, each in its own unit, and (B, K) amounts beyond the tolerance, 0 if it holds, at
+    tool poses R (B, 3, 3), p (B, 3) [m], base frame.
     """
     value, out = np.empty((len(p), len(rows))), np.empty((len(p), len(rows)))
     for k, row in enumerate(rows):
@@ -81,12 +74,7 @@ def box_excess(arm: ArmModel, p: Array) -> Array:
 
 
 def limit_margin(arm: ArmModel, q: Array) -> Array:
-    """Returns the (...,) smallest distance of any joint to its limit [rad], negative outside.
-
-    Args:
-        arm: The arm.
-        q: (..., n) joints [rad].
-    """
+    """Returns the (...,) smallest distance of any joint of q (..., n) to its limit [rad], negative outside."""
     margin: Array = np.minimum(q - arm.q_lower, arm.q_upper - q).min(axis=-1)
     return margin
 
@@ -111,13 +99,8 @@ def residuals_of(terms: Sequence[Term], rows: Sequence[Row], R: Array, p: Array)
 
 
 def active_bounds(arm: ArmModel, q: Array, p: Array, *, within: float = 1e-3) -> tuple[str, ...]:
-    """Returns the joint limits and workspace faces that a configuration lies on, in words.
-
-    Args:
-        arm: The arm.
-        q: (n,) joints [rad].
-        p: (3,) ee origin, base frame [m].
-        within: Distance that counts as on the bound [rad or m].
+    """Returns the joint limits and workspace faces that the joints q (n,) [rad] with the ee origin p (3,) [m], base
+    frame, lie on, in words; `within` is the distance that counts as on the bound [rad or m].
     """
     found = []
     for joint, value, low, high in zip(arm.kinematics.joints, q, arm.q_lower, arm.q_upper, strict=True):

@@ -32,14 +32,7 @@ class PoseTrack:
 
 
 def apply_motion(T_base_ee: Pose, motion: Sequence[Any], scene: PlanningScene, *, share: float = 1.0) -> Pose:
-    """Returns the pose after one motion of the setting.
-
-    Args:
-        T_base_ee: Pose before.
-        motion: [mode, value], or [word, distance].
-        scene: The object, whose joint `rotate` turns about.
-        share: Share of the motion, 0 to 1.
-    """
+    """Returns the pose after a share (0 to 1) of one motion of the setting, [mode, value] or [word, distance]."""
     mode, value = str(motion[0]), share * float(motion[1])
     if mode == "rotate":
         R, t = _joint_turn(scene, value)
@@ -60,13 +53,8 @@ def pre_poses(T_base_goal: Pose, motions: Sequence[Sequence[Any]], scene: Planni
 def post_poses(
     T_base_goal: Pose, motions: Sequence[Sequence[Any]], scene: PlanningScene, *, before_contact: int = 0
 ) -> PoseTrack:
-    """Returns the poses from the goal on, with the joint position of a part in the hand.
-
-    Args:
-        T_base_goal: Pose of the ee at the goal.
-        motions: The motions, one after the other.
-        scene: The object.
-        before_contact: Number of motions before the fingers meet the part, which does not move until then.
+    """Returns the poses from the goal on, with the joint position of a part in the hand. It does not move during the
+    first `before_contact` motions, before the fingers meet it.
     """
     return _follow_motions(T_base_goal, motions, scene, before_contact=before_contact)
 

@@ -63,14 +63,6 @@ class PathSolver:
         point_tolerance_m: float = POINT_TOLERANCE_M,
         angle_tolerance_rad: float = ANGLE_TOLERANCE_RAD,
     ) -> None:
-        """Makes a solver.
-
-        Args:
-            arm: The arm.
-            max_step_rad: Largest change of a joint between two waypoints [rad].
-            point_tolerance_m: Largest distance of the contact point from its place on the part [m].
-            angle_tolerance_rad: Largest error of a held direction [rad].
-        """
         self.arm = arm
         self.max_step_rad = max_step_rad
         self.point_tolerance_m = point_tolerance_m

@@ -67,12 +67,8 @@ def bar_axis(scene: PlanningScene) -> Array | None:
 
 
 def slide_line(scene: PlanningScene, slip: Slip, inward: Array) -> Array | None:
-    """Returns the (3,) unit direction in which the contact may slide, base frame; None if it may not.
-
-    Args:
-        scene: The object.
-        slip: Freedom of the hand.
-        inward: (3,) inward direction of the part, base frame.
+    """Returns the (3,) unit direction in which the contact may slide, base frame, None if it may not; `inward` (3,) is
+    the inward direction of the part.
     """
     bar = bar_axis(scene)
     if slip.slide is Slide.none or slip.slide_m <= 0.0 or bar is None:
@@ -84,13 +80,8 @@ def slide_line(scene: PlanningScene, slip: Slip, inward: Array) -> Array | None:
 
 
 def inward_direction(scene: PlanningScene, fallback: Array) -> Array:
-    """Returns the direction into the front of the part, base frame.
-
+    """Returns the (3,) direction into the front of the part, base frame; the fallback if the annotation lacks a name.
     `cross(tail - head, contact_axis)` is the outward normal by the convention of the annotation.
-
-    Args:
-        scene: The object.
-        fallback: (3,) direction if the annotation lacks one of the three.
     """
     names = ("articulated_object_head", "articulated_object_tail")
     contact = bar_axis(scene)

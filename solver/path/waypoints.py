@@ -143,16 +143,8 @@ def part_motions(scene: PlanningScene, s_values: Array) -> tuple[Array, Array]:
 def part_waypoints(
     arm: ArmModel, scene: PlanningScene, R0: Array, p0: Array, turns: Array, shifts: Array, grasp: Grasp
 ) -> Waypoints:
-    """Returns the waypoints of a part that one grasp leads.
-
-    Args:
-        arm: The arm.
-        scene: The object.
-        R0: (3, 3) rotation of the ee at the goal, base frame.
-        p0: (3,) its position [m].
-        turns: (W, 3, 3) rotations of the part, base frame.
-        shifts: (W, 3) its shifts [m].
-        grasp: How the hand leads the part.
+    """Returns the waypoints of a part that one grasp leads from the ee pose R0 (3, 3), p0 (3,) [m] at the goal, through
+    rotations (W, 3, 3) and shifts (W, 3) [m] of the part, base frame.
     """
     slip = grasp.slip
     x_approach, side = arm.approach_axis(), side_axis(arm)
@@ -185,12 +177,8 @@ def part_waypoints(
 
 
 def pose_waypoints(arm: ArmModel, poses: Sequence[Pose], *, tilt_rad: float) -> Waypoints:
-    """Returns the waypoints of poses of the ee.
-
-    Args:
-        arm: The arm.
-        poses: Poses of the ee, base frame.
-        tilt_rad: Largest tilt of the approach axis from that of the poses; the fingertip line keeps its direction.
+    """Returns the waypoints of ee poses, base frame. The approach axis tilts by at most `tilt_rad`; the fingertip line
+    keeps its direction.
     """
     head = arm.tool_keypoints.get("tool_head", np.zeros(3))
     axis, side = arm.approach_axis(), side_axis(arm)

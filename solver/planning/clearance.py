@@ -61,29 +61,20 @@ class Clearance:
         self._held_gripper_m = held_gripper_m
 
     def contact(self, q: Array) -> StageFailure | None:
-        """Checks the contact pose.
-
-        Args:
-            q: (n,) joints [rad].
-        """
+        """Checks the contact pose at joints q (n,) [rad]."""
         with self._contact_allowed():
             return self._check("contact", "at contact", q, self._s0, self._gripper_m)
 
     def approach(self, q: Array, poses: Sequence[Pose]) -> StageFailure | None:
-        """Checks the approach, the far end first; only near the contact pose the fingers may touch the part.
-
-        Args:
-            q: (A, n) joints from the contact pose (not checked) to the farthest pre-grasp [rad].
-            poses: A poses of the hand, base frame.
+        """Checks the approach, joints (A, n) [rad] and hand poses, base frame, from the contact pose (not checked) back
+        to the farthest pre-grasp.
         """
         apart = np.array([_pose_distance(T, poses[0]) for T in poses])
         return self._check_backwards("approach", "on the approach", q, apart, self._s0)
 
     def reach(self, q: Array) -> StageFailure | None:
-        """Checks the path from the goal to a later contact pose; the fingers may touch the part.
-
-        Args:
-            q: (R, n) joints from the goal (not checked) to contact [rad].
+        """Checks the joints (R, n) [rad] from the goal (not checked) to a later contact pose; the fingers may touch the
+        part.
         """
         with self._contact_allowed():
             for share, q_here in _ordered_points(q, reversed_order=False):
@@ -95,11 +86,8 @@ class Clearance:
         return None
 
     def follow(self, q: Array, s: Array) -> StageFailure | None:
-        """Checks the path while the part moves.
-
-        Args:
-            q: (W, n) joints from the contact pose (not checked) to the end [rad].
-            s: (W,) joint positions of the part [rad or m].
+        """Checks the joints (W, n) [rad] while the part moves through positions (W,) [rad or m]; the first row, at
+        contact, is not checked.
         """
         count = len(q)
         waypoints = [(float(i), q[i]) for i in sorted(range(1, count), key=lambda k: (-_spread(k, count), k))]
@@ -113,12 +101,8 @@ class Clearance:
         return None
 
     def retreat(self, q: Array, poses: Sequence[Pose], s: float) -> StageFailure | None:
-        """Checks the retreat, its far end first.
-
-        Args:
-            q: (R, n) joints from the end of the part's motion (not checked) [rad].
-            poses: R poses of the hand, base frame.
-            s: Joint position where the part was left [rad or m].
+        """Checks the retreat, joints (R, n) [rad] and hand poses, base frame, from where the part was left at position
+        s [rad or m] (not checked).
         """
         apart = np.array([_pose_distance(T, poses[0]) for T in poses])
         return self._check_backwards("retreat", "on the retreat", q, apart, s)
@@ -147,12 +131,7 @@ class Clearance:
 
 
 def collision_evidence(hit: Collision, *, s: float) -> dict[str, Any]:
-    """A collision as plain values.
-
-    Args:
-        hit: The pair.
-        s: Joint position of the part [rad or m].
-    """
+    """Returns a collision as plain values, with the joint position of the part [rad or m]."""
     return {
         "pair": [hit.link_a, hit.link_b],
         "distance_m": float(hit.distance_m),

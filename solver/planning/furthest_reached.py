@@ -33,13 +33,7 @@ class FurthestReached:
         self._tally: Counter[str] = Counter()
 
     def add(self, failure: StageFailure, *, progress: float = 0.0, path: FailedPath | None = None) -> None:
-        """Takes the failure of a candidate.
-
-        Args:
-            failure: Why the candidate failed.
-            progress: How far it came inside its stage; the larger is kept.
-            path: Its path, if that failed; it is explained if the candidate came furthest.
-        """
+        """Takes the failure of a candidate, how far it came inside its stage, and the path that failed, if one did."""
         pair = failure.evidence.get("pair")
         self._tally[f"{failure.stage}: {pair[0]} and {pair[1]}" if pair is not None else failure.stage] += 1
         if (STAGES.index(failure.stage), progress) > (STAGES.index(self._failure.stage), self._progress):
@@ -54,11 +48,8 @@ class FurthestReached:
         return path.share
 
     def diagnosis(self, goals: int, *, explain: bool = True) -> Diagnosis:
-        """Returns why no goal leads to a plan.
-
-        Args:
-            goals: Number of goals that met the constraints.
-            explain: Whether the exact end of a failed path is worked out (some 20 solves).
+        """Returns why none of the goals leads to a plan; `explain` works out the exact end of a failed path (some 20
+        solves).
         """
         failure = self._path.explain() if explain and self._path is not None else self._failure
         evidence: dict[str, Any] = {"stage": failure.stage, "goals": goals, "ended_at": dict(self._tally)}

@@ -137,12 +137,7 @@ class GoalFinder:
         return (PointRow(head, T @ head, _POSE_M), *directions)
 
     def moved_to(self, reached: ReachedGoal, q: Array) -> ReachedGoal:
-        """Returns a goal with the joints that a later stage gives it, which still meet its rows.
-
-        Args:
-            reached: The goal before.
-            q: (n,) new joints [rad].
-        """
+        """Returns a goal with the joints (n,) [rad] that a later stage gives it, which still meet its rows."""
         R, p = self.arm.kinematics.fk_batch(q[None])
         T_base_ee = Pose(R[0], p[0])
         if self.rows(reached) is not reached.source.batch.rows:

@@ -86,13 +86,7 @@ class GoalRanker:
         return (Slip(SlipMode.bar), Slip(SlipMode.gimbal))
 
     def rank(self, goals: list[ReachedGoal], slip: Slip, *, wave: int = 0) -> list[RankedGoal]:
-        """Returns the goals whose coarse path holds, most promising first; keeps the others to be rescued.
-
-        Args:
-            goals: Goals of one wave.
-            slip: Freedom of the hand on the part.
-            wave: Number of the wave.
-        """
+        """Returns the goals whose coarse path holds, most promising first; keeps the others to be rescued."""
         if not goals:
             return []
         with self.log.clock("path"):
@@ -119,12 +113,7 @@ class GoalRanker:
         return candidates
 
     def follow(self, goal: RankedGoal, target_s: float) -> PathSolution | None:
-        """Returns the fine path from a goal, or None if it fails.
-
-        Args:
-            goal: Goal and slip.
-            target_s: Joint position to which the part is led [rad or m].
-        """
+        """Returns the fine path that leads the part to `target_s` [rad or m] from a goal, or None if it fails."""
         path = goal.path
         if path is None:
             path = self.paths.follow(
@@ -148,10 +137,8 @@ class GoalRanker:
             self.failed.append(_FailedGoal(1.0, goal, goal.coarse))
 
     def rescue(self, count: int | None = None) -> list[RankedGoal]:
-        """Returns the failed goals that came furthest, each solved together with its approach and path.
-
-        Args:
-            count: How many are tried; None = the number of the budget.
+        """Returns the failed goals that came furthest, each solved together with its approach and path. It tries
+        `count` of them, or as many as the budget says.
         """
         failed = sorted(self.failed, key=lambda entry: (-round(entry.share, 2), entry.goal.promise))
         self.failed = []
@@ -160,12 +147,7 @@ class GoalRanker:
         return [goal for goal in solved if goal is not None]
 
     def solve_with_path(self, goal: RankedGoal, coarse: PathSolution) -> RankedGoal | None:
-        """Solves goal, approach and path together; returns None if that fails.
-
-        Args:
-            goal: Goal and slip.
-            coarse: Its coarse path, the initial guess.
-        """
+        """Solves goal, approach and path together from the coarse path; returns None if that fails."""
         if self.target_s is None:
             return None
         reached = ReachedGoal(goal.source, goal.q, goal.T_base_ee)

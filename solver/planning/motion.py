@@ -156,16 +156,8 @@ def plan_motion(
 def is_timed_motion_clear(
     samples: Array, checker: CollisionChecker | None, *, s: float | None, gripper: float | None
 ) -> tuple[bool, int]:
-    """Whether a timed motion, in straight lines from sample to sample, keeps clear of everything.
-
-    Args:
-        samples: (T, n) timed joints [rad].
-        checker: The checker in the state during the motion; None = no obstacles.
-        s: Joint position of the object [rad or m].
-        gripper: Opening between the pads [m].
-
-    Returns:
-        The answer, and how many collision queries it took.
+    """Returns whether timed joints (T, n) [rad], in straight lines from sample to sample, keep clear of everything, and
+    the number of collision queries; s and gripper as in `plan_motion`.
     """
     if checker is None:
         return True, 0

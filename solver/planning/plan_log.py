@@ -37,14 +37,7 @@ class PlanLog:
             self.timings_ms[stage] += 1e3 * (time.perf_counter() - began)
 
     def fail(self, stage: str, message: str, evidence: dict[str, Any], *, progress: float = 0.0) -> None:
-        """Notes why a candidate failed.
-
-        Args:
-            stage: Stage of the plan.
-            message: In words.
-            evidence: As plain values.
-            progress: How far the candidate came inside the stage.
-        """
+        """Notes why a candidate failed, and how far it came inside the stage."""
         self.furthest_reached.add(StageFailure(stage, message, evidence), progress=progress)
 
     def is_free(self, failure: StageFailure | None) -> bool:

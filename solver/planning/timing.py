@@ -179,16 +179,10 @@ def _sample_trajectory(
 
 
 def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float) -> tuple[Array, Any]:
-    """Returns a cubic spline that stays near the straight lines of a path, and the path with the points it needs.
-
-    A spline swings out where a path bends sharply, as at a joint limit; points are inserted on the straight lines there
-    until it does not.
-
-    Args:
-        path: (W, n) waypoints.
-        velocity: (n,) speeds that space the waypoints evenly in time.
-        joints: Number of joints among the n coordinates; a further coordinate may swing.
-        deviation_rad: Largest deviation of a joint from the straight lines [rad].
+    """Returns a cubic spline within `deviation_rad` of the straight lines of a path (W, n), and the path with the
+    points it needs. A spline swings out where a path bends sharply, as at a joint limit; points are inserted on the
+    straight lines there until it does not. `velocity` (n,) spaces the waypoints evenly in time; coordinates after the
+    joints may swing.
     """
     toppra = load_toppra()
     share = np.linspace(0.0, 1.0, _LOOKS + 2)[1:-1]

@@ -68,13 +68,8 @@ def read_exponents(value: Any, where: str, notices: list[str]) -> Any:
 
 
 def rewrite_setting(raw: Mapping[str, Any], where: str, notices: list[str], form: Form) -> dict[str, Any]:
-    """Rewrites a block into our form.
-
-    Args:
-        raw: The mapping, `read_exponents` done.
-        where: Its full key, for messages.
-        notices: Receives one line for each key that is rewritten or dropped.
-        form: From `detect_form`; in our own form only the entries of constraints and costs are checked.
+    """Rewrites a block, after `read_exponents`, into our form; `notices` receives a line for each key that is rewritten
+    or dropped. In our own form only the entries of constraints and costs are checked.
     """
     known = [f.name for f in fields(PlannerSettingCfg)]
     out = {str(key): value for key, value in raw.items() if value is not None or key not in known}
@@ -96,15 +91,8 @@ def rewrite_setting(raw: Mapping[str, Any], where: str, notices: list[str], form
 
 
 def find_settings(tree: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yields every `planner_setting` of a parsed YAML file.
-
-    Args:
-        tree: Maps, lists and values. A file of GenSim2 is one block as a whole; elsewhere blocks stand under the key
-            `planner_setting`, at any depth.
-        where: Full key of `tree`.
-
-    Yields:
-        The full key of a block (`planner_setting` for a file that is one), and the block.
+    """Yields the full key and the block of every `planner_setting` of a parsed YAML file. A file of GenSim2 is one
+    block as a whole; elsewhere blocks stand under the key `planner_setting`, at any depth.
     """
     if isinstance(tree, Mapping):
         if not where and "constraint_list" in tree:

@@ -65,12 +65,7 @@ class Term(ABC):
 
 
 def read_term(cls: type[T], entry: Mapping[str, Any], *, where: str) -> T:
-    """Returns a term from a YAML mapping; checks every field.
-
-    Args:
-        cls: The term's class.
-        entry: The mapping, with its `type`.
-        where: Full key of the entry, for messages.
+    """Returns a term from the YAML mapping at the full key `where`; checks every field.
 
     Raises:
         ConfigError: A key is unknown, missing, of the wrong type or out of range.
