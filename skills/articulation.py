@@ -19,7 +19,7 @@ from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.contract.success import Displacement
 from unlatch.solver.path.slip import Slip, SlipMode
-from unlatch.solver.planning.plan import KeyframePlan, PlanRequest, Segment
+from unlatch.solver.planning.plan import KeyframePlan, PlanRequest
 from unlatch.solver.planning.planner import plan_keyframes
 from unlatch.solver.scene import JointGeometry, PlanningScene
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
@@ -80,11 +80,6 @@ class ArticulationSkill(Skill):
         """Freedoms of the hand on the part, in the order in which they are tried; None = the planner's choice."""
         return None
 
-    def _slips_of(self, setting: PlannerSettingCfg) -> tuple[Slip, ...] | None:
-        """Returns the freedoms that a setting names, else those of the skill."""
-        named = setting.slips
-        return tuple(Slip(SlipMode(name)) for name in named) if named else self.slips
-
     def plan(self, rng: np.random.Generator) -> bool:
         """Solves the keyframes and the whole motion; see `Skill.plan`."""
         obstacles = [
@@ -110,11 +105,7 @@ class ArticulationSkill(Skill):
 
     def _plan_motion(self, rng: np.random.Generator) -> KeyframePlan:
         """Returns the plan for the loaded scene."""
-        return self._plan_request(self.request(), rng)
-
-    def _plan_request(self, request: PlanRequest, rng: np.random.Generator) -> KeyframePlan:
-        """Returns the plan of one request."""
-        return plan_keyframes(request, self.context.checker, rng)
+        return plan_keyframes(self.request(), self.context.checker, rng)
 
     @property
     def follow_to(self) -> float:
@@ -160,22 +151,12 @@ class ArticulationSkill(Skill):
         if found.enough:
             return None
         if found.mode is SuccessMode.zero:
-            return self._make_failure(
-                "not_reached",
-                f"'{self.part.name}' is {found.value:.3f} from closed, expected at most {found.threshold:.3f}",
-                distance=found.value,
-                allowed=found.threshold,
-                s=self.s,
-                s0=self.s0,
-            )
-        return self._make_failure(
-            "not_reached",
-            f"'{self.part.name}' moved {found.value:.3f} of the {found.threshold:.3f} wanted",
-            moved=found.value,
-            wanted=found.threshold,
-            s=self.s,
-            s0=self.s0,
-        )
+            message = f"is {found.value:.3f} from closed, expected at most {found.threshold:.3f}"
+            numbers = {"distance": found.value, "allowed": found.threshold}
+        else:
+            message = f"moved {found.value:.3f} of the {found.threshold:.3f} wanted"
+            numbers = {"moved": found.value, "wanted": found.threshold}
+        return self._make_failure("not_reached", f"'{self.part.name}' {message}", **numbers, s=self.s, s0=self.s0)
 
     def request(
         self,
@@ -209,7 +190,7 @@ class ArticulationSkill(Skill):
             gripper_open_m=self._approach_width_of(setting),
             part_speed=self.part_speed,
             asset=self.object.asset.instance,
-            slips=self._slips_of(setting),
+            slips=tuple(Slip(SlipMode(name)) for name in setting.slips) or self.slips,
             budget=context.budget,
         )
 
@@ -272,7 +253,9 @@ class ArticulationSkill(Skill):
     ) -> list[ManipCommand]:
         """Returns motion commands for the segments of one kind."""
         return [
-            _motion_command(segment, plan, kind=kind, phase=phase, gripper_m=gripper_m)
+            ManipCommand(
+                kind, segment.T_base_ee_end, phase, motion=JointMotion(segment.q, s=segment.s, gripper_m=gripper_m)
+            )
             for segment in plan.segments
             if segment.kind == segment_kind
         ]
@@ -306,14 +289,3 @@ class ArticulationSkill(Skill):
             Phase.idle,
             params={"allowed_pairs": pairs, "ignore_substring": list(self.cfg.ignore_substring)},
         )
-
-
-def _motion_command(
-    segment: Segment, plan: KeyframePlan, *, kind: ManipKind, phase: Phase, gripper_m: float | None
-) -> ManipCommand:
-    return ManipCommand(
-        kind,
-        segment.T_base_ee_end,
-        phase,
-        motion=JointMotion(q=segment.q, s=segment.s, gripper_m=gripper_m),
-    )

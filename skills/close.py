@@ -41,17 +41,11 @@ class Close(ArticulationSkill):
 
         On a slider it need not turn, and turns little if it must: fingertips roll off levers and bars.
         """
-        if self.object.body.joint(self.part.joint).prismatic:
-            cone = Slip(SlipMode.cone, limit_rad=_SLIDER_LIMIT_RAD)
-            first = (Slip(SlipMode.fixed), Slip(SlipMode.side, limit_rad=_SLIDER_LIMIT_RAD))
-            return (*first, cone, replace(cone, slide=Slide.across), replace(cone, slide=Slide.edge))
-        cone = Slip(SlipMode.cone, limit_rad=_PUSH_LIMIT_RAD)
-        return (
-            Slip(SlipMode.side, limit_rad=_PUSH_LIMIT_RAD),
-            cone,
-            replace(cone, slide=Slide.across),
-            replace(cone, slide=Slide.edge),
-        )
+        prismatic = self.object.body.joint(self.part.joint).prismatic
+        side = Slip(SlipMode.side, limit_rad=_SLIDER_LIMIT_RAD if prismatic else _PUSH_LIMIT_RAD)
+        cone = replace(side, mode=SlipMode.cone)
+        first = (Slip(SlipMode.fixed), side) if prismatic else (side,)
+        return (*first, cone, replace(cone, slide=Slide.across), replace(cone, slide=Slide.edge))
 
     def default_target(self) -> float:
         """Returns a position a little past closed: the joint limit stops the part."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-
 import numpy as np
 
 from unlatch.objects.annotation import HandleType
@@ -12,7 +10,6 @@ from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
-from unlatch.solver.path.slip import Slip
 from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.solver.settings.setting import SuccessMode
 
@@ -74,11 +71,6 @@ class GraspingSkill(ArticulationSkill):
         if handle.type is not HandleType.knob or self.closed_gripper or setting.keypoint_shifts:
             return None
         return float(min(handle.size[1:]))
-
-    @property
-    @abstractmethod
-    def slips(self) -> tuple[Slip, ...] | None:
-        """Freedoms of the part between the fingers, in the order of trial; None = the planner's choice."""
 
     def default_target(self) -> float:
         """Returns a position a fifth beyond the threshold: it makes up for slip of the grasp and lag of the arm."""
@@ -143,26 +135,16 @@ class GraspingSkill(ArticulationSkill):
                 self._check_grasp(touching=touching)
         self._has_met = self._has_met or touching
         self._lost_frames = 0 if touching else self._lost_frames + 1
-        on_its_way = self.closed_gripper and not self._has_met
-        if self._lost_frames < self.context.frames(_MEETS_S if on_its_way else _LOST_S):
+        not_met_yet = self.closed_gripper and not self._has_met
+        if self._lost_frames < self.context.frames(_MEETS_S if not_met_yet else _LOST_S):
             return
-        if on_its_way:
-            self.fail(
-                "grasp_missed",
-                f"The hooking fingers did not meet '{self.part.name}' in {_MEETS_S:g} s",
-                s=s,
-                expected=expected,
-                frames_without_contact=self._lost_frames,
-            )
+        if not_met_yet:
+            code, message = "grasp_missed", f"The hooking fingers did not meet '{self.part.name}' in {_MEETS_S:g} s"
         else:
-            self.fail(
-                "slipped",
-                f"The fingers lost '{self.part.name}' at joint position {s:.3f} "
-                f"(should be {expected if expected is not None else self.follow_to:.3f})",
-                s=s,
-                expected=expected,
-                frames_without_contact=self._lost_frames,
-            )
+            wanted = self.follow_to if expected is None else expected
+            message = f"The fingers lost '{self.part.name}' at joint position {s:.3f} (should be {wanted:.3f})"
+            code = "slipped"
+        self.fail(code, message, s=s, expected=expected, frames_without_contact=self._lost_frames)
 
     def _check_grasp(self, *, touching: bool) -> None:
         opening = self.context.arm.gripper_opening_m

@@ -16,6 +16,7 @@ from unlatch.skills.grasping import GraspingSkill
 from unlatch.skills.turning import TurningPlan, plan_turns
 from unlatch.solver.path.slip import Slip, SlipMode
 from unlatch.solver.planning.plan import KeyframePlan
+from unlatch.solver.planning.planner import plan_keyframes
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 
 Array = np.ndarray
@@ -39,9 +40,8 @@ class Rotate(GraspingSkill):
             return super()._plan_motion(rng)
 
         def plan_turn(strategy: str, s: float, q: Array, to: float) -> KeyframePlan:
-            return self._plan_request(
-                self.request(s=s, q_current=q, follow_to=to, setting=self._settings_by_strategy[strategy]), rng
-            )
+            request = self.request(s=s, q_current=q, follow_to=to, setting=self._settings_by_strategy[strategy])
+            return plan_keyframes(request, self.context.checker, rng)
 
         return plan_turns(
             plan_turn, list(self._settings_by_strategy), s=self.s, q=self.context.arm.q_read, target_s=self.follow_to

@@ -32,11 +32,9 @@ class Turn:
     s_to: float
     """Joint position at the release [rad]."""
     plan: KeyframePlan
-    """The motion."""
     tries: int
     """Number of angles tried, the largest first."""
     strategy: str
-    """Name of the strategy."""
 
     @property
     def q_end(self) -> Array:

@@ -50,17 +50,13 @@ class CompiledFunction:
 
     def __init__(self, function: Any) -> None:
         self._function = function
-        self._is_machine_code = False
+        self.is_machine_code = False
+        """Whether calls run machine code."""
         self._is_decided = _compiler() is None
         self._spent_s = 0.0
         self._shaped: dict[Any, Any] = {}
         if not self._is_decided:
             self._take_program(build=os.environ.get(COMPILE_VARIABLE) == "now")
-
-    @property
-    def is_machine_code(self) -> bool:
-        """Whether calls run machine code."""
-        return self._is_machine_code
 
     def __call__(self, shape: Any, shaped: Callable[[Any], Any], *arguments: Array) -> Array:
         """Calls the function in some shape.
@@ -88,9 +84,9 @@ class CompiledFunction:
         """Uses the compiled program if there is one, or if it may be built now."""
         found = compile_function(self._function, build=build)
         if found is not self._function:
-            self._function, self._is_machine_code = found, True
+            self._function, self.is_machine_code = found, True
             self._shaped.clear()
-        self._is_decided = build or self._is_machine_code
+        self._is_decided = build or self.is_machine_code
 
 
 class _BufferedFunction:
@@ -213,12 +209,7 @@ def _same_bits(function: Any, other: Any) -> bool:
     rng = np.random.default_rng(0)
     for _ in range(_TRIALS):
         inputs = [rng.normal(size=(function.size1_in(i), function.size2_in(i))) for i in range(function.n_in())]
-        for a, b in zip(_call_function(function, inputs), _call_function(other, inputs), strict=True):
-            if not np.array_equal(a, b, equal_nan=True):
-                return False
+        answers = ([part.toarray() for part in f.call(inputs)] for f in (function, other))
+        if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*answers, strict=True)):
+            return False
     return True
-
-
-def _call_function(function: Any, inputs: list[Array]) -> list[Array]:
-    answer = function.call(inputs)
-    return [part.toarray() for part in answer]

@@ -17,22 +17,18 @@ class Collision(Protocol):
     @property
     def link_a(self) -> str:
         """A link of the robot."""
-        ...
 
     @property
     def link_b(self) -> str:
         """A link of the object, of the robot itself, or a thing of the environment."""
-        ...
 
     @property
     def distance_m(self) -> float:
         """Signed distance, negative when they overlap [m]."""
-        ...
 
     @property
     def where(self) -> tuple[float, float, float]:
         """The point between the two, in the checker's world frame [m]."""
-        ...
 
 
 def describe_collision(hit: Collision) -> str:
@@ -55,8 +51,6 @@ class CollisionChecker(Protocol):
             gripper: Opening between the pads [m]; None = fully open.
             clearance_m: Distance to other bodies below which a pair counts [m]; None = the checker's own.
         """
-        ...
 
     def allow(self, links: Iterable[str]) -> AbstractContextManager[object]:
         """While the context is open, the fingers may touch these links of the object (`update_specific`)."""
-        ...

@@ -21,8 +21,6 @@ from unlatch.simcore.urdf.xml import parse_xml
 Array = np.ndarray
 T = TypeVar("T")
 
-"""A larger URDF is refused: robots are text of some kilobytes."""
-
 _MOVING = ("revolute", "continuous", "prismatic")
 _FREE_LIMIT_RAD = 2.0 * math.pi
 """Limit given to a continuous joint, so that every joint has a bounded range to sample."""
@@ -127,12 +125,9 @@ class Kinematics:
         built: T = self._programs[key]
         return built
 
-    def symbolic(self) -> Any:
-        """Returns the CasADi Function `q -> (R, p)`: (3, 3) rotation and (3,) position [m] of the tip, base frame."""
-        return self._function
-
     @cached_property
-    def _function(self) -> Any:
+    def symbolic(self) -> Any:
+        """CasADi Function `q -> (R, p)`: (3, 3) rotation and (3,) position [m] of the tip, base frame."""
         q = ca.SX.sym("q", self.n_q)
         R, p, _, _ = self.expressions(q)
         return ca.Function("fk", [q], [R, p], ["q"], ["R", "p"])

@@ -60,7 +60,6 @@ class PlanningScene:
     R_base_world: Array
     """(3, 3) rotation of the world frame."""
     joint: JointGeometry
-    """The joint of the moving part."""
     s_closed: float
     """Joint position when closed [rad or m]."""
     s_open: float

@@ -12,6 +12,7 @@ import numpy as np
 
 from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose
+from unlatch.solver.kinematics import frozen_array
 
 Array = np.ndarray
 
@@ -76,13 +77,9 @@ class JointMotion:
     """Opening during the motion [m]; None for that of the command's kind."""
 
     def __post_init__(self) -> None:
-        q = np.array(self.q, dtype=float)
-        q.setflags(write=False)
-        object.__setattr__(self, "q", q)
+        object.__setattr__(self, "q", frozen_array(self.q))
         if self.s is not None:
-            s = np.array(self.s, dtype=float)
-            s.setflags(write=False)
-            object.__setattr__(self, "s", s)
+            object.__setattr__(self, "s", frozen_array(self.s))
 
     def __len__(self) -> int:
         return len(self.q)

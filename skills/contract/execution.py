@@ -18,7 +18,6 @@ Array = np.ndarray
 _ARRIVAL_TOLERANCE_RAD = 5e-3
 _ARRIVAL_S = 0.33
 """A command is done after this time at its target, even if the arm has not arrived."""
-_HOLDS_NOTHING = (0.0,) * 6
 
 
 class CommandExecutor:
@@ -38,20 +37,24 @@ class CommandExecutor:
         """The last joint path, and the poses along it."""
         self._arrival_frames = rates.frames(_ARRIVAL_S)
         self._commands: list[ManipCommand] = []
-        self._index = 0
         self._frame = 0
         self._q = arm.q_target
         self._gripper_m = arm.gripper_target_m
         self._is_ended = False
         """Whether the current motion ends before its last frame."""
-        self._allowed_pairs: frozenset[tuple[str, str]] = frozenset()
-        self._attached: frozenset[str] = frozenset()
-        self._hold_vec_weight: tuple[float, ...] = _HOLDS_NOTHING
+        self.index = 0
+        """Number of the current command."""
+        self.allowed_pairs: frozenset[tuple[str, str]] = frozenset()
+        """Pairs of links that may touch now, by the last `update_specific`; for a planner only."""
+        self.attached: frozenset[str] = frozenset()
+        """Objects that move with the hand now, by `attach_obj` and `detach_obj`; for a planner only."""
+        self.hold_vec_weight: tuple[float, ...] = (0.0,) * 6
+        """(6,) components of the pose to hold, by the last `update_pose_cost_metric`; for a planner only."""
 
     def load(self, commands: Sequence[ManipCommand]) -> None:
         """Replaces the commands and starts at the first; parameters of the planner are kept."""
         self._commands = list(commands)
-        self._index = 0
+        self.index = 0
         self._frame = 0
         self._is_ended = False
         self._q = self._arm.q_target
@@ -59,14 +62,9 @@ class CommandExecutor:
         self._apply_planner_commands()
 
     @property
-    def index(self) -> int:
-        """Number of the current command."""
-        return self._index
-
-    @property
     def current(self) -> ManipCommand | None:
         """The current command; None when all are done."""
-        return self._commands[self._index] if self._index < len(self._commands) else None
+        return self._commands[self.index] if self.index < len(self._commands) else None
 
     @property
     def phase(self) -> Phase:
@@ -80,21 +78,6 @@ class CommandExecutor:
         if command is None or command.motion is None or command.motion.s is None or self._frame == 0:
             return None
         return float(command.motion.s[min(self._frame, len(command.motion)) - 1])
-
-    @property
-    def allowed_pairs(self) -> frozenset[tuple[str, str]]:
-        """Pairs of links that may touch now, by the last `update_specific`; for a planner only."""
-        return self._allowed_pairs
-
-    @property
-    def attached(self) -> frozenset[str]:
-        """Objects that move with the hand now, by `attach_obj` and `detach_obj`; for a planner only."""
-        return self._attached
-
-    @property
-    def hold_vec_weight(self) -> tuple[float, ...]:
-        """(6,) components of the pose to hold, by the last `update_pose_cost_metric`; for a planner only."""
-        return self._hold_vec_weight
 
     def next_action(self) -> ArmAction:
         """The arm's action for the next record frame."""
@@ -121,13 +104,13 @@ class CommandExecutor:
 
     def advance(self) -> None:
         """Advances to the next command; called after the record frame in which the current one is done."""
-        self._index += 1
+        self.index += 1
         self._frame = 0
         self._apply_planner_commands()
         command, was_ended = self.current, self._is_ended
         self._is_ended = False
         if was_ended and command is not None and command.motion is not None:
-            self._commands[self._index] = replace(command, motion=command.motion.begun_at(self._q))
+            self._commands[self.index] = replace(command, motion=command.motion.begun_at(self._q))
 
     def end_motion(self) -> None:
         """Ends the current motion where the arm is; the next one starts there and ends on its own path."""
@@ -155,18 +138,18 @@ class CommandExecutor:
 
     def stop(self) -> None:
         """Drops the remaining commands; the arm stays at its last target."""
-        self._index = len(self._commands)
+        self.index = len(self._commands)
 
     def _apply_planner_commands(self) -> None:
         """Applies the commands that take no time."""
         while (command := self.current) is not None and command.kind in PLANNER_PARAMETER:
             value = command.params[PLANNER_PARAMETER[command.kind]]
             if command.kind is ManipKind.update_specific:
-                self._allowed_pairs = frozenset((str(first), str(second)) for first, second in value)
+                self.allowed_pairs = frozenset((str(first), str(second)) for first, second in value)
             elif command.kind is ManipKind.attach_obj:
-                self._attached |= {str(value)}
+                self.attached |= {str(value)}
             elif command.kind is ManipKind.detach_obj:
-                self._attached -= {str(value)}
+                self.attached -= {str(value)}
             else:
-                self._hold_vec_weight = tuple(float(weight) for weight in value)
-            self._index += 1
+                self.hold_vec_weight = tuple(float(weight) for weight in value)
+            self.index += 1

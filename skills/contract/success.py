@@ -13,11 +13,9 @@ class Displacement:
     """A measured displacement of a joint and its threshold."""
 
     mode: SuccessMode
-    """How the displacement is measured."""
     value: float
     """The displacement [rad or m, or a share of the joint's range]."""
     threshold: float
-    """The threshold, in the same unit."""
 
     @classmethod
     def of(cls, mode: SuccessMode, *, s: float, s0: float, openness: Openness, threshold: float) -> Displacement:

@@ -148,7 +148,6 @@ def edge_hook(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[flo
         "tool_side",
         0.1,
         target_axis=edge.along.round(6).tolist(),
-        target_axis_frame="object",
         target_inner_product=1,
     )
     return replace(

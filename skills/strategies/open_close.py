@@ -14,11 +14,14 @@ import numpy as np
 from unlatch.objects.annotation import HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
 from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.solver.terms.axis import AxisAngle, FrameAxisOrthogonal, FrameAxisParallel, KeypointAxisParallel
 from unlatch.solver.terms.point2point import Point2Point
 from unlatch.solver.terms.term import Term
+
+Array = np.ndarray
 
 EDGE_OPENING_M = 0.085
 """Opening of an edge at the start, so that fingers reach around it: a finger, its clearance, the lean of the hand."""
@@ -74,13 +77,11 @@ _TIP, _SIDE, _BACK = "tool_head", "tool_side", "tool_tail"
 _POINT_TOLERANCE_M = 0.002
 
 
-def lever_m(part: Part, asset: ObjectAsset, keypoint: str = HEAD) -> float:
-    """Returns the distance of a keypoint from the axis of a part that turns [m]."""
-    model = asset.model
+def lever_m(model: UrdfModel, part: Part, point: Array) -> float:
+    """Returns the distance of a point (3,) of the part's link from the axis of a part that turns [m]."""
     joint = model.joints[part.joint]
-    point = model.link_pose(joint.child).inverse() @ model.link_pose(part.link) @ part.keypoint(keypoint).xyz
-    axis = joint.axis / np.linalg.norm(joint.axis)
-    return float(np.linalg.norm(np.cross(axis, point)))
+    p = model.link_pose(joint.child).inverse() @ model.link_pose(part.link) @ point
+    return float(np.linalg.norm(np.cross(joint.axis / np.linalg.norm(joint.axis), p)))
 
 
 def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, float]:
@@ -96,7 +97,7 @@ def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, floa
         low = min(EDGE_OPENING_M, EDGE_OPENING_SHARE * span)
     else:
         least, most = EDGE_OPENING_RAD
-        angle = EDGE_OPENING_M / max(lever_m(part, asset), 1e-3)
+        angle = EDGE_OPENING_M / max(lever_m(asset.model, part, part.keypoint(HEAD).xyz), 1e-3)
         low = min(max(angle, least), most, EDGE_OPENING_SHARE * span)
     return rounded(low), rounded(min(_START_SPREAD * low, span))
 
@@ -201,9 +202,7 @@ def _held_handle(part: Part, *, along: bool) -> list[AxisAngle]:
     """Fingers close from head to tail, or along the handle; the hand comes out of the direction that the part faces."""
     closing: AxisAngle
     if along:
-        closing = FrameAxisParallel(
-            _TIP, _SIDE, 0.05, target_axis="link0_contact_axis", target_axis_frame="object", target_inner_product=1
-        )
+        closing = FrameAxisParallel(_TIP, _SIDE, 0.05, target_axis="link0_contact_axis", target_inner_product=1)
     else:
         closing = KeypointAxisParallel(
             _TIP,
@@ -243,20 +242,11 @@ def _push(part: Part, asset: ObjectAsset, threshold: float) -> PlannerSettingCfg
     side: AxisAngle
     if part.kind is PartKind.slider:
         # it stays in the plane of the front
-        side = FrameAxisOrthogonal(
-            _TIP,
-            _SIDE,
-            0.25,
-            target_axis="link0_move_axis",
-            target_axis_frame="object",
-            target_inner_product=0,
-        )
+        side = FrameAxisOrthogonal(_TIP, _SIDE, 0.25, target_axis="link0_move_axis", target_inner_product=0)
         follow = None
     else:
         # along the hinge, it stays clear of the part, which turns under it
-        side = FrameAxisParallel(
-            _TIP, _SIDE, 0.25, target_axis="link0_rot_axis", target_axis_frame="object", target_inner_product=1
-        )
+        side = FrameAxisParallel(_TIP, _SIDE, 0.25, target_axis="link0_rot_axis", target_inner_product=1)
         follow = FollowJointCfg(to=rounded(_pushed_to(part, asset, threshold)))
     return PlannerSettingCfg(
         success_threshold=threshold,
@@ -272,7 +262,7 @@ def _push(part: Part, asset: ObjectAsset, threshold: float) -> PlannerSettingCfg
 
 def _pushed_to(part: Part, asset: ObjectAsset, threshold: float) -> float:
     """Returns the joint position to which the hand leads a turning part to close it [rad]."""
-    lever = lever_m(part, asset, SPOT)
+    lever = lever_m(asset.model, part, part.keypoint(SPOT).xyz)
     short = min(_TIP_LEADS_M / max(lever, 1e-3), _SHORT_SHARE * threshold)
     return part.openness.closed + _opening_sign(part) * short
 
@@ -280,14 +270,7 @@ def _pushed_to(part: Part, asset: ObjectAsset, threshold: float) -> float:
 def _facing(part: Part, tool_end: str, tolerance: float) -> FrameAxisParallel:
     """Returns the constraint that a tool axis points out of a part, to where it opens."""
     if part.kind is PartKind.slider:
-        return FrameAxisParallel(
-            _TIP,
-            tool_end,
-            tolerance,
-            target_axis="link0_move_axis",
-            target_axis_frame="object",
-            target_inner_product=1,
-        )
+        return FrameAxisParallel(_TIP, tool_end, tolerance, target_axis="link0_move_axis", target_inner_product=1)
     return FrameAxisParallel(
         _TIP,
         tool_end,
@@ -295,7 +278,6 @@ def _facing(part: Part, tool_end: str, tolerance: float) -> FrameAxisParallel:
         cross_target_axis1_from_keypoint_name=HEAD,
         cross_target_axis1_to_keypoint_name=TAIL,
         target_axis="link0_contact_axis",
-        target_axis_frame="object",
         target_inner_product=1,
     )
 

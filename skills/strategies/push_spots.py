@@ -9,7 +9,7 @@ import numpy as np
 from unlatch.objects.annotation import PartKind
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.strategies.hand_fit import PALM_ROOM_M, HandFit
-from unlatch.skills.strategies.open_close import SPOT
+from unlatch.skills.strategies.open_close import SPOT, lever_m
 
 Array = np.ndarray
 
@@ -54,12 +54,7 @@ def push_shifts(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
 
 def _lever(fit: HandFit, point: Array) -> float:
     """Returns the distance of a point (3,) of the part's link from the hinge [m]; 1 for a slider."""
-    part, model = fit.part, fit.solids.model
-    if part.kind is PartKind.slider:
-        return 1.0
-    joint = model.joints[part.joint]
-    p = model.link_pose(joint.child).inverse() @ model.link_pose(part.link) @ point
-    return float(np.linalg.norm(np.cross(joint.axis / np.linalg.norm(joint.axis), p)))
+    return 1.0 if fit.part.kind is PartKind.slider else lever_m(fit.solids.model, fit.part, point)
 
 
 def _fits(fit: HandFit, point: Array, outward: Array, openings: tuple[float, ...]) -> bool:

@@ -121,11 +121,6 @@ def find_row_contradictions(rows: Sequence[Row], labels: Sequence[str], box: Arr
     return []
 
 
-def _quoted(indices: Sequence[int], labels: Sequence[str]) -> str:
-    names = [f"'{labels[i]}'" for i in indices]
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" and {names[-1]}"
-
-
 def _format_degrees(low: float, high: float, out: float = 1.0) -> str:
     """Returns a range of angles, with enough digits to show an excess [rad]."""
     digits = _needed_digits(out)
@@ -351,12 +346,11 @@ def _describe_larger_set(
     box = " and the workspace box" if WORKSPACE in kept else ""
     faces = _crossed_faces(asked, best.R)
     beyond = f", the hand's origin would lie beyond {' and '.join(faces)}" if faces else ""
+    what = "orientation" if all(isinstance(rows[i], AxisRow) for i in indices) else "pose"
     reason = (
         f"no pose of the hand inside the workspace box satisfies them{beyond}"
         if WORKSPACE in kept
-        else f"any {_count_word(len(indices) - 1)} of them can hold, but no orientation of the hand satisfies all"
-        if all(isinstance(rows[i], AxisRow) for i in indices)
-        else f"any {_count_word(len(indices) - 1)} of them can hold, but no pose of the hand satisfies all"
+        else f"any {_count_word(len(indices) - 1)} of them can hold, but no {what} of the hand satisfies all"
     )
     return Contradiction(
         indices=indices,

@@ -12,12 +12,12 @@ import numpy as np
 from unlatch.solver.diagnosis.contradiction import Contradiction, constraint_labels, find_contradictions
 from unlatch.solver.diagnosis.diagnosis_text import diagnosis_lines
 from unlatch.solver.diagnosis.elastic import (
+    FACES,
     Compromise,
     Weights,
     compromises,
     default_weights,
     elastic_rows,
-    face_name,
     least_violated,
     promising_starts,
 )
@@ -34,6 +34,7 @@ from unlatch.solver.diagnosis.relaxation import (
 )
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.goal.verify import SLACK, residuals_of
+from unlatch.solver.kinematics import frozen_array
 from unlatch.solver.scene import ArmModel, PlanningScene
 from unlatch.solver.terms.row import Row
 from unlatch.solver.terms.term import Term
@@ -200,9 +201,7 @@ def _solution_at(
     residuals = tuple(
         replace(r, name=name) for r, name in zip(residuals_of(terms, rows, R[0], p[0]), names, strict=True)
     )
-    found = float(np.concatenate([end.rows, end.faces, np.abs(end.joints)]).max(initial=0.0)) <= SLACK
-    q = np.array(end.q)
-    q.setflags(write=False)
+    found = end.largest_violation() <= SLACK
     return replace(
         best,
         found=found,
@@ -210,7 +209,7 @@ def _solution_at(
         status="solved" if found else "no start met every constraint",
         tool_variant=variant,
         active_bounds=tuple(describe_bounds(arm, end)),
-        configuration=q,
+        configuration=frozen_array(end.q),
     )
 
 
@@ -224,7 +223,7 @@ def _diagnose_missed_goal(best: Solution) -> Diagnosis:
 
 
 def _face_excess(end: Compromise) -> dict[str, float]:
-    return {face_name(i): float(out) for i, out in enumerate(end.faces)}
+    return dict(zip(FACES, end.faces.tolist(), strict=True))
 
 
 def _compose_message(

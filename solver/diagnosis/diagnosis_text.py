@@ -23,9 +23,9 @@ def diagnosis_lines(code: str, message: str, evidence: Mapping[str, Any]) -> lis
     lines += _format_table(evidence.get("constraints", {}), evidence.get("workspace_out_by", {}))
     lines += _format_list("held back by:", evidence.get("active_bounds", []))
     if "relaxations" in evidence:
-        ways = [item["words"] for item in eased[:_MOST]]
+        remedies = [item["words"] for item in eased[:_MOST]]
         lines += (
-            _format_list("any one of these would be enough:", ways)
+            _format_list("any one of these would be enough:", remedies)
             or _format_list("no single change is enough; these together would be:", [item["words"] for item in both])
             or ["no change of one or two constraints was found to be enough"]
         )

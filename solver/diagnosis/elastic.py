@@ -46,7 +46,7 @@ _MAX_ITERATIONS = 80
 _ON_BOUND = 1e-4
 """Largest distance from a limit or face that counts as on it [rad or m]."""
 _NAMES = {PointRow: "point", AxisRow: "axis", PlaneRow: "plane"}
-_FACES = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
+FACES = ("x_min", "x_max", "y_min", "y_max", "z_min", "z_max")
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,10 @@ class Compromise:
         """Returns the weighted sum of violations."""
         return float(weights.rows @ self.rows + weights.faces @ self.faces + weights.joints @ np.abs(self.joints))
 
+    def largest_violation(self) -> float:
+        """Returns the largest violation of a row, a face or a joint limit, metres and radians alike."""
+        return float(np.concatenate([self.rows, self.faces, np.abs(self.joints)]).max(initial=0.0))
+
 
 def elastic_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
     """Returns the rows without costs."""
@@ -124,7 +128,9 @@ def compromise(
 
 def compromises(arm: ArmModel, rows: Sequence[Row], starts: Array, *, weights: Weights) -> list[Compromise]:
     """Returns the compromise that each start reaches; see `compromise`."""
-    program = elastic_program_of(arm.kinematics, ElasticStructure.of(rows))
+    kinematics = arm.kinematics
+    kinds = tuple(row.kind if isinstance(row, ExpressionRow) else _NAMES[type(row)] for row in rows)
+    program = kinematics.program((ElasticProgram, kinds), lambda: ElasticProgram(kinematics, kinds))
     return [program.solve(arm, rows, q, weights) for q in starts]
 
 
@@ -151,28 +157,11 @@ def promising_starts(arm: ArmModel, rows: Sequence[Row], count: int, *, weights:
     return library.pick(score, count=count)
 
 
-def face_name(index: int) -> str:
-    """Returns the name of a workspace face by its place in `Compromise.faces`."""
-    return _FACES[index]
-
-
-@dataclass(frozen=True)
-class ElasticStructure:
-    """Kinds of rows, in order."""
-
-    kinds: tuple[str | RowKind, ...]
-
-    @classmethod
-    def of(cls, rows: Sequence[Row]) -> ElasticStructure:
-        """The structure of a list of rows."""
-        return cls(tuple(row.kind if isinstance(row, ExpressionRow) else _NAMES[type(row)] for row in rows))
-
-
 class ElasticProgram:
-    """The program for one arm and structure."""
+    """The program for one arm and the kinds of its rows, in order."""
 
-    def __init__(self, kinematics: Kinematics, structure: ElasticStructure) -> None:
-        self.structure = structure
+    def __init__(self, kinematics: Kinematics, kinds: tuple[str | RowKind, ...]) -> None:
+        self.kinds = kinds
         self.n_q = kinematics.n_q
         self._solver = self._build(kinematics)
 
@@ -214,16 +203,17 @@ class ElasticProgram:
         beyond = inequalities[-2 * n :].reshape(n, 2)
         end = measure_compromise(arm, rows, q, weights)
         p = arm.kinematics.fk_batch(end.q[None])[1][0]
+        at_limit = np.minimum(end.q - arm.q_lower, arm.q_upper - end.q) < _ON_BOUND
         on_face = np.stack([p - arm.workspace[0], arm.workspace[1] - p], axis=1).ravel()
         return replace(
             end,
             pull_rows=np.add.reduceat(inequalities, self._ends[:-1]) if K else np.zeros(0),
             pull_faces=np.where(on_face < _ON_BOUND, inequalities[-2 * n - 6 : -2 * n], 0.0),
-            pull_joints=np.where(_is_at_limit(arm, end.q), bounds + beyond[:, 0] - beyond[:, 1], 0.0),
+            pull_joints=np.where(at_limit, bounds + beyond[:, 0] - beyond[:, 1], 0.0),
         )
 
     def _build(self, kinematics: Kinematics) -> Any:
-        n, K = self.n_q, len(self.structure.kinds)
+        n, K = self.n_q, len(self.kinds)
         q, t = ca.SX.sym("q", n), ca.SX.sym("t", K + 6 + n)
         R, p, _, _ = kinematics.expressions(q)
         blocks: list[Any] = []
@@ -234,7 +224,7 @@ class ElasticProgram:
 
         g: list[Any] = []
         self._ends = [0]  # where the inequalities of each row begin and end
-        for k, kind in enumerate(self.structure.kinds):
+        for k, kind in enumerate(self.kinds):
             if isinstance(kind, RowKind):
                 h, low, high = kind.expression(R, p, given(kind.size)), given(1), given(1)
                 g += [h - high - t[k], low - h - t[k]]
@@ -282,11 +272,6 @@ class ElasticProgram:
         return ca.nlpsol("elastic", "ipopt", problem, options)
 
 
-def _is_at_limit(arm: ArmModel, q: Array) -> Array:
-    on: Array = np.minimum(q - arm.q_lower, arm.q_upper - q) < _ON_BOUND
-    return on
-
-
 def _pack_row(row: Row) -> Array:
     if isinstance(row, ExpressionRow):
         return np.concatenate([row.numbers, [row.lower, row.upper]])
@@ -296,8 +281,3 @@ def _pack_row(row: Row) -> Array:
         near, far = 2.0 * np.sin(0.5 * row.upper), 2.0 * np.sin(0.5 * (np.pi - row.lower))
         return np.concatenate([row.x_ee, row.target, [near, far]])
     return np.concatenate([row.x_ee, row.normal, [float(row.normal @ row.point), row.tolerance]])
-
-
-def elastic_program_of(kinematics: Kinematics, structure: ElasticStructure) -> ElasticProgram:
-    """Returns the program of an arm and a structure, built on first use and cached in the arm's kinematics."""
-    return kinematics.program((ElasticProgram, structure), lambda: ElasticProgram(kinematics, structure))

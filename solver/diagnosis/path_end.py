@@ -101,11 +101,7 @@ def _solve_waypoint(arm: ArmModel, asked: Waypoints, q: Array) -> Compromise:
 
 
 def _is_met(end: Compromise) -> bool:
-    return _largest_violation(end) <= _HOLDS
-
-
-def _largest_violation(end: Compromise) -> float:
-    return float(np.concatenate([end.rows, end.faces, np.abs(end.joints)]).max(initial=0.0))
+    return end.largest_violation() <= _HOLDS
 
 
 def _describe_stop(arm: ArmModel, asked: Waypoints, end: Compromise, q: Array) -> tuple[list[str], list[str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.solver.diagnosis.elastic import HARD, METRE, Compromise, Weights, compromises, face_name, least_violated
+from unlatch.solver.diagnosis.elastic import FACES, HARD, METRE, Compromise, Weights, compromises, least_violated
 from unlatch.solver.goal.verify import row_tolerances
 from unlatch.solver.scene import ArmModel
 from unlatch.solver.terms.row import Row
@@ -41,7 +41,6 @@ class Relaxation:
     """The change of one element that makes all others feasible."""
 
     element: Element
-    """The relaxed element."""
     given: float
     """Its present tolerance, limit or place [unit]."""
     needed: float
@@ -94,7 +93,7 @@ def limiting_bounds(arm: ArmModel, end: Compromise) -> list[Element]:
             found.append((abs(float(pull)), Element("joint limit", i, joint.name, "m" if joint.prismatic else "rad")))
     for i, pull in enumerate(end.pull_faces):
         if pull > _PULLS:
-            found.append((float(pull) / METRE, Element("workspace", i, face_name(i), "m")))
+            found.append((float(pull) / METRE, Element("workspace", i, FACES[i], "m")))
     return [element for _, element in sorted(found, key=lambda pair: -pair[0])]
 
 

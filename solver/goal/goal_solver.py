@@ -22,6 +22,7 @@ from unlatch.solver.goal.program import Program, Schedule, program_of
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.goal.start_library import start_library_of
 from unlatch.solver.goal.verify import SLACK, active_bounds, box_excess, residuals_of, row_excess
+from unlatch.solver.kinematics import frozen_array
 from unlatch.solver.scene import ArmModel, PlanningScene
 from unlatch.solver.terms.row import AxisRow, PointRow, Row
 from unlatch.solver.terms.term import Term
@@ -65,7 +66,6 @@ class Goal:
     """The end of one start."""
 
     batch: GoalBatch
-    """The batch that it belongs to."""
     index: int
     """Its place in the batch."""
     cost: float
@@ -267,8 +267,7 @@ class GoalSolver:
     ) -> Solution:
         """Returns a goal with its residuals; the rows of `terms` are the first of the goal's batch."""
         batch, index = goal.batch, goal.index
-        q = np.array(goal.q)
-        q.setflags(write=False)
+        q = frozen_array(goal.q)
         return Solution(
             found=goal.solved,
             residuals=residuals_of(terms, batch.rows[: len(terms)], batch.R[index], batch.p[index]),

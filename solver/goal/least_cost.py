@@ -68,7 +68,6 @@ class LeastCost:
     """Solves rows for one arm."""
 
     arm: ArmModel
-    """The arm."""
     starts: int = 16
     """Starts of a wave."""
 

@@ -110,9 +110,7 @@ class ParameterLayout:
     """Order of the parameters: rows by kind, workspace box, joint limits, weights of the joints, pose cost."""
 
     structure: Structure
-    """Rows."""
     n_q: int
-    """Joints."""
     pose: bool = False
     """Whether the pose of the hand has a cost."""
 

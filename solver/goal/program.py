@@ -15,6 +15,7 @@ restore the constraints alone. Our own; compare Nocedal and Wright, Numerical Op
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import casadi as ca
@@ -50,14 +51,11 @@ class Program:
         """CasADi Function (q, parameters, schedule row) -> gradient and lower triangle of the Hessian of the rows."""
         self._step = self._build_step()
         self._functions: dict[tuple[Any, ...], CompiledFunction] = {}
-        self._refiner: Refiner | None = None
 
-    @property
+    @cached_property
     def refiner(self) -> Refiner:
         """The exact refinement, built on first use."""
-        if self._refiner is None:
-            self._refiner = Refiner(self.kinematics, self.layout)
-        return self._refiner
+        return Refiner(self.kinematics, self.layout)
 
     def solve(self, starts: Array, reference: Array, parameters: Array, schedule: Schedule) -> Array:
         """Runs the schedule from many starts.

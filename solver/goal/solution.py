@@ -18,9 +18,7 @@ class ConstraintResidual:
     """One constraint at a solution, in its own unit."""
 
     name: str
-    """Its name in the YAML."""
     type: str
-    """Its type."""
     value: float
     """Distance from the target [unit]."""
     tolerance: float
@@ -52,11 +50,8 @@ class Solution:
     cost: float
     """Cost of the solution; lower is nearer to the reference joints."""
     starts_tried: int
-    """Starts that were run."""
     build_ms: float
-    """Time to build or fetch the program [ms]."""
     solve_ms: float
-    """Time to solve [ms]."""
     status: str
     """`solved`, or why it is not solved."""
     tool_variant: str = "+"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from unlatch.simcore.lru_cache import LRUCache
 from unlatch.solver.goal.parameter_layout import POINT_WEIGHT, is_cone, unit_weight
 from unlatch.solver.scene import ArmModel
 from unlatch.solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row
@@ -43,7 +44,7 @@ class StartLibrary:
         self.q = q if len(q) else arm.q_home[None].copy()
         self.R, self.p = arm.kinematics.fk_batch(self.q)
         self._lower, self._upper = arm.q_lower, arm.q_upper
-        self._vectors: dict[bytes, Array] = {}
+        self._vectors: LRUCache[Array] = LRUCache(_KEPT_VECTORS)
 
     def misfit(self, rows: Sequence[Row]) -> Array:
         """Returns the (size,) squared violations of rows at each configuration, 4 m counting as 1 rad."""
@@ -74,11 +75,7 @@ class StartLibrary:
     def _turned_vectors(self, x: Array) -> Array:
         """Returns a (size, 3) vector of the tool in the base frame, for each configuration."""
         key = np.asarray(x, dtype=float).tobytes()
-        if key not in self._vectors:
-            if len(self._vectors) >= _KEPT_VECTORS:
-                self._vectors.pop(next(iter(self._vectors)))
-            self._vectors[key] = np.ascontiguousarray(self.R @ x)
-        return self._vectors[key]
+        return self._vectors.get(key, lambda: np.ascontiguousarray(self.R @ x))
 
     def starts(self, score: Array, q_reference: Array, *, count: int, wave: int) -> Array:
         """Returns (count, n) starts [rad]: the clipped q_reference (n,) and the configurations of lowest score (size,),

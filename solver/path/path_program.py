@@ -109,19 +109,6 @@ class PathProblem:
     """(n,) joints to stay near [rad]."""
 
 
-@dataclass(frozen=True)
-class PathAnswer:
-    """The result of the solver."""
-
-    solved: bool
-    q: Array
-    """(stages, n) joints [rad]."""
-    slid: Array
-    """(waypoints,) how far the contact has slid along the line [m]."""
-    iterations: int
-    status: str
-
-
 class PathProgram:
     """The program for one arm and shape; get it from `path_program_of`."""
 
@@ -132,8 +119,8 @@ class PathProgram:
 
     def solve(
         self, problem: PathProblem, guess: Array, place: Array, held: Array, *, limits: Array, box: Array, step: float
-    ) -> PathAnswer:
-        """Solves from a guess.
+    ) -> Array:
+        """Returns (stages, n) joints [rad], solved from a guess; the caller measures whether they hold.
 
         Args:
             problem: The problem.
@@ -171,22 +158,10 @@ class PathProgram:
                 limits[1] - inset,
             ]
         )
-        answer = self._solver(
-            x0=first,
-            p=parameters,
-            lbx=lower,
-            ubx=upper,
-            lbg=low_g,
-            ubg=high_g,
-        )
-        stats = self._solver.stats()
-        x = answer["x"].toarray().ravel()
+        answer = self._solver(x0=first, p=parameters, lbx=lower, ubx=upper, lbg=low_g, ubg=high_g)
+        x: Array = answer["x"].toarray().ravel()
         begin = 6 + s.held
-        q = x[begin : begin + n * s.stages].reshape(s.stages, n)
-        slid = x[begin + n * s.stages :] if s.slides else np.zeros(s.waypoints)
-        return PathAnswer(
-            bool(stats["success"]), q, slid, int(stats.get("iter_count", -1)), str(stats.get("return_status", ""))
-        )
+        return x[begin : begin + n * s.stages].reshape(s.stages, n)
 
     def _row_bounds(self, problem: PathProblem, box: Array, step: float) -> tuple[Array, Array]:
         s, n = self.shape, self.n_q

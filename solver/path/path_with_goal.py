@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unlatch.solver.goal.verify import box_excess, row_excess
-from unlatch.solver.path.path_program import PathAnswer, PathProblem, PathShape, path_program_of
+from unlatch.solver.path.path_program import PathProblem, PathShape, path_program_of
 from unlatch.solver.path.slip import SlipMode, bar_axis, slide_line
 from unlatch.solver.path.waypoints import Grasp, part_motions, side_axis
 from unlatch.solver.scene import ArmModel, PlanningScene
@@ -35,16 +35,8 @@ class GoalPath:
     """(1 + WAYPOINTS, n) joints, the goal first, inside their limits [rad]."""
     s: Array
     """(1 + WAYPOINTS,) joint positions of the part [rad or m]."""
-    approach: Array
-    """(APPROACH, n) joints before the goal, the farthest first [rad]."""
-    slid: Array
-    """(1 + WAYPOINTS,) how far the contact has slid along the line on the part [m]."""
     goal_violation: float
     """Largest excess of a goal row or of the workspace at the goal, metres and radians alike."""
-    iterations: int
-    """Iterations of the solver."""
-    solved: bool
-    """Whether the solver reports success; `goal_violation` and the caller's own check decide."""
 
 
 def solve_with_goal(
@@ -115,7 +107,7 @@ def solve_with_goal(
         q_now=q_now,
     )
     place = R0 @ grasp.contact_ee + p0
-    answer = path_program_of(arm.kinematics, shape).solve(
+    joints = path_program_of(arm.kinematics, shape).solve(
         problem,
         np.concatenate([np.repeat(first[:1], APPROACH, axis=0), first]),
         place,
@@ -124,22 +116,10 @@ def solve_with_goal(
         box=arm.workspace,
         step=0.95 * max_step_rad,
     )
-    return _measure(arm, rows, s_values, answer)
-
-
-def _measure(arm: ArmModel, rows: Sequence[Row], s_values: Array, answer: PathAnswer) -> GoalPath:
-    q = np.clip(answer.q, arm.q_lower, arm.q_upper)
+    q = np.clip(joints, arm.q_lower, arm.q_upper)
     R, p = arm.kinematics.fk_batch(q[APPROACH : APPROACH + 1])
     out = max(float(row_excess(rows, R, p).max(initial=0.0)), float(box_excess(arm, p)[0]))
-    return GoalPath(
-        q=q[APPROACH:],
-        s=s_values,
-        approach=q[:APPROACH],
-        slid=np.concatenate([[0.0], answer.slid]),
-        goal_violation=out if np.isfinite(q).all() else math.inf,
-        iterations=answer.iterations,
-        solved=answer.solved,
-    )
+    return GoalPath(q=q[APPROACH:], s=s_values, goal_violation=out if np.isfinite(q).all() else math.inf)
 
 
 def _held_pairs(arm: ArmModel, scene: PlanningScene, grasp: Grasp, R0: Array) -> Array:

@@ -25,7 +25,6 @@ class StageFailure:
     """Why a candidate failed in one stage of the plan."""
 
     stage: str
-    """Stage of the plan."""
     message: str
     """In words: where, and which two links."""
     evidence: dict[str, Any] = field(default_factory=dict)

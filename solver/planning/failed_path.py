@@ -25,15 +25,12 @@ class FailedPath(Protocol):
     @property
     def share(self) -> float:
         """Share of the path up to which the search came, 0 to 1."""
-        ...
 
     def failure(self) -> StageFailure:
         """Returns the failure as the search saw it; costs nothing."""
-        ...
 
     def explain(self) -> StageFailure:
         """Returns the failure with the exact end and what stops the hand there; some 20 solves."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -41,11 +38,9 @@ class FailedPartPath:
     """A path along the joint of the part."""
 
     arm: ArmModel
-    """The arm."""
     scene: PlanningScene
     """The object at the start."""
     path: PathSolution
-    """The path."""
     grasp: Grasp
     """How the hand leads the part."""
     target_s: float
@@ -100,13 +95,11 @@ class FailedPosePath:
     """A path of the hand through poses: the approach, listed motions, the step back."""
 
     arm: ArmModel
-    """The arm."""
     path: PathSolution
     """The path; its `s` counts the poses."""
     poses: Sequence[Pose]
     """Poses of the whole path, base frame."""
     stage: str
-    """Stage of the plan."""
     what: str
     """What fails, such as `the hand cannot step back to the pre-grasp`."""
     tilt_rad: float = 0.0
@@ -170,7 +163,6 @@ class CollidingPath:
     scene: PlanningScene
     """The object at the start."""
     path: PathSolution
-    """The path."""
     hit: StageFailure
     """A collision somewhere on it."""
 

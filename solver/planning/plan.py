@@ -95,7 +95,6 @@ class PlanRequest:
     """One motion of one arm on one part of an object."""
 
     arm: ArmModel
-    """The arm."""
     scene: PlanningScene
     """The object at its present joint position."""
     setting: PlannerSettingCfg
@@ -127,7 +126,6 @@ class PlanRequest:
     asset: str | None = None
     """Name of the asset, for `additional_labels`."""
     budget: PlanBudget = field(default_factory=PlanBudget)
-    """How much is tried."""
 
     def __post_init__(self) -> None:
         q = np.array(self.q_current, dtype=float)

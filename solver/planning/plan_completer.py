@@ -28,7 +28,6 @@ class PlanCandidate:
     """A goal with a feasible approach, follow and retreat; its transit is not planned yet."""
 
     goal: RankedGoal
-    """Goal and slip."""
     approach: Array
     """(A, n) from the farthest pre-grasp to the goal, and on to contact where that is a post motion [rad]."""
     follow: PathSolution | None

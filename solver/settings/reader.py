@@ -9,6 +9,8 @@ from typing import Any
 
 from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.geometry import angle_between
+from unlatch.solver.diagnosis.contradiction import third_side_range
+from unlatch.solver.settings.hand_motions import read_list
 from unlatch.solver.settings.peer_entry import Form
 from unlatch.solver.settings.peer_form import detect_form, read_exponents, rewrite_setting
 from unlatch.solver.settings.setting import (
@@ -53,8 +55,7 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
                 key=f"{where}.{key}",
                 available=known,
             )
-        else:
-            values[key] = value
+        values[key] = value
     if values.get("success_threshold") is None or values["success_threshold"] == "???":
         raise ConfigError(
             f"{where}.success_threshold is missing, expected the joint displacement that counts as success "
@@ -168,16 +169,10 @@ def find_setting_contradictions(terms: list[Term], *, where: str) -> Iterator[Co
 def triangle_excess(first: tuple[float, float], second: tuple[float, float], between: float) -> float:
     """Returns by how much two ranges of angles to two directions contradict each other [rad]; 0 = both can hold.
 
-    Args:
-        first: Smallest and largest angle to the first direction [rad].
-        second: Smallest and largest angle to the second direction [rad].
-        between: Angle between the two directions [rad].
+    Each range is the smallest and largest angle to its direction; `between` is the angle of the directions.
     """
-    (low_1, high_1), (low_2, high_2) = first, second
-    apart = between - (high_1 + high_2)  # too far apart to be near both
-    inside = max(low_1 - high_2, low_2 - high_1) - between  # too close to be near one and far from the other
-    around = (low_1 + low_2) - (2.0 * math.pi - between)  # too large for the sphere
-    return max(0.0, apart, inside, around)
+    low, high = third_side_range(*first, between)
+    return max(0.0, low - second[1], second[0] - high)
 
 
 def _format_range(term: AxisAngle) -> str:
@@ -228,7 +223,7 @@ def _read_field(key: str, value: Any, where: str) -> Any:
     if key in ("task_name", "category_name") and value is not None and not isinstance(value, str):
         raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected a text.", key=where)
     if key in ("tool_keypoint_name_list", "object_keypoint_name_list"):
-        if isinstance(value, str) or not all(isinstance(v, str) for v in _read_entries(value, where)):
+        if isinstance(value, str) or not all(isinstance(v, str) for v in read_list(value, where)):
             raise ConfigError(f"{where}={value!r} is no list of names.", key=where)
         return list(value)
     if key == "keypose_random_range" and not isinstance(value, KeyposeRandomRangeCfg):
@@ -236,14 +231,8 @@ def _read_field(key: str, value: Any, where: str) -> Any:
     if key in ("additional_labels", "keypoint_shifts") and not isinstance(value, Mapping):
         raise ConfigError(f"{where} is a {type(value).__name__}, expected a mapping by asset.", key=where)
     if key in ("constraint_list", "cost_list", "slips"):
-        return _read_entries(value, where)
+        return read_list(value, where)
     return value
-
-
-def _read_entries(value: Any, where: str) -> list[Any]:
-    if isinstance(value, str | Mapping) or not hasattr(value, "__iter__"):
-        raise ConfigError(f"{where} is a {type(value).__name__}, expected a list.", key=where)
-    return list(value)
 
 
 def _read_random_range(value: Any, where: str) -> KeyposeRandomRangeCfg:

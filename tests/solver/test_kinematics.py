@@ -67,7 +67,7 @@ def test_symbolic_form_equals_the_numbers(robot):
     rng = np.random.default_rng(6)
     for _ in range(10):
         q = rng.uniform(kinematics.lower, kinematics.upper)
-        R, p = (value.toarray() for value in kinematics.symbolic()(q))
+        R, p = (value.toarray() for value in kinematics.symbolic(q))
         T = kinematics.fk(q)
         np.testing.assert_allclose(R, T[:3, :3], atol=1e-13)
         np.testing.assert_allclose(p.ravel(), T[:3, 3], atol=1e-13)
