@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.randomization.distribution import Distribution
-from unlatch.simcore.sim.views.attribute import ViewAttribute
+from unlatch.simcore.sim.views.attribute_view import ViewAttribute
 
 Array = np.ndarray
 

@@ -12,9 +12,8 @@ from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.randomization.distribution import as_distribution
 from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT, Firing, Gate, Operation, Rule, Slot
 from unlatch.simcore.rng import stream
-from unlatch.simcore.sim.views.attribute import ViewAttribute
-from unlatch.simcore.sim.views.attribute_view import AttributeView
-from unlatch.simcore.sim.views.simulation_context import gravity_attribute
+from unlatch.simcore.sim.views.attribute_view import AttributeView, ViewAttribute
+from unlatch.simcore.sim.views.view import gravity_attribute
 from unlatch.simcore.sim.world import World
 
 Array = np.ndarray

@@ -9,7 +9,7 @@ import numpy as np
 
 from unlatch.simcore.errors import RecordingError, close_matches
 from unlatch.simcore.state.buffer import Buffer
-from unlatch.simcore.state.rendering import Rendering, RenderingSwitches
+from unlatch.simcore.state.rendering import Rendering
 
 Array = np.ndarray
 
@@ -31,13 +31,16 @@ class _Changes:
 _CHANGES = _Changes()
 
 
-class Module(RenderingSwitches):
-    """Owns buffers and child modules; both are found by attribute name or by `add_child`.
+class Module:
+    """Owns buffers and child modules; each is an attribute or added by `add_child`.
 
     A subclass overrides some of these methods, which do nothing by default: `_read_state` (simulation into buffers),
     `_write_state` (buffers into the simulation), `_switch_rendering` (a kind of image on or off). `update_state`,
     `write_replay_data` and the switches call them on the module itself first, then on its children in the order in
     which they were added.
+
+    Images cost far more than all other state together and are off by default. The `enable_..._rendering` methods switch
+    a kind on, for this module and all modules below it; from then on `update_state` fills its buffers.
     """
 
     def __init__(self) -> None:
@@ -117,6 +120,35 @@ class Module(RenderingSwitches):
 
     def _switch_rendering(self, kind: Rendering, *, on: bool) -> None:
         """Switches a kind of image of this module alone; nothing by default."""
+
+    def enable_rgb_rendering(self) -> None:
+        """Switches colour images on (tag `rgb`)."""
+        self.switch_rendering(Rendering.rgb, on=True)
+
+    def enable_depth_rendering(self) -> None:
+        """Switches depth images on (tag `depth`)."""
+        self.switch_rendering(Rendering.depth, on=True)
+
+    def enable_distance_rendering(self) -> None:
+        """Switches images of the distance to the camera on (tag `depth`)."""
+        self.switch_rendering(Rendering.distance, on=True)
+
+    def enable_segmentation_rendering(self) -> None:
+        """Switches images of classes on (tag `segmentation`)."""
+        self.switch_rendering(Rendering.segmentation, on=True)
+
+    def enable_instance_id_segmentation_rendering(self) -> None:
+        """Switches images of single links on (tag `segmentation`)."""
+        self.switch_rendering(Rendering.instance_id_segmentation, on=True)
+
+    def enable_normals_rendering(self) -> None:
+        """Switches images of surface normals on (tag `normals`)."""
+        self.switch_rendering(Rendering.normals, on=True)
+
+    def disable_rendering(self) -> None:
+        """Switches all images off and empties their buffers."""
+        for kind in Rendering:
+            self.switch_rendering(kind, on=False)
 
     def named_buffers(self) -> Iterator[tuple[str, Buffer]]:
         """Yields every buffer of the tree with its path relative to this module."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import pybullet as p
 
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.world import World
+
+Array = np.ndarray
 
 SLIDING_M_S = 0.01
 """Tangential speed of a contact above which the dynamic coefficient acts [m/s]."""
@@ -42,11 +44,16 @@ class ContactMaterials:
             self._materials[index] = ContactMaterial(info[1], info[1], info[5])
         self._slides: dict[int, bool] = {}
 
-    def __getitem__(self, index: int) -> ContactMaterial:
-        return self._materials[index]
+    def values(self) -> Array:
+        """Returns static friction, dynamic friction and restitution of every link, one after the other (3 L,)."""
+        return np.array([astuple(material) for material in self._materials.values()]).ravel()
 
-    def set(self, index: int, material: ContactMaterial) -> None:
-        """Changes the material of a link."""
+    def set_values(self, values: Array) -> None:
+        """Changes the materials of all links; the values are as in `values`."""
+        for index, row in zip(self._materials, values.reshape(-1, 3).tolist(), strict=True):
+            self._set_material(index, ContactMaterial(*row))
+
+    def _set_material(self, index: int, material: ContactMaterial) -> None:
         self._materials[index] = material
         self._slides[index] = False
         p.changeDynamics(

@@ -77,10 +77,7 @@ class ContactOffset:
 
     def _keep_off(self) -> None:
         reach = max(self.contact_m, self.rest_m)
-        if reach <= 0.0:
-            return
-        near = self._find_near_points(reach)
-        if near:
+        if reach > 0.0 and (near := self._find_near_points(reach)):
             self._solve_impulses(near)
 
     def _find_near_points(self, reach_m: float) -> list[_Near]:
@@ -108,10 +105,9 @@ class ContactOffset:
         found = [_Near(np.array(point[5]), normal, point[8], other, link, friction, restitution)]
         if not len(self._corners):
             return found
-        position, quat_xyzw = p.getBasePositionAndOrientation(self._body.body_id, physicsClientId=client)
-        R = np.array(p.getMatrixFromQuaternion(quat_xyzw)).reshape(3, 3)
+        position, R = self._com_pose()
         facing = []
-        for corner in self._corners @ R.T + np.array(position):
+        for corner in self._corners @ R.T + position:
             gap = float(normal @ (corner - on_other))
             if gap < reach_m:
                 start, end = corner - _CLEAR_M * normal, corner - normal * (max(gap, 0.0) + reach_m)
@@ -121,16 +117,20 @@ class ContactOffset:
                     facing.append(_Near(corner, normal, gap, other, link, friction, restitution))
         return facing or found
 
+    def _com_pose(self) -> tuple[Array, Array]:
+        """Returns position (3,) and rotation (3, 3) of the body's centre-of-mass frame."""
+        pose = p.getBasePositionAndOrientation(self._body.body_id, physicsClientId=self._body.client)
+        return np.array(pose[0]), np.array(p.getMatrixFromQuaternion(pose[1])).reshape(3, 3)
+
     def _solve_impulses(self, near: list[_Near]) -> None:
         """Solves sequential impulses at the points; the touched body counts as immovable."""
         body, client, dt = self._body, self._body.client, self._world.dt
         link = body.masses.link(ROOT)
-        position, quat_xyzw = p.getBasePositionAndOrientation(body.body_id, physicsClientId=client)
-        R = np.array(p.getMatrixFromQuaternion(quat_xyzw)).reshape(3, 3)
+        position, R = self._com_pose()
         inverse_inertia = R @ np.diag(1.0 / np.maximum(link.inertia_kg_m2, 1e-12)) @ R.T
         linear, angular = (np.array(v) for v in p.getBaseVelocity(body.body_id, physicsClientId=client))
         linear = linear + self._world.gravity_m_s2 * dt
-        arms = [point.p_world - np.array(position) for point in near]
+        arms = [point.p_world - position for point in near]
         others = [point.other.point_velocity(point.other_link, point.p_world) for point in near]
         approach = [
             float(n.normal @ (linear + np.cross(angular, a) - v)) for n, a, v in zip(near, arms, others, strict=True)
@@ -156,14 +156,15 @@ class ContactOffset:
                 impulses[i] = new
         for point, impulse in zip(near, impulses, strict=True):
             force = impulse / dt
-            self._apply_impulses(body, ROOT, force, point.p_world)
+            _apply_force(body, ROOT, force, point.p_world)
             if not (point.other.fixed and point.other_link == ROOT):
-                self._apply_impulses(point.other, point.other_link, -force, point.p_world)
+                _apply_force(point.other, point.other_link, -force, point.p_world)
 
-    def _apply_impulses(self, body: Body, link: int, force: Array, p_world: Array) -> None:
-        p.applyExternalForce(
-            body.body_id, link, force.tolist(), p_world.tolist(), p.WORLD_FRAME, physicsClientId=body.client
-        )
+
+def _apply_force(body: Body, link: int, force: Array, p_world: Array) -> None:
+    p.applyExternalForce(
+        body.body_id, link, force.tolist(), p_world.tolist(), p.WORLD_FRAME, physicsClientId=body.client
+    )
 
 
 def _inverse_mass(mass_kg: float, inverse_inertia: Array, arm: Array, direction: Array) -> float:

@@ -12,6 +12,8 @@ from unlatch.simcore.errors import ConfigError, WorldError, check_range
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.world import World
 
+Array = np.ndarray
+
 
 @dataclass
 class TendonCfg:
@@ -54,7 +56,7 @@ class TendonCfg:
             check_range(f"tendon.{key}", getattr(self, key), 0.0)
 
 
-Array = np.ndarray
+_VALUES = ("stiffness", "damping", "limit_stiffness", "lower_limit", "upper_limit", "rest_length", "offset")
 
 
 class Tendons:
@@ -81,20 +83,8 @@ class Tendons:
                     )
             self._joints.append(np.array([joint.index for joint in joints]))
             self._coefficients.append(np.array(cfg.coefficients, dtype=float))
-        self.stiffnesses = np.array([cfg.stiffness for cfg in cfgs], dtype=float)
-        """(T,) [N/m]; all these arrays may be changed and act from the next step on."""
-        self.dampings = np.array([cfg.damping for cfg in cfgs], dtype=float)
-        """(T,) [N s/m]."""
-        self.limit_stiffnesses = np.array([cfg.limit_stiffness for cfg in cfgs], dtype=float)
-        """(T,) [N/m]."""
-        self.lower_limits = np.array([cfg.lower_limit for cfg in cfgs], dtype=float)
-        """(T,) [m]."""
-        self.upper_limits = np.array([cfg.upper_limit for cfg in cfgs], dtype=float)
-        """(T,) [m]."""
-        self.rest_lengths = np.array([cfg.rest_length for cfg in cfgs], dtype=float)
-        """(T,) [m]."""
-        self.offsets = np.array([cfg.offset for cfg in cfgs], dtype=float)
-        """(T,) [m]."""
+        self.values = {name: np.array([getattr(cfg, name) for cfg in cfgs], dtype=float) for name in _VALUES}
+        """(T,) values by field of `TendonCfg`; they may be changed and act from the next step on."""
         if cfgs:
             world.call_before_step(self._apply_tensions)
 
@@ -103,19 +93,17 @@ class Tendons:
 
     def tension(self, index: int) -> float:
         """Returns the present tension of a tendon [N]."""
-        q, dq = self._lengths_and_rates(index)
-        coefficients = self._coefficients[index]
-        length = float(self.offsets[index] + coefficients @ q)
-        beyond = min(0.0, length - self.lower_limits[index]) + max(0.0, length - self.upper_limits[index])
-        return float(
-            self.stiffnesses[index] * (length - self.rest_lengths[index])
-            + self.dampings[index] * (coefficients @ dq)
-            + self.limit_stiffnesses[index] * beyond
-        )
-
-    def _lengths_and_rates(self, index: int) -> tuple[Array, Array]:
         states = p.getJointStates(self._body.body_id, self._joints[index].tolist(), physicsClientId=self._body.client)
-        return np.array([s[0] for s in states]), np.array([s[1] for s in states])
+        q, dq = np.array([state[:2] for state in states]).T
+        coefficients = self._coefficients[index]
+        values = {name: array[index] for name, array in self.values.items()}
+        length = float(values["offset"] + coefficients @ q)
+        beyond = min(0.0, length - values["lower_limit"]) + max(0.0, length - values["upper_limit"])
+        return float(
+            values["stiffness"] * (length - values["rest_length"])
+            + values["damping"] * (coefficients @ dq)
+            + values["limit_stiffness"] * beyond
+        )
 
     def _apply_tensions(self) -> None:
         for index, joints in enumerate(self._joints):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pybullet as p
@@ -12,7 +13,7 @@ from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
-from unlatch.simcore.sim.properties.contact_material import ContactMaterial, ContactMaterials
+from unlatch.simcore.sim.properties.contact_material import ContactMaterials
 from unlatch.simcore.sim.properties.tendons import TendonCfg, Tendons
 from unlatch.simcore.sim.views.rigid_prim_view import LEAST_INERTIA_KG_M2, LEAST_MASS_KG
 from unlatch.simcore.sim.views.view import BodyView
@@ -23,14 +24,15 @@ Array = np.ndarray
 _SERVO_FIELDS = {"stiffness": "position_gain", "damping": "velocity_gain"}
 """The fields of a servo in place of a spring's."""
 _TENDONS = (
-    ("stiffnesses", "N/m", 0.0),
-    ("dampings", "N s/m", 0.0),
-    ("limit_stiffnesses", "N/m", 0.0),
-    ("lower_limits", "m", None),
-    ("upper_limits", "m", None),
-    ("rest_lengths", "m", None),
-    ("offsets", "m", None),
+    ("tendon_stiffnesses", "stiffness", "N/m", 0.0),
+    ("tendon_dampings", "damping", "N s/m", 0.0),
+    ("tendon_limit_stiffnesses", "limit_stiffness", "N/m", 0.0),
+    ("tendon_lower_limits", "lower_limit", "m", None),
+    ("tendon_upper_limits", "upper_limit", "m", None),
+    ("tendon_rest_lengths", "rest_length", "m", None),
+    ("tendon_offsets", "offset", "m", None),
 )
+"""Attribute, field of `TendonCfg`, unit and least value."""
 _NO_LIMIT = 1e9
 """The number for no limit of a position, speed or effort."""
 
@@ -52,7 +54,7 @@ class ArticulationView(BodyView):
         links: Sequence[str] | None = None,
         tendons: Sequence[TendonCfg] = (),
     ) -> None:
-        """Makes a view; see `BodyView`.
+        """Makes a view; the first arguments are those of `BodyView`.
 
         Args:
             world: The world that the bodies are in.
@@ -121,30 +123,25 @@ class ArticulationView(BodyView):
         return self._groups[env][joint].drives[joint]
 
     def _add_joints(self) -> None:
-        for name, field, unit in (
-            ("stiffness", "stiffness", "N m/rad or N/m; of a servo its position gain"),
-            ("damping", "damping", "N m s/rad or N s/m; of a servo its velocity gain"),
-            ("joint_friction", "friction", "N m or N"),
-        ):
-            self._add_joint_attribute(name, unit, self._read_drive(field), self._write_drive(field), least=0.0)
+        self._add_drive_field("stiffness", "stiffness", "N m/rad or N/m; of a servo its position gain")
+        self._add_drive_field("damping", "damping", "N m s/rad or N s/m; of a servo its velocity gain")
+        self._add_drive_field("joint_friction", "friction", "N m or N")
         self._add_joint_attribute("joint_positions", "rad or m", self._read_positions, self._set_positions)
         self._add_joint_attribute("joint_velocities", "rad/s or m/s", self._read_velocities, self._set_velocities)
         for row, name in enumerate(("lower_dof_limits", "upper_dof_limits")):
-            self._add_joint_attribute(name, "rad or m", self._read_limits(row), self._write_limits(row))
+            self._add_limits(name, row)
+        self._add_drive_field("max_efforts", "max_effort", "N m or N")
+        self._add_drive_field("joint_armatures", "armature", "kg m^2 or kg")
         self._add_joint_attribute(
-            "max_efforts", "N m or N", self._read_drive("max_effort"), self._write_drive("max_effort"), least=0.0
-        )
-        self._add_joint_attribute(
-            "joint_armatures",
-            "kg m^2 or kg",
-            self._read_drive("armature"),
-            self._write_drive("armature"),
+            "joint_max_velocities",
+            "rad/s or m/s",
+            lambda env: self._max_velocities[env].copy(),
+            self._set_speed_limits,
             least=0.0,
         )
         self._add_joint_attribute(
-            "joint_max_velocities", "rad/s or m/s", self._speed_limits, self._set_speed_limits, least=0.0
+            "joint_efforts", "N m or N", lambda env: self._efforts[env].copy(), self._set_efforts, brief=True
         )
-        self._add_joint_attribute("joint_efforts", "N m or N", self._joint_efforts, self._set_efforts, brief=True)
 
     def _add_joint_attribute(
         self,
@@ -152,29 +149,25 @@ class ArticulationView(BodyView):
         unit: str,
         read: Callable[[int], Array],
         write: Callable[[int, Array], None],
-        *,
-        least: float | None = None,
-        brief: bool = False,
+        **options: Any,
     ) -> None:
         words = f"one a joint: {', '.join(self.joints)}"
-        self._add_attribute(name, self.num_dof, unit, words, read, write, least=least, brief=brief)
+        self._add_attribute(name, self.num_dof, unit, words, read, write, **options)
 
-    def _read_drive(self, field: str) -> Callable[[int], Array]:
+    def _add_drive_field(self, name: str, field: str, unit: str) -> None:
+        """Adds a field of the joints' drives."""
+        parts = [self._split_by_group(env, field) for env in range(self.count)]
+
         def read(env: int) -> Array:
             drives = [self._drive_of(env, joint) for joint in self.joints]
             return np.array([getattr(drive, _field_of(drive, field)) for drive in drives], dtype=float)
-
-        return read
-
-    def _write_drive(self, field: str) -> Callable[[int, Array], None]:
-        parts = [self._split_by_group(env, field) for env in range(self.count)]
 
         def write(env: int, values: Array) -> None:
             given = values.tolist()
             for group, own_field, names, places in parts[env]:
                 group.change(own_field, names, [given[place] for place in places])
 
-        return write
+        self._add_joint_attribute(name, unit, read, write, least=0.0)
 
     def _split_by_group(self, env: int, field: str) -> list[tuple[DriveGroup, str, list[str], list[int]]]:
         """Returns the drive groups of a member, the name of a field in each, and their joints of one mode."""
@@ -204,10 +197,9 @@ class ArticulationView(BodyView):
     def _set_velocities(self, env: int, values: Array) -> None:
         self.bodies[env].set_joint_positions(self.joints, self._read_positions(env), values)
 
-    def _read_limits(self, row: int) -> Callable[[int], Array]:
-        return lambda env: self._limits[env][row].copy()
+    def _add_limits(self, name: str, row: int) -> None:
+        """Adds the lower (row 0) or upper (row 1) limits of the joints."""
 
-    def _write_limits(self, row: int) -> Callable[[int, Array], None]:
         def write(env: int, values: Array) -> None:
             self._limits[env][row] = values
             body = self.bodies[env]
@@ -220,10 +212,7 @@ class ArticulationView(BodyView):
                     physicsClientId=body.client,
                 )
 
-        return write
-
-    def _speed_limits(self, env: int) -> Array:
-        return self._max_velocities[env].copy()
+        self._add_joint_attribute(name, "rad or m", lambda env: self._limits[env][row].copy(), write)
 
     def _set_speed_limits(self, env: int, values: Array) -> None:
         self._max_velocities[env] = values
@@ -234,9 +223,6 @@ class ArticulationView(BodyView):
                 continue
             for name, place in zip(names, places, strict=True):
                 group.limit_speed(name, given[place] if given[place] < _NO_LIMIT else math.inf)
-
-    def _joint_efforts(self, env: int) -> Array:
-        return self._efforts[env].copy()
 
     def _set_efforts(self, env: int, values: Array) -> None:
         self._efforts[env] = values
@@ -261,8 +247,8 @@ class ArticulationView(BodyView):
             3 * count,
             "-",
             f"static friction, dynamic friction, restitution for all links, or {one_a_link}",
-            self._read_material,
-            self._set_material,
+            lambda env: self._materials[env].values(),
+            lambda env, values: self._materials[env].set_values(values),
             least=0.0,
             repeat=3,
         )
@@ -289,30 +275,21 @@ class ArticulationView(BodyView):
             if self._has_mass_effect(env, index):
                 self.bodies[env].masses.set_inertia(index, np.maximum(moments, LEAST_INERTIA_KG_M2))
 
-    def _read_material(self, env: int) -> Array:
-        found = [self._materials[env][index] for index in self._link_indices]
-        return np.array([[m.static_friction, m.dynamic_friction, m.restitution] for m in found]).ravel()
-
-    def _set_material(self, env: int, values: Array) -> None:
-        for index, row in zip(self._link_indices, values.reshape(-1, 3).tolist(), strict=True):
-            self._materials[env].set(index, ContactMaterial(*row))
-
     def _add_tendons(self) -> None:
         count = len(self.tendons[0])
         if not count:
             reason = "it declares no tendons. Give it `tendons`"
-            self._missing.update({f"tendon_{name}": reason for name, _, _ in _TENDONS})
+            self._missing.update({name: reason for name, *_ in _TENDONS})
             return
-        for name, unit, least in _TENDONS:
+        for name, field, unit, least in _TENDONS:
 
-            def read(env: int, name: str = name) -> Array:
-                values: Array = getattr(self.tendons[env], name).copy()
-                return values
+            def read(env: int, field: str = field) -> Array:
+                return self.tendons[env].values[field].copy()
 
-            def write(env: int, values: Array, name: str = name) -> None:
-                getattr(self.tendons[env], name)[:] = values
+            def write(env: int, values: Array, field: str = field) -> None:
+                self.tendons[env].values[field][:] = values
 
-            self._add_attribute(f"tendon_{name}", count, unit, "one a tendon", read, write, least=least)
+            self._add_attribute(name, count, unit, "one a tendon", read, write, least=least)
 
 
 def _field_of(drive: JointDrive, field: str) -> str:

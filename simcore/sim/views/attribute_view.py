@@ -1,16 +1,49 @@
-"""What can be randomized: a name, one member per environment, and attributes by name."""
+"""The base of all views: quantities that can be randomized, by name, of one member per environment."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError, close_matches
-from unlatch.simcore.sim.views.attribute import ViewAttribute
 
 Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class ViewAttribute:
+    """A quantity of every member of a view."""
+
+    name: str
+    width: int
+    """Values per member."""
+    unit: str
+    components: str
+    """Meaning of the values, such as `x, y, z` or `one a joint: panda_joint1, ...`."""
+    read: Callable[[int], Array]
+    """Returns the present values (width,) of a member, by its environment."""
+    write: Callable[[int, Array], None]
+    """Writes (width,) values of a member."""
+    least: float | None = None
+    """Smallest meaningful value; smaller ones are raised to it. None: any."""
+    most: float | None = None
+    """Largest meaningful value."""
+    repeat: int | None = None
+    """A shorter width that is accepted, too, and repeated: 3 values of a material for all links."""
+    brief: bool = False
+    """Whether values of `on_interval` act only until the next `step_randomization`: forces and efforts."""
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Accepted numbers of values, the full one first."""
+        return (self.width,) if self.repeat in (None, self.width) else (self.width, int(self.repeat or 0))
+
+    def bounded(self, values: Array) -> Array:
+        """Returns values clipped to the meaningful range."""
+        return values if self.least is None and self.most is None else np.clip(values, self.least, self.most)
 
 
 class AttributeView:
@@ -20,21 +53,11 @@ class AttributeView:
     """Kind of view, for messages."""
 
     def __init__(self, name: str, *, count: int = 1) -> None:
-        """Makes a view without attributes.
-
-        Args:
-            name: Name of the view.
-            count: Number of members, one per environment.
-        """
+        """Makes a view without attributes; `count` is the number of members, one per environment."""
         self.name = name
-        self._count = count
+        self.count = count
         self._attributes: dict[str, ViewAttribute] = {}
         self._missing: dict[str, str] = {}
-
-    @property
-    def count(self) -> int:
-        """Number of members."""
-        return self._count
 
     @property
     def attributes(self) -> Mapping[str, ViewAttribute]:

@@ -23,23 +23,27 @@ class CameraView(AttributeView):
     kind = "camera view"
 
     def __init__(self, camera: Camera) -> None:
-        """Makes a view.
-
-        Args:
-            camera: The camera; its name is the view's.
-        """
         super().__init__(camera.cfg.name)
         self._camera = camera
-        self._add_attribute("position", 3, "m", "x, y, z", self._read_position, self._set_position)
-        rpy = "roll, pitch, yaw"
-        if not camera.mount.looks:
-            self._add_attribute("orientation", 3, "rad", rpy, self._read_orientation, self._set_orientation)
+        mount = camera.mount
+        self._add_attribute(
+            "position", 3, "m", "x, y, z", lambda _env: mount.T_mount_sensor.p.copy(), self._set_position
+        )
+        if not mount.looks:
+            self._add_attribute(
+                "orientation",
+                3,
+                "rad",
+                "roll, pitch, yaw",
+                lambda _env: rpy_from_matrix(mount.T_mount_sensor.R),
+                self._set_orientation,
+            )
         self._add_attribute(
             "field_of_view",
             1,
             "rad",
             "angle between the upper and lower edge",
-            self._read_fov,
+            lambda _env: np.array([camera.optics.fov_rad]),
             self._set_fov,
             least=0.02,
             most=_WIDEST_RAD,
@@ -60,20 +64,11 @@ class CameraView(AttributeView):
         unit, most = MAX_STRENGTHS[field]
         self._add_attribute(field, 1, unit, "strength", read, write, least=0.0, most=most)
 
-    def _read_position(self, _env: int) -> Array:
-        return self._camera.mount.T_mount_sensor.p.copy()
-
     def _set_position(self, _env: int, values: Array) -> None:
         self._camera.mount.T_mount_sensor = Pose(self._camera.mount.T_mount_sensor.R, values)
 
-    def _read_orientation(self, _env: int) -> Array:
-        return rpy_from_matrix(self._camera.mount.T_mount_sensor.R)
-
     def _set_orientation(self, _env: int, values: Array) -> None:
         self._camera.mount.T_mount_sensor = Pose.from_rpy(self._camera.mount.T_mount_sensor.p, values)
-
-    def _read_fov(self, _env: int) -> Array:
-        return np.array([self._camera.optics.fov_rad])
 
     def _set_fov(self, _env: int, values: Array) -> None:
         self._camera.optics = self._camera.optics.with_fov(float(values[0]))

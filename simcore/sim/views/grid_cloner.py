@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import combinations, product
 
 import pybullet as p
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.bodies import ROOT
+from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.world import World
 
 
@@ -17,13 +18,10 @@ class GridCloner:
     """Fills a world with environments on a grid; bodies of two environments never collide."""
 
     def __init__(self, spacing: float) -> None:
-        """Makes a cloner.
-
-        Args:
-            spacing: Distance between neighbouring origins [m].
+        """Makes a cloner; `spacing` is the distance between neighbouring origins [m].
 
         Raises:
-            WorldError: It is not above 0.
+            WorldError: The spacing is not above 0.
         """
         if not spacing > 0.0:
             raise WorldError(f"spacing={spacing} is out of range. Expected above 0 m. Change it.", spacing=spacing)
@@ -33,15 +31,11 @@ class GridCloner:
         """Returns `T_world_env` of every environment: row by row on a square grid, centred on the world's origin."""
         columns = math.ceil(math.sqrt(num_envs))
         rows = math.ceil(num_envs / columns)
+        middle_row, middle_column = 0.5 * (rows - 1), 0.5 * (columns - 1)
+        places = (divmod(env, columns) for env in range(num_envs))
         return [
-            Pose.from_translation(
-                (
-                    self.spacing * (env // columns - 0.5 * (rows - 1)),
-                    self.spacing * (env % columns - 0.5 * (columns - 1)),
-                    0.0,
-                )
-            )
-            for env in range(num_envs)
+            Pose.from_translation((self.spacing * (row - middle_row), self.spacing * (column - middle_column), 0.0))
+            for row, column in places
         ]
 
     def clone(self, world: World, num_envs: int, build: Callable[[int, Pose], None]) -> list[Pose]:
@@ -61,24 +55,15 @@ class GridCloner:
         if num_envs < 1:
             raise WorldError(f"num_envs={num_envs} is out of range. Expected 1 or more. Change it.")
         origins = self.origins(num_envs)
-        made: list[list[str]] = []
+        made: list[list[Body]] = []
         for env, T_world_env in enumerate(origins):
             before = set(world.bodies)
             build(env, T_world_env)
-            made.append([name for name in world.bodies if name not in before])
-            for name in made[-1]:
-                world.bodies[name].environment = env
-        self._separate_environments(world, made)
+            made.append([body for name, body in world.bodies.items() if name not in before])
+            for body in made[-1]:
+                body.environment = env
+        for bodies, others in combinations(made, 2):
+            for a, b in product(bodies, others):
+                for link_a, link_b in product(a.links.values(), b.links.values()):
+                    p.setCollisionFilterPair(a.body_id, b.body_id, link_a, link_b, 0, physicsClientId=world.client)
         return origins
-
-    def _separate_environments(self, world: World, made: list[list[str]]) -> None:
-        for env, names in enumerate(made):
-            for others in made[env + 1 :]:
-                for a in (world.bodies[name] for name in names):
-                    for b in (world.bodies[name] for name in others):
-                        for link_a in a.links.values():
-                            for link_b in b.links.values():
-                                self._ignore_pair(world, a.body_id, b.body_id, link_a, link_b)
-
-    def _ignore_pair(self, world: World, body_a: int, body_b: int, link_a: int = ROOT, link_b: int = ROOT) -> None:
-        p.setCollisionFilterPair(body_a, body_b, link_a, link_b, 0, physicsClientId=world.client)

@@ -16,12 +16,6 @@ class PoseEstimateView(AttributeView):
     kind = "pose estimate view"
 
     def __init__(self, pose_error: PoseEstimateError, *, name: str) -> None:
-        """Makes a view.
-
-        Args:
-            pose_error: Errors of the object's estimated pose.
-            name: Name of the object.
-        """
         super().__init__(name)
         xyz, rpy = "x, y, z", "roll, pitch, yaw"
         self._add_array("seen_position", pose_error, "position_m", "m", xyz)

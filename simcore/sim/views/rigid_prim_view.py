@@ -10,7 +10,7 @@ import pybullet as p
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
-from unlatch.simcore.sim.properties.contact_material import ContactMaterial, ContactMaterials
+from unlatch.simcore.sim.properties.contact_material import ContactMaterials
 from unlatch.simcore.sim.properties.contact_offsets import ContactOffset
 from unlatch.simcore.sim.views.view import BodyView
 from unlatch.simcore.sim.world import World
@@ -46,18 +46,19 @@ class RigidPrimView(BodyView):
         self._forces: dict[int, Array] = {}
         self._called = False
         self._add_pose_and_velocity()
-        if not self.bodies[0].fixed:
+        fixed = self.bodies[0].fixed
+        if not fixed:
             self._add_dynamics()
         self._add_attribute(
             "material_properties",
             3,
             "-",
             "static friction, dynamic friction, restitution",
-            self._read_material,
-            self._set_material,
+            lambda env: self._materials[env].values(),
+            lambda env, values: self._materials[env].set_values(values),
             least=0.0,
         )
-        if not self.bodies[0].fixed:
+        if not fixed:
             self._add_offsets()
         else:
             reason = "it stands still. Leave it out, or view a free body"
@@ -65,32 +66,35 @@ class RigidPrimView(BodyView):
 
     def _add_dynamics(self) -> None:
         self._add_attribute("force", 3, "N", "x, y, z", self._read_force, self._set_force, brief=True)
-        self._add_attribute("mass", 1, "kg", "mass", self._read_mass, self._set_mass, least=LEAST_MASS_KG)
+        self._add_attribute(
+            "mass",
+            1,
+            "kg",
+            "mass",
+            lambda env: np.array([self.bodies[env].masses.link(ROOT).mass_kg]),
+            lambda env, values: self.bodies[env].masses.set_mass(ROOT, float(values[0])),
+            least=LEAST_MASS_KG,
+        )
         self._add_attribute(
             "inertia",
             3,
             "kg m^2",
             "about the principal axes x, y, z",
-            self._read_inertia,
-            self._set_inertia,
+            lambda env: self.bodies[env].masses.link(ROOT).inertia_kg_m2.copy(),
+            lambda env, values: self.bodies[env].masses.set_inertia(ROOT, values),
             least=LEAST_INERTIA_KG_M2,
         )
 
     def _add_offsets(self) -> None:
-        def read_contact(env: int) -> Array:
-            return np.array([self._offset_of(env).contact_m])
+        for name, field in (("contact_offset", "contact_m"), ("rest_offset", "rest_m")):
 
-        def write_contact(env: int, values: Array) -> None:
-            self._offset_of(env).set(contact_m=float(values[0]))
+            def read(env: int, field: str = field) -> Array:
+                return np.array([getattr(self._offset_of(env), field)])
 
-        def read_rest(env: int) -> Array:
-            return np.array([self._offset_of(env).rest_m])
+            def write(env: int, values: Array, field: str = field) -> None:
+                self._offset_of(env).set(**{field: float(values[0])})
 
-        def write_rest(env: int, values: Array) -> None:
-            self._offset_of(env).set(rest_m=float(values[0]))
-
-        self._add_attribute("contact_offset", 1, "m", "offset", read_contact, write_contact, least=0.0)
-        self._add_attribute("rest_offset", 1, "m", "offset", read_rest, write_rest, least=0.0)
+            self._add_attribute(name, 1, "m", "offset", read, write, least=0.0)
 
     def _offset_of(self, env: int) -> ContactOffset:
         if env not in self._offsets:
@@ -114,22 +118,3 @@ class RigidPrimView(BodyView):
             body = self.bodies[env]
             where = p.getBasePositionAndOrientation(body.body_id, physicsClientId=body.client)[0]
             p.applyExternalForce(body.body_id, ROOT, force.tolist(), where, p.WORLD_FRAME, physicsClientId=body.client)
-
-    def _read_mass(self, env: int) -> Array:
-        return np.array([self.bodies[env].masses.link(ROOT).mass_kg])
-
-    def _set_mass(self, env: int, values: Array) -> None:
-        self.bodies[env].masses.set_mass(ROOT, float(values[0]))
-
-    def _read_inertia(self, env: int) -> Array:
-        return self.bodies[env].masses.link(ROOT).inertia_kg_m2.copy()
-
-    def _set_inertia(self, env: int, values: Array) -> None:
-        self.bodies[env].masses.set_inertia(ROOT, values)
-
-    def _read_material(self, env: int) -> Array:
-        material = self._materials[env][ROOT]
-        return np.array([material.static_friction, material.dynamic_friction, material.restitution])
-
-    def _set_material(self, env: int, values: Array) -> None:
-        self._materials[env].set(ROOT, ContactMaterial(*values.tolist()))

@@ -1,4 +1,4 @@
-"""The base of views of bodies: one body per environment, its pose and its velocity."""
+"""The base of views of bodies: one body per environment, its pose and its velocity; and gravity of a world."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.geometry.rotations import rpy_from_matrix
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.views.attribute_view import AttributeView
+from unlatch.simcore.sim.views.attribute_view import AttributeView, ViewAttribute
 from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
@@ -21,9 +21,6 @@ class BodyView(AttributeView):
 
     Poses are those of the root link in the frame of the environment, so a value means the same in each environment.
     """
-
-    kind = "view"
-    """Kind of view, for messages."""
 
     def __init__(
         self, world: World, bodies: Sequence[Body], *, name: str, origins: Sequence[Pose] | None = None
@@ -62,16 +59,33 @@ class BodyView(AttributeView):
 
     def _add_pose_and_velocity(self) -> None:
         xyz, fixed = "x, y, z", self.bodies[0].fixed
-        self._add_attribute("position", 3, "m", xyz, self._read_position, self._set_position)
-        self._add_attribute("orientation", 3, "rad", "roll, pitch, yaw", self._read_orientation, self._set_orientation)
+        self._add_attribute("position", 3, "m", xyz, lambda env: self._root_pose(env).p.copy(), self._set_position)
+        self._add_attribute(
+            "orientation",
+            3,
+            "rad",
+            "roll, pitch, yaw",
+            lambda env: rpy_from_matrix(self._root_pose(env).R),
+            self._set_orientation,
+        )
         if fixed:
             reason = "its root stands still. Leave it out, or view a free body"
             self._missing.update(dict.fromkeys(("linear_velocity", "angular_velocity", "velocity"), reason))
             return
-        self._add_attribute("linear_velocity", 3, "m/s", xyz, self._read_linear, self._set_linear)
-        self._add_attribute("angular_velocity", 3, "rad/s", xyz, self._read_angular, self._set_angular)
+        self._add_velocity("linear_velocity", "m/s", xyz, slice(0, 3))
+        self._add_velocity("angular_velocity", "rad/s", xyz, slice(3, 6))
+        self._add_velocity("velocity", "m/s, rad/s", "linear x, y, z, angular x, y, z", slice(0, 6))
+
+    def _add_velocity(self, name: str, unit: str, words: str, part: slice) -> None:
+        """Adds a part of the linear and angular velocity (6,)."""
+
+        def write(env: int, values: Array) -> None:
+            R, velocity = self.origins[env].R, self._read_velocity(env)
+            velocity[part] = values
+            self.bodies[env].set_root_velocity(R @ velocity[:3], R @ velocity[3:])
+
         self._add_attribute(
-            "velocity", 6, "m/s, rad/s", "linear x, y, z, angular x, y, z", self._read_velocity, self._set_velocity
+            name, part.stop - part.start, unit, words, lambda env: self._read_velocity(env)[part], write
         )
 
     def _root_pose(self, env: int) -> Pose:
@@ -85,14 +99,8 @@ class BodyView(AttributeView):
         if velocity is not None:
             body.set_root_velocity(*velocity)
 
-    def _read_position(self, env: int) -> Array:
-        return self._root_pose(env).p.copy()
-
     def _set_position(self, env: int, values: Array) -> None:
         self._move_root(env, Pose(self._root_pose(env).R, values))
-
-    def _read_orientation(self, env: int) -> Array:
-        return rpy_from_matrix(self._root_pose(env).R)
 
     def _set_orientation(self, env: int, values: Array) -> None:
         self._move_root(env, Pose.from_rpy(self._root_pose(env).p, values))
@@ -101,21 +109,17 @@ class BodyView(AttributeView):
         velocity = np.array(self.bodies[env].root_velocity())  # (2, 3)
         return (velocity @ self.origins[env].R).ravel()
 
-    def _set_velocity(self, env: int, values: Array) -> None:
-        R = self.origins[env].R
-        self.bodies[env].set_root_velocity(R @ values[:3], R @ values[3:])
-
-    def _read_linear(self, env: int) -> Array:
-        return self._read_velocity(env)[:3]
-
-    def _set_linear(self, env: int, values: Array) -> None:
-        self._set_velocity(env, np.concatenate([values, self._read_velocity(env)[3:]]))
-
-    def _read_angular(self, env: int) -> Array:
-        return self._read_velocity(env)[3:]
-
-    def _set_angular(self, env: int, values: Array) -> None:
-        self._set_velocity(env, np.concatenate([self._read_velocity(env)[:3], values]))
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name}, {self.count} environments)"
+
+
+def gravity_attribute(world: World) -> ViewAttribute:
+    """Returns gravity as an attribute; all environments share it."""
+    return ViewAttribute(
+        "gravity",
+        3,
+        "m/s^2",
+        "x, y, z",
+        lambda _env: world.gravity_m_s2,
+        lambda _env, values: world.set_gravity(values),
+    )

@@ -17,10 +17,9 @@ from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
 from unlatch.simcore.sim.sensors.config import MountCfg
-from unlatch.simcore.sim.views.appearance_view import AppearanceView
+from unlatch.simcore.sim.views.appearance_view import AppearanceView, LightView
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 from unlatch.simcore.sim.views.camera_view import CameraView
-from unlatch.simcore.sim.views.light_view import LightView
 from unlatch.simcore.sim.views.pose_estimate_view import PoseEstimateView
 from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore
 from unlatch.simcore.sim.world import World, WorldCfg

@@ -9,10 +9,9 @@ import numpy as np
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.sensors.camera import Camera
-from unlatch.simcore.sim.views.appearance_view import AppearanceView
+from unlatch.simcore.sim.views.appearance_view import AppearanceView, LightView
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 from unlatch.simcore.sim.views.camera_view import CameraView
-from unlatch.simcore.sim.views.light_view import LightView
 from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore
 from unlatch.simcore.sim.visuals.scenery import add_panel, add_solid
 from unlatch.tasks.scene_names import TABLE

@@ -14,8 +14,7 @@ from unlatch.simcore.geometry import Pinhole, Pose
 from unlatch.simcore.sim.bodies import ROOT
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
-from unlatch.simcore.sim.views.appearance_view import AppearanceView
-from unlatch.simcore.sim.views.light_view import LightView
+from unlatch.simcore.sim.views.appearance_view import AppearanceView, LightView
 from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore
 from unlatch.simcore.sim.visuals.light import Light
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, link_labels, take_images, take_picture, visible_links
