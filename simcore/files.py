@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from unlatch.simcore.errors import RecordingError
@@ -117,6 +117,19 @@ def not_writable(path: Path, exc: OSError) -> RecordingError:
         "to. Choose another folder, or change its permissions or free some space.",
         path=str(path),
     )
+
+
+@contextmanager
+def output_errors(folder: Path) -> Iterator[None]:
+    """Turns an OSError into one that says that a folder is not writable.
+
+    Raises:
+        RecordingError: The folder cannot be written.
+    """
+    try:
+        yield
+    except OSError as exc:
+        raise not_writable(folder, exc) from exc
 
 
 def write_whole_file(path: Path, content: bytes) -> None:

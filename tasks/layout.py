@@ -16,8 +16,6 @@ from unlatch.tasks.placing import PlacedObject, find_free_place, front_frame
 from unlatch.tasks.relation import RelationCfg, order_relations
 from unlatch.tasks.task import OpennessCfg, RegionCfg, TaskCfg
 
-Array = np.ndarray
-
 _PLINTH_INSET_M = 0.02
 _PLINTH_FRONT_INSET_M = 0.06
 _MIN_PLINTH_M = 0.005
@@ -50,7 +48,7 @@ class Layout:
 
     objects: Mapping[str, Placement]
     """By object name."""
-    q_home: Mapping[str, Array]
+    q_home: Mapping[str, np.ndarray]
     """Start joint positions (n,) by arm [rad]."""
 
     @property

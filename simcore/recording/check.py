@@ -18,8 +18,6 @@ from unlatch.simcore.recording.keys import INTERVAL, KEYS, STATE, KeySpec, kind_
 from unlatch.simcore.recording.measurements import concurrent_arms, forbidden_rows, overspeed_rows, start_position
 from unlatch.simcore.recording.verdict import recompute_success
 
-Array = np.ndarray
-
 _QUAT_TOLERANCE = 1e-6
 
 
@@ -125,7 +123,7 @@ def _array_problems(record: EpisodeRecord) -> Iterator[str]:
 
 
 def _row_problems(
-    key: str, array: Array, spec: KeySpec, names: dict[str, str], sizes: dict[tuple[str, str], tuple[int, str]]
+    key: str, array: np.ndarray, spec: KeySpec, names: dict[str, str], sizes: dict[tuple[str, str], tuple[int, str]]
 ) -> Iterator[str]:
     if array.dtype.name != spec.dtype:
         yield f"'{key}' is {array.dtype}, expected {spec.dtype}."

@@ -14,7 +14,7 @@ from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.simcore.recording.json_values import break_seal, decode_json_object, encode_sealed, plain
 from unlatch.simcore.recording.keys import is_state_key
-from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_state, encode_state
+from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_state
 
 Array = np.ndarray
 
@@ -124,13 +124,12 @@ class EpisodeRecord:
         return f"EpisodeRecord(number={self.number}, {outcome}, n_actions={self.n_actions}, arrays={len(self.arrays)})"
 
 
-def encode_episode(record: EpisodeRecord, *, state: bytes | None = None) -> tuple[bytes, bytes]:
-    """Returns the bytes of `episode.json` and `state.npz`; the latter are `state`, if given.
+def encode_episode(record: EpisodeRecord, state: bytes) -> bytes:
+    """Returns the bytes of `episode.json`; `state` are those of `state.npz`.
 
     Raises:
         RecordingError: A value cannot be stored.
     """
-    state = encode_state(record.arrays) if state is None else state
     digest = hashlib.sha256(state).hexdigest()
     about_state = {"file": STATE_FILE, "sha256": digest, "bytes": len(state), "n_actions": record.n_actions}
     head = {"format": EPISODE_FORMAT, "format_version": FORMAT_VERSION, "state": about_state}
@@ -141,7 +140,7 @@ def encode_episode(record: EpisodeRecord, *, state: bytes | None = None) -> tupl
             f"{MAX_JSON_BYTES}. Record long values as arrays.",
             number=record.number,
         )
-    return data, state
+    return data
 
 
 def verify_episode(folder: Path) -> None:

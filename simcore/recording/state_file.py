@@ -40,11 +40,8 @@ _LEVEL = 1
 def encode_state(arrays: Mapping[str, Array]) -> bytes:
     """Returns the bytes of `state.npz`: sorted keys, fixed timestamps, little-endian C-ordered arrays.
 
-    Args:
-        arrays: Arrays of booleans, integers or floats by key.
-
     Raises:
-        RecordingError: A key or an array cannot be stored.
+        RecordingError: A key or an array cannot be stored. Only booleans, integers and floats can.
     """
     total = 0
     out = io.BytesIO()

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from unlatch.simcore.errors import FormatVersionError, RecordingError
-from unlatch.simcore.files import copy_files, not_writable, write_durably
+from unlatch.simcore.files import copy_files, not_writable, output_errors, write_durably
 from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.header import DatasetHeader, publish_header, read_header
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
@@ -178,14 +178,12 @@ class DataSet:
         """
         folder = self.folder_of(number)
         damaged = self.path / DAMAGED
-        try:
+        with output_errors(self.path):
             damaged.mkdir(exist_ok=True)
             count = 0
             while (place := damaged / f"{folder.name}-{count}").exists():
                 count += 1
             folder.rename(place)
-        except OSError as exc:
-            raise not_writable(self.path, exc) from exc
         return place
 
     def write(self, record: EpisodeRecord) -> bool:
@@ -204,7 +202,7 @@ class DataSet:
         target = self.folder_of(record.number)
         state = encode_state(record.arrays)
         record.timings_ms["write"] = _ms_since(started)
-        content, state = encode_episode(record, state=state)
+        content = encode_episode(record, state)
         if target.exists():
             return False
         try:
@@ -240,12 +238,10 @@ class DataSet:
         target = self.folder_of(summary.number)
         if target.exists():
             return False
-        try:
+        with output_errors(self.path):
             written = self._writer.write(
                 target, lambda draft: copy_files(source, draft, (STATE_FILE, EPISODE_FILE), link=link)
             )
-        except OSError as exc:
-            raise not_writable(self.path, exc) from exc
         if written:
             index.append_line(self.path, self.worker, summary)
         return written
@@ -295,10 +291,8 @@ class DataSet:
         """
         numbers = self.numbers()
         summaries = (summary_from_folder(self.path, self.read(number)) for number in numbers)
-        try:
+        with output_errors(self.path):
             index.write_all(self.path, summaries, scratch=self._writer.area.new_folder("index"))
-        except OSError as exc:
-            raise not_writable(self.path, exc) from exc
         return len(numbers)
 
     def close(self) -> None:

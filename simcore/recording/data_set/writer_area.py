@@ -47,18 +47,13 @@ class WriterArea:
             try:
                 # a concurrent clean-up may have taken the lock first and removed the file: try again
                 if try_lock(self._lock) and self._lock_path.exists():
-                    break
+                    self.folder.mkdir()
+                    return
             except OSError:
                 self._lock_path.unlink(missing_ok=True)
                 os.close(self._lock)
                 raise
             os.close(self._lock)
-        try:
-            self.folder.mkdir()
-        except OSError:
-            self._lock_path.unlink(missing_ok=True)
-            os.close(self._lock)
-            raise
 
     def new_folder(self, name: str) -> Path:
         """Makes an empty folder in the area; what an earlier failure left under the name is removed."""

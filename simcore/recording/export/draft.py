@@ -9,7 +9,7 @@ from pathlib import Path
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.file_lock import try_lock
-from unlatch.simcore.files import not_writable, sync_folder
+from unlatch.simcore.files import not_writable, output_errors, sync_folder
 from unlatch.simcore.recording.data_set.location import missing_folders
 
 _KEY = "export.json"
@@ -32,10 +32,8 @@ class Draft:
         self._root = target.with_name(f".{target.name}.export")
         self._old = self._root / "old"
         self._made = missing_folders(target.parent)
-        try:
+        with output_errors(target.parent):
             self._lock = self._take_lock()
-        except OSError as exc:
-            raise not_writable(target.parent, exc) from exc
         try:
             self._restore()
             _remove(self.place)
@@ -65,7 +63,7 @@ class Draft:
         Raises:
             RecordingError: It cannot be replaced.
         """
-        try:
+        with output_errors(self._target.parent):
             _sync_files(self.place)
             if self._target.exists():
                 self._target.rename(self._old)
@@ -73,8 +71,6 @@ class Draft:
             sync_folder(self._target.parent)
             _remove(self._old)
             _remove(self.parts)
-        except OSError as exc:
-            raise not_writable(self._target.parent, exc) from exc
 
     def _take_lock(self) -> int:
         path = self._root / "lock"

@@ -13,8 +13,6 @@ from unlatch.simcore.recording.data_set.index import EpisodeSummary
 from unlatch.simcore.recording.images.modality import RGB
 from unlatch.simcore.recording.images.renders import RenderSet
 
-Array = np.ndarray
-
 
 @dataclass(frozen=True)
 class ImageSize:
@@ -43,7 +41,7 @@ class Images:
         """The video file with T+1 frames."""
         return self._episode.path(self._camera, RGB)
 
-    def frames(self) -> Iterator[Array]:
+    def frames(self) -> Iterator[np.ndarray]:
         """Yields the T+1 images (H, W, 3) uint8, one in memory at a time."""
         return self._episode.frames(self._camera, RGB)
 
@@ -52,11 +50,7 @@ class ImageSource:
     """The cameras of a render set that are exported."""
 
     def __init__(self, renders: RenderSet, cameras: Sequence[str] | None) -> None:
-        """Chooses the cameras.
-
-        Args:
-            renders: The render set.
-            cameras: Names of cameras; None: all.
+        """Chooses the named cameras of a render set; None: all.
 
         Raises:
             RecordingError: The set has no such camera, or no colour images.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.files import not_writable
+from unlatch.simcore.files import output_errors
 from unlatch.simcore.recording.data_set.location import absolute_folder
 from unlatch.simcore.recording.export.draft import Draft
 from unlatch.simcore.recording.export.exporter import Exporter
@@ -68,10 +68,8 @@ def run_export(
                     on_episode(index + 1, len(numbers))
 
         if numbers:
-            try:
+            with output_errors(target.parent):
                 exporter.write(draft.place, count_trajectories(), parts=draft.parts, base=base)
-            except OSError as exc:
-                raise not_writable(target.parent, exc) from exc
             draft.commit()
     return ExportReport(
         target=target,

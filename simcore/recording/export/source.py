@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from unlatch.simcore.errors import RecordingError, close_matches
@@ -69,7 +70,6 @@ class ExportSource:
         if cfg.render is not None:
             self._images = ImageSource(RenderSet.open(data_set.path, cfg.render), cfg.cameras)
             self._images.check([by_number[number] for number in self.numbers])
-        self._layout: ExportLayout | None = None
 
     @property
     def task(self) -> str | None:
@@ -83,19 +83,17 @@ class ExportSource:
         text = json.dumps(self.data_set.header, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    @property
+    @cached_property
     def layout(self) -> ExportLayout:
         """Properties that all episodes share, taken from the first one."""
-        if self._layout is None:
-            first = self._read(self.numbers[0])
-            self._layout = ExportLayout(
-                fps=int(self.config["world"]["record_hz"]),
-                robot=first.robot,
-                names={key: column.names for key, column in first.columns.items()},
-                convention=self.cfg.convention(),
-                cameras=self._images.sizes if self._images is not None else {},
-            )
-        return self._layout
+        first = self._read(self.numbers[0])
+        return ExportLayout(
+            fps=int(self.config["world"]["record_hz"]),
+            robot=first.robot,
+            names={key: column.names for key, column in first.columns.items()},
+            convention=self.cfg.convention(),
+            cameras=self._images.sizes if self._images is not None else {},
+        )
 
     def trajectories(self, numbers: list[int] | None = None) -> Iterator[Trajectory]:
         """Yields the episodes of the given numbers; None: all exported ones.

@@ -24,8 +24,6 @@ from unlatch.simcore.recording.export.config import ActionKind, DeltaFrom, Expor
 from unlatch.simcore.recording.export.images import Images
 from unlatch.simcore.recording.export.rotation import COMPONENTS, convert_rotations, rotation_changes
 
-Array = np.ndarray
-
 ACTION = "action"
 
 
@@ -115,7 +113,7 @@ class TrajectoryMaker:
         names = prefix_names(f"{arm}.{what}", (*AXES, *COMPONENTS[form]))
         return join_columns([Column(names, np.hstack([position, convert_rotations(quats, form)])), gripper])
 
-    def _reference(self, targets: Array, measured: Array) -> Array:
+    def _reference(self, targets: np.ndarray, measured: np.ndarray) -> np.ndarray:
         """Returns the reference (T, n) of changes: measured values (T+1, n) or the previous targets (T, n)."""
         if self._cfg.delta_from is DeltaFrom.state:
             return measured[:-1]

@@ -29,12 +29,9 @@ class PytorchWriter:
     """
 
     def __init__(self, listener: PytorchListener, output_dir: str | Path | None = None, device: str = "cuda") -> None:
-        """Makes a writer.
+        """Makes a writer for a listener and a device as torch names it.
 
-        Args:
-            listener: Gets the batch at every write.
-            output_dir: Folder for `rgb_<number of the write, 4 digits>_<camera>.png`; None: no files.
-            device: A device as torch names it.
+        In `output_dir`, if given, the files are `rgb_<number of the write, 4 digits>_<camera>.png`.
 
         Raises:
             ConfigError: torch does not know the device.

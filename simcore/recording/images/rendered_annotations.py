@@ -10,8 +10,6 @@ import numpy as np
 from unlatch.simcore.registry import OURS
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 
-Array = np.ndarray
-
 ANNOTATIONS = ("boxes_2d_loose", "boxes_2d_tight", "boxes_3d", "keypoints", "occlusion", "poses")
 """Built-in annotators whose arrays a render set may hold; see docs/annotators.md."""
 
@@ -20,7 +18,7 @@ ANNOTATIONS = ("boxes_2d_loose", "boxes_2d_tight", "boxes_3d", "keypoints", "occ
 class RenderedAnnotations:
     """The annotations of every frame of one camera of an episode."""
 
-    arrays: Mapping[str, Array]
+    arrays: Mapping[str, np.ndarray]
     """Arrays of T+1 rows by output of the annotators; bodies are in the order of `paths`, visible or not."""
     paths: tuple[str, ...]
     """Path of every body."""

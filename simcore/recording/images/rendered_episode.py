@@ -58,28 +58,15 @@ class RenderedEpisode:
         """Folder of its files."""
         self._streams = streams
         self._cameras = cameras
-        path = folder / FRAMES_FILE
-        self._content = read_sealed(path, FRAMES_FORMAT)
-
-    @property
-    def number(self) -> int:
+        self._content = read_sealed(folder / FRAMES_FILE, FRAMES_FORMAT)
+        self.number = int(self._content["number"])
         """Episode number."""
-        return int(self._content["number"])
-
-    @property
-    def n_frames(self) -> int:
+        self.n_frames = int(self._content["n_frames"])
         """T+1: one image per recorded state."""
-        return int(self._content["n_frames"])
-
-    @property
-    def state_sha256(self) -> str:
+        self.state_sha256 = str(self._content["state_sha256"])
         """Checksum of the `state.npz` from which the images were made."""
-        return str(self._content["state_sha256"])
-
-    @property
-    def files(self) -> dict[str, dict[str, Any]]:
+        self.files: dict[str, dict[str, Any]] = dict(self._content["files"])
         """`bytes` and `sha256` of every file by name."""
-        return dict(self._content["files"])
 
     def labels(self, modality: str) -> list[str]:
         """Returns the labels of a segmentation: value v has label v of the list."""

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.files import not_writable, publish_once, write_durably
+from unlatch.simcore.files import output_errors, publish_once, write_durably
 from unlatch.simcore.recording.data_set.location import check_same_header
 from unlatch.simcore.recording.data_set.shards import folder_in_shard, numbers_in, shards_in
 from unlatch.simcore.recording.data_set.writer_area import FolderWriter, clean_areas
@@ -56,25 +56,20 @@ class RenderSet:
 
     @classmethod
     def create_or_resume(cls, data_set: Path, name: str, header: Mapping[str, Any]) -> RenderSet:
-        """Makes a render set, or opens an existing one with the same header.
+        """Makes a render set in the folder of a data set, or opens an existing one with the same header.
 
-        Args:
-            data_set: Folder of the data set.
-            name: Name of the set: letters, digits, `_`, `-`.
-            header: See `header`; `cameras` is a list of maps with `name` and `streams`.
+        The name has letters, digits, `_` and `-`. `cameras` of the header is a list of maps with `name` and `streams`.
 
         Raises:
             RecordingError: The name cannot be one, another set has it, or nothing can be written.
         """
         folder = render_folder(data_set, name)
         wanted = plain(header, where="header")
-        try:
+        with output_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
             clean_areas(folder)
             if not (folder / RENDER_FILE).exists():
                 cls(folder, wanted)._publish()
-        except OSError as exc:
-            raise not_writable(folder, exc) from exc
         there = cls.open(data_set, name)
         advice = "Choose another name=, or remove the folder."
         check_same_header(there.header, wanted, folder, what="Render set", advice=advice)
@@ -177,10 +172,8 @@ class RenderSet:
             head = {"format": FRAMES_FORMAT, "format_version": FORMAT_VERSION, "number": number, "files": files}
             write_durably(draft / FRAMES_FILE, encode_sealed({**content, **head}))
 
-        try:
+        with output_errors(self.path):
             return self._writer.write(self.folder_of(number), fill_folder)
-        except OSError as exc:
-            raise not_writable(self.path, exc) from exc
 
     def remove(self, number: int) -> None:
         """Removes the images of an episode."""

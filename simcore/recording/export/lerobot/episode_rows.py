@@ -15,7 +15,6 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.export.lerobot.statistics import Statistics
 from unlatch.simcore.recording.export.trajectory import Trajectory
 
-Array = np.ndarray
 EpisodeRow = dict[str, Any]
 
 SOURCE = "unlatch/source"

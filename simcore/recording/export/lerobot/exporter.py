@@ -11,7 +11,6 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.export.columns import IMAGE
 from unlatch.simcore.recording.export.exporter import Exporter
 from unlatch.simcore.recording.export.lerobot import info as files
-from unlatch.simcore.recording.export.lerobot.card import fill_card
 from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
 from unlatch.simcore.recording.export.lerobot.episode_rows import NUMBER, SOURCE, damage_reported, read_rows
 from unlatch.simcore.recording.export.lerobot.features import BOOKKEEPING, Features, features_of
@@ -19,6 +18,33 @@ from unlatch.simcore.recording.export.lerobot.videos import encode_video, video_
 from unlatch.simcore.recording.export.lerobot.writer import LeRobotWriter
 from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.export.trajectory import Trajectory
+
+_CARD = """---
+task_categories:
+- robotics
+tags:
+- LeRobot
+---
+
+# {title}
+
+Demonstrations made and verified by Unlatch {version}: {episodes} episodes, {frames} frames at {fps} frames per second,
+robot `{robot}`. LeRobot data set format {codebase}.
+
+## Conventions
+
+{conventions}
+
+A row is the observation at a moment and the action from there to the next row. An attempt of T actions has
+T+1 states; the last state, which no action follows, is not in this set.
+
+## Columns
+
+{columns}
+Episodes (`meta/episodes`) have `success`, `code` (failure code), `seed`, `robot`, `object` (name=category:instance),
+`part` (object.part that is acted on; `part0` above is the first), `phrasings`, and `unlatch/source`, `unlatch/number`:
+data set and number of the episode.
+"""
 
 
 class LeRobotExporter(Exporter):
@@ -52,7 +78,7 @@ class LeRobotExporter(Exporter):
         info = writer.finish(self.source.layout.robot)
         ours = self._conventions()
         files.write_json(draft / files.OURS, ours)
-        (draft / "README.md").write_text(fill_card(info, ours), encoding="utf-8")
+        (draft / "README.md").write_text(_fill_card(info, ours), encoding="utf-8")
 
     def _videos_of(self, trajectory: Trajectory, parts: Path) -> dict[str, Path]:
         """Returns the video files of an episode by key."""
@@ -121,3 +147,23 @@ def _own_version() -> str:
         return version("unlatch")
     except PackageNotFoundError:
         return "of unknown version"
+
+
+def _fill_card(info: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
+    """Returns the README of a set in Markdown from its `info.json` and `unlatch.json`."""
+    conventions = "\n".join(f"- `{key}`: {text}" for key, text in ours["conventions"].items())
+    columns = []
+    for key, feature in info["features"].items():
+        names = ", ".join(feature["names"]) if feature["names"] else "one number"
+        columns.append(f"- `{key}` ({feature['dtype']}, {feature['shape']}): {names}\n")
+    return _CARD.format(
+        title=ours["title"],
+        version=ours["version"],
+        episodes=info["total_episodes"],
+        frames=info["total_frames"],
+        fps=info["fps"],
+        robot=info["robot_type"],
+        codebase=info["codebase_version"],
+        conventions=conventions,
+        columns="".join(columns),
+    )

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from unlatch.simcore.recording.export.lerobot import info as files
 from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
 from unlatch.simcore.recording.export.lerobot.data_files import DATA_PATH, DataFiles, FilePlace, read_blocks
@@ -40,8 +38,6 @@ from unlatch.simcore.recording.export.lerobot.statistics import (
 )
 from unlatch.simcore.recording.export.lerobot.videos import VideoFiles, image_statistics
 from unlatch.simcore.recording.export.trajectory import Trajectory
-
-Array = np.ndarray
 
 
 class LeRobotWriter:
