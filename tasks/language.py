@@ -25,7 +25,7 @@ def task_language(texts: Sequence[str], steps: Sequence[tuple[str, ObjectAsset, 
     if texts or len(spoken) == 1:
         skill, words = spoken[0]
         return put_chosen_first(fill_in(texts or task_phrasings(skill, words.manner), words), draw)
-    # a phrasing of a chain uses the templates of one index for all steps: open ..., then close ...
+    # the phrasing number i of a chain joins the template number i of every step: open ..., then close ...
     filled = [fill_in(task_phrasings(skill, words.manner), words) for skill, words in spoken]
     filled = [each for each in filled if each]
     count = max(map(len, filled), default=0)

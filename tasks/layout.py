@@ -39,7 +39,7 @@ class Placement:
     drawn: Mapping[str, float] = field(default_factory=dict)
     """The drawn values: x, y, yaw, height and openings."""
     problem: str | None = None
-    """Why no place that its relation allows is free; None where one is."""
+    """Why the object has no place that its relation allows; None if it has one."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Layout:
 
     @property
     def problem(self) -> str | None:
-        """Why an object has no place; None where all have one."""
+        """Why an object has no place; None if all have one."""
         return next((item.problem for item in self.objects.values() if item.problem is not None), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def sample_layout(
 
 
 def check_opening(entry: OpennessCfg, part: Part, asset: ObjectAsset, *, index: int) -> None:
-    """Raises if a range of openings exceeds what the part opens by; a draw is never clipped silently.
+    """Raises if a range of openings exceeds the opening of the part; a draw is never clipped silently.
 
     Raises:
         ConfigError: The range exceeds it.
@@ -161,8 +161,8 @@ def check_opening(entry: OpennessCfg, part: Part, asset: ObjectAsset, *, index: 
     most = abs(part.openness.open - part.openness.closed)
     if entry.range[1] > most:
         raise ConfigError(
-            f"task.openness[{index}].range={list(entry.range)} reaches beyond what '{part.name}' of "
-            f"{describe_object(asset)} opens by. "
+            f"task.openness[{index}].range={list(entry.range)} exceeds the opening of '{part.name}' of "
+            f"{describe_object(asset)}. "
             f"Expected at most {most:.3g} {'m' if part.kind is PartKind.slider else 'rad'}. Lower it.",
             key=f"task.openness[{index}].range",
         )

@@ -20,7 +20,7 @@ Array = np.ndarray
 
 
 class Manner(Enum):
-    """How a part moves, as an instruction says it."""
+    """How a part moves; it decides the verbs of an instruction."""
 
     swing = "swing"
     """A door."""
@@ -57,7 +57,7 @@ _OBJECTS = {
     "hand_wheel": "valve",
     "sliding_window": "window",
 }
-"""Words for categories whose names do not read well with the names of their parts."""
+"""Words for categories whose own names do not fit the names of their parts."""
 _NOUNS = {
     ("carton", "lid"): "flap",
     ("hand_wheel", "knob"): "wheel",
@@ -79,7 +79,7 @@ _NO_NOUNS = frozenset({"link", "joint", "part", "body", "object", "slider", "hin
 """Names that do not describe a part."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _APART_M = 0.03
-"""Parts that are closer along an axis are on the same level."""
+"""Parts closer than this along an axis are on the same level [m]."""
 
 
 @dataclass(frozen=True)

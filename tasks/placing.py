@@ -21,9 +21,9 @@ _LEVEL_M = 1e-4
 _PAD_M = 0.01
 """Edge length of the patch below each corner that must rest on a board."""
 _REST_M = 0.002
-"""How far below the feet a board may lie."""
+"""Largest gap between the feet and the board below them."""
 _SKY_M = 3.0
-"""An object is on top of another where nothing lies above it up to this height."""
+"""Height of the space above an object that must be free for it to be `on` another one."""
 _CARRIED = (RelationKind.inside, RelationKind.on)
 _HALF_TURN = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, np.pi)).R
 
@@ -38,7 +38,7 @@ class Place:
     drawn: Mapping[str, float]
     """The drawn values of the relation."""
     problem: str | None = None
-    """Why no pose was free; the pose is then the last that was drawn."""
+    """Why no pose was free; the pose is then the last one drawn."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class PlacedObject:
         return np.array([found.min(axis=0), found.max(axis=0)])
 
     def meets(self, box: Array, T_world_box: Pose, margin_m: float) -> bool:
-        """Whether a box, (2, 3) lower and upper corner in its own frame, comes nearer than a margin [m]."""
+        """Whether a box, (2, 3) lower and upper corner in its own frame, is nearer than a margin [m]."""
         T_root_box = self.T_world_root.inverse() @ T_world_box
         return self.solids.meets(box[None], T_root_box, dict(self.joint_positions), margin_m=margin_m)
 

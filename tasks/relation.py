@@ -53,7 +53,7 @@ class RelationCfg:
     margin_m: float = 0.005
     """Free space around the object [m]."""
     tries: int = 100
-    """Most poses that are drawn; where none is free, the layout is refused as `invalid_layout`."""
+    """Largest number of poses that are drawn; if none is free, the layout fails as `invalid_layout`."""
 
     def __post_init__(self) -> None:
         where = f"task.relations[{self.object}]"
@@ -85,7 +85,7 @@ class RelationCfg:
         if not stands_apart and (self.distance_m is not None or max(self.height_m) > 0.0):
             key = "height_m" if self.distance_m is None else "distance_m"
             raise ConfigError(
-                f"{where}.{key} says nothing for relation={self.relation.value}: the object stands in or on "
+                f"{where}.{key} has no effect for relation={self.relation.value}: the object stands in or on "
                 f"'{self.of}'. Remove it.",
                 key=f"task.relations.{key}",
             )
@@ -104,7 +104,7 @@ def order_relations(relations: Sequence[RelationCfg]) -> list[str]:
         if not ready:
             circle = " -> ".join([*left, next(iter(left))])
             raise ConfigError(
-                f"task.relations goes round in a circle: {circle}. Expected one object of them with an entry in "
+                f"task.relations form a circle: {circle}. Expected one of these objects with an entry in "
                 "task.regions. Give it one.",
                 key="task.relations",
             )

@@ -65,7 +65,7 @@ def check_dataset(path: str | Path, *, on_episode: Callable[[int, int], None] | 
 def check_record(record: EpisodeRecord) -> list[str]:
     """Returns all problems of one record."""
     messages = [*_array_problems(record), *_missing_keys(record)]
-    # a verdict from arrays of the wrong shape would only repeat or hide their problems
+    # arrays of the wrong shape are reported once; a verdict from them has no meaning
     return messages or list(_verdict_problems(record))
 
 
@@ -91,7 +91,7 @@ def _foreign_entries(data_set: DataSet) -> Iterator[str]:
 
 def _describe_foreign(path: Path) -> str:
     return (
-        f"'{path}' does not belong into a data set. Expected episode folders with {EPISODE_FILE} and {STATE_FILE} "
+        f"'{path}' does not belong in a data set. Expected episode folders with {EPISODE_FILE} and {STATE_FILE} "
         "only. Remove it."
     )
 
@@ -145,7 +145,7 @@ def _missing_keys(record: EpisodeRecord) -> Iterator[str]:
     """Yields the keys that are missing for the robots, arms and objects in the record."""
     if not record.arrays:
         if record.code not in ("invalid_layout", "plan_infeasible", "error"):
-            yield f"it has no arrays, which only an attempt that never began may lack (code {record.code!r})."
+            yield f"it has no arrays, but only an attempt that never began has none (code {record.code!r})."
         return
     matches = [match for key in record.arrays if (match := match_key(key)) is not None]
     arms = sorted({(n["robot"], n["arm"]) for _, n in matches if "robot" in n and "arm" in n and "object" not in n})

@@ -12,7 +12,7 @@ import numpy as np
 from unlatch.simcore.errors import FormatVersionError, RecordingError
 from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.codes import FAILURE_CODES
-from unlatch.simcore.recording.json_values import break_seal, decode_json_object, encode_sealed, plain
+from unlatch.simcore.recording.json_values import decode_json_object, encode_sealed, open_sealed, plain
 from unlatch.simcore.recording.keys import is_state_key
 from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_state
 
@@ -171,7 +171,7 @@ def _read_content(folder: Path) -> tuple[EpisodeRecord, dict[str, Any]]:
     path = folder / EPISODE_FILE
     content = decode_json_object(read_bounded(path, limit=MAX_JSON_BYTES), where=str(path))
     check_format(content, expected=EPISODE_FORMAT, where=str(path))
-    content = break_seal(content, where=str(path))
+    content = open_sealed(content, where=str(path))
     for name, types in _FIELDS.items():
         value = content.get(name)
         if name not in content or not isinstance(value, types) or (isinstance(value, bool) and bool not in types):

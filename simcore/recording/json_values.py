@@ -94,8 +94,8 @@ def _encode_lines(content: dict[str, Any]) -> bytes:
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode("utf-8", errors="backslashreplace")
 
 
-def break_seal(content: dict[str, Any], *, where: str) -> dict[str, Any]:
-    """Verifies the checksum of a map that `encode_sealed` wrote, and returns the map without it.
+def open_sealed(content: dict[str, Any], *, where: str) -> dict[str, Any]:
+    """Returns a map that `encode_sealed` wrote without its checksum, which it verifies.
 
     Raises:
         RecordingError: The file was changed.

@@ -36,7 +36,7 @@ class BrokenRule:
     """One rule that an attempt broke."""
 
     frame: int
-    """State frame at which it did."""
+    """State frame at which it was broken."""
     code: str
     """Its failure code."""
     evidence: dict[str, Any] = field(default_factory=dict)
@@ -92,15 +92,15 @@ class JudgedSkill:
 
     @property
     def label(self) -> dict[str, Any]:
-        """What evidence says about the skill."""
+        """Index and name, for the evidence."""
         return {"skill": self.index, "name": self.entry["name"]}
 
     def positions(self) -> np.ndarray:
         """(T+1,) positions of its joint [rad or m]."""
         return joint_positions(self.record, self.entry)
 
-    def runs_beside(self, other: JudgedSkill) -> bool:
-        """Whether another skill belongs to the same stage and to another arm."""
+    def runs_concurrently_with(self, other: JudgedSkill) -> bool:
+        """Whether another skill is in the same stage and of another arm."""
         arms = concurrent_arms(self.record, self.entry)
         return other.entry.get("stage") == self.entry.get("stage") and other.entry.get("arm") in arms
 
@@ -112,13 +112,13 @@ def broken_skill_rules(skill: JudgedSkill, skills: Sequence[JudgedSkill], *, lim
     """
     if not skill.ran:
         return
-    stopped = list(_broken_on_the_way(skill, slice(skill.start, _first_row_of_next(skill, skills))))
+    stopped = list(_rules_broken_while_running(skill, slice(skill.start, _first_row_of_next(skill, skills))))
     yield from stopped
     # a skill that broke a rule was stopped there: the position of its joint is then not judged
     if any(rule.frame <= skill.end for rule in stopped) or skill.broken_off:
         return
     if skill.rule.holds:
-        yield from _broken_hold(skill, skills)
+        yield from _rules_broken_while_holding(skill, skills)
     if skill.end < limit and skill.rule.success_mode is not None:
         if skill.rule.finger_contact_required:
             yield from _missing_contact(skill)
@@ -127,11 +127,11 @@ def broken_skill_rules(skill: JudgedSkill, skills: Sequence[JudgedSkill], *, lim
 
 def _first_row_of_next(skill: JudgedSkill, skills: Sequence[JudgedSkill]) -> int:
     """Returns the first row of the next skill that ran, or the end. A concurrent skill takes no row from this one."""
-    later = (other for other in skills[skill.index + 1 :] if not skill.runs_beside(other))
+    later = (other for other in skills[skill.index + 1 :] if not skill.runs_concurrently_with(other))
     return next((other.start for other in later if other.ran), skill.record.n_actions)
 
 
-def _broken_on_the_way(skill: JudgedSkill, rows: slice) -> Iterator[BrokenRule]:
+def _rules_broken_while_running(skill: JudgedSkill, rows: slice) -> Iterator[BrokenRule]:
     record, rule = skill.record, skill.rule
     if rule.collision_valid_enabled:
         threshold_n, without = rule.contact_force_threshold_n, concurrent_arms(record, skill.entry)
@@ -158,7 +158,7 @@ def _missing_contact(skill: JudgedSkill) -> Iterator[BrokenRule]:
             yield BrokenRule(end, "slipped", {**skill.label, **numbers})
 
 
-def _broken_hold(skill: JudgedSkill, skills: Sequence[JudgedSkill]) -> Iterator[BrokenRule]:
+def _rules_broken_while_holding(skill: JudgedSkill, skills: Sequence[JudgedSkill]) -> Iterator[BrokenRule]:
     start, end = skill.start, skill.end
     rows = hold_rows(skill.record, skill.entry, start, end)
     if not rows.any():
@@ -168,7 +168,7 @@ def _broken_hold(skill: JudgedSkill, skills: Sequence[JudgedSkill]) -> Iterator[
     if lost.size:
         yield BrokenRule(start + int(lost[0]) + 1, "slipped", {**skill.label, "frames_lost": int(lost.size)})
     for other in skills:
-        if skill.runs_beside(other) and other.ran:
+        if skill.runs_concurrently_with(other) and other.ran:
             alone = np.flatnonzero(_moving_rows(other, start, end) & ~rows)
             if alone.size:
                 numbers = {"part": other.entry.get("part"), "frames_moved_alone": int(alone.size)}
@@ -219,7 +219,7 @@ def share_of_range(moved: float, s_closed: float, s_open: float, entry: Mapping[
     """
     if s_open == s_closed:
         raise RecordingError(
-            f"s_open equals s_closed ({s_open}) in {dict(entry)}: a share of no range. The record is damaged.",
+            f"s_open equals s_closed ({s_open}) in {dict(entry)}: the range is empty. The record is damaged.",
             s_open=s_open,
         )
     return moved / abs(s_open - s_closed)

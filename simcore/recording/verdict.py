@@ -9,8 +9,8 @@ Each broken rule has a state frame, and the earliest wins; of those at one frame
 - `collision`: a force of `fingers_base`, `forbid_collision` or `environment` above the skill's
   `contact_force_threshold_n`. `overspeed`: a joint above 5 rad/s or 5 m/s. Frame: the state after the row. Each row
   belongs to the skill that began last, so settling belongs to the last skill; rows before the first skill (the scene
-  comes to rest) are not judged. Where arms act side by side (one `stage`) a row belongs to the last skill of each arm,
-  and the contact views of an arm to its own skill alone.
+  comes to rest) are not judged. If arms act at the same time (one `stage`), a row belongs to the last skill of each
+  arm, and the contact views of an arm to its own skill alone.
 - `grasp_missed`, `slipped` (where `finger_contact_required`): the fingers touched the moving part in no row of the
   skill, or in less than 80 % of the rows in which its joint moved. `not_reached`: the joint misses the threshold of the
   skill's mode. Frame: the skill's `frame_end`.
@@ -21,7 +21,7 @@ Each broken rule has a state frame, and the earliest wins; of those at one frame
   frame of the change.
 - `diverged`: a value is not finite. Frame: the first such frame.
 - Codes that arrays cannot show (`ABORT_CODES`) are taken from the record, at frame `evidence["frame"]` or at its end.
-  What would be judged at a skill's end, or after, is not judged once the attempt was broken off.
+  The attempt was stopped there: ends of skills at or after that frame, and the goal, are not judged.
 """
 
 from __future__ import annotations

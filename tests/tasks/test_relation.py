@@ -223,8 +223,8 @@ def test_relations_are_placed_each_after_the_one_it_refers_to(cabinet: ObjectAss
             {"relation": RelationKind.facing, "center_m": [0, 0], "distance_m": [1, 2]},
             r"has center_m and distance_m\. Expected one",
         ),
-        ({"relation": RelationKind.inside, "distance_m": [1, 2]}, r"distance_m says nothing for relation=inside"),
-        ({"relation": RelationKind.on, "height_m": [0, 0.1]}, r"height_m says nothing for relation=on"),
+        ({"relation": RelationKind.inside, "distance_m": [1, 2]}, r"distance_m has no effect for relation=inside"),
+        ({"relation": RelationKind.on, "height_m": [0, 0.1]}, r"height_m has no effect for relation=on"),
         ({"relation": RelationKind.on, "center_m": [1.0]}, r"center_m has 1 values, expected 2"),
         ({"relation": RelationKind.on, "half_extent_m": [-0.1, 0.0]}, r"half_extent_m is below 0"),
         ({"relation": RelationKind.beside, "distance_m": [2, 1]}, r"distance_m=\[2, 1\] must be low <= high"),
@@ -238,7 +238,7 @@ def test_invalid_relations_are_refused(keys: dict[str, object], message: str) ->
 
 def test_a_circle_of_relations_is_refused() -> None:
     entries = [RelationCfg(object=a, of=b, relation=RelationKind.on) for a, b in (("x", "y"), ("y", "z"), ("z", "x"))]
-    with pytest.raises(ConfigError, match=r"goes round in a circle: x -> y -> z -> x"):
+    with pytest.raises(ConfigError, match=r"form a circle: x -> y -> z -> x"):
         order_relations(entries)
 
 

@@ -75,7 +75,7 @@ def merge(
                     notify(f"unlatch: left out: {problem}")
                     left_out += 1
                 elif fingerprints.get(summary.number) is None:
-                    joined.adopt(source.folder_of(summary.number), summary, link=link)
+                    joined.copy_episode(source.folder_of(summary.number), summary, link=link)
                     fingerprints.add(summary)
                     taken += 1
             for line in corrupt.lines():

@@ -47,7 +47,7 @@ from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.state_file import encode_state
 
 DAMAGED = "damaged"
-"""Folder of damaged episodes that were moved out of the way."""
+"""Folder of damaged episodes that were moved aside."""
 
 
 class DataSet:
@@ -171,7 +171,7 @@ class DataSet:
         return found
 
     def set_aside(self, number: int) -> Path:
-        """Moves an episode out of the way, so that it can be made again; returns its new folder.
+        """Moves a damaged episode aside, so that it can be made again; returns its new folder.
 
         Raises:
             RecordingError: The data set cannot be written.
@@ -221,7 +221,7 @@ class DataSet:
             index.append_line(self.path, self.worker, summary)
         return written
 
-    def adopt(self, source: Path, summary: EpisodeSummary, *, link: bool = False) -> bool:
+    def copy_episode(self, source: Path, summary: EpisodeSummary, *, link: bool = False) -> bool:
         """Copies an episode of another data set, byte by byte, in one step.
 
         Args:

@@ -9,7 +9,7 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import publish_once, read_bounded, write_durably
 from unlatch.simcore.recording.data_set.location import DATASET_FILE, check_same_header
 from unlatch.simcore.recording.episode import FORMAT_VERSION, check_format
-from unlatch.simcore.recording.json_values import break_seal, decode_json_object, encode_sealed
+from unlatch.simcore.recording.json_values import decode_json_object, encode_sealed, open_sealed
 
 DATASET_FORMAT = "unlatch-dataset"
 _MAX_HEADER_BYTES = 16 << 20
@@ -34,7 +34,7 @@ def read_header(folder: Path) -> DatasetHeader:
     path = folder / DATASET_FILE
     content = decode_json_object(read_bounded(path, limit=_MAX_HEADER_BYTES), where=str(path))
     check_format(content, expected=DATASET_FORMAT, where=str(path))
-    content = break_seal(content, where=str(path))
+    content = open_sealed(content, where=str(path))
     header, info = content.get("header"), content.get("info")
     if not isinstance(header, dict) or not isinstance(info, dict):
         raise RecordingError(

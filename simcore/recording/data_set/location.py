@@ -15,7 +15,7 @@ from unlatch.simcore.recording.json_values import differences
 DATASET_FILE = "dataset.json"
 """Name of the file that makes a folder a data set."""
 _MOST_LISTED = 5
-"""Most differing values that a message lists."""
+"""Largest number of differing values in a message."""
 _FIRST_LISTED = ("config.task.name", "config.robot.name", "config.object.category", "config.seed")
 _WORKER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 
@@ -114,7 +114,7 @@ def check_same_header(
 
 
 def missing_folders(folder: Path) -> list[Path]:
-    """Returns the folders on the way to a folder that do not exist, innermost first."""
+    """Returns a folder and those of its parents that do not exist, innermost first."""
     return [place for place in (folder, *folder.parents) if not place.exists()]
 
 

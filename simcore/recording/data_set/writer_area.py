@@ -1,4 +1,4 @@
-"""Folders that appear in a data set whole or not at all: a writer prepares them in its own area and renames them.
+"""Writes folders of a data set completely or not at all: a writer fills them in its own area, then renames them.
 
 A writer that is killed leaves its area behind. Cleaning up must not touch the area of a running writer, possibly in
 another container or on another host. So each writer locks a file beside its area; the system releases the lock when the

@@ -80,15 +80,15 @@ class RobomimicExporter(Exporter):
         demo.create_dataset("states", data=np.hstack([values[:-1] for values in columns.values()]))
         demo.create_dataset("rewards", data=ends if trajectory.success else np.zeros(n))
         demo.create_dataset("dones", data=ends.astype(np.int64))
-        now, then = demo.create_group("obs"), demo.create_group("next_obs")
+        observed, next_observed = demo.create_group("obs"), demo.create_group("next_obs")
         for key, values in columns.items():
             name = key.removeprefix("observation.")
-            now.create_dataset(name, data=values[:-1])
-            then.create_dataset(name, data=values[1:])
+            observed.create_dataset(name, data=values[:-1])
+            next_observed.create_dataset(name, data=values[1:])
         for camera, images in trajectory.images.items():
             size = self.source.layout.cameras[camera]
             states = write_images(demo, f"_{camera}", images, size, n + 1)
-            for group, rows in ((now, slice(0, n)), (then, slice(1, n + 1))):
+            for group, rows in ((observed, slice(0, n)), (next_observed, slice(1, n + 1))):
                 # one copy on disk: both groups refer to the same T+1 frames
                 layout = self._h5py.VirtualLayout((n, *states.shape[1:]), np.uint8)
                 layout[:] = self._h5py.VirtualSource(states)[rows]

@@ -20,7 +20,7 @@ MODALITIES = (RGB, *METRES, *LABELS, NORMALS)
 """Names of all kinds."""
 POINT_CLOUD = "point_cloud"
 """Stands for `distance`, from which `RenderedEpisode.point_clouds` computes points."""
-_MOST = 65535
+_MAX_STORED = 65535
 _NORMAL_ZERO = 32767
 _UNIT_STEP_M = 1e-5
 
@@ -46,7 +46,7 @@ class Stream:
             even = width % 2 == 0 and height % 2 == 0
             return cls(modality, "ffv1_rgb" if lossless else "h264" if even else "h264_444")
         if modality in METRES:
-            unit_m = _UNIT_STEP_M * math.ceil(farthest_m / _MOST / _UNIT_STEP_M)
+            unit_m = _UNIT_STEP_M * math.ceil(farthest_m / _MAX_STORED / _UNIT_STEP_M)
             return cls(modality, "ffv1_gray16", round(unit_m, 5))
         return cls(modality, "ffv1_rgb16" if modality == NORMALS else "ffv1_gray16")
 
@@ -71,7 +71,7 @@ class Stream:
         if self.modality in METRES:
             seen = np.isfinite(image)
             steps = np.rint(np.where(seen, image, 0.0) / self.unit_m)
-            return np.where(seen, np.clip(steps, 1, _MOST), 0).astype(np.uint16)
+            return np.where(seen, np.clip(steps, 1, _MAX_STORED), 0).astype(np.uint16)
         if self.modality == NORMALS:
             return np.rint(image * _NORMAL_ZERO + _NORMAL_ZERO).astype(np.uint16)
         return image.astype(np.uint16)

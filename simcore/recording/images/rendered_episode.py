@@ -17,7 +17,7 @@ from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
 from unlatch.simcore.recording.images.frame_video import ENCODINGS, read_frames
 from unlatch.simcore.recording.images.modality import Stream
 from unlatch.simcore.recording.images.rendered_annotations import ANNOTATIONS, RenderedAnnotations, annotations_file
-from unlatch.simcore.recording.json_values import break_seal, decode_json_object
+from unlatch.simcore.recording.json_values import decode_json_object, open_sealed
 from unlatch.simcore.recording.state_file import decode_state
 
 Array = np.ndarray
@@ -198,7 +198,7 @@ def read_sealed(path: Path, expected: str) -> dict[str, Any]:
             f"'{expected}' {FORMAT_VERSION}. Remove the render set and render again.",
             path=str(path),
         )
-    return break_seal(content, where=str(path))
+    return open_sealed(content, where=str(path))
 
 
 def file_sha256(path: Path) -> str:

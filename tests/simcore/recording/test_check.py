@@ -165,7 +165,7 @@ class TestArrays:
     def test_only_an_attempt_that_never_began_may_lack_arrays(self, make_record):
         record = make_record(success=False, code="slipped", arrays={}, skills=[], settle=None)
         assert check_record(record) == [
-            "it has no arrays, which only an attempt that never began may lack (code 'slipped')."
+            "it has no arrays, but only an attempt that never began has none (code 'slipped')."
         ]
 
     def test_an_object_that_nobody_acts_on_needs_no_contact_views(self, record):

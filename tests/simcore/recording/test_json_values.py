@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.recording.json_values import break_seal, decode_json_object, differences, encode_sealed, plain
+from unlatch.simcore.recording.json_values import decode_json_object, differences, encode_sealed, open_sealed, plain
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
@@ -26,7 +26,7 @@ OBJECTS = st.dictionaries(st.text(max_size=6).filter(lambda key: key != "sha256"
 @given(content=OBJECTS)
 def test_plain_values_come_back_to_the_last_bit(content):
     data = encode_sealed(content)
-    assert break_seal(decode_json_object(data, where="x.json"), where="x.json") == content
+    assert open_sealed(decode_json_object(data, where="x.json"), where="x.json") == content
     assert data == encode_sealed(dict(reversed(content.items())))
 
 
@@ -37,7 +37,7 @@ def test_a_changed_value_breaks_the_seal(content, data):
     key = data.draw(st.sampled_from(sorted(content)))
     read[key] = "changed" if content[key] != "changed" else "changed again"
     with pytest.raises(RecordingError, match=r"'x\.json' was changed since it was written"):
-        break_seal(read, where="x.json")
+        open_sealed(read, where="x.json")
 
 
 class Colour(Enum):

@@ -57,17 +57,17 @@ def test_a_set_of_another_configuration_raises_an_error_with_the_keys(
 
 def test_a_stopped_merge_can_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     make_set(tmp_path / "a", range(6))
-    whole = DataSet.adopt
+    whole = DataSet.copy_episode
 
     def dies_at_the_fourth(self: DataSet, source: Path, summary: EpisodeSummary, *, link: bool = False) -> bool:
         if summary.number == 3:
             raise KeyboardInterrupt
         return whole(self, source, summary, link=link)
 
-    monkeypatch.setattr(DataSet, "adopt", dies_at_the_fourth)
+    monkeypatch.setattr(DataSet, "copy_episode", dies_at_the_fourth)
     merge(tmp_path / "out", tmp_path / "a")
     assert len(DataSet.open(tmp_path / "out")) == 3
-    monkeypatch.setattr(DataSet, "adopt", whole)
+    monkeypatch.setattr(DataSet, "copy_episode", whole)
     assert merge(tmp_path / "out", tmp_path / "a") == OK
     assert DataSet.open(tmp_path / "out").numbers() == list(range(6))
     assert not list((tmp_path / "out" / ".tmp").iterdir())
