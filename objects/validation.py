@@ -188,15 +188,8 @@ def _axis_problems(part: Part, joint: Joint) -> list[str]:
 
 
 def _moves_with(link: str, joint: Joint, model: UrdfModel) -> bool:
-    current: str | None = link
-    while current is not None:
-        if current == joint.child:
-            return True
-        above = model.parent_joint(current)
-        if above is None or above.moves:
-            return False
-        current = above.parent
-    return False
+    nearest = next((above for above in model.joints_above(link) if above.moves or above.child == joint.child), None)
+    return nearest is not None and nearest.child == joint.child
 
 
 def _to_degrees(cosine: float) -> float:

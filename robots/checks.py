@@ -138,16 +138,10 @@ def _named_links(robot: RobotCfg) -> Iterator[tuple[str, str]]:
 
 def _moving_chain(model: UrdfModel, base: str, tip: str) -> list[str]:
     """Returns the moving joints from one link to another; empty if the first does not carry the second."""
-    chain: list[str] = []
-    link = tip
-    while link != base:
-        joint = model.parent_joint(link)
-        if joint is None:
-            return []
-        if joint.moves:
-            chain.insert(0, joint.name)
-        link = joint.parent
-    return chain
+    if not model.is_below(tip, base):
+        return []
+    beyond = [joint for joint in model.joints_above(tip) if joint.child != base and model.is_below(joint.child, base)]
+    return [joint.name for joint in reversed(beyond) if joint.moves]
 
 
 def _arm_limit_problems(

@@ -13,6 +13,7 @@ from unlatch.objects.annotate.geometry import ObjectGeometry
 from unlatch.objects.annotate.source import SourceObject
 from unlatch.objects.annotation import FramedVector, Part, PartKind
 from unlatch.objects.mapping_reader import MappingReader
+from unlatch.objects.scaled_model import scaled_pose
 from unlatch.simcore.geometry import Pose, unit
 
 _LETTERS = {
@@ -75,9 +76,9 @@ def with_peer_info(part: Part, peer: PeerInfo, geometry: ObjectGeometry, scale: 
         new_head = T_link_child @ (head * scale)
         keypoints["articulated_object_head"] = FramedVector.of("link", new_head)
         keypoints["articulated_object_tail"] = FramedVector.of("link", new_head + old_tail - old_head)
-    for name in ("link_contact_point",):
-        if name in peer.keypoints:
-            keypoints[name] = FramedVector.of("link", T_link_child @ (peer.keypoints[name] * scale))
+    push = peer.keypoints.get("link_contact_point")
+    if push is not None:
+        keypoints["link_contact_point"] = FramedVector.of("link", T_link_child @ (push * scale))
     front = peer.axes.get("base_front_axis")
     if front is not None:
         axes["base_front_axis"] = FramedVector.of("base", front)
@@ -114,8 +115,7 @@ def _child_in_link(part: Part, geometry: ObjectGeometry, scale: float) -> Pose:
     """Returns the frame of the joint's child link in the link of the part, which may be fixed to it [m]."""
     model = geometry.model
     T_root_child, T_root_link = model.link_pose(model.joints[part.joint].child), model.link_pose(part.link)
-    pose = T_root_link.inverse() @ T_root_child
-    return Pose(pose.R, pose.p * scale)
+    return scaled_pose(T_root_link.inverse() @ T_root_child, scale)
 
 
 def _read_gensim2(source: SourceObject, info: Mapping[str, Any]) -> PeerInfo | None:
@@ -147,10 +147,7 @@ def _read_intern_data_engine(source: SourceObject, info: Mapping[str, Any]) -> P
         if name in info:
             letter = info[name]
             if not isinstance(letter, str) or letter not in _LETTERS:
-                raise reader.fail(
-                    name,
-                    f"is {letter!r}, expected one of: {', '.join(_LETTERS)}.",
-                )
+                raise reader.fail(name, f"is {letter!r}, expected one of: {', '.join(_LETTERS)}.")
             axes[name.removeprefix("object_")] = _LETTERS[letter]
     return PeerInfo(
         PeerForm.intern_data_engine,

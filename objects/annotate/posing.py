@@ -11,6 +11,7 @@ from unlatch.objects.annotate.geometry import LinkMesh, ObjectGeometry
 from unlatch.objects.annotate.kinds import UPRIGHT, Spread, measure_spread, part_kind
 from unlatch.objects.annotate.source import SourceObject
 from unlatch.objects.annotation import PartKind
+from unlatch.objects.scaled_model import scaled_pose
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes, sample_surface
@@ -128,7 +129,7 @@ def pose_object(
     outward = _outward_direction(joint, T_root_joint.p, axis, opens, points, surface)
     kind = part_kind(joint, names, spread, axis, outward)
     middle = _box_middle([pose @ item.mesh.vertices for pose, item in (body or part)])
-    work = _work_frame(kind, spread, T_root_joint.p, axis, outward, points, middle)
+    work = _work_frame(kind, spread, axis, outward, points, middle)
     R_front = _turn_to_front(kind, work, T_root_joint.p, axis, points, middle)
 
     corners = np.concatenate([pose @ item.mesh.vertices for pose, item in around if item.touched])
@@ -153,8 +154,8 @@ def pose_object(
         body_collisions=_pose_meshes(body, T_new, scale, visual=False),
         part_visuals=_pose_meshes(part, T_new, scale, visual=True),
         part_collisions=_pose_meshes(part, T_new, scale, visual=False),
-        T_root_link=T_new @ Pose(T_root_joint.R, T_root_joint.p * scale),
-        T_root_base=T_new @ Pose(poses[joint.parent].R, poses[joint.parent].p * scale),
+        T_root_link=T_new @ scaled_pose(T_root_joint, scale),
+        T_root_base=T_new @ scaled_pose(poses[joint.parent], scale),
         info_head=_find_info_head(source, joint, T_root_joint, T_new, scale),
         bounds=np.stack([low + T_new.p, high + T_new.p]),
     )
@@ -245,7 +246,6 @@ def _any_perpendicular(axis: np.ndarray) -> np.ndarray:
 def _work_frame(
     kind: PartKind,
     spread: Spread,
-    origin: np.ndarray,
     axis: np.ndarray,
     outward: np.ndarray,
     points: np.ndarray,
@@ -308,13 +308,12 @@ def _pose_meshes(items: list[_Item], T_new: Pose, scale: float, *, visual: bool)
     for pose, item in items:
         if not (item.seen if visual else item.touched):
             continue
-        T_scaled = Pose(pose.R, pose.p * scale)
-        T_link_shape = Pose(item.shape.T_link_shape.R, item.shape.T_link_shape.p * scale)
+        T_root_link = T_new @ scaled_pose(pose, scale)
         placed.append(
             PosedMesh(
                 shape=item.shape,
-                mesh=TriangleMesh((T_new @ T_scaled) @ (item.mesh.vertices * scale), item.mesh.faces),
-                T_root_mesh=T_new @ T_scaled @ T_link_shape,
+                mesh=TriangleMesh(T_root_link @ (item.mesh.vertices * scale), item.mesh.faces),
+                T_root_mesh=T_root_link @ scaled_pose(item.shape.T_link_shape, scale),
                 scale=np.asarray(item.shape.size) * scale,
             )
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -116,14 +116,7 @@ class PartView:
 
 def root_grip(grip: Grip, R_root_work: np.ndarray) -> Grip:
     """Returns a grip of the work frame in the root frame."""
-    return Grip(
-        type=grip.type,
-        centre=R_root_work @ grip.centre,
-        R_handle=R_root_work @ grip.R_handle,
-        size=grip.size,
-        clearance_m=grip.clearance_m,
-        name=grip.name,
-    )
+    return replace(grip, centre=R_root_work @ grip.centre, R_handle=R_root_work @ grip.R_handle)
 
 
 def _turned(items: list[PosedMesh], R: np.ndarray) -> list[NamedMesh]:

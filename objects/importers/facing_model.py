@@ -79,11 +79,8 @@ def closed_bounds(model: UrdfModel, articulation: Articulation) -> np.ndarray:
 
 def _merged_owner(model: UrdfModel, link: str) -> str:
     """Returns the link that a link becomes part of when fixed joints are merged."""
-    joint = model.parent_joint(link)
-    while joint is not None and not joint.moves:
-        link = joint.parent
-        joint = model.parent_joint(link)
-    return link
+    nearest = next((joint for joint in model.joints_above(link) if joint.moves), None)
+    return model.root if nearest is None else nearest.child
 
 
 def _move_part(part: Part, turned: UrdfModel, T_root_source: Pose) -> Part:

@@ -16,7 +16,9 @@ from unlatch.objects.importers.property_groups import (
     RigidBodyPropertiesCfg,
     check_number,
     given_values,
+    read_choice,
 )
+from unlatch.objects.importers.urdf_surfaces import placed_mesh
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, quat_xyzw_from_wxyz
 from unlatch.simcore.meshes.convex_hull import hulls_inertial, mesh_hull
@@ -60,14 +62,8 @@ class MeshConverterCfg(AssetConverterBaseCfg):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        try:
-            self.collision_approximation = CollisionApproximation(self.collision_approximation)
-        except ValueError as exc:
-            raise ConfigError(
-                f"collision_approximation='{self.collision_approximation}' is unknown. "
-                f"Expected one of {', '.join(member.value for member in CollisionApproximation)}.",
-                key="collision_approximation",
-            ) from exc
+        approximation = read_choice("collision_approximation", self.collision_approximation, CollisionApproximation)
+        self.collision_approximation = approximation
         for name, count in (("translation", 3), ("rotation", 4), ("scale", 3)):
             values = getattr(self, name)
             if isinstance(values, str) or not hasattr(values, "__len__") or len(values) != count:
@@ -150,12 +146,6 @@ class MeshConverter(AssetConverterBase[MeshConverterCfg]):
         solid = solid or [mesh_hull(surface, least_m=0.002, where=where)]
         mass_kg = props.mass if props.mass is not None else (props.density or 0.0) * sum(mesh.volume for mesh in solid)
         return hulls_inertial(solid, mass_kg)
-
-
-def placed_mesh(mesh: TriangleMesh, scale: tuple[float, float, float], T: Pose) -> TriangleMesh:
-    """Returns a mesh scaled along its own axes, then moved; triangles of a mirrored mesh face outwards again."""
-    faces = mesh.faces[:, ::-1] if float(np.prod(scale)) < 0 else mesh.faces
-    return TriangleMesh(T @ (mesh.vertices * np.asarray(scale)), faces)
 
 
 def collision_shapes(colliders: Colliders, store: MeshStore, name: str) -> tuple[Shape, ...]:

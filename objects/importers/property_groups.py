@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any
+from enum import Enum
+from typing import Any, TypeVar
 
 from unlatch.simcore.errors import ConfigError
+
+Choice = TypeVar("Choice", bound=Enum)
 
 
 @dataclass
@@ -83,6 +86,19 @@ def check_number(key: str, value: float | None, *, above: float | None = None, l
         raise ConfigError(f"{key}={value} is not a finite number. Expected a number, {wanted}.", key=key)
     if (above is not None and value <= above) or (least is not None and value < least):
         raise ConfigError(f"{key}={value:g} is out of range. Expected {wanted}. Change it.", key=key)
+
+
+def read_choice(key: str, value: object, kind: type[Choice]) -> Choice:
+    """Returns a member of an enum from the member itself or its value.
+
+    Raises:
+        ConfigError: It is none of them.
+    """
+    try:
+        return kind(value)
+    except ValueError as exc:
+        members = ", ".join(member.value for member in kind)
+        raise ConfigError(f"{key}='{value}' is unknown. Expected one of {members}.", key=key) from exc
 
 
 def given_values(group: Any) -> dict[str, Any]:

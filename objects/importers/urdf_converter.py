@@ -13,7 +13,7 @@ from unlatch.objects.importers.asset_converter_base import AssetConverterBase, A
 from unlatch.objects.importers.converted_asset import ConvertedAsset, ConvertedLink, write_physics
 from unlatch.objects.importers.fixed_joints import MergeLink, kept_joints, merge_fixed
 from unlatch.objects.importers.link_inertia import DEFAULT_DENSITY_KG_M3, check_size, inertia_problem, solid_inertial
-from unlatch.objects.importers.property_groups import check_number
+from unlatch.objects.importers.property_groups import check_number, read_choice
 from unlatch.objects.importers.urdf_checks import check_model
 from unlatch.objects.importers.urdf_surfaces import LinkSurfaces, read_surfaces
 from unlatch.objects.scaled_model import scaled_model
@@ -91,15 +91,8 @@ class UrdfConverterCfg(AssetConverterBaseCfg):
         check_number("default_drive_stiffness", self.default_drive_stiffness, least=0.0)
         check_number("default_drive_damping", self.default_drive_damping, least=0.0)
         check_number("scale", self.scale, above=0.0)
-        for name, kind in (("default_drive_type", DriveType), ("inertia_fallback", InertiaFallback)):
-            try:
-                setattr(self, name, kind(getattr(self, name)))
-            except ValueError as exc:
-                raise ConfigError(
-                    f"{name}='{getattr(self, name)}' is unknown. "
-                    f"Expected one of {', '.join(member.value for member in kind)}.",
-                    key=name,
-                ) from exc
+        self.default_drive_type = read_choice("default_drive_type", self.default_drive_type, DriveType)
+        self.inertia_fallback = read_choice("inertia_fallback", self.inertia_fallback, InertiaFallback)
 
 
 class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):

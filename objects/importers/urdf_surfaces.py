@@ -78,6 +78,12 @@ def primitive_mesh(kind: ShapeKind, size: tuple[float, ...]) -> TriangleMesh:
     return convex_hull(points * size[0])
 
 
+def placed_mesh(mesh: TriangleMesh, scale: tuple[float, float, float], T: Pose) -> TriangleMesh:
+    """Returns a mesh scaled along its own axes, then moved; triangles of a mirrored mesh face outwards again."""
+    faces = mesh.faces[:, ::-1] if float(np.prod(scale)) < 0 else mesh.faces
+    return TriangleMesh(T @ (mesh.vertices * np.asarray(scale)), faces)
+
+
 def _find_mesh(
     shape: Shape, sources: dict[Path, SurfaceMesh], primitives: dict[tuple[ShapeKind, tuple[float, ...]], TriangleMesh]
 ) -> tuple[TriangleMesh, tuple[float, float, float]]:
@@ -92,9 +98,7 @@ def _find_mesh(
 def _make_surface(
     shape: Shape, sources: dict[Path, SurfaceMesh], primitives: dict[tuple[ShapeKind, tuple[float, ...]], TriangleMesh]
 ) -> TriangleMesh:
-    mesh, scale = _find_mesh(shape, sources, primitives)
-    faces = mesh.faces[:, ::-1] if float(np.prod(scale)) < 0 else mesh.faces
-    return TriangleMesh(shape.T_link_shape @ (mesh.vertices * np.asarray(scale)), faces)
+    return placed_mesh(*_find_mesh(shape, sources, primitives), shape.T_link_shape)
 
 
 def _make_visual(

@@ -23,7 +23,7 @@ from unlatch.objects.procedural.building.finishes import darker, draw_contrast, 
 from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
+from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder, Z
 from unlatch.objects.procedural.building.panel_handles import grip_standing_out
 from unlatch.simcore.geometry import Pose
 
@@ -140,15 +140,8 @@ def build(assembly: Assembly, p: BottleParameters) -> GeneratedObject:
     held = grip_standing_out(
         LID_BEHIND, HandleType.knob, at=(0.0, 0.0), out=top - depth, size=(p.cap_height_m, p.cap_m, p.cap_m)
     )
-    moving = PartMotion(
-        PartKind.knob,
-        "body",
-        (0.0, 0.0, seat),
-        (0.0, 0.0, 1.0),
-        p.range_rad,  # counterclockwise, as a right-handed thread opens
-        p.friction_n_m,
-        p.damping_n_m_s,
-    )
+    # counterclockwise, as a right-handed thread opens
+    moving = PartMotion(PartKind.knob, "body", (0.0, 0.0, seat), Z, p.range_rad, p.friction_n_m, p.damping_n_m_s)
     push = LID_BEHIND.at(radius * 0.5, 0.0, top)
     assembly.add_part(cap, moving, held, mass_kg=cap.mass_kg(900.0, digits=5), push=push)
     return assembly.finish(p)

@@ -62,10 +62,7 @@ class BoxParameters:
     handle_colour: Colour
 
 
-Box = tuple[BoxParameters, PanelHandle]
-
-
-def draw_parameters(rng: np.random.Generator) -> Box:
+def draw_parameters(rng: np.random.Generator) -> tuple[BoxParameters, PanelHandle]:
     """Draws a box and the handle of its lid."""
     wooden = rng.random() < 0.5
     wood, plastic = WOODS[int(rng.integers(2))], draw_colour(rng, PLASTICS)
@@ -85,7 +82,7 @@ def draw_parameters(rng: np.random.Generator) -> Box:
     return parameters, handle
 
 
-def build(assembly: Assembly, box: Box) -> GeneratedObject:
+def build(assembly: Assembly, box: tuple[BoxParameters, PanelHandle]) -> GeneratedObject:
     """Builds a box. The lid's frame lies on the hinge, at the upper back edge of the box."""
     p, handle = box
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2

@@ -63,10 +63,7 @@ class CabinetParameters:
     handle_colour: Colour
 
 
-Cabinet = tuple[CabinetParameters, PanelHandle]
-
-
-def draw_parameters(rng: np.random.Generator) -> Cabinet:
+def draw_parameters(rng: np.random.Generator) -> tuple[CabinetParameters, PanelHandle]:
     """Draws a cabinet and the handle of its doors."""
     doors = 1 if rng.random() < 0.45 else 2
     height = draw_uniform(rng, 0.38, 0.62)
@@ -87,7 +84,7 @@ def draw_parameters(rng: np.random.Generator) -> Cabinet:
     return parameters, handle
 
 
-def build(assembly: Assembly, cabinet: Cabinet) -> GeneratedObject:
+def build(assembly: Assembly, cabinet: tuple[CabinetParameters, PanelHandle]) -> GeneratedObject:
     """Builds a cabinet.
 
     The frame of a door lies on its hinge, in the plane of the carcass' front at the door's mid height.

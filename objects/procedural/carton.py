@@ -56,7 +56,6 @@ class CartonParameters:
     tape_m: Annotated[float, uniform(0.042, 0.055)]
     """Width of the tape."""
     print: Annotated[str, either("arrows", "label")]
-    """`arrows` or `label`."""
     colour: Annotated[Colour, one_of(_BOARDS)]
     tape_colour: Annotated[Colour, one_of(_TAPES)]
 

@@ -72,10 +72,7 @@ class DishwasherParameters:
     handle_colour: Colour
 
 
-Dishwasher = tuple[DishwasherParameters, PanelHandle]
-
-
-def draw_parameters(rng: np.random.Generator) -> Dishwasher:
+def draw_parameters(rng: np.random.Generator) -> tuple[DishwasherParameters, PanelHandle]:
     """Draws a dishwasher and the handle of its door."""
     colour = draw_colour(rng, APPLIANCES[:3])
     width = draw_uniform(rng, 0.50, 0.56)
@@ -93,7 +90,7 @@ def draw_parameters(rng: np.random.Generator) -> Dishwasher:
     return parameters, handle
 
 
-def build(assembly: Assembly, dishwasher: Dishwasher) -> GeneratedObject:
+def build(assembly: Assembly, dishwasher: tuple[DishwasherParameters, PanelHandle]) -> GeneratedObject:
     """Builds a dishwasher. The door's frame lies on its hinge, in the plane of the body's front."""
     p, handle = dishwasher
     body = LinkBuilder("body")

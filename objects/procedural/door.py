@@ -29,7 +29,7 @@ from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.inset_door import InsetDoor
 from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import DRAWER_FRONT, PanelBuilder
+from unlatch.objects.procedural.building.panel import DRAWER_FRONT, PanelBuilder, X
 from unlatch.objects.procedural.building.panel_handles import edge_grip, grip_standing_out
 
 _PLATE_M = 0.006
@@ -176,15 +176,8 @@ def _add_lever(assembly: Assembly, p: DoorParameters, at: np.ndarray, *, toward:
         out=middle,
         size=(2 * depth, 2 * height, 0.045),
     )
-    moving = PartMotion(
-        PartKind.lever,
-        "door",
-        at.tolist(),
-        (1.0, 0.0, 0.0),
-        # about +x, y turns to z: down if the lever points to -y
-        -toward * p.lever_range_rad,
-        p.lever_friction_n_m,
-        p.lever_damping_n_m_s,
-    )
+    opens = -toward * p.lever_range_rad  # about +x, y turns to z: down if the lever points to -y
+    friction, damping = p.lever_friction_n_m, p.lever_damping_n_m_s
+    moving = PartMotion(PartKind.lever, "door", at.tolist(), X, opens, friction, damping)
     push = frame.at(-height, toward * (p.lever_m - 0.05), middle)
     assembly.add_part(lever, moving, held, mass_kg=lever.mass_kg(4000.0), push=push, edge=top.tolist())

@@ -70,10 +70,7 @@ class DrawerParameters:
         return self.plinth_m + self.count * self.front_height_m + self.wall_m
 
 
-Drawer = tuple[DrawerParameters, BarParameters | KnobParameters]
-
-
-def draw_parameters(rng: np.random.Generator) -> Drawer:
+def draw_parameters(rng: np.random.Generator) -> tuple[DrawerParameters, BarParameters | KnobParameters]:
     """Draws one cabinet and the handle of its drawers."""
     count = 1 if rng.random() < 0.5 else 2
     acted = 1 if count == 2 and rng.random() < 0.75 else 0
@@ -101,7 +98,7 @@ def draw_parameters(rng: np.random.Generator) -> Drawer:
     return parameters, draw_bar(rng, length=(0.12, min(0.22, width - 0.20)), thickness=(0.01, 0.018))
 
 
-def build(assembly: Assembly, drawer: Drawer) -> GeneratedObject:
+def build(assembly: Assembly, drawer: tuple[DrawerParameters, BarParameters | KnobParameters]) -> GeneratedObject:
     """Builds a cabinet. A drawer's frame lies at the middle of the back of its front panel."""
     p, handle = drawer
     assembly.renames_shapes = False  # the names of the first version: same seed, same bytes

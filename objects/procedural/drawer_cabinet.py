@@ -19,7 +19,7 @@ from unlatch.objects.procedural.building.finishes import HANDLE_COLOURS, WOODS, 
 from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import DRAWER_FRONT, PanelBuilder
+from unlatch.objects.procedural.building.panel import DRAWER_FRONT, PanelBuilder, X
 from unlatch.objects.procedural.building.panel_handles import (
     PanelHandle,
     add_handle,
@@ -140,16 +140,8 @@ def _add_drawer(assembly: Assembly, label: str, number: int, p: DrawerCabinetPar
         push = DRAWER_FRONT.at(0.0, min(half_along(handle) + 0.06, half_w - 0.025), face)
     else:
         push = DRAWER_FRONT.at(0.016, 0.0, face)  # below the middle: the upper edge is held
-    z = p.height_m - 2 * p.wall_m - (number + 0.5) * p.front_height_m
-    moving = PartMotion(
-        PartKind.slider,
-        "body",
-        (p.depth_m / 2, 0.0, z),
-        (1.0, 0.0, 0.0),
-        p.travel_m,
-        p.friction_n,
-        p.damping_n_s_m,
-    )
+    at = (p.depth_m / 2, 0.0, p.height_m - 2 * p.wall_m - (number + 0.5) * p.front_height_m)
+    moving = PartMotion(PartKind.slider, "body", at, X, p.travel_m, p.friction_n, p.damping_n_s_m)
     assembly.add_part(drawer, moving, held, mass_kg=drawer.mass_kg(p.density_kg_m3), push=push)
 
 

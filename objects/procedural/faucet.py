@@ -18,12 +18,12 @@ from unlatch.objects.procedural.building.finishes import DARK, METALS, darker
 from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder, PanelFrame
+from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder, PanelFrame, Z
 from unlatch.objects.procedural.building.panel_handles import grip_standing_out
 from unlatch.objects.procedural.building.textures import TextureKind
 from unlatch.objects.procedural.building.turning_knob import TurningKnobParameters, add_turning_knob, draw_turning_knob
 
-_ABOVE = PanelFrame(across=(0.0, -1.0, 0.0), out=(0.0, 0.0, 1.0))
+_ABOVE = PanelFrame(across=(0.0, -1.0, 0.0), out=Z)
 """A hand comes from above and closes along y; along is +x, out of the front."""
 _WOOD: Colour = (0.66, 0.52, 0.38, 1.0)
 _TOPS: tuple[Colour, ...] = ((0.86, 0.85, 0.82, 1.0), (0.34, 0.34, 0.35, 1.0), _WOOD)
@@ -62,10 +62,7 @@ class FaucetParameters:
     top_colour: Annotated[Colour, one_of(_TOPS)]
 
 
-Faucet = tuple[FaucetParameters, TurningKnobParameters]
-
-
-def draw_parameters(rng: np.random.Generator) -> Faucet:
+def draw_parameters(rng: np.random.Generator) -> tuple[FaucetParameters, TurningKnobParameters]:
     """Draws a faucet and its knobs."""
     kind = "lever" if rng.random() < 0.5 else "knobs"
     column = draw_uniform(rng, 0.022, 0.027) if kind == "lever" else draw_uniform(rng, 0.014, 0.018)
@@ -80,7 +77,7 @@ def draw_parameters(rng: np.random.Generator) -> Faucet:
     return parameters, replace(knob, range_rad=round(min(knob.range_rad, 4.2), 4))
 
 
-def build(assembly: Assembly, faucet: Faucet) -> GeneratedObject:
+def build(assembly: Assembly, faucet: tuple[FaucetParameters, TurningKnobParameters]) -> GeneratedObject:
     """Builds a faucet.
 
     The root frame is at the middle of the worktop's piece, z up from the bottom, x to where the water runs. The frame
@@ -136,10 +133,8 @@ def _add_mixer(body: LinkBuilder, p: FaucetParameters, x: float) -> None:
     top = _DECK_M + p.height_m
     body.cylinder("flange", (x, 0, _DECK_M + 0.004), axis="z", radius=p.column_m + 0.006, length=0.008, rgba=p.metal)
     body.cylinder("column", (x, 0, (_DECK_M + top) / 2), axis="z", radius=p.column_m, length=p.height_m, rgba=p.metal)
-    root, end = (
-        np.array([x, 0.0, _DECK_M + 0.52 * p.height_m]),
-        np.array([x + p.reach_m, 0.0, _DECK_M + 0.72 * p.height_m]),
-    )
+    root = np.array([x, 0.0, _DECK_M + 0.52 * p.height_m])
+    end = np.array([x + p.reach_m, 0.0, _DECK_M + 0.72 * p.height_m])
     body.rod("spout", root, end, radius=p.spout_m, rgba=p.metal)
     body.sphere("bend", end, radius=p.spout_m, rgba=p.metal)
     mouth = end - np.array([-0.004, 0.0, 0.028])
@@ -190,14 +185,7 @@ def _add_lever(assembly: Assembly, p: FaucetParameters, x: float, edge: tuple[fl
         out=float(end[2]),
         size=(p.lever_height_m, p.lever_width_m, 0.03),
     )
-    moving = PartMotion(
-        PartKind.lever,
-        "body",
-        (x, 0.0, _DECK_M + p.height_m),
-        (0.0, 0.0, 1.0),
-        p.lever_range_rad,
-        p.friction_n_m,
-        p.damping_n_m_s,
-    )
+    at = (x, 0.0, _DECK_M + p.height_m)
+    moving = PartMotion(PartKind.lever, "body", at, Z, p.lever_range_rad, p.friction_n_m, p.damping_n_m_s)
     push = _ABOVE.at(half_w, float(end[0]) - 0.03, float(end[2]))
     assembly.add_part(lever, moving, held, mass_kg=lever.mass_kg(4500.0), push=push, edge=edge)

@@ -104,35 +104,17 @@ def build(assembly: Assembly, p: HandWheelParameters) -> GeneratedObject:
     wheel = PanelBuilder("knob", frame)
     head = _add_wheel(wheel, p)
     held = grip_standing_out(frame, HandleType.bar, at=head[:2], out=head[2], size=(p.rim_m, p.rim_m, 0.05))
-    moving = PartMotion(
-        PartKind.knob,
-        "body",
-        (middle + out * p.stem_m).tolist(),
-        frame.out,
-        # a valve opens counterclockwise
-        p.range_rad,
-        p.friction_n_m,
-        p.damping_n_m_s,
-    )
-    edge = middle + out * (p.stem_m - 0.02)
+    at = (middle + out * p.stem_m).tolist()
+    # a valve opens counterclockwise
+    moving = PartMotion(PartKind.knob, "body", at, frame.out, p.range_rad, p.friction_n_m, p.damping_n_m_s)
+    edge = middle + out * (p.stem_m - 0.02) + np.asarray(frame.across) * 0.011
     push = frame.at(-p.radius_m, 0.0, p.dish_m + p.rim_m / 2)
-    assembly.add_part(
-        wheel,
-        moving,
-        held,
-        mass_kg=wheel.mass_kg(4000.0),
-        push=push,
-        edge=(edge + _across_axis(frame) * 0.011).tolist(),
-    )
+    assembly.add_part(wheel, moving, held, mass_kg=wheel.mass_kg(4000.0), push=push, edge=edge.tolist())
     assembly.set_texture(TextureKind.cast_metal, p.body_colour, darker(p.body_colour, 0.75))
     return assembly.finish(p)
 
 
 generate = ObjectGenerator("hand_wheel", draw_parameters, build)
-
-
-def _across_axis(frame: PanelFrame) -> np.ndarray:
-    return np.asarray(frame.across)
 
 
 def _add_wheel(wheel: PanelBuilder, p: HandWheelParameters) -> tuple[float, float, float]:

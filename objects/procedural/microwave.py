@@ -63,10 +63,7 @@ class MicrowaveParameters:
         return round(self.width_m - self.panel_m, 6)
 
 
-Microwave = tuple[MicrowaveParameters, BarParameters]
-
-
-def draw_parameters(rng: np.random.Generator) -> Microwave:
+def draw_parameters(rng: np.random.Generator) -> tuple[MicrowaveParameters, BarParameters]:
     """Draws one microwave and its handle."""
     height = draw_uniform(rng, 0.27, 0.33)
     parameters = draw_fields(MicrowaveParameters, rng, height_m=height)
@@ -74,7 +71,7 @@ def draw_parameters(rng: np.random.Generator) -> Microwave:
     return parameters, bar
 
 
-def build(assembly: Assembly, microwave: Microwave) -> GeneratedObject:
+def build(assembly: Assembly, microwave: tuple[MicrowaveParameters, BarParameters]) -> GeneratedObject:
     """Builds a microwave; the door's frame lies on the hinge, at the body's front plane and the door's mid height."""
     p, bar = microwave
     frame = door_frame(p.hinge_side)

@@ -75,10 +75,7 @@ class OvenParameters:
     knob_colour: Colour
 
 
-Oven = tuple[OvenParameters, BarParameters, TurningKnobParameters]
-
-
-def draw_parameters(rng: np.random.Generator) -> Oven:
+def draw_parameters(rng: np.random.Generator) -> tuple[OvenParameters, BarParameters, TurningKnobParameters]:
     """Draws an oven, its handle and its knobs."""
     above = rng.random() < 0.35
     width = draw_uniform(rng, 0.40, 0.55)
@@ -105,7 +102,7 @@ def draw_parameters(rng: np.random.Generator) -> Oven:
     return parameters, bar, draw_turning_knob(rng, diameter=(0.032, 0.040))
 
 
-def build(assembly: Assembly, oven: Oven) -> GeneratedObject:
+def build(assembly: Assembly, oven: tuple[OvenParameters, BarParameters, TurningKnobParameters]) -> GeneratedObject:
     """Builds an oven.
 
     The door's frame lies on its hinge, in the plane of the body's front; a knob's on its axis, where that meets the

@@ -59,10 +59,7 @@ class PotParameters:
     handle_colour: Colour
 
 
-Pot = tuple[PotParameters, PanelHandle]
-
-
-def draw_parameters(rng: np.random.Generator) -> Pot:
+def draw_parameters(rng: np.random.Generator) -> tuple[PotParameters, PanelHandle]:
     """Draws a pot and the handle of its lid."""
     colour = draw_colour(rng, _POTS)
     style = "glass" if rng.random() < 0.5 else "solid"
@@ -80,7 +77,7 @@ def draw_parameters(rng: np.random.Generator) -> Pot:
     return parameters, draw_handle(rng, {"knob": 0.65, "bar": 0.35}, length=(0.08, 0.10))
 
 
-def build(assembly: Assembly, pot: Pot) -> GeneratedObject:
+def build(assembly: Assembly, pot: tuple[PotParameters, PanelHandle]) -> GeneratedObject:
     """Builds a pot.
 
     The root frame is at the middle of the bottom, z up, x away from the hinge. The lid's frame is on the hinge, at the

@@ -82,10 +82,7 @@ class RefrigeratorParameters:
     handle_colour: Colour
 
 
-Refrigerator = tuple[RefrigeratorParameters, PanelHandle]
-
-
-def draw_parameters(rng: np.random.Generator) -> Refrigerator:
+def draw_parameters(rng: np.random.Generator) -> tuple[RefrigeratorParameters, PanelHandle]:
     """Draws a refrigerator and the handle of its doors."""
     height = draw_uniform(rng, 0.48, 0.85)
     doors = 2 if height > 0.62 and rng.random() < 0.6 else 1
@@ -106,7 +103,7 @@ def draw_parameters(rng: np.random.Generator) -> Refrigerator:
     return parameters, handle
 
 
-def build(assembly: Assembly, refrigerator: Refrigerator) -> GeneratedObject:
+def build(assembly: Assembly, refrigerator: tuple[RefrigeratorParameters, PanelHandle]) -> GeneratedObject:
     """Builds a refrigerator.
 
     The frame of a door lies on its hinge, in the plane of the body's front at the door's mid height.

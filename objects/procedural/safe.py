@@ -57,10 +57,7 @@ class SafeParameters:
     metal: Colour
 
 
-Safe = tuple[SafeParameters, BarParameters, TurningKnobParameters]
-
-
-def draw_parameters(rng: np.random.Generator) -> Safe:
+def draw_parameters(rng: np.random.Generator) -> tuple[SafeParameters, BarParameters, TurningKnobParameters]:
     """Draws a safe, its handle and its dial."""
     height = draw_uniform(rng, 0.24, 0.40)
     parameters = draw_fields(SafeParameters, rng, height_m=height, metal=lambda: draw_colour(rng, (CHROME, BRASS)))
@@ -69,7 +66,7 @@ def draw_parameters(rng: np.random.Generator) -> Safe:
     return parameters, bar, dial
 
 
-def build(assembly: Assembly, safe: Safe) -> GeneratedObject:
+def build(assembly: Assembly, safe: tuple[SafeParameters, BarParameters, TurningKnobParameters]) -> GeneratedObject:
     """Builds a safe.
 
     The door's frame lies on its hinge, at the outer edge of its face at mid height; the dial's on its axis, where that

@@ -19,7 +19,7 @@ from unlatch.objects.procedural.building.finishes import CHROME, DARK, draw_cont
 from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import PanelFrame
+from unlatch.objects.procedural.building.panel import PanelFrame, Y
 from unlatch.objects.procedural.building.textures import TextureKind
 from unlatch.simcore.geometry import Pose
 
@@ -102,15 +102,8 @@ def build(assembly: Assembly, p: SlidingWindowParameters) -> GeneratedObject:
     _add_sash(sash, "sash", p, (0.0, 0.0, 0.0), half_w, half_h)
     held, push = _add_pull(sash, p, side, half_w, half_h, frame)
     closed_y = (b1 - width / 2) if side > 0 else (b0 + width / 2)
-    moving = PartMotion(
-        PartKind.slider,
-        "body",
-        (_GAP_M / 2, closed_y, middle),
-        (0.0, 1.0, 0.0),
-        -side * round((b1 - b0) - width - 0.012, 4),
-        p.friction_n,
-        p.damping_n_s_m,
-    )
+    at, opens = (_GAP_M / 2, closed_y, middle), -side * round((b1 - b0) - width - 0.012, 4)
+    moving = PartMotion(PartKind.slider, "body", at, Y, opens, p.friction_n, p.damping_n_s_m)
     assembly.add_part(sash, moving, held, mass_kg=sash.mass_kg(p.density_kg_m3), push=push)
     if p.colour == _WOOD:
         assembly.set_texture(TextureKind.wood, p.colour)

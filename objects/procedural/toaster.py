@@ -29,10 +29,10 @@ from unlatch.objects.procedural.building.finishes import (
 from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame
+from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame, Z
 from unlatch.simcore.geometry import Pose
 
-_UPWARDS = PanelFrame(across=(0.0, -1.0, 0.0), out=(0.0, 0.0, 1.0))
+_UPWARDS = PanelFrame(across=(0.0, -1.0, 0.0), out=Z)
 """The lever moves upwards; the fingers close along y, and along is +x, out of the front."""
 _TOAST: Colour = (0.80, 0.58, 0.32, 1.0)
 _CRUST: Colour = (0.55, 0.34, 0.16, 1.0)
@@ -112,15 +112,8 @@ def build(assembly: Assembly, p: ToasterParameters) -> GeneratedObject:
     head = _UPWARDS.at(0.0, out, 0.0)
     R_link_handle = np.column_stack([_UPWARDS.out, _UPWARDS.across, _UPWARDS.along])
     size = np.array([p.lever_height_m, p.lever_width_m, p.lever_depth_m])
-    moving = PartMotion(
-        PartKind.slider,
-        "body",
-        (p.length_m / 2, 0.0, p.low_m),
-        (0.0, 0.0, 1.0),
-        p.travel_m,
-        p.friction_n,
-        p.damping_n_s_m,
-    )
+    at = (p.length_m / 2, 0.0, p.low_m)
+    moving = PartMotion(PartKind.slider, "body", at, Z, p.travel_m, p.friction_n, p.damping_n_s_m)
     held = PanelGrip(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head, _UPWARDS)
     push = _UPWARDS.at(0.0, out, half_h)
     assembly.add_part(lever, moving, held, mass_kg=round(max(lever.volume_m3 * 1500.0, 0.02), 4), push=push)

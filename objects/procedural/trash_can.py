@@ -44,7 +44,6 @@ class TrashCanParameters:
     """The values that vary between bins, without the lid's handle."""
 
     shape: Annotated[str, either("round", "square", 0.6)]
-    """`round` or `square`."""
     radius_m: Annotated[float, uniform(0.095, 0.13)]
     """Outer radius, or half of the width."""
     height_m: Annotated[float, uniform(0.25, 0.40)]
@@ -64,10 +63,7 @@ class TrashCanParameters:
     handle_colour: Colour
 
 
-TrashCan = tuple[TrashCanParameters, PanelHandle]
-
-
-def draw_parameters(rng: np.random.Generator) -> TrashCan:
+def draw_parameters(rng: np.random.Generator) -> tuple[TrashCanParameters, PanelHandle]:
     """Draws a bin and the handle of its lid."""
     colour = draw_colour(rng, _CANS)
     lid_colour = DARK if rng.random() < 0.5 else darker(colour, 0.9)
@@ -81,7 +77,7 @@ def draw_parameters(rng: np.random.Generator) -> TrashCan:
     return parameters, draw_handle(rng, {"edge": 0.7, "bar": 0.3}, length=(0.08, 0.11))
 
 
-def build(assembly: Assembly, trash_can: TrashCan) -> GeneratedObject:
+def build(assembly: Assembly, trash_can: tuple[TrashCanParameters, PanelHandle]) -> GeneratedObject:
     """Builds a bin.
 
     The root frame is at the middle of the bottom, z up, x away from the hinge. The lid's frame is on the hinge, at the

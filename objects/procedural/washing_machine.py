@@ -96,10 +96,7 @@ class WashingMachineParameters:
         return (self.height_m - self.panel_m + self.feet_m + self.skirt_m) / 2
 
 
-WashingMachine = tuple[WashingMachineParameters, PanelHandle]
-
-
-def draw_parameters(rng: np.random.Generator) -> WashingMachine:
+def draw_parameters(rng: np.random.Generator) -> tuple[WashingMachineParameters, PanelHandle]:
     """Draws a washing machine and the handle of its door."""
     colour = draw_colour(rng, APPLIANCES[:4])
     ring = draw_contrast(rng, (CHROME, DARK, WHITE), colour)
@@ -114,7 +111,7 @@ def draw_parameters(rng: np.random.Generator) -> WashingMachine:
     return parameters, draw_handle(rng, {"bar": 0.55, "edge": 0.45}, length=(0.085, 0.115), thickness=(0.012, 0.018))
 
 
-def build(assembly: Assembly, machine: WashingMachine) -> GeneratedObject:
+def build(assembly: Assembly, machine: tuple[WashingMachineParameters, PanelHandle]) -> GeneratedObject:
     """Builds a washing machine.
 
     The door's frame lies on its hinge, in the plane of the body's front at the height of the door's middle.

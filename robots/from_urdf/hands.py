@@ -225,15 +225,8 @@ def _finger_positions(
 
 def _moved_links(model: UrdfModel, chain: Chain) -> list[str]:
     """Returns the links that a finger joint moves."""
-    joints = set(chain.finger_joints)
-    found = []
-    for name in model.links:
-        joint = model.parent_joint(name)
-        while joint is not None and joint.name not in joints:
-            joint = model.parent_joint(joint.parent) if not joint.moves else None
-        if joint is not None:
-            found.append(name)
-    return found
+    nearest = {name: next((j for j in model.joints_above(name) if j.moves), None) for name in model.links}
+    return [name for name, joint in nearest.items() if joint is not None and joint.name in chain.finger_joints]
 
 
 def _collider_points(model: UrdfModel, link: str) -> Array:

@@ -136,16 +136,13 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
 def _forbidden_links(model: UrdfModel, chain: Chain, hand: Hand) -> list[str]:
     """Returns the links with colliders that the arm moves, and its base link; not the finger links."""
     moving = {*chain.joints, *chain.finger_joints}
-    found = []
-    for name, link in model.links.items():
-        if not link.collisions or name in hand.finger_links:
-            continue
-        joint = model.parent_joint(name)
-        while joint is not None and joint.name not in moving:
-            joint = model.parent_joint(joint.parent)
-        if joint is not None or name == chain.base_link:
-            found.append(name)
-    return found
+    return [
+        name
+        for name, link in model.links.items()
+        if link.collisions
+        and name not in hand.finger_links
+        and (name == chain.base_link or any(joint.name in moving for joint in model.joints_above(name)))
+    ]
 
 
 def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
@@ -184,11 +181,7 @@ def _standing_points(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
     moving = {joint for arm in cfg.arms for joint in (*arm.joints, *arm.gripper.joints)}
     clouds, loose = [np.zeros((0, 3))], [np.zeros((0, 3))]
     for name, link in model.links.items():
-        above = []
-        joint = model.parent_joint(name)
-        while joint is not None:
-            above.append(joint)
-            joint = model.parent_joint(joint.parent)
+        above = model.joints_above(name)
         if any(joint.name in moving for joint in above):
             continue
         T = model.link_pose(name)

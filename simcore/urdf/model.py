@@ -114,21 +114,23 @@ class UrdfModel:
         """Returns the joint whose child is the link, or None for the root."""
         return next((joint for joint in self.joints.values() if joint.child == link), None)
 
+    def joints_above(self, link: str) -> list[Joint]:
+        """Returns the joints from a link to the root, the nearest first."""
+        found = []
+        while (joint := self.parent_joint(link)) is not None:
+            found.append(joint)
+            link = joint.parent
+        return found
+
     def is_below(self, link: str, top: str) -> bool:
         """Returns whether a link is another one, or hangs on it by joints of any kind."""
-        current: str | None = link
-        while current is not None and current != top:
-            above = self.parent_joint(current)
-            current = None if above is None else above.parent
-        return current == top
+        return link == top or any(joint.parent == top for joint in self.joints_above(link))
 
     def link_pose(self, link: str, positions: dict[str, float] | None = None) -> Pose:
         """Returns the link frame in the root link frame; missing joints are at 0."""
         pose = Pose.identity()
-        joint = self.parent_joint(link)
-        while joint is not None:
+        for joint in self.joints_above(link):
             pose = joint.child_pose((positions or {}).get(joint.name, 0.0)) @ pose
-            joint = self.parent_joint(joint.parent)
         return pose
 
     def to_urdf(self) -> str:

@@ -53,10 +53,7 @@ def push_point(view: PartView, grip: Grip) -> np.ndarray:
             ]
             uneven = float(min(np.ptp(window), 0.05)) if np.isfinite(window).all() else 0.05
             off_rim = float(np.max(rim - np.minimum(grid[i, j] - low, high - grid[i, j])))
-            near = 0.0
-            if obstacles is not None:
-                gap = _gap_to_box(obstacles, grid[i, j])
-                near = max(0.0, 0.06 - gap)
+            near = 0.0 if obstacles is None else max(0.0, 0.06 - _gap_to_box(obstacles, grid[i, j]))
             score = (
                 _leverage(view, grid[i, j], low, high)
                 - 40.0 * max(0.0, uneven - 0.004)
@@ -75,13 +72,11 @@ def body_point(posed: PosedObject) -> np.ndarray | None:
     if not len(mesh.vertices):
         return None
     high, low = mesh.vertices.max(axis=0), mesh.vertices.min(axis=0)
-    target = np.array([high[0] - 0.05, (low[1] + high[1]) / 2, high[2]])
-    centres = np.concatenate([mesh.vertices, mesh.triangles.mean(axis=1)])
-    nearest: np.ndarray = centres[int(np.argmin(np.linalg.norm(centres - target, axis=1)))]
-    return nearest
+    return _surface_point(mesh, np.array([high[0] - 0.05, (low[1] + high[1]) / 2, high[2]]))
 
 
 def _surface_point(mesh: TriangleMesh, point: np.ndarray) -> np.ndarray:
+    """Returns (3,) the vertex or the middle of a triangle that is nearest to a point."""
     points = np.concatenate([mesh.vertices, mesh.triangles.mean(axis=1)])
     nearest: np.ndarray = points[int(np.argmin(np.linalg.norm(points - point, axis=1)))]
     return nearest

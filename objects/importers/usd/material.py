@@ -25,6 +25,7 @@ class UsdMaterials:
     def __init__(self, folder: Path) -> None:
         """Starts without materials; pictures are copied below the folder of the USD."""
         self._folder = folder
+        self._pxr = import_openusd()
         self._pictures: dict[Path, Path] = {}
 
     def bind(self, prim: Any, path: str, rgba: Colour, surface: TexturedSurface | None) -> None:
@@ -36,24 +37,20 @@ class UsdMaterials:
             rgba: Colour and opacity.
             surface: What the mesh was made of, if it carries a picture.
         """
-        pxr = import_openusd()
-
         stage = prim.GetStage()
-        material = pxr.UsdShade.Material.Get(stage, path)
+        material = self._pxr.UsdShade.Material.Get(stage, path)
         if not material:
             material = self._define_material(stage, path, rgba, surface)
-        pxr.UsdShade.MaterialBindingAPI.Apply(prim).Bind(material)
+        self._pxr.UsdShade.MaterialBindingAPI.Apply(prim).Bind(material)
         if surface is not None:
-            api = pxr.UsdGeom.PrimvarsAPI(prim)
-            uvs = api.CreatePrimvar("st", pxr.Sdf.ValueTypeNames.TexCoord2fArray, pxr.UsdGeom.Tokens.vertex)
-            uvs.Set(pxr.Vt.Vec2fArray.FromNumpy(np.ascontiguousarray(surface.uvs, dtype=np.float32)))
+            api = self._pxr.UsdGeom.PrimvarsAPI(prim)
+            uvs = api.CreatePrimvar("st", self._pxr.Sdf.ValueTypeNames.TexCoord2fArray, self._pxr.UsdGeom.Tokens.vertex)
+            uvs.Set(self._pxr.Vt.Vec2fArray.FromNumpy(np.ascontiguousarray(surface.uvs, dtype=np.float32)))
 
     def _define_material(self, stage: Any, path: str, rgba: Colour, surface: TexturedSurface | None) -> Any:
-        pxr = import_openusd()
-
-        types = pxr.Sdf.ValueTypeNames
-        material = pxr.UsdShade.Material.Define(stage, path)
-        shader = pxr.UsdShade.Shader.Define(stage, f"{path}/surface")
+        types = self._pxr.Sdf.ValueTypeNames
+        material = self._pxr.UsdShade.Material.Define(stage, path)
+        shader = self._pxr.UsdShade.Shader.Define(stage, f"{path}/surface")
         shader.CreateIdAttr("UsdPreviewSurface")
         shader.CreateInput("roughness", types.Float).Set(_ROUGHNESS)
         shader.CreateInput("metallic", types.Float).Set(0.0)
@@ -61,16 +58,18 @@ class UsdMaterials:
         colour = shader.CreateInput("diffuseColor", types.Color3f)
         red, green, blue = (linear_light(value) for value in rgba[:3])
         if surface is None:
-            colour.Set(pxr.Gf.Vec3f(red, green, blue))
+            colour.Set(self._pxr.Gf.Vec3f(red, green, blue))
         else:
-            reader = pxr.UsdShade.Shader.Define(stage, f"{path}/places")
+            reader = self._pxr.UsdShade.Shader.Define(stage, f"{path}/places")
             reader.CreateIdAttr("UsdPrimvarReader_float2")
             reader.CreateInput("varname", types.String).Set("st")
-            picture = pxr.UsdShade.Shader.Define(stage, f"{path}/picture")
+            picture = self._pxr.UsdShade.Shader.Define(stage, f"{path}/picture")
             picture.CreateIdAttr("UsdUVTexture")
-            picture.CreateInput("file", types.Asset).Set(pxr.Sdf.AssetPath(self._copy_picture(stage, surface.picture)))
+            picture.CreateInput("file", types.Asset).Set(
+                self._pxr.Sdf.AssetPath(self._copy_picture(stage, surface.picture))
+            )
             picture.CreateInput("sourceColorSpace", types.Token).Set("sRGB")
-            picture.CreateInput("scale", types.Float4).Set(pxr.Gf.Vec4f(red, green, blue, 1.0))
+            picture.CreateInput("scale", types.Float4).Set(self._pxr.Gf.Vec4f(red, green, blue, 1.0))
             for wrap in ("wrapS", "wrapT"):
                 picture.CreateInput(wrap, types.Token).Set("repeat")
             places = reader.CreateOutput("result", types.Float2)

@@ -73,6 +73,7 @@ class _Prototypes:
 class _UsdWriter:
     def __init__(self, asset: ConvertedAsset, path: Path, meshes_path: Path, *, instanceable: bool) -> None:
         self.asset = asset
+        self.pxr = import_openusd()
         self.stage: Any = _new_stage(path)
         self.looks = UsdMaterials(path.parent)
         self._look_names: dict[object, str] = {}
@@ -83,22 +84,18 @@ class _UsdWriter:
             self.shared = _Prototypes(_new_stage(meshes_path), f"./{reference}")
 
     def write(self) -> None:
-        pxr = import_openusd()
-
-        root = pxr.UsdGeom.Xform.Define(self.stage, f"/{usd_name(self.asset.model.name, set())}").GetPrim()
+        root = self.pxr.UsdGeom.Xform.Define(self.stage, f"/{usd_name(self.asset.model.name, set())}").GetPrim()
         self.stage.SetDefaultPrim(root)
         if self.asset.model.joints or self.asset.approximation is None:
             self._write_articulation(root)
         else:
             (name,) = self.asset.model.links
             self._write_rigid_body(root, name)
-        for stage in (self.stage, self.shared.stage if self.shared is not None else None):
-            if stage is not None:
-                stage.GetRootLayer().Save()
+        self.stage.GetRootLayer().Save()
+        if self.shared is not None:
+            self.shared.stage.GetRootLayer().Save()
 
     def _write_rigid_body(self, root: Any, name: str) -> None:
-        pxr = import_openusd()
-
         physics, link = self.asset.physics, self.asset.model.links[name]
         if physics["rigid"]:
             self._apply_rigid_api(root, physics["rigid"])
@@ -110,10 +107,10 @@ class _UsdWriter:
         def collider(prim: Any) -> None:
             if self.asset.approximation == "none":
                 return
-            api = pxr.UsdPhysics.CollisionAPI.Apply(prim)
+            api = self.pxr.UsdPhysics.CollisionAPI.Apply(prim)
             if "collision_enabled" in collision:
                 api.CreateCollisionEnabledAttr(bool(collision["collision_enabled"]))
-            pxr.UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr(self.asset.approximation)
+            self.pxr.UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr(self.asset.approximation)
             for key, attribute in (("contact_offset", "contactOffset"), ("rest_offset", "restOffset")):
                 if key in collision:
                     _set_physx(prim, "PhysxCollisionAPI", f"physxCollision:{attribute}", float(collision[key]))
@@ -130,9 +127,7 @@ class _UsdWriter:
         )
 
     def _apply_rigid_api(self, prim: Any, values: dict[str, Any]) -> None:
-        pxr = import_openusd()
-
-        api = pxr.UsdPhysics.RigidBodyAPI.Apply(prim)
+        api = self.pxr.UsdPhysics.RigidBodyAPI.Apply(prim)
         if "kinematic" in values:
             api.CreateKinematicEnabledAttr(bool(values["kinematic"]))
         for key, attribute in _RIGID.items():
@@ -143,25 +138,23 @@ class _UsdWriter:
                 _set_physx(prim, "PhysxRigidBodyAPI", f"physxRigidBody:{attribute}", value)
 
     def _write_articulation(self, root: Any) -> None:
-        pxr = import_openusd()
-
         model, names = self.asset.model, {"joints", LOOKS}
         paths: dict[str, str] = {}
         for name, link in model.links.items():
             if self.asset.fix_base and name == model.root and not self.asset.links[name].parts:
                 continue  # the world is no prim
             paths[name] = f"{root.GetPath()}/{usd_name(name, names)}"
-            xform = pxr.UsdGeom.Xform.Define(self.stage, paths[name])
+            xform = self.pxr.UsdGeom.Xform.Define(self.stage, paths[name])
             _set_transform(xform, model.link_pose(name))
-            pxr.UsdPhysics.RigidBodyAPI.Apply(xform.GetPrim())
+            self.pxr.UsdPhysics.RigidBodyAPI.Apply(xform.GetPrim())
             if link.inertial is not None and link.inertial.mass_kg > 0:
                 _apply_mass_api(xform.GetPrim(), link.inertial, {"mass": link.inertial.mass_kg})
             self._write_link_geometry(paths[name], self.asset.links[name])
-        pxr.UsdGeom.Scope.Define(self.stage, f"{root.GetPath()}/joints")
+        self.pxr.UsdGeom.Scope.Define(self.stage, f"{root.GetPath()}/joints")
         taken: set[str] = set()
         for joint in model.joints.values():
             self._write_joint(f"{root.GetPath()}/joints/{usd_name(joint.name, taken)}", joint, paths)
-        pxr.UsdPhysics.ArticulationRootAPI.Apply(root)
+        self.pxr.UsdPhysics.ArticulationRootAPI.Apply(root)
         _set_physx(
             root,
             "PhysxArticulationAPI",
@@ -170,15 +163,13 @@ class _UsdWriter:
         )
 
     def _write_link_geometry(self, path: str, link: ConvertedLink) -> None:
-        pxr = import_openusd()
-
         def collider(prim: Any) -> None:
-            pxr.UsdPhysics.CollisionAPI.Apply(prim)
-            pxr.UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr("convexHull")
-            pxr.UsdGeom.Imageable(prim).CreatePurposeAttr("guide")
+            self.pxr.UsdPhysics.CollisionAPI.Apply(prim)
+            self.pxr.UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr("convexHull")
+            self.pxr.UsdGeom.Imageable(prim).CreatePurposeAttr("guide")
 
         if link.visuals:
-            pxr.UsdGeom.Scope.Define(self.stage, f"{path}/visuals")
+            self.pxr.UsdGeom.Scope.Define(self.stage, f"{path}/visuals")
         for number, visual in enumerate(link.visuals):
             self._write_mesh(
                 f"{path}/visuals/visual_{number}",
@@ -190,7 +181,7 @@ class _UsdWriter:
                 texture=visual.texture,
             )
         if link.parts:
-            pxr.UsdGeom.Scope.Define(self.stage, f"{path}/collisions")
+            self.pxr.UsdGeom.Scope.Define(self.stage, f"{path}/collisions")
         for number, part in enumerate(link.parts):
             key = ("part", part.vertices.tobytes(), part.faces.tobytes())
             self._write_mesh(
@@ -204,10 +195,9 @@ class _UsdWriter:
             )
 
     def _write_joint(self, path: str, joint: Joint, paths: dict[str, str]) -> None:
-        pxr = import_openusd()
-
-        kind = {"revolute": pxr.UsdPhysics.RevoluteJoint, "continuous": pxr.UsdPhysics.RevoluteJoint}.get(
-            joint.kind, pxr.UsdPhysics.PrismaticJoint if joint.kind == "prismatic" else pxr.UsdPhysics.FixedJoint
+        kind = {"revolute": self.pxr.UsdPhysics.RevoluteJoint, "continuous": self.pxr.UsdPhysics.RevoluteJoint}.get(
+            joint.kind,
+            self.pxr.UsdPhysics.PrismaticJoint if joint.kind == "prismatic" else self.pxr.UsdPhysics.FixedJoint,
         )
         prim = kind.Define(self.stage, path)
         if joint.parent in paths:
@@ -215,9 +205,9 @@ class _UsdWriter:
         prim.CreateBody1Rel().SetTargets([paths[joint.child]])
         R_joint_x = _turn_x_to(joint.axis) if joint.moves else np.eye(3)
         first = Pose(joint.T_parent_joint.R @ R_joint_x, joint.T_parent_joint.p)
-        prim.CreateLocalPos0Attr(pxr.Gf.Vec3f(*(float(v) for v in first.p)))
+        prim.CreateLocalPos0Attr(self.pxr.Gf.Vec3f(*(float(v) for v in first.p)))
         prim.CreateLocalRot0Attr(_to_quatf(first))
-        prim.CreateLocalPos1Attr(pxr.Gf.Vec3f(0.0, 0.0, 0.0))
+        prim.CreateLocalPos1Attr(self.pxr.Gf.Vec3f(0.0, 0.0, 0.0))
         prim.CreateLocalRot1Attr(_to_quatf(Pose(R_joint_x, np.zeros(3))))
         if not joint.moves:
             return
@@ -228,7 +218,7 @@ class _UsdWriter:
             prim.CreateLowerLimitAttr(joint.lower * unit)
             prim.CreateUpperLimitAttr(joint.upper * unit)
         drive = self.asset.physics["drives"][joint.name]
-        api = pxr.UsdPhysics.DriveAPI.Apply(prim.GetPrim(), "angular" if angular else "linear")
+        api = self.pxr.UsdPhysics.DriveAPI.Apply(prim.GetPrim(), "angular" if angular else "linear")
         api.CreateTypeAttr("force")
         api.CreateStiffnessAttr(drive["stiffness"] / unit)
         api.CreateDampingAttr(drive["damping"] / unit)
@@ -250,54 +240,47 @@ class _UsdWriter:
         texture: TexturedSurface | None = None,
     ) -> None:
         """Writes a mesh under a prim of its own: directly, or as an instance of a shared one."""
-        pxr = import_openusd()
-
         if texture is not None:  # the same triangles; vertices that differ in texture coordinates are separate
             mesh = TriangleMesh(texture.vertices, texture.faces)
         if self.shared is None:
-            _set_transform(pxr.UsdGeom.Xform.Define(self.stage, path), T, scale)
+            _set_transform(self.pxr.UsdGeom.Xform.Define(self.stage, path), T, scale)
             prim = self._define_mesh(self.stage, f"{path}/mesh", mesh, rgba, finish)
             if rgba is not None:
                 self.looks.bind(prim, self._look_path(rgba, texture), rgba, texture)
             return
         if key not in self.shared.by_key:
             name = usd_name(path.rpartition("/")[2], self.shared.names)
-            prototype = pxr.UsdGeom.Xform.Define(self.shared.stage, f"/{name}").GetPrim()
+            prototype = self.pxr.UsdGeom.Xform.Define(self.shared.stage, f"/{name}").GetPrim()
             if not self.shared.by_key:
                 self.shared.stage.SetDefaultPrim(prototype)
             self.shared.by_key[key] = f"/{name}"
             prim = self._define_mesh(self.shared.stage, f"/{name}/mesh", mesh, rgba, finish)
             if rgba is not None:  # what an instance shows is below its prototype
                 self.looks.bind(prim, f"/{name}/{LOOKS}", rgba, texture)
-        xform = pxr.UsdGeom.Xform.Define(self.stage, path)
+        xform = self.pxr.UsdGeom.Xform.Define(self.stage, path)
         _set_transform(xform, T, scale)
         xform.GetPrim().GetReferences().AddReference(self.shared.reference, self.shared.by_key[key])
         xform.GetPrim().SetInstanceable(True)
 
     def _look_path(self, rgba: tuple[float, float, float, float], texture: TexturedSurface | None) -> str:
         """Returns the path of the material of a colour and picture; all that share both share it."""
-        pxr = import_openusd()
-
         key = (rgba, None if texture is None else texture.picture)
         name = self._look_names.setdefault(key, f"look_{len(self._look_names)}")
-        scope = pxr.UsdGeom.Scope.Define(self.stage, f"{self.stage.GetDefaultPrim().GetPath()}/{LOOKS}")
+        scope = self.pxr.UsdGeom.Scope.Define(self.stage, f"{self.stage.GetDefaultPrim().GetPath()}/{LOOKS}")
         return f"{scope.GetPath()}/{name}"
 
-    @staticmethod
-    def _define_mesh(stage: Any, path: str, mesh: TriangleMesh, rgba: Any, finish: Any) -> Any:
-        pxr = import_openusd()
-
-        prim = pxr.UsdGeom.Mesh.Define(stage, path)
+    def _define_mesh(self, stage: Any, path: str, mesh: TriangleMesh, rgba: Any, finish: Any) -> Any:
+        prim = self.pxr.UsdGeom.Mesh.Define(stage, path)
         points = np.ascontiguousarray(mesh.vertices, dtype=np.float32)
-        prim.CreatePointsAttr(pxr.Vt.Vec3fArray.FromNumpy(points))
-        prim.CreateFaceVertexCountsAttr(pxr.Vt.IntArray.FromNumpy(np.full(len(mesh.faces), 3, dtype=np.int32)))
+        prim.CreatePointsAttr(self.pxr.Vt.Vec3fArray.FromNumpy(points))
+        prim.CreateFaceVertexCountsAttr(self.pxr.Vt.IntArray.FromNumpy(np.full(len(mesh.faces), 3, dtype=np.int32)))
         prim.CreateFaceVertexIndicesAttr(
-            pxr.Vt.IntArray.FromNumpy(np.ascontiguousarray(mesh.faces.reshape(-1), dtype=np.int32))
+            self.pxr.Vt.IntArray.FromNumpy(np.ascontiguousarray(mesh.faces.reshape(-1), dtype=np.int32))
         )
         prim.CreateSubdivisionSchemeAttr("none")
-        prim.CreateExtentAttr(pxr.Vt.Vec3fArray.FromNumpy(np.stack([points.min(axis=0), points.max(axis=0)])))
+        prim.CreateExtentAttr(self.pxr.Vt.Vec3fArray.FromNumpy(np.stack([points.min(axis=0), points.max(axis=0)])))
         if rgba is not None:
-            prim.CreateDisplayColorAttr([pxr.Gf.Vec3f(*(linear_light(float(c)) for c in rgba[:3]))])
+            prim.CreateDisplayColorAttr([self.pxr.Gf.Vec3f(*(linear_light(float(c)) for c in rgba[:3]))])
             prim.CreateDisplayOpacityAttr([float(rgba[3])])
         if finish is not None:
             finish(prim.GetPrim())
@@ -329,9 +312,8 @@ def _new_stage(path: Path) -> Any:
 def _set_transform(xform: Any, T: Pose, scale: tuple[float, ...] = (1.0, 1.0, 1.0)) -> None:
     pxr = import_openusd()
 
-    x, y, z, w = (float(v) for v in T.quat_xyzw)
     xform.AddTranslateOp().Set(pxr.Gf.Vec3d(*(float(v) for v in T.p)))
-    xform.AddOrientOp().Set(pxr.Gf.Quatf(w, x, y, z))
+    xform.AddOrientOp().Set(_to_quatf(T))
     xform.AddScaleOp().Set(pxr.Gf.Vec3f(*(float(v) for v in scale)))
 
 

@@ -92,14 +92,7 @@ def add_turning_knob(
         out=depth - held_depth,
         size=(depth - skirt, knob.grip_m, knob.diameter_m),
     )
-    moving = PartMotion(
-        PartKind.knob,
-        parent,
-        at,
-        axis.tolist(),
-        clockwise * knob.range_rad,
-        knob.friction_n_m,
-        knob.damping_n_m_s,
-    )
+    opens = clockwise * knob.range_rad
+    moving = PartMotion(PartKind.knob, parent, at, axis.tolist(), opens, knob.friction_n_m, knob.damping_n_m_s)
     push = frame.at(0.0, radius * 0.5, depth)
     assembly.add_part(builder, moving, held, mass_kg=builder.mass_kg(density_kg_m3, digits=5), push=push, edge=edge)
