@@ -26,7 +26,7 @@ from unlatch.objects.annotate.source import PARTNET_URDF
 from unlatch.objects.annotation import Part
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.shape_surface import surface_distance
-from unlatch.simcore.urdf.rigid_links import rigid_shapes
+from unlatch.simcore.urdf.model import rigid_shapes
 from unlatch.workflows.runs.statistics import wilson_interval
 
 ON_PART_M = 0.01

@@ -8,9 +8,12 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-from unlatch.configs.task_catalog import TASKS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError
+from unlatch.simcore.registry import Catalog
+
+TASKS = Catalog("task", {}, group="unlatch.tasks", makes="collections.abc:Mapping")
+"""Tasks that other distributions make in Python; ours, and most of theirs, are YAML files of the group `task`."""
 
 CONFIGS_GROUP = "unlatch.configs"
 """Entry-point group for packages with YAML files of other distributions."""

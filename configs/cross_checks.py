@@ -139,7 +139,6 @@ def _check_order(skill: SkillCfg, where: str) -> None:
 
 
 def _check_stages(cfg: EpisodeCfg) -> None:
-    """Checks the rules for entries that run at the same time."""
     keys = entry_keys(cfg.skills, cfg.robot.name)
     for sequences in stages_of(cfg.skills):
         indices = [index for sequence in sequences for index in sequence]

@@ -43,7 +43,7 @@ def sweep_overrides(overrides: Sequence[str], config_dirs: Sequence[str]) -> lis
                 key=GROUP,
             )
     return [
-        f"{key}={_join_values(str(key), values)}"
+        f"{key}=" + ",".join(_format_override(f"{KEY}.{key}[{i}]", value) for i, value in enumerate(values))
         for own in axes.values()
         for key, values in own.items()
         if key not in given
@@ -51,7 +51,6 @@ def sweep_overrides(overrides: Sequence[str], config_dirs: Sequence[str]) -> lis
 
 
 def _axes_of_file(path: Path) -> dict[str, list[Any]]:
-    """Returns the `sweep` that the file of an experiment states."""
     try:
         text = path.read_text(encoding="utf-8")
         content = yaml.safe_load(text)
@@ -113,10 +112,6 @@ def check_sweep_values(axes: Mapping[str, Any], overrides: Sequence[str]) -> Non
 
 def _override_key(text: str) -> str:
     return text.partition("=")[0].lstrip("+~")
-
-
-def _join_values(key: str, values: Sequence[Any]) -> str:
-    return ",".join(_format_override(f"{KEY}.{key}[{index}]", value) for index, value in enumerate(values))
 
 
 def _format_override(where: str, value: Any) -> str:

@@ -19,10 +19,9 @@ from omegaconf.errors import (
 )
 from yaml import MarkedYAMLError
 
-from unlatch.configs.config_files import broken_plugin_folders, group_names
+from unlatch.configs.config_files import TASKS, broken_plugin_folders, group_names
 from unlatch.configs.dataclass_reader import describe_type, unknown_key, wrong_type
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.configs.task_catalog import TASKS
 from unlatch.simcore.errors import ConfigError, close_matches
 
 _IN_FILE = re.compile(r"In '([^']+)': ")
@@ -212,12 +211,10 @@ def _known_keys(object_type: Any) -> list[str]:
 
 
 def _mapping_keys(node: Any) -> list[str]:
-    """Returns the keys of a mapping without a dataclass."""
     return [str(key) for key in node] if isinstance(node, DictConfig) else []
 
 
 def _expected_type(exc: ValidationError, key: str) -> str:
-    """Returns the expected type of a value as text."""
     if isinstance(exc.object_type, type) and dataclasses.is_dataclass(exc.object_type):
         hint = get_type_hints(exc.object_type).get(key)
         if hint is not None:

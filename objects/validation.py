@@ -8,8 +8,7 @@ from unlatch.objects.annotation import KEYPOINT_NAMES, Articulation, HandleType,
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.shape_surface import surface_distance
-from unlatch.simcore.urdf.model import Joint, UrdfModel
-from unlatch.simcore.urdf.rigid_links import rigid_shapes
+from unlatch.simcore.urdf.model import Joint, UrdfModel, rigid_shapes
 
 ON_PART_M = 0.01
 """A keypoint lies on its link if it is this close to its surface [m] ..."""

@@ -11,7 +11,7 @@ import numpy as np
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.solids import Solids
-from unlatch.simcore.urdf.rigid_links import rigid_links
+from unlatch.simcore.urdf.model import rigid_links
 from unlatch.tasks.relation import RelationCfg, RelationKind
 
 Array = np.ndarray

@@ -120,7 +120,6 @@ def _check_choices(choices: dict[str, str]) -> None:
 
 
 def _check_derivable(skill: str) -> None:
-    """Checks that tasks can be derived for a skill."""
     if skill in SKILLS.names():
         try:
             derivable_skill(skill)

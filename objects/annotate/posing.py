@@ -15,8 +15,7 @@ from unlatch.objects.scaled_model import scaled_pose
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes, sample_surface
-from unlatch.simcore.urdf.model import Joint, Shape
-from unlatch.simcore.urdf.rigid_links import rigid_links
+from unlatch.simcore.urdf.model import Joint, Shape, rigid_links
 
 Ends = Mapping[str, tuple[float, float]]
 """Closed and open position by joint name."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import GeometryError
+from unlatch.simcore.geometry.pinhole import Optics
 
 Array = np.ndarray
 
@@ -17,35 +18,19 @@ _STEPS = 4000
 
 
 @dataclass(frozen=True)
-class Fisheye:
-    """A camera whose frame has x to the right of the image, y down and z forward.
+class Fisheye(Optics):
+    """A fisheye camera.
 
     A point at the angle t from the z axis appears at the radius `r = t + k1 t^3 + k2 t^5 + k3 t^7 + k4 t^9` around the
     centre, in its direction: `u = fx r x/hypot(x, y) + cx`, `v = fy r y/hypot(x, y) + cy` (Kannala and Brandt 2006, as
     in OpenCV's fisheye module). With all k at 0 the lens is equidistant.
     """
 
-    width: int
-    """Pixels across."""
-    height: int
-    """Pixels down."""
-    fx: float
-    """Horizontal pixels per radian, at the centre."""
-    fy: float
-    """Vertical pixels per radian, at the centre."""
-    cx: float
-    """Column of the optical axis [pixels], whole numbers at the centres of pixels."""
-    cy: float
-    """Row of the optical axis [pixels]."""
     k: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
     """k1 to k4."""
 
     def __post_init__(self) -> None:
-        if min(self.width, self.height) < 1 or min(self.fx, self.fy) <= 0.0:
-            raise GeometryError(
-                f"A fisheye camera of {self.width} x {self.height} pixels with {self.fx} and {self.fy} pixels a radian "
-                "is impossible. Give numbers above 0."
-            )
+        super().__post_init__()
         if np.any(np.diff(self._radius_at(np.linspace(0.0, WIDEST_RAD, _STEPS))) <= 0.0):
             raise GeometryError(
                 f"The distortion k={list(self.k)} folds the image: its radius does not grow up to "
@@ -65,13 +50,8 @@ class Fisheye:
         """Vertical field of view, with the axis in the centre of the image [rad]."""
         return float(2.0 * self._angle_at(np.array(0.5 * self.height / self.fy)))
 
-    def with_fov(self, fov_rad: float) -> Fisheye:
-        """Returns the camera with another vertical field of view [rad] and the same aspect of its pixels.
-
-        The axis counts as in the centre of the image.
-        """
-        focal = 0.5 * self.height / float(self._radius_at(np.array(0.5 * fov_rad)))
-        return replace(self, fx=self.fx * focal / self.fy, fy=focal)
+    def _focal_length(self, fov_rad: float) -> float:
+        return 0.5 * self.height / float(self._radius_at(np.array(0.5 * fov_rad)))
 
     def project(self, points_camera: ArrayLike) -> Array:
         """Returns columns and rows (K, 2) of points (K, 3) in the camera frame [m]; NaN beyond `WIDEST_RAD`."""
@@ -84,13 +64,8 @@ class Fisheye:
         pixels[(angle > WIDEST_RAD) | ~np.any(points, axis=1)] = np.nan
         return pixels
 
-    def rays(self) -> Array:
-        """Returns unit directions (height, width, 3) of all pixels in the camera frame; NaN outside the lens."""
-        v, u = np.indices((self.height, self.width))
-        return self.rays_at(u, v)
-
     def rays_at(self, columns: Array, rows: Array) -> Array:
-        """Returns directions (..., 3) of any positions (...) in the image [pixels]."""
+        """Returns unit directions (..., 3) of any positions (...) in the image [pixels]; NaN outside the lens."""
         x, y = (columns - self.cx) / self.fx, (rows - self.cy) / self.fy
         radius = np.hypot(x, y)
         angle = self._angle_at(radius)

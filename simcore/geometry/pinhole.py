@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,14 +12,14 @@ from numpy.typing import ArrayLike
 from unlatch.simcore.errors import GeometryError
 
 Array = np.ndarray
+OpticsT = TypeVar("OpticsT", bound="Optics")
 
 
 @dataclass(frozen=True)
-class Pinhole:
+class Optics(ABC):
     """A camera whose frame has x to the right of the image, y down and z forward.
 
-    A point (x, y, z) appears at column `u = fx x/z + cx` and row `v = fy y/z + cy`, counted from the upper left, whole
-    numbers at the centres of pixels. Depth is z, the distance to the image plane, not to the camera's centre.
+    Columns and rows count from the upper left, whole numbers at the centres of pixels.
     """
 
     width: int
@@ -25,9 +27,9 @@ class Pinhole:
     height: int
     """Pixels down."""
     fx: float
-    """Focal length across [pixels]."""
+    """Focal length across [pixels]; of a fisheye, pixels per radian at the centre."""
     fy: float
-    """Focal length down [pixels]."""
+    """Focal length down, as `fx`."""
     cx: float
     """Column of the optical axis [pixels]."""
     cy: float
@@ -36,9 +38,39 @@ class Pinhole:
     def __post_init__(self) -> None:
         if min(self.width, self.height) < 1 or min(self.fx, self.fy) <= 0.0:
             raise GeometryError(
-                f"A pinhole camera of {self.width} x {self.height} pixels with focal lengths {self.fx} and {self.fy} "
-                "pixels is impossible. Give numbers above 0."
+                f"A camera of {self.width} x {self.height} pixels with focal lengths {self.fx} and {self.fy} is "
+                "impossible. Give numbers above 0."
             )
+
+    @abstractmethod
+    def _focal_length(self, fov_rad: float) -> float:
+        """Returns the focal length down for a vertical field of view, with the axis in the centre."""
+
+    @abstractmethod
+    def rays_at(self, columns: Array, rows: Array) -> Array:
+        """Returns directions (..., 3) of any positions (...) in the image [pixels]."""
+
+    def with_fov(self: OpticsT, fov_rad: float) -> OpticsT:
+        """Returns the camera with another vertical field of view [rad] and the same aspect of its pixels.
+
+        The axis counts as in the centre of the image.
+        """
+        focal = self._focal_length(fov_rad)
+        return replace(self, fx=self.fx * focal / self.fy, fy=focal)
+
+    def rays(self) -> Array:
+        """Returns the directions (height, width, 3) of all pixels in the camera frame, as `rays_at`."""
+        v, u = np.indices((self.height, self.width))
+        return self.rays_at(u, v)
+
+
+@dataclass(frozen=True)
+class Pinhole(Optics):
+    """A pinhole camera.
+
+    A point (x, y, z) appears at column `u = fx x/z + cx` and row `v = fy y/z + cy`. Depth is z, the distance to the
+    image plane, not to the camera's centre.
+    """
 
     @classmethod
     def from_fov(cls, width: int, height: int, fov_rad: float) -> Pinhole:
@@ -51,13 +83,8 @@ class Pinhole:
         """Vertical field of view, with the axis in the centre of the image [rad]."""
         return float(2.0 * np.arctan(0.5 * self.height / self.fy))
 
-    def with_fov(self, fov_rad: float) -> Pinhole:
-        """Returns the camera with another vertical field of view [rad] and the same aspect of its pixels.
-
-        The axis counts as in the centre of the image.
-        """
-        focal = 0.5 * self.height / float(np.tan(0.5 * fov_rad))
-        return replace(self, fx=self.fx * focal / self.fy, fy=focal)
+    def _focal_length(self, fov_rad: float) -> float:
+        return 0.5 * self.height / float(np.tan(0.5 * fov_rad))
 
     @property
     def matrix(self) -> Array:
@@ -72,16 +99,8 @@ class Pinhole:
         pixels[front] = (points[front] @ self.matrix.T)[:, :2] / points[front, 2:]
         return pixels
 
-    def _columns_and_rows(self) -> tuple[Array, Array]:
-        v, u = np.indices((self.height, self.width))
-        return u, v
-
-    def rays(self) -> Array:
-        """Returns directions (height, width, 3) of all pixels in the camera frame, scaled to z = 1."""
-        return self.rays_at(*self._columns_and_rows())
-
     def rays_at(self, columns: Array, rows: Array) -> Array:
-        """Returns directions (..., 3) of any positions (...) in the image [pixels]."""
+        """Returns directions (..., 3) of any positions (...) in the image [pixels], scaled to z = 1."""
         x, y = (columns - self.cx) / self.fx, (rows - self.cy) / self.fy
         return np.stack([x, y, np.ones(x.shape)], axis=-1)
 
@@ -100,12 +119,10 @@ class Pinhole:
     def normals(self, depth_m: ArrayLike) -> Array:
         """Returns unit normals (height, width, 3) of visible surfaces, in the camera frame, towards the camera.
 
-        The inverse depth of a plane is affine in the pixel: `1/z = a u + b v + c`, and its normal is along
-        `K^T (a, b, c)`. The gradient (a, b) is taken on the side, or over both sides, where the inverse depth bends
-        least, so edges and creases stay sharp; planes are exact up to rounding.
-
-        Args:
-            depth_m: (height, width) depth [m]; infinite where nothing is visible.
+        Depth (height, width) is infinite where nothing is visible [m]. The inverse depth of a plane is affine in the
+        pixel: `1/z = a u + b v + c`, and its normal is along `K^T (a, b, c)`. The gradient (a, b) is taken on the side,
+        or over both sides, where the inverse depth bends least, so edges and creases stay sharp; planes are exact up to
+        rounding.
 
         Returns:
             The normals; zero where nothing is visible and on specks of fewer than three pixels.
@@ -115,7 +132,7 @@ class Pinhole:
         inverse = np.full(depth.shape, np.nan)
         inverse[seen] = 1.0 / depth[seen]
         a, b = _gradient(inverse), _gradient(inverse.T).T
-        u, v = self._columns_and_rows()
+        v, u = np.indices((self.height, self.width))
         planes = np.stack([a, b, inverse - a * u - b * v], axis=-1)
         away = planes @ self.matrix  # K^T per pixel, (height, width, 3)
         with np.errstate(invalid="ignore"):

@@ -119,13 +119,11 @@ class Pose:
         if isinstance(other, Pose):
             return Pose(self.R @ other.R, self.R @ other.p + self.p)
         points = np.asarray(other, dtype=float)
-        moved: Array = points @ self.R.T + self.p
-        return moved
+        return points @ self.R.T + self.p
 
     def rotate(self, vectors: ArrayLike) -> Array:
         """Rotates directions (3,) or (K, 3) into the outer frame, without the translation."""
-        turned: Array = np.asarray(vectors, dtype=float) @ self.R.T
-        return turned
+        return np.asarray(vectors, dtype=float) @ self.R.T
 
     def is_close(self, other: Pose, *, atol_m: float = 1e-9, atol_rad: float = 1e-9) -> bool:
         """Returns whether two poses agree within a distance [m] and an angle [rad]."""

@@ -46,7 +46,6 @@ def _relative_name(path: Path, folder: Path) -> str:
 
 
 def _gltf_files(path: Path) -> list[str]:
-    """Returns the names of the files that a glTF refers to."""
     data = path.read_bytes()
     try:
         if path.suffix.lower() == ".glb":

@@ -44,8 +44,7 @@ class ObjMesh:
         at = self.normal_faces
         if not at.size or at.min() < 0 or at.max() >= len(self.normals):
             return None
-        found: Array = self.normals[at]
-        return found
+        return self.normals[at]
 
 
 def read_obj(path: Path, *, with_corners: bool = False) -> ObjMesh:

@@ -84,8 +84,7 @@ def triangle_distances(point: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     within = (area > 1e-18) & (v >= 0) & (w >= 0) & (v + w <= 1)
     plane = np.linalg.norm(ap - v[:, None] * ab - w[:, None] * ac, axis=1)
     edges = np.min([_segment_distances(point, p, q) for p, q in ((a, b), (b, c), (c, a))], axis=0)
-    distances: np.ndarray = np.where(within, plane, edges)
-    return distances
+    return np.where(within, plane, edges)
 
 
 def _shape_distance(shape: Shape, point: np.ndarray) -> float:
@@ -110,10 +109,8 @@ def _segment_distances(point: np.ndarray, p: np.ndarray, q: np.ndarray) -> np.nd
     edge = q - p
     length = _row_dot(edge, edge)
     t = np.clip(_row_dot(point - p, edge) / np.where(length > 0, length, 1.0), 0.0, 1.0)
-    distances: np.ndarray = np.linalg.norm(point - p - t[:, None] * edge, axis=1)
-    return distances
+    return np.linalg.norm(point - p - t[:, None] * edge, axis=1)
 
 
 def _row_dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    product: np.ndarray = np.einsum("ij,ij->i", a, b)
-    return product
+    return np.einsum("ij,ij->i", a, b)

@@ -28,14 +28,12 @@ class TriangleMesh:
     @property
     def extents(self) -> Array:
         """(3,) size of the bounding box [m]."""
-        size: Array = np.ptp(self.vertices, axis=0)
-        return size
+        return np.ptp(self.vertices, axis=0)
 
     @property
     def triangles(self) -> Array:
         """(F, 3, 3) corner positions [m]."""
-        corners: Array = self.vertices[self.faces]
-        return corners
+        return self.vertices[self.faces]
 
     @property
     def area_normals(self) -> Array:

@@ -207,8 +207,7 @@ class Normal(Distribution):
 
     def lowest(self) -> Array:
         """See `Distribution`: its tails are cut off."""
-        mean: Array = self._values["mean"]
-        return mean
+        return self._values["mean"]
 
 
 class Constant(Distribution):
@@ -231,9 +230,7 @@ class _Listed(Distribution):
 
     @property
     def _rows(self) -> Array:
-        """(k,) numbers or (k, w) rows."""
-        rows: Array = self._values[self.parameters[0]]
-        return rows
+        return self._values[self.parameters[0]]
 
     def _count_components(self, values: Mapping[str, Any]) -> int | None:
         rows = values[self.parameters[0]]

@@ -163,7 +163,6 @@ class Graph:
         setup.end_step()
 
     def _pull_inputs(self, node: Node) -> None:
-        """Copies values along the edges into a node's ports."""
         for edge in self.edges:
             if edge.to_node == node.name and edge.to_port != "values":
                 node.inputs[edge.to_port] = self.node(edge.from_node).outputs[edge.from_port]
@@ -191,8 +190,7 @@ def graph() -> Graph:
 def _filter_indices(inputs: Mapping[str, Any]) -> Array:
     """Returns the indices whose frame count is a positive multiple of the interval, or all if it is ignored."""
     if inputs["ignoreInterval"]:
-        indices: Array = inputs["indices"]
-        return indices
+        return inputs["indices"]
     counts: Array = inputs["frameCounts"]
     return np.flatnonzero((counts > 0) & (counts % inputs["interval"] == 0))
 

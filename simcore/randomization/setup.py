@@ -40,18 +40,14 @@ class Setup:
         self.steps = 0
         """Calls of `step_randomization` since `run`."""
         self._keep = keep_firings
-        self._views: dict[str, AttributeView] = {}
+        self.views: dict[str, AttributeView] = {}
+        """Registered views by name."""
         self._world: World | None = None
         self._slots: dict[tuple[str, str], Slot] = {}
         self._gate: Gate | None = None
         self._in_frame = False
         self._generators: list[np.random.Generator] | None = None
         self._recorded: dict[int, list[Firing]] | None = None
-
-    @property
-    def views(self) -> Mapping[str, AttributeView]:
-        """Registered views by name."""
-        return self._views
 
     def register_simulation_context(self, simulation_context: World) -> None:
         """Registers the world, whose gravity can then be randomized."""
@@ -68,11 +64,11 @@ class Setup:
                 f"The view is a {type(view).__name__}. Expected a {kind.__name__}. Use the call for its kind.",
                 key="view",
             )
-        if view.name in (*self._views, SIMULATION_CONTEXT):
+        if view.name in (*self.views, SIMULATION_CONTEXT):
             raise ConfigError(f"A view named '{view.name}' is registered already. Rename one of them.", key=view.name)
         if self.num_envs is not None:
             _check_count(view, self.num_envs)
-        self._views[view.name] = view
+        self.views[view.name] = view
 
     @contextmanager
     def on_rl_frame(self, num_envs: int) -> Iterator[None]:
@@ -84,7 +80,7 @@ class Setup:
         if self.num_envs is not None:
             raise ConfigError("on_rl_frame was entered before. Make all gates in one frame, or a new set-up.")
         _check_positive("num_envs", num_envs)
-        for view in self._views.values():
+        for view in self.views.values():
             _check_count(view, num_envs)
         self.num_envs = num_envs
         self._in_frame = True
@@ -184,14 +180,14 @@ class Setup:
                     f"View '{SIMULATION_CONTEXT}' has no attribute '{name}'. Known: gravity. Name it.", key="attribute"
                 )
             return gravity_attribute(self._world), 1
-        if view_name not in self._views:
+        if view_name not in self.views:
             raise ConfigError(
-                f"View '{view_name}' is not registered.{close_matches(view_name, self._views)} Registered: "
-                f"{', '.join(self._views) or 'none'}. Register it, or name one of them.",
+                f"View '{view_name}' is not registered.{close_matches(view_name, self.views)} Registered: "
+                f"{', '.join(self.views) or 'none'}. Register it, or name one of them.",
                 key="view_name",
-                available=list(self._views),
+                available=list(self.views),
             )
-        view = self._views[view_name]
+        view = self.views[view_name]
         if kind is not None and not isinstance(view, kind):
             raise ConfigError(
                 f"View '{view_name}' is a {type(view).__name__}, expected a {kind.__name__}. Use the call for its "

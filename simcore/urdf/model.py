@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -141,6 +141,27 @@ class UrdfModel:
         for joint in self.joints.values():
             lines += _joint_lines(joint)
         return "\n".join([*lines, "</robot>", ""])
+
+
+def rigid_links(model: UrdfModel, link: str) -> list[str]:
+    """Returns a link and all links fixed to it, directly or indirectly, in the order of the model."""
+    found = {link}
+    pairs = [{joint.parent, joint.child} for joint in model.joints.values() if not joint.moves]
+    while more := set().union(*(pair for pair in pairs if pair & found)) - found:
+        found |= more
+    return [name for name in model.links if name in found]
+
+
+def rigid_shapes(model: UrdfModel, link: str) -> list[Shape]:
+    """Returns the colliders of a link and of the links fixed to it, or their visuals without colliders."""
+    T_link_root = model.link_pose(link).inverse()
+    shapes = []
+    for name in rigid_links(model, link):
+        entry = model.links[name]
+        T_link_name = T_link_root @ model.link_pose(name)
+        for shape in entry.collisions or entry.visuals:
+            shapes.append(replace(shape, T_link_shape=T_link_name @ shape.T_link_shape))
+    return shapes
 
 
 def composed_inertial(shapes: Iterable[Shape], mass_kg: float) -> Inertial:

@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 import unlatch.skills
-from unlatch.configs.config_files import config_dir, option_names
-from unlatch.configs.task_catalog import TASKS
+from unlatch.configs.config_files import TASKS, config_dir, option_names
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg

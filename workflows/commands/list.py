@@ -9,8 +9,7 @@ from textwrap import wrap
 
 import yaml
 
-from unlatch.configs.config_files import yaml_files
-from unlatch.configs.task_catalog import TASKS
+from unlatch.configs.config_files import TASKS, yaml_files
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.recording.export.catalog import EXPORTERS

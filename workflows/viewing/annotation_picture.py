@@ -12,8 +12,7 @@ from PIL import Image, ImageDraw
 from unlatch.objects.annotation import Articulation, FramedVector, Part
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
-from unlatch.simcore.urdf.model import UrdfModel
-from unlatch.simcore.urdf.rigid_links import rigid_links
+from unlatch.simcore.urdf.model import UrdfModel, rigid_links
 from unlatch.workflows.viewing.picture import PAPER, load_font
 
 Array = np.ndarray

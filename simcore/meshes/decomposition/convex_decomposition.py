@@ -167,7 +167,6 @@ def decompose(
 def _concave_parts(
     pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m: float, where: str, solid: bool
 ) -> list[tuple[str, list[TriangleMesh]]]:
-    """Returns method and hulls of each concave piece."""
     plated = _few_faces(pieces, cfg)
     made: dict[int, tuple[str, list[TriangleMesh]]] = {}
     for number, piece in enumerate(pieces):
@@ -301,7 +300,6 @@ def _run_coacd(
 
 
 def _coacd_settings(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> dict[str, object]:
-    """Returns the arguments of CoACD for a piece."""
     coarse = float(np.max(piece.extents)) < cfg.coarse_below * size_m
     many = len(piece.faces) > cfg.many_faces or not is_closed(piece)  # an open one gets thousands of faces on the grid
     return {

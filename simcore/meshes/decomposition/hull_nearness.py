@@ -26,8 +26,7 @@ class SampledSurface:
         """Returns distances (N,) of points (N, 3) to the triangles of the nearest samples: true or slightly larger."""
         found = self._owners[self._samples.query(points, k=range(1, _NEAREST + 1))[1]]  # (N, _NEAREST)
         measured = triangle_distances(np.repeat(points, _NEAREST, axis=0), self.triangles[found.reshape(-1)])
-        distances: np.ndarray = measured.reshape(found.shape).min(axis=1)
-        return distances
+        return measured.reshape(found.shape).min(axis=1)
 
     def is_near(self, hull: TriangleMesh, *, limit_m: float, solid: bool = False) -> bool:
         """Returns whether no point of a hull lies farther from the surface than a limit; at most 400 are checked.

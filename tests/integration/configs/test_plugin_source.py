@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from unlatch.configs.composition import Request, compose_config
-from unlatch.configs.config_files import option_names
+from unlatch.configs.config_files import TASKS, option_names
 from unlatch.configs.json_schema import task_schema
-from unlatch.configs.task_catalog import TASKS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError, PluginError
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
