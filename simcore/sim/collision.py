@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,6 @@ _TOUCH_M = 1e-3
 SELF_ROOM_M = 0.003
 """Clearance between links of one robot on a path with clearance to other bodies [m]. With less, a folded elbow that
 lags its targets by some milliradians touches the arm."""
-_EMPTY = "The collision checker is empty. Call load(robot, obstacles) before asking it."
 
 
 @dataclass(frozen=True)
@@ -64,9 +63,9 @@ class RobotModel:
 
     def fingers(self, opening_m: float) -> Sequence[float]:
         """Positions of `finger_joints` at an opening [m]."""
-        return (
-            self.fingers_at(opening_m) if self.fingers_at is not None else [0.5 * opening_m] * len(self.finger_joints)
-        )
+        if self.fingers_at is not None:
+            return self.fingers_at(opening_m)
+        return [0.5 * opening_m] * len(self.finger_joints)
 
 
 @dataclass(frozen=True)
@@ -155,22 +154,27 @@ class BulletCollisionChecker:
         self._own = None if names is None else frozenset(self._robot.link_index(name) for name in names)
         for obstacle in obstacles:
             self._load_obstacle(obstacle)
-        moving = self._joint_of
-        links = () if moving is None else moved_links(moving[0], moving[1].name)
-        self._moved = frozenset((moving[0].body_id, link) for link in links) if moving is not None else frozenset()
+        self._moved = frozenset()
+        if self._joint_of is not None:
+            body, joint = self._joint_of
+            self._moved = frozenset((body.body_id, link) for link in moved_links(body, joint.name))
         self._swept = {}
         for motion in concurrent_motions:
             self._place_copies(motion)
         if concurrent_motions:
             meets_copies(self._robot, self._own or self._robot.links.values())
             if self._joint_of is not None:
-                meets_copies(self._joint_of[0], moved_links(self._joint_of[0], self._joint_of[1].name))
+                meets_copies(self._joint_of[0], sorted(link for _, link in self._moved))
+
+    def _loaded(self) -> tuple[Body, RobotModel]:
+        """Returns the loaded robot and its model."""
+        if self._robot is None or self._model is None:
+            raise WorldError("The collision checker is empty. Call load(robot, obstacles) before asking it.")
+        return self._robot, self._model
 
     def _place_copies(self, motion: PlannedMotion) -> None:
         """Places copies of another arm, and of the part that it moves, along their motion."""
-        robot = self._robot
-        if robot is None:
-            raise WorldError(_EMPTY)
+        robot, _ = self._loaded()
         links = [robot.link_index(name) for name in sorted(motion.links)]
         copies = sweep(robot, links, motion.joints, motion.q, fixed=motion.fingers)
         self._swept.update({number: (name, None) for number, name in copies.items()})
@@ -219,9 +223,7 @@ class BulletCollisionChecker:
                 from where the engine makes contact points on, which for small links is about a millimetre apart. The
                 robot's own links then keep `SELF_ROOM_M` of each other [m].
         """
-        robot, model = self._robot, self._model
-        if robot is None or model is None:
-            raise WorldError(_EMPTY)
+        robot, model = self._loaded()
         self.queries += 1
         client = self._world.client
         self._set_joints(robot, model, q, gripper)
@@ -241,11 +243,8 @@ class BulletCollisionChecker:
             distance = point[8]
             if distance >= self._required_clearance(point, limit, self_limit):
                 continue
-            if worst is not None and distance >= worst.distance_m:
-                continue
-            found = self._find_collision(point)
-            if found is not None:
-                worst = found
+            if worst is None or distance < worst.distance_m:
+                worst = self._find_collision(point) or worst
         return worst if worst is not None or not self._swept else self._part_in_the_way()
 
     def _set_joints(self, robot: Body, model: RobotModel, q: Array, gripper: float | None) -> None:
@@ -265,9 +264,7 @@ class BulletCollisionChecker:
 
     def _near_points(self, distance_m: float) -> Iterator[tuple[Any, ...]]:
         """Returns the closest points of the robot, except its mounted links, and of each body around it."""
-        robot = self._robot
-        if robot is None:
-            raise WorldError(_EMPTY)
+        robot, _ = self._loaded()
         for other in (*(body.body_id for body, _ in self._obstacles.values()), *self._swept):
             for point in p.getClosestPoints(robot.body_id, other, distance_m, physicsClientId=self._world.client):
                 if point[3] >= 0:
@@ -307,28 +304,21 @@ class BulletCollisionChecker:
 
         Contacts between the robot's mounted links and the body that it stands on do not count.
         """
-        robot = self._robot
-        if robot is None:
-            raise WorldError(_EMPTY)
+        robot, _ = self._loaded()
         bodies = [robot, *(body for body, _ in self._obstacles.values())]
         worst: LinkCollision | None = None
-        for i, first in enumerate(bodies):
-            for second in bodies[i + 1 :]:
-                for point in p.getClosestPoints(
-                    first.body_id, second.body_id, distance=0.0, physicsClientId=self._world.client
-                ):
-                    mounted = first is robot and not second.joints and first.link_names[point[3]] in robot.mounted_links
-                    if mounted or point[8] >= (worst.distance_m if worst is not None else -_TOUCH_M):
-                        continue
-                    label = first.link_names[point[3]] if first is robot else first.label(point[3])
-                    worst = LinkCollision(label, second.label(point[4]), float(point[8]), tuple(point[5]))
+        for first, second in combinations(bodies, 2):
+            for point in p.getClosestPoints(first.body_id, second.body_id, 0.0, physicsClientId=self._world.client):
+                mounted = first is robot and not second.joints and first.link_names[point[3]] in robot.mounted_links
+                if mounted or point[8] >= (worst.distance_m if worst is not None else -_TOUCH_M):
+                    continue
+                label = first.link_names[point[3]] if first is robot else first.label(point[3])
+                worst = LinkCollision(label, second.label(point[4]), float(point[8]), tuple(point[5]))
         return worst
 
     def _find_collision(self, point: tuple[Any, ...]) -> LinkCollision | None:
         """Returns the collision of a contact point, or None if its pair may touch."""
-        robot, model = self._robot, self._model
-        if robot is None or model is None:
-            raise WorldError(_EMPTY)
+        robot, model = self._loaded()
         body_a, body_b, link_a, link_b, where = point[1], point[2], point[3], point[4], point[5]
         if body_a != robot.body_id:
             body_a, body_b, link_a, link_b = body_b, body_a, link_b, link_a

@@ -46,52 +46,32 @@ class ContactView(Module):
             selects: Whether (robot link, other body, other link) belongs to this view.
         """
         super().__init__()
-        self._name = name
-        self._selects = selects
+        self.name = name
+        self.selects = selects
+        """Returns whether (robot link, other body, other link) belongs to this view."""
         self.force_max_n = Buffer(np.zeros(()), tags=["interval"])
         self.force_mean_n = Buffer(np.zeros(()), tags=["interval"])
         self._frame: list[float] = []
         self._threshold_n: float | None = None
-        self._violation: Violation | None = None
-        self._zero_force_points = 0
-
-    @property
-    def name(self) -> str:
-        """Full name of the view."""
-        return self._name
-
-    @property
-    def violation(self) -> Violation | None:
+        self.violation: Violation | None = None
         """The first force above the threshold since `watch`; it stays until the next `watch`."""
-        return self._violation
-
-    @property
-    def zero_force_points(self) -> int:
+        self.zero_force_points = 0
         """Number of contacts without force since `watch`; they are only reported."""
-        return self._zero_force_points
 
     def watch(self, threshold_n: float | None) -> None:
         """Starts to watch for a force above a threshold [N]; None stops it."""
         self._threshold_n = threshold_n
-        self._violation = None
-        self._zero_force_points = 0
-
-    def takes(self, robot_link: str, other_body: str, other_link: str) -> bool:
-        """Returns whether a pair belongs to this view."""
-        return self._selects(robot_link, other_body, other_link)
+        self.violation = None
+        self.zero_force_points = 0
 
     def sample(self, forces: dict[Pair, float], *, step: int, time_s: float) -> None:
         """Adds the forces [N] by pair of one physics step."""
         self._frame.append(max(forces.values(), default=0.0))
         for pair, force_n in forces.items():
             if force_n <= 0.0:
-                self._zero_force_points += 1
-            elif self._threshold_n is not None and self._violation is None and force_n > self._threshold_n:
-                self._violation = Violation(self._name, pair, force_n, step, time_s)
-
-    def sample_nothing(self) -> None:
-        """Adds a physics step without contacts."""
-        self._frame.append(0.0)
+                self.zero_force_points += 1
+            elif self._threshold_n is not None and self.violation is None and force_n > self._threshold_n:
+                self.violation = Violation(self.name, pair, force_n, step, time_s)
 
     def end_frame(self) -> None:
         """Writes the frame's largest and mean force to the buffers."""
@@ -102,12 +82,7 @@ class ContactView(Module):
 
 
 def touching_pairs(world: World, body: Body) -> set[frozenset[str]]:
-    """Returns the pairs of links of a body that overlap now, unless their contacts are switched off.
-
-    Args:
-        world: The world.
-        body: The body.
-    """
+    """Returns the pairs of links of a body that overlap now, unless their contacts are switched off."""
     p.performCollisionDetection(physicsClientId=world.client)
     points = p.getContactPoints(body.body_id, body.body_id, physicsClientId=world.client)
     return {frozenset((body.link_names[point[3]], body.link_names[point[4]])) for point in points if point[8] < 0.0}
@@ -122,7 +97,7 @@ class ContactMonitor:
         self._ignored = frozenset(ignored_self_pairs)
         self.views: dict[str, ContactView] = {}
         self._sorted: dict[tuple[int, int, int], tuple[Pair, list[str]]] = {}
-        """The pair and the views of it, by Bullet's numbers of link, other body and its link. Valid for one
+        """The pair of a contact and its views, by Bullet's numbers of link, other body and its link. Valid for one
         record frame, since the acted-on object changes only between frames."""
 
     def add(self, view: ContactView) -> ContactView:
@@ -142,11 +117,9 @@ class ContactMonitor:
             for name in names:
                 forces = found.setdefault(name, {})
                 forces[pair] = forces.get(pair, 0.0) + point[9]
+        step, time_s = self._world.steps, self._world.time_s
         for name, view in self.views.items():
-            if name in found:
-                view.sample(found[name], step=self._world.steps, time_s=self._world.time_s)
-            else:
-                view.sample_nothing()
+            view.sample(found.get(name, {}), step=step, time_s=time_s)
 
     def _sort_contact(self, link_a: int, body_b: int, link_b: int) -> tuple[Pair, list[str]]:
         """Returns the pair of a contact, and the names of the views that it belongs to."""
@@ -161,8 +134,7 @@ class ContactMonitor:
             other_body = self._world.name_of(body_b)
             other = self._world.bodies[other_body]
             name_b, label = other.link_names[link_b], other.label(link_b)
-        takers = [name for name, view in self.views.items() if view.takes(name_a, other_body, name_b)]
-        return (name_a, label), takers
+        return (name_a, label), [n for n, view in self.views.items() if view.selects(name_a, other_body, name_b)]
 
     def end_frame(self) -> None:
         """Closes the record frame in all views."""

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pybullet as p
 
-from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
@@ -40,23 +39,14 @@ def load_converted(
     Raises:
         WorldError: The name is taken, or Bullet cannot load the file.
     """
-    if name in world.bodies:
-        raise WorldError(f"A body named '{name}' is already in this world. Choose another name.", name=name)
-    flags = p.URDF_USE_INERTIA_FROM_FILE
-    if not world.visuals:
-        flags |= p.URDF_IGNORE_VISUAL_SHAPES
-    if physics.get("self_collision"):
-        flags |= p.URDF_USE_SELF_COLLISION
-    try:
-        number = p.loadURDF(str(urdf_path), useFixedBase=False, flags=flags, physicsClientId=world.client)
-    except p.error as exc:
-        raise WorldError(
-            f"Bullet cannot load '{urdf_path}' ({exc}). Convert the asset again.", path=str(urdf_path)
-        ) from exc
-    body = Body(world.client, number, name=name, friction=friction)
-    body.fixed = p.getDynamicsInfo(number, ROOT, physicsClientId=world.client)[0] == 0.0
-    body.set_root_pose(T_world_root)
-    world.bodies[name] = body
+    body = world.load_urdf(
+        urdf_path,
+        name=name,
+        T_world_root=T_world_root,
+        self_collision=bool(physics.get("self_collision")),
+        friction=friction,
+        fixed=False,
+    )
     _apply_rigid(world, body, physics.get("rigid", {}))
     drives = {joint.name: _make_drive(joint.name, physics.get("drives", {})) for joint in body.movable_joints}
     return body, DriveGroup(body, drives, world=world)

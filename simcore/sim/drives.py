@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 import pybullet as p
@@ -60,9 +61,9 @@ class JointDrive:
     of one that carries a weight [N m]."""
 
     def __post_init__(self) -> None:
-        for field in _VALUES:
-            if getattr(self, field) < 0.0:
-                raise WorldError(f"JointDrive.{field}={getattr(self, field)} is negative. Give 0 or more.", field=field)
+        for field, value in vars(self).items():
+            if field not in ("mode", "counterbalance"):
+                _check_not_negative(field, value)
 
     def having(self, field: str, value: float) -> JointDrive:
         """Returns a copy with one value changed.
@@ -70,24 +71,16 @@ class JointDrive:
         Raises:
             WorldError: It is negative.
         """
-        if value < 0.0:
-            raise WorldError(f"JointDrive.{field}={value} is negative. Give 0 or more.", field=field)
+        _check_not_negative(field, value)
         made = object.__new__(JointDrive)  # ten times as fast as `replace`, which checks all values again
         made.__dict__.update(self.__dict__)
         made.__dict__[field] = value
         return made
 
 
-_VALUES = (
-    "stiffness",
-    "damping",
-    "armature",
-    "friction",
-    "max_effort",
-    "max_velocity",
-    "position_gain",
-    "velocity_gain",
-)
+def _check_not_negative(field: str, value: float) -> None:
+    if value < 0.0:
+        raise WorldError(f"JointDrive.{field}={value} is negative. Give 0 or more.", field=field)
 
 
 class DriveGroup:
@@ -217,8 +210,7 @@ class DriveGroup:
 
     def _begin_spring(self, name: str) -> None:
         self._need_steps(name, "a spring")
-        index = self._indices[name]
-        self._spring_targets[name] = p.getJointState(self.body.body_id, index, physicsClientId=self.body.client)[0]
+        self._spring_targets[name] = self._joint_state(name)[0]
 
     def _set_damping(self, name: str, drive: JointDrive) -> None:
         # the damping of a spring is part of its effort
@@ -261,9 +253,8 @@ class DriveGroup:
         if drive.friction > 0.0 and self._sticks(name, drive):
             self._brake_joint(name, drive.max_effort + drive.friction)
             return
-        p.setJointMotorControl2(
-            self.body.body_id,
-            self._indices[name],
+        self._command_motor(
+            name,
             p.POSITION_CONTROL,
             targetPosition=position,
             targetVelocity=velocity,
@@ -271,12 +262,11 @@ class DriveGroup:
             velocityGain=drive.velocity_gain,
             force=max(0.0, drive.max_effort - drive.friction),
             maxVelocity=drive.max_velocity,
-            physicsClientId=self.body.client,
         )
 
     def _sticks(self, name: str, drive: JointDrive) -> bool:
         """Returns whether friction holds a servo's joint: it stands or is driven back, and cannot break away."""
-        q, dq, _, borne = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)
+        q, dq, _, borne = self._joint_state(name)
         position, velocity = self._servo_targets[name]
         wanted = velocity + drive.position_gain * (position - q) / (self._world.dt if self._world else math.inf)
         moves = abs(dq) > _SLOW and dq * wanted > 0.0
@@ -292,19 +282,20 @@ class DriveGroup:
             self._drive_servo(name)
         for name, target in self._spring_targets.items():
             drive = self.drives[name]
-            q, dq, *_ = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)
+            q, dq, *_ = self._joint_state(name)
             if drive.mode is DriveMode.spring:
                 pull, most = drive.stiffness * (target - q) - drive.damping * dq, drive.max_effort
             else:  # its damping is the joint's own
                 pull, most = drive.stiffness * (target - q), drive.max_effort or math.inf
-            self._push_joints(name, float(np.clip(pull, -most, most)))
+            self._command_motor(name, p.TORQUE_CONTROL, force=float(np.clip(pull, -most, most)))
         for name, effort in self._efforts.items():
-            self._push_joints(name, effort)
+            self._command_motor(name, p.TORQUE_CONTROL, force=effort)
         for name in self._balanced:
-            q = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)[0]
-            self._push_joints(name, self.drives[name].counterbalance * math.cos(q))
+            q = self._joint_state(name)[0]
+            balance = self.drives[name].counterbalance * math.cos(q)
+            self._command_motor(name, p.TORQUE_CONTROL, force=balance)
         for name, most in self._speed_limits.items():
-            dq = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)[1]
+            dq = self._joint_state(name)[1]
             if abs(dq) > most:
                 self._brake_joint(name, _STRONG, velocity=math.copysign(most, dq))
             elif name in self._held:
@@ -312,15 +303,6 @@ class DriveGroup:
             else:
                 self._brake_joint(name, self.drives[name].friction)
         self._balance_armatures()
-
-    def _push_joints(self, name: str, effort: float) -> None:
-        p.setJointMotorControl2(
-            self.body.body_id,
-            self._indices[name],
-            p.TORQUE_CONTROL,
-            force=effort,
-            physicsClientId=self.body.client,
-        )
 
     def _balance_armatures(self) -> None:
         """Balances the weight of sliding armatures: they have inertia along the joint, but no weight."""
@@ -335,42 +317,36 @@ class DriveGroup:
             )
 
     def hold(self, name: str, *, enabled: bool) -> None:
-        """Holds a passive joint in place with at most its own dry friction, or releases it.
-
-        Args:
-            name: Joint.
-            enabled: Whether to hold.
-        """
+        """Holds a passive joint in place with at most its own dry friction, or releases it."""
         drive = self.drives[name]
         if not enabled:
             self._held.pop(name, None)
             self._brake_joint(name, drive.friction)
             return
-        self._held[name] = p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)[0]
+        self._held[name] = self._joint_state(name)[0]
         self._hold_at(name, self._held[name])
 
     def _hold_at(self, name: str, position: float) -> None:
-        p.setJointMotorControl2(
-            self.body.body_id,
-            self._indices[name],
+        self._command_motor(
+            name,
             p.POSITION_CONTROL,
             targetPosition=position,
             targetVelocity=0.0,
             positionGain=_HOLD_POSITION_GAIN,
             velocityGain=1.0,
             force=self.drives[name].friction,
-            physicsClientId=self.body.client,
         )
 
     def _brake_joint(self, name: str, effort: float, *, velocity: float = 0.0) -> None:
+        self._command_motor(name, p.VELOCITY_CONTROL, targetVelocity=velocity, force=effort)
+
+    def _command_motor(self, name: str, mode: int, **values: float) -> None:
         p.setJointMotorControl2(
-            self.body.body_id,
-            self._indices[name],
-            p.VELOCITY_CONTROL,
-            targetVelocity=velocity,
-            force=effort,
-            physicsClientId=self.body.client,
+            self.body.body_id, self._indices[name], mode, **values, physicsClientId=self.body.client
         )
+
+    def _joint_state(self, name: str) -> tuple[Any, ...]:
+        return p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)
 
     def __repr__(self) -> str:
         return f"DriveGroup({self.body.name}, {self.drives})"

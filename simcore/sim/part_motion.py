@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pybullet as p
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.bodies import ROOT, Body
+from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.sweep import moved_links
 from unlatch.simcore.sim.world import World, WorldCfg
 
 SMALL_TORQUE_NM = 0.5
@@ -62,7 +64,7 @@ def _measure_joint(
     world: World, body: Body, name: str, limits: tuple[float, float], rest: Mapping[str, float]
 ) -> PartMotion:
     lower, upper = limits
-    moving = _moved_by(body, body.joint(name).index)
+    moving = moved_links(body, name)
     overlap = {}
     for label, position in (("lower", lower), ("half", (lower + upper) / 2), ("upper", upper)):
         body.set_joint_positions(list(rest), [*rest.values()])
@@ -74,28 +76,15 @@ def _measure_joint(
     return PartMotion(name, lower, upper, overlap, travel)
 
 
-def _moved_by(body: Body, joint: int) -> set[int]:
-    """Returns the numbers of the links that a joint moves: its child and all links below it."""
-    moving = {joint}
-    for index in range(p.getNumJoints(body.body_id, physicsClientId=body.client)):  # parents come before children
-        if p.getJointInfo(body.body_id, index, physicsClientId=body.client)[16] in moving:
-            moving.add(index)
-    return moving
-
-
-def _deepest_overlap(body: Body, moving: set[int]) -> float:
+def _deepest_overlap(body: Body, moving: frozenset[int]) -> float:
     """Returns the deepest overlap of some links with the others [m]; 0 if they are apart."""
     p.performCollisionDetection(physicsClientId=body.client)
-    others = (ROOT, *range(p.getNumJoints(body.body_id, physicsClientId=body.client)))
     deepest = 0.0
-    for first in sorted(moving):
-        for second in others:
-            if second in moving:
-                continue
-            points = p.getClosestPoints(
-                body.body_id, body.body_id, 0.0, linkIndexA=first, linkIndexB=second, physicsClientId=body.client
-            )
-            deepest = min([deepest, *(point[8] for point in points)])
+    for first, second in product(sorted(moving), sorted(set(body.link_names) - moving)):
+        points = p.getClosestPoints(
+            body.body_id, body.body_id, 0.0, linkIndexA=first, linkIndexB=second, physicsClientId=body.client
+        )
+        deepest = min([deepest, *(point[8] for point in points)])
     return -deepest
 
 

@@ -97,12 +97,7 @@ def sweep(
 
 
 def meets_copies(body: Body, links: Iterable[int]) -> None:
-    """Makes links of a body collide with copies, too.
-
-    Args:
-        body: The body.
-        links: Numbers of its links.
-    """
+    """Makes links of a body, by Bullet's numbers, collide with copies, too."""
     for link in links:
         p.setCollisionFilterGroupMask(body.body_id, link, _DEFAULT | _MEETS, _ALL, physicsClientId=body.client)
 
@@ -159,12 +154,15 @@ def _copy_cylinder(body: Body, link: int, index: int) -> int:
 def _copy_shape(item: tuple[Any, ...], client: int) -> int:
     kind, size, file = item[2], item[3], item[4]
     if kind == p.GEOM_MESH:
-        return int(p.createCollisionShape(kind, fileName=file.decode(), meshScale=size, physicsClientId=client))
-    if kind == p.GEOM_BOX:
-        half = [0.5 * edge for edge in size]
-        return int(p.createCollisionShape(kind, halfExtents=half, physicsClientId=client))
-    if kind in (p.GEOM_CYLINDER, p.GEOM_CAPSULE):
-        return int(p.createCollisionShape(kind, radius=size[1], height=size[0], physicsClientId=client))
-    if kind == p.GEOM_SPHERE:
-        return int(p.createCollisionShape(kind, radius=size[0], physicsClientId=client))
-    raise WorldError(f"A collider of kind {kind} cannot be copied. Expected a mesh, box, cylinder, capsule or sphere.")
+        values: dict[str, Any] = {"fileName": file.decode(), "meshScale": size}
+    elif kind == p.GEOM_BOX:
+        values = {"halfExtents": [0.5 * edge for edge in size]}
+    elif kind in (p.GEOM_CYLINDER, p.GEOM_CAPSULE):
+        values = {"radius": size[1], "height": size[0]}
+    elif kind == p.GEOM_SPHERE:
+        values = {"radius": size[0]}
+    else:
+        raise WorldError(
+            f"A collider of kind {kind} cannot be copied. Expected a mesh, box, cylinder, capsule, sphere."
+        )
+    return int(p.createCollisionShape(kind, **values, physicsClientId=client))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import ConfigError, WorldError, check_range
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.simcore.sim.renderers.renderer import Renderer
 from unlatch.simcore.sim.visuals.light import Light
@@ -214,8 +214,9 @@ class World:
         T_world_root: Pose,
         self_collision: bool = False,
         friction: float = 0.6,
+        fixed: bool = True,
     ) -> Body:
-        """Loads a URDF with a fixed root and its motors off.
+        """Loads a URDF with its motors off.
 
         Args:
             path: The URDF file.
@@ -224,6 +225,7 @@ class World:
             self_collision: Whether links of this body collide with each other; parent and child never do, nor do links
                 that no joint moves relative to each other.
             friction: Lateral friction of every link; Bullet multiplies the frictions of two bodies in contact.
+            fixed: Whether the root is fixed in the world; otherwise it is free, unless it has no mass.
 
         Raises:
             WorldError: The name is taken or Bullet cannot read the file.
@@ -235,15 +237,16 @@ class World:
         if self_collision:
             flags |= p.URDF_USE_SELF_COLLISION
         try:
-            body_id = p.loadURDF(str(path), useFixedBase=True, flags=flags, physicsClientId=self.client)
+            body_id = p.loadURDF(str(path), useFixedBase=fixed, flags=flags, physicsClientId=self.client)
         except p.error as exc:
             raise WorldError(
                 f"Bullet cannot load '{path}' ({exc}). Expected a readable URDF whose meshes exist. Fix the file.",
                 path=str(path),
             ) from exc
         body = Body(self.client, body_id, name=name, friction=friction)
+        body.fixed = fixed or p.getDynamicsInfo(body_id, ROOT, physicsClientId=self.client)[0] == 0.0
         body.set_root_pose(T_world_root)
-        if self_collision:
+        if self_collision and fixed:
             body.ignore_rigid_pairs()
         self.bodies[name] = body
         return body
