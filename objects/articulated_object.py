@@ -22,7 +22,6 @@ class ObjectAsset:
     """
 
     name: str
-    """Name of the object in the scene."""
     category: str
     instance: str
     """Seed of a procedural object, or id of an object of a data set."""

@@ -35,7 +35,6 @@ class InstanceChoice:
     """Only the procedural seeds from 0 below this number take part; None means any seed."""
     split: Split = Split.all
     held_out: float = 0.2
-    """Share of the instances that is held out."""
 
     def pool(self, available: Sequence[str] | None) -> list[str] | None:
         """Returns the instances that take part, in order; None if any seed may. `available` is None for a procedural

@@ -1,21 +1,41 @@
 """Two Franka Emika Pandas with the Franka Hand, side by side on one stand; each is the arm of `franka_panda`.
 
-Both look along +x; the left one stands on the +y side.
+Both look along +x; the left one stands on the +y side. The URDF is made from the Panda that PyBullet's wheel ships.
 """
 
 from __future__ import annotations
 
+import copy
+import hashlib
+import shutil
+import xml.etree.ElementTree as ET
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from unlatch.robots.description import ArmCfg, RobotCfg
-from unlatch.robots.dual_panda_model import BASE_Y_M, ROOT_LINK, dual_panda_path
 from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.franka_panda import urdf_path as panda_path
+from unlatch.simcore.cache import cache_root, cached_folder
+from unlatch.simcore.urdf.xml import parse_xml
 
+ROOT_LINK = "stand"
+"""The plate that carries both arms."""
+BASE_Y_M = {"left": 0.30, "right": -0.30}
+"""Positions of the arms on the stand, across [m].
 
-def urdf_path() -> Path:
-    """Returns the URDF, made on first use; see `dual_panda_model`."""
-    return dual_panda_path()
+A hand that looks ahead, down or to a side reaches 94 % of a grid over the region of derived tasks (0.44 to 0.64 m
+before the stand, 0.18 m to either side) from the nearer arm and 92 % from the farther one; a single arm in the middle
+reaches 94 %. From 0.40 m on the farther arm loses a tenth, and closer together the elbows meet.
+"""
+STAND_SIZE_M = (0.32, 0.88, 0.02)
+"""Edge lengths of the plate, x, y, z [m]."""
+STAND_X_M = -0.03
+"""Its middle: under the feet of the arms, which reach from -0.14 to 0.08 m [m]."""
+
+_VERSION = 1
+_INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+_FILE = "dual_panda.urdf"
 
 
 def dual_panda() -> RobotCfg:
@@ -47,3 +67,80 @@ def _make_arm(arm: ArmCfg, side: str) -> ArmCfg:
         forbidden_links=named(arm.forbidden_links),
         gripper=replace(arm.gripper, joints=named(arm.gripper.joints), finger_links=named(arm.gripper.finger_links)),
     )
+
+
+def urdf_path() -> Path:
+    """Returns the URDF, made on first use and cached with its meshes.
+
+    Raises:
+        AssetError: The Panda's URDF is missing or damaged, or the cache cannot be written.
+    """
+    return _make_model(cache_root())
+
+
+@lru_cache(maxsize=4)
+def _make_model(root: Path) -> Path:
+    source = panda_path()
+    text = dual_panda_urdf(source)
+    meshes = sorted(path for path in (source.parent / "meshes" / "collision").glob("*") if path.is_file())
+    meshes += sorted(path for path in (source.parent / "meshes" / "visual").glob("*") if path.is_file())
+    digest = hashlib.sha256(f"{_VERSION}\0{text}".encode())
+    for path in meshes:
+        digest.update(f"\0{path.name}\0{path.stat().st_size}".encode())
+    key = digest.hexdigest()
+    folder = root / "robots" / f"dual_panda-{key[:16]}"
+
+    def write_model(temporary: Path) -> None:
+        # beside the URDF, as in the original: a URDF names no files outside its own folder
+        shutil.copytree(source.parent / "meshes", temporary / "meshes")
+        (temporary / _FILE).write_text(text, encoding="utf-8")
+
+    cached_folder(folder, key=key, make=write_model)
+    return folder / _FILE
+
+
+def dual_panda_urdf(panda: Path) -> str:
+    """Returns the text of a URDF with two copies of an arm on a plate; names begin with `left_` and `right_`.
+
+    Raises:
+        AssetError: It is missing or no XML.
+    """
+    source = parse_xml(panda)
+    robot = ET.Element("robot", {"name": "dual_panda"})
+    robot.append(_make_stand())
+    for side, y in BASE_Y_M.items():
+        mount = ET.SubElement(robot, "joint", {"name": f"{side}_mount", "type": "fixed"})
+        ET.SubElement(mount, "origin", {"xyz": f"0 {y:g} {STAND_SIZE_M[2]:g}", "rpy": "0 0 0"})
+        ET.SubElement(mount, "parent", {"link": ROOT_LINK})
+        ET.SubElement(mount, "child", {"link": f"{side}_panda_link0"})
+        for element in source:
+            if element.tag in ("link", "joint"):
+                robot.append(_rename_element(element, f"{side}_"))
+    ET.indent(robot)
+    return ET.tostring(robot, encoding="unicode") + "\n"
+
+
+def _make_stand() -> ET.Element:
+    link = ET.Element("link", {"name": ROOT_LINK})
+    x, y, z = STAND_SIZE_M
+    inertial = ET.SubElement(link, "inertial")  # it is fixed, but Bullet requires an inertial
+    ET.SubElement(inertial, "mass", {"value": "10"})
+    ET.SubElement(inertial, "inertia", {axes: "1" if axes[1] == axes[2] else "0" for axes in _INERTIA})
+    for tag in ("visual", "collision"):
+        shape = ET.SubElement(link, tag)
+        ET.SubElement(shape, "origin", {"xyz": f"{STAND_X_M:g} 0 {z / 2:g}", "rpy": "0 0 0"})
+        ET.SubElement(ET.SubElement(shape, "geometry"), "box", {"size": f"{x:g} {y:g} {z:g}"})
+        if tag == "visual":
+            material = ET.SubElement(shape, "material", {"name": "stand_grey"})
+            ET.SubElement(material, "color", {"rgba": "0.35 0.36 0.38 1"})
+    return link
+
+
+def _rename_element(element: ET.Element, prefix: str) -> ET.Element:
+    """Returns a copy of a link or joint with a prefix on its name and on the names that it refers to."""
+    made = copy.deepcopy(element)
+    made.set("name", prefix + made.get("name", ""))
+    for tag, key in (("parent", "link"), ("child", "link"), ("mimic", "joint")):
+        for inner in made.findall(tag):
+            inner.set(key, prefix + inner.get(key, ""))
+    return made

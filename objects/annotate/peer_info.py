@@ -40,7 +40,6 @@ class PeerInfo:
 
     form: PeerForm
     joint: str
-    """Name of the joint."""
     keypoints: dict[str, np.ndarray]
     """(3,) by name; in the frame of the joint's child link; names with `base` in that of the base."""
     axes: dict[str, np.ndarray]

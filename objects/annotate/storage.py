@@ -32,7 +32,6 @@ class AnnotatedUrdf:
     model: UrdfModel
     """The URDF in metres."""
     path: Path
-    """The annotation file."""
     size_m: float
     """Largest extent of the closed object [m]."""
 

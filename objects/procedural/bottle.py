@@ -67,7 +67,6 @@ class BottleParameters:
     height_m: float
     """Of the straight body."""
     shoulder_m: float
-    """Height of the shoulder."""
     neck_m: float
     """Free height of the neck under the cap."""
     cap_m: float

@@ -43,7 +43,6 @@ class CabinetParameters:
     wall_m: Annotated[float, uniform(0.015, 0.020)]
     feet_m: Annotated[float, uniform(0.03, 0.10)]
     foot_style: Annotated[str, either("legs", "plinth")]
-    """`legs`, or a closed `plinth`."""
     doors: int
     hinge_side: Annotated[str, either("left", "right")]
     """Of a single door."""

@@ -54,7 +54,6 @@ class CartonParameters:
     damping_n_m_s: Annotated[float, uniform(0.005, 0.03)]
     density_kg_m3: Annotated[float, uniform(120.0, 220.0)]
     tape_m: Annotated[float, uniform(0.042, 0.055)]
-    """Width of the tape."""
     print: Annotated[str, either("arrows", "label")]
     colour: Annotated[Colour, one_of(_BOARDS)]
     tape_colour: Annotated[Colour, one_of(_TAPES)]

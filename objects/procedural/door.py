@@ -47,7 +47,6 @@ class DoorParameters:
     frame_m: Annotated[float, uniform(0.035, 0.05)]
     """Width of the frame's posts."""
     leaf_m: Annotated[float, uniform(0.028, 0.036)]
-    """Thickness of the leaf."""
     hinge_side: Annotated[str, either("left", "right")]
     limit_rad: Annotated[float, uniform(1.5, 1.9)]
     lever_m: Annotated[float, uniform(0.105, 0.135)]

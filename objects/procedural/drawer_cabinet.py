@@ -42,7 +42,6 @@ class DrawerCabinetParameters:
     """Of the carcass, without the fronts."""
     feet_m: Annotated[float, uniform(0.05, 0.12)]
     foot_style: Annotated[str, either("legs", "plinth")]
-    """`legs`, or a closed `plinth`."""
     count: int
     front_height_m: float
     """Of each front, gap included."""

@@ -49,23 +49,19 @@ _FRAMES = {"up": PanelFrame(across=X, out=Z), "front": PanelFrame(across=Z, out=
 
 @dataclass(frozen=True)
 class HandWheelParameters:
-    """The values that vary between hand wheels."""
+    """The values that vary between hand wheels; hub, pipe and flanges are given by their radii."""
 
     faces: Annotated[str, either("up", "front")]
     """Where the wheel's axis points: `up` or to the `front`."""
     radius_m: Annotated[float, uniform(0.065, 0.10)]
     """To the middle of the rim."""
     rim_m: Annotated[float, uniform(0.014, 0.022)]
-    """Thickness of the rim."""
     spokes: Annotated[int, whole(3, 6)]
     hub_m: Annotated[float, uniform(0.014, 0.020)]
-    """Radius of the hub."""
     dish_m: Annotated[float, uniform(0.0, 0.02)]
     """Distance of the rim from the hub, outwards."""
     pipe_m: float
-    """Radius of the pipe."""
     flange_m: float
-    """Radius of the flanges."""
     length_m: Annotated[float, uniform(0.30, 0.42)]
     """Of the pipe."""
     stem_m: Annotated[float, uniform(0.14, 0.20)]

@@ -46,7 +46,6 @@ class LaptopParameters:
     base_m: Annotated[float, uniform(0.014, 0.020)]
     """Thickness of the base, without its feet."""
     lid_m: Annotated[float, uniform(0.008, 0.010)]
-    """Thickness of the lid."""
     overhang_m: Annotated[float, uniform(0.0, 0.002)]
     """The lid reaches over the base in front."""
     limit_rad: Annotated[float, uniform(2.0, 2.4)]

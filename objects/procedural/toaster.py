@@ -52,7 +52,6 @@ class ToasterParameters:
     """Radius of the upper edges."""
     slots: int
     slot_m: Annotated[float, uniform(0.028, 0.034)]
-    """Width of a slot."""
     slices: Annotated[str, either("bread", "none")]
     """`none`, or `bread` in the slots."""
     lever_width_m: Annotated[float, uniform(0.026, 0.038)]

@@ -67,7 +67,6 @@ class ToiletParameters:
     tank_height_m: Annotated[float, uniform(0.20, 0.26)]
     """Over the rim."""
     wall_m: Annotated[float, uniform(0.024, 0.030)]
-    """Thickness of the bowl."""
     seat_m: Annotated[float, uniform(0.014, 0.018)]
     lid_m: Annotated[float, uniform(0.014, 0.020)]
     most_open_rad: Annotated[float, uniform(1.6, 1.75)]

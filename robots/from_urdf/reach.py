@@ -65,12 +65,10 @@ class ReadKinematics(Protocol):
 
 @dataclass(frozen=True)
 class ReachRegion:
-    """A box in the world in which robots act."""
+    """A box in the world in which robots act: its middle, and half its extents."""
 
     center_m: tuple[float, float, float]
-    """Its middle [m]."""
     half_m: tuple[float, float, float]
-    """Half its extents [m]."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +76,7 @@ class ReachModel:
     """Measures how much of a region the arms of a robot reach."""
 
     region: ReachRegion
-    """Where the hand is to be."""
     read_kinematics: ReadKinematics
-    """Reads an arm's kinematics from the robot's URDF."""
 
     def kinematics(self, cfg: RobotCfg, arm: ArmCfg) -> ArmKinematics:
         """Returns the kinematics of one arm."""

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from unlatch.robots.checks import check_robot
-from unlatch.robots.dual_panda import dual_panda
-from unlatch.robots.dual_panda_model import BASE_Y_M, dual_panda_path, dual_panda_urdf
+from unlatch.robots.dual_panda import BASE_Y_M, dual_panda, dual_panda_urdf
+from unlatch.robots.dual_panda import urdf_path as dual_panda_path
 from unlatch.robots.franka_panda import franka_panda, urdf_path
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.robots.model import model_path

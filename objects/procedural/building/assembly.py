@@ -36,7 +36,6 @@ class PanelGrip:
     head: np.ndarray
     """(3,) middle of the graspable cross-section [m]."""
     frame: PanelFrame
-    """How the panel lies."""
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,6 @@ class KnobParameters:
 
     diameter_m: Annotated[float, uniform(0.028, 0.04)]
     head_m: Annotated[float, uniform(0.02, 0.026)]
-    """Length of the head."""
     stem_m: Annotated[float, uniform(0.02, 0.028)]
     """Free length of the stem between the front and the head."""
 

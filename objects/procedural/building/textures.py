@@ -15,14 +15,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
+from pathlib import Path
 
 import numpy as np
+
+from unlatch.simcore.rng import stream
+from unlatch.simcore.scratch import scratch_files
 
 Array = np.ndarray
 Shade = tuple[float, float, float]
 
 PIXELS = 128
 """Width and height of a picture."""
+_NUMBERED_FILE = "texture.png"
 
 
 class TextureKind(Enum):
@@ -80,6 +85,21 @@ def draw_texture(kind: TextureKind, rng: np.random.Generator) -> Texture:
     )
     size_m = (round(recipe.size_m[0] * zoom, 4), round(recipe.size_m[1] * zoom, 4))
     return Texture(kind, indexed_png(levels, palette), size_m, (red, green, blue), recipe.loose)
+
+
+def texture_file(number: int) -> Path:
+    """Returns the picture of a number from 0 as a PNG file of this process, the same on every machine; 0 is white.
+
+    Raises:
+        AssetError: The temporary folder cannot be written.
+    """
+    if number == 0:
+        png = indexed_png(np.zeros((8, 8), dtype=np.uint8), [[255, 255, 255]] * 256)
+    else:
+        rng = stream(number, "visuals.texture")
+        kinds = list(TextureKind)
+        png = draw_texture(kinds[int(rng.integers(len(kinds)))], rng).png
+    return scratch_files(f"texture-{number}", {_NUMBERED_FILE: png}) / _NUMBERED_FILE
 
 
 def indexed_png(levels: Array, palette: list[list[int]]) -> bytes:

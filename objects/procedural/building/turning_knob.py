@@ -29,7 +29,6 @@ class TurningKnobParameters:
     depth_m: float
     """How far it stands out of the panel."""
     blade_m: Annotated[float, uniform(0.010, 0.014)]
-    """Thickness of a blade."""
     range_rad: Annotated[float, uniform(3.6, 5.0)]
     friction_n_m: Annotated[float, uniform(0.2, 0.24)]
     damping_n_m_s: Annotated[float, uniform(0.0002, 0.001)]
