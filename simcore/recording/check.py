@@ -168,17 +168,12 @@ def _missing_keys(record: EpisodeRecord) -> Iterator[str]:
 
 
 def _owners(pattern: str, arms: list[tuple[str, str]], objects: list[str], robots: list[str]) -> list[dict[str, str]]:
-    if "<arm>" in pattern and "<object>" in pattern:
-        return [{"robot": r, "arm": a, "object": o} for r, a in arms for o in objects]
-    if "<arm>" in pattern:
-        return [{"robot": r, "arm": a} for r, a in arms]
-    if "<robot>" in pattern:
-        return [{"robot": r} for r in robots]
-    if "<object>" in pattern:
-        return [{"object": o} for o in objects]
     if "<body>" in pattern:
-        return [{"body": b} for b in [*robots, *objects]]
-    return [{}]
+        return [{"body": body} for body in (*robots, *objects)]
+    owners = [{"robot": robot} for robot in robots] if "<robot>" in pattern else [{}]
+    if "<arm>" in pattern:
+        owners = [{"robot": robot, "arm": arm} for robot, arm in arms]
+    return [{**owner, "object": name} for owner in owners for name in objects] if "<object>" in pattern else owners
 
 
 def _verdict_problems(record: EpisodeRecord) -> Iterator[str]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from unlatch.simcore.recording.codes import FAILURE_CODES
@@ -28,13 +29,10 @@ _EPISODE_FIELDS = {
     "language": "Phrasings of the instruction. The first is this episode's own, drawn from its stream `language`.",
     "assets": "Content hash of every asset by name.",
     "layout": "Values that the reset applied: poses, joint openness, start joints, drawn object parameters. If the "
-    "chain "
-    "begins with `artpreplan`, also `preplan`: the layouts tried, the chosen one, its distance to the joint limits "
-    "[rad], "
-    "and for each failed layout the index of the skill (-1: the layout itself), its code and message.",
+    "chain begins with `artpreplan`, also `preplan`: the layouts tried, the chosen one, its distance to the joint "
+    "limits [rad], and for each failed layout the index of the skill (-1: the layout itself), its code and message.",
     "applied": "Randomization; empty if nothing varied. `views` and `rules` as configured. `firings`: lists of the "
-    "step "
-    "(0: the reset, then one per control step), the index of the rule in `rules`, and the values that it wrote. "
+    "step (0: the reset, then one per control step), the index of the rule in `rules`, and the values that it wrote. "
     "`sensors` and `visuals`, if there are such rules: the `rules` and `firings` that draw from the stream of "
     "that name.",
     "skills": "One entry per skill, see below.",
@@ -82,34 +80,38 @@ def record_format_page() -> str:
         ("Measured between two states, T rows", INTERVAL),
     ):
         parts.append(f"### {title}\n\n" + _key_table([spec for spec in KEYS if spec.kind == kind]))
-    parts.append("## episode.json\n\n" + _table(_EPISODE_FIELDS, "Key"))
-    parts.append("### Each entry of `skills`\n\n" + _table(SKILL_FIELDS, "Key"))
-    parts.append("### Each entry of `goal.conditions`\n\n" + _table(GOAL_FIELDS, "Key"))
-    parts.append("### `settle`\n\n" + _table(SETTLE_FIELDS, "Key"))
+    for title, fields in (
+        ("## episode.json", _EPISODE_FIELDS),
+        ("### Each entry of `skills`", SKILL_FIELDS),
+        ("### Each entry of `goal.conditions`", GOAL_FIELDS),
+        ("### `settle`", SETTLE_FIELDS),
+    ):
+        parts.append(f"{title}\n\n{_meaning_table(fields, 'Key')}")
     parts.append(
         "## Failure codes\n\nThe code belongs to the condition that was violated first. If several are violated in one "
-        "frame, the first in this "
-        "table counts.\n"
+        "frame, the first in this table counts.\n"
     )
-    parts.append(_table(FAILURE_CODES, "Code"))
+    parts.append(_meaning_table(FAILURE_CODES, "Code"))
     return "\n".join(parts)
 
 
 def _key_table(specs: list[KeySpec]) -> str:
-    lines = ["| Key | Row shape | Type | Unit | Meaning |", "|---|---|---|---|---|"]
+    rows = []
     for spec in specs:
         shape = "any" if spec.shape is None else "(" + ", ".join(str(size) for size in spec.shape) + ")"
         optional = "" if spec.required else " Optional."
-        lines.append(f"| `{spec.pattern}` | {shape} | {spec.dtype} | {spec.unit} | {spec.meaning}{optional} |")
-    return "\n".join(lines) + "\n"
+        rows.append((f"`{spec.pattern}`", shape, spec.dtype, spec.unit, f"{spec.meaning}{optional}"))
+    return _table(("Key", "Row shape", "Type", "Unit", "Meaning"), rows)
 
 
-def _table(rows: dict[str, str], title: str) -> str:
-    lines = [f"| {title} | Meaning |", "|---|---|"]
-    for key, meaning in rows.items():
-        keys = ", ".join(f"`{word}`" for word in key.split(", "))
-        lines.append(f"| {keys} | {meaning} |")
-    return "\n".join(lines) + "\n"
+def _meaning_table(meanings: dict[str, str], title: str) -> str:
+    quoted = {", ".join(f"`{word}`" for word in key.split(", ")): meaning for key, meaning in meanings.items()}
+    return _table((title, "Meaning"), quoted.items())
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(row) + " |\n" for row in (titles, *rows)]
+    return "".join([lines[0], "|" + "---|" * len(titles) + "\n", *lines[1:]])
 
 
 if __name__ == "__main__":

@@ -22,8 +22,6 @@ def check_conditions(record: EpisodeRecord) -> None:
     """
     for index, condition in enumerate(record.goal.get("conditions", [])):
         where = f"entry {index} of the goal of episode {record.number}"
-        if not isinstance(condition, dict):
-            raise RecordingError(f"{condition!r} is {where}, expected a map. The record is incomplete.", where=where)
         for key, types in {"object": (str,), "joint_index": (int,), "kind": (str,), "value": (int, float)}.items():
             check_type(condition, key, *types, where=where)
 

@@ -61,8 +61,6 @@ class JudgedSkill:
             RecordingError: A key is missing or has another type.
         """
         entry, where = record.skills[index], f"entry {index} of the skills of episode {record.number}"
-        if not isinstance(entry, dict):
-            raise RecordingError(f"{entry!r} is {where}, expected a map. The record is incomplete.", where=where)
         check_type(entry, "name", str, where=where)
         rule = SuccessRule.from_entry(entry, where=where)
         if rule.success_mode is not None:

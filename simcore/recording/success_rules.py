@@ -88,8 +88,10 @@ def check_type(entry: Mapping[str, Any], key: str, *types: type, where: str) -> 
     A boolean is not a number, and a number must be finite. `where` is the place of the entry, for the message.
 
     Raises:
-        RecordingError: The key is missing, or its value is another one.
+        RecordingError: The entry is not a map, the key is missing, or its value is another one.
     """
+    if not isinstance(entry, Mapping):
+        raise RecordingError(f"{entry!r} is {where}, expected a map. The record is incomplete.", where=where)
     value = entry.get(key)
     is_wrong_bool = isinstance(value, bool) and bool not in types
     is_not_finite = isinstance(value, float) and not math.isfinite(value)

@@ -12,7 +12,6 @@ An episode folder is complete or does not exist: it is written under `.tmp/` and
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -217,8 +216,7 @@ class DataSet:
             ) from exc
         record.timings_ms["write"] = _ms_since(started)
         if written:
-            summary = EpisodeSummary.of(record, state_sha256=hashlib.sha256(state).hexdigest())
-            index.append_line(self.path, self.worker, summary)
+            index.append_line(self.path, self.worker, EpisodeSummary.of(record, state))
         return written
 
     def copy_episode(self, source: Path, summary: EpisodeSummary, *, link: bool = False) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import math
@@ -41,15 +42,15 @@ class EpisodeSummary:
     """By object, its category, its instance and the drawn values of its place."""
 
     @classmethod
-    def of(cls, record: EpisodeRecord, *, state_sha256: str) -> EpisodeSummary:
-        """Makes the summary of a record."""
+    def of(cls, record: EpisodeRecord, state: bytes) -> EpisodeSummary:
+        """Makes the summary of a record and the bytes of its `state.npz`."""
         return cls(
             number=record.number,
             seed=record.seed,
             success=record.success,
             code=record.code,
             n_actions=record.n_actions,
-            state_sha256=state_sha256,
+            state_sha256=hashlib.sha256(state).hexdigest(),
             timings_ms=plain(record.timings_ms),
             objects=plain(_describe_objects(record)),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -54,7 +53,7 @@ def each_summary_of(
 def summary_from_folder(data_set: Path, record: EpisodeRecord) -> EpisodeSummary:
     """Returns the summary of an episode, made from its folder."""
     state = (episode_folder(data_set, record.number) / STATE_FILE).read_bytes()
-    return EpisodeSummary.of(record, state_sha256=hashlib.sha256(state).hexdigest())
+    return EpisodeSummary.of(record, state)
 
 
 class _IndexDigest:

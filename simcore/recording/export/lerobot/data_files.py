@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from io import BufferedWriter
 from pathlib import Path
 
@@ -14,23 +15,24 @@ DATA_PATH = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
 MIB = 1 << 20
 
 
+@dataclass(frozen=True)
 class FilePlace:
     """Place of a file in a numbered sequence, with a fixed number of files per folder."""
 
-    def __init__(self, index: int, chunks_size: int) -> None:
-        self.index = index
-        """Number of the file in the whole set, from 0."""
-        self._chunks_size = chunks_size
+    index: int
+    """Number of the file in the whole set, from 0."""
+    chunks_size: int
+    """Files per folder."""
 
     @property
     def chunk_index(self) -> int:
         """Number of its folder."""
-        return self.index // self._chunks_size
+        return self.index // self.chunks_size
 
     @property
     def file_index(self) -> int:
         """Number in its folder."""
-        return self.index % self._chunks_size
+        return self.index % self.chunks_size
 
     def path(self, root: Path, template: str, **words: str) -> Path:
         """Returns its path by a template of `info.json`."""
@@ -38,7 +40,7 @@ class FilePlace:
 
     def next(self) -> FilePlace:
         """Returns the place of the next file."""
-        return FilePlace(self.index + 1, self._chunks_size)
+        return replace(self, index=self.index + 1)
 
 
 class DataFiles:

@@ -41,10 +41,7 @@ class RunningStatistics:
 
     def __init__(self) -> None:
         self._count = 0
-        self._mean: Array = np.zeros(0)
-        self._squares: Array = np.zeros(0)
-        self._least: Array = np.zeros(0)
-        self._largest: Array = np.zeros(0)
+        self._mean = self._squares = self._least = self._largest = np.zeros(0)
         self._kept: list[Array] = []
         self._n_kept = 0
         self._stride = 1
