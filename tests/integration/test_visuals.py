@@ -104,7 +104,7 @@ def test_rendering_does_not_change_physics(record: EpisodeRecord) -> None:
     with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
         attempt = Attempt(Episode(cfg, 0, world, checker))
         attempt.run()
-        watched = attempt.record()
+        watched = attempt.episode.record()
         assert len(world.scenery) >= 9
     assert watched.applied == record.applied
     assert all(np.array_equal(watched.arrays[key], record.arrays[key]) for key in record.arrays)

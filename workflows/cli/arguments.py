@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ from unlatch.configs.experiment import require_multirun, sweep_overrides
 from unlatch.configs.overrides import expand_sweep
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.workflows.cli.console import print_line, print_note
 from unlatch.workflows.runs.loading import LoadedConfig, load_config
 
 T = TypeVar("T")
@@ -90,6 +91,17 @@ def load_configs(primary: str, schema: type[C], line: CommandLine) -> list[Loade
         require_multirun(swept)
     jobs = expand_sweep([*line.overrides, *swept]) if line.multirun else [line.overrides]
     return [load_config(primary, schema, job, config_dirs=line.config_dirs, resolve=line.resolve) for job in jobs]
+
+
+def configs_to_run(primary: str, schema: type[C], line: CommandLine) -> Iterator[C]:
+    """Yields the configurations to run after their notices; with `--cfg` prints them and yields none."""
+    for job in load_configs(primary, schema, line):
+        if line.show:
+            print_line(job.yaml.rstrip())
+            continue
+        for notice in job.notices:
+            print_note(notice)
+        yield job.cfg
 
 
 def split_paths(command: str, arguments: Sequence[str], *, count: int) -> tuple[list[str], list[str]]:

@@ -38,9 +38,6 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], i
 
     Returns:
         The worst exit code; after Ctrl-C the jobs that are left are not begun.
-
-    Raises:
-        SimCoreError: The input is wrong.
     """
     jobs = load_configs(name, schema, line)
     if line.show:

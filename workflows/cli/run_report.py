@@ -37,9 +37,6 @@ def run_and_report(
 
     Returns:
         The exit code: 0, 1 if every attempt ended as `error`, or 130 after Ctrl-C.
-
-    Raises:
-        SimCoreError: The input is wrong.
     """
     result = run_episodes(
         cfg,

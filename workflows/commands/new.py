@@ -16,10 +16,10 @@ from unlatch.configs.derivation.derived_request import describe_object_path, is_
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.ranking import derivable_skill
+from unlatch.workflows.assets.new_robot import LOOK_UP, NewRobotCfg, new_robot
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import OK, print_line
-from unlatch.workflows.commands.new_robot import main as new_robot
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.loading import load
 
@@ -50,17 +50,13 @@ class NewTaskCfg(NewCfg):
     """Part that it acts on."""
 
 
-def main(argv: Sequence[str]) -> int:
-    """Runs the command; returns its exit code."""
-    if list(argv[:1]) == ["robot"]:
-        return new_robot(argv)
-    return _main(argv)
-
-
 @command
-def _main(arguments: list[str]) -> int:
+def main(arguments: list[str]) -> int:
+    """Runs the command; returns its exit code."""
     words = [argument for argument in arguments if "=" not in argument and not argument.startswith("-")]
     pairs = [argument for argument in arguments if argument not in words]
+    if words[:1] == ["robot"]:
+        return _write_robot(words, pairs)
     if len(words) != 2 or words[0] not in _WHAT:
         meant = close_matches(words[0], _WHAT) if words and words[0] not in _WHAT else ""
         raise ConfigError(
@@ -177,6 +173,29 @@ def _write_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
     print_line(f"{'plugin' if with_object else 'skill'}: {folder}, {len(files)} files; what to change is marked CHANGE")
     print_line(f"next: pip install -e {folder}")
     print_line(f"      unlatch collect task={task} episodes=4 out=data/{name}")
+    return OK
+
+
+def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
+    """Writes the YAML of a robot from its URDF, and a picture to check it."""
+    if len(words) != 2:
+        raise ConfigError(
+            f"new got '{' '.join(words)}', expected `robot` and a URDF, then key=value. `unlatch new --help` shows it."
+        )
+    cfg = read_pairs(NewRobotCfg, pairs)
+    made = new_robot(Path(words[1]).expanduser(), cfg)
+    robot, name = made.robot, made.robot.name
+    for arm, share in zip(robot.arms, made.reach_shares, strict=True):
+        gripper = arm.gripper
+        print_line(f"arm {arm.name}: {arm.base_link} to {arm.ee_link}, {len(arm.joints)} joints")
+        print_line(
+            f"  gripper {1e3 * gripper.max_width_m:.0f} mm, {len(gripper.joints)} joints, {gripper.grip_force_n:g} N"
+        )
+        print_line(f"  reaches {100 * share:.0f} % of hand poses over the region of derived tasks")
+    print_line(f"base at x = {robot.base_x_m:g} m, {robot.base_height_m:g} m above the table")
+    print_line(f"look up in the data sheet: {', '.join(LOOK_UP)}")
+    print_line(f"wrote {made.yaml_file} and {made.picture}; check the picture, then:")
+    print_line(f"  unlatch collect task=open_drawer robot={name} --config-dir {cfg.out} episodes=10 out=data/{name}")
     return OK
 
 

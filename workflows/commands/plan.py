@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.skills.contract.skill import Skill
-from unlatch.workflows.cli.arguments import load_configs, parse_command_line
+from unlatch.workflows.cli.arguments import configs_to_run, parse_command_line
 from unlatch.workflows.cli.command import command
-from unlatch.workflows.cli.console import FAILED, OK, print_line, print_note, print_wrapped
+from unlatch.workflows.cli.console import FAILED, OK, print_line, print_wrapped
 from unlatch.workflows.runs.plan import planned_scene
 from unlatch.workflows.runs.schema import PlanCfg
 from unlatch.workflows.viewing.overlay import Overlay
@@ -34,23 +34,11 @@ _AXIS_M = 0.05
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
     line = parse_command_line(arguments)
-    code = OK
-    for job in load_configs("plan", PlanCfg, line):
-        if line.show:
-            print_line(job.yaml.rstrip())
-            continue
-        for notice in job.notices:
-            print_note(notice)
-        code = max(code, plan_and_report(job.cfg))
-    return code
+    return max((plan_and_report(cfg) for cfg in configs_to_run("plan", PlanCfg, line)), default=OK)
 
 
 def plan_and_report(cfg: PlanCfg) -> int:
-    """Plans the first skills of an episode, one for each arm that acts first, and prints the plan or the diagnosis.
-
-    Returns:
-        The exit code: 0, or 1 if there is no plan.
-    """
+    """Plans the first skills of an episode, one for each arm that acts first, and prints the plan or the diagnosis."""
     wants_picture = cfg.picture or cfg.out is not None
     with planned_scene(cfg, cfg.episode, visuals=wants_picture) as (scene, skills, plan):
         for text in plan.lines():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
-from unlatch.workflows.cli.arguments import load_configs, parse_command_line
+from unlatch.workflows.cli.arguments import configs_to_run, parse_command_line
 from unlatch.workflows.cli.command import command
-from unlatch.workflows.cli.console import OK, print_line, print_note
+from unlatch.workflows.cli.console import OK, print_line
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.schema import PreviewCfg
 from unlatch.workflows.viewing.picture import write_picture
@@ -22,22 +22,13 @@ _REGION = (40, 90, 220)
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
     line = parse_command_line(arguments)
-    for job in load_configs("preview", PreviewCfg, line):
-        if line.show:
-            print_line(job.yaml.rstrip())
-            continue
-        for notice in job.notices:
-            print_note(notice)
-        draw_preview(job.cfg)
+    for cfg in configs_to_run("preview", PreviewCfg, line):
+        draw_preview(cfg)
     return OK
 
 
 def draw_preview(cfg: PreviewCfg) -> Path:
-    """Draws the scene of an episode and prints the layout.
-
-    Returns:
-        The picture's path.
-    """
+    """Draws the scene of an episode and prints the layout; returns the picture's path."""
     RENDERERS.entry(cfg.renderer)
     check_assets(cfg, number=cfg.episode)
     path = Path(cfg.out or f"preview-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png").absolute()

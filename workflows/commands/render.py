@@ -24,14 +24,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def render_and_report(data_set: DataSet, cfg: RenderCfg, request: Request | None = None) -> int:
-    """Renders the missing images of a render set and prints a summary.
-
-    Returns:
-        The exit code: 0, 1 if an episode could not be rendered, or 130 after Ctrl-C.
-
-    Raises:
-        SimCoreError: The input is wrong.
-    """
+    """Renders the missing images of a render set and prints a summary; returns the exit code."""
     work = prepare_render(data_set, cfg, request)
     for notice in work.notices:
         print_note(notice)

@@ -47,14 +47,7 @@ def main(arguments: list[str]) -> int:
 
 
 def watch_data_sets(paths: Sequence[str], cfg: WatchCfg) -> int:
-    """Shows data sets; on a terminal, again and again.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        SimCoreError: There is no data set, or one cannot be read.
-    """
+    """Shows data sets, on a terminal again and again; returns the exit code."""
     console = result_console()
 
     def make_table() -> Table:
@@ -76,11 +69,7 @@ def watch_data_sets(paths: Sequence[str], cfg: WatchCfg) -> int:
 
 
 def growth_table(paths: Sequence[str], width: int) -> Table:
-    """Returns a table with one row for each data set.
-
-    Raises:
-        SimCoreError: There is no data set, or one cannot be read.
-    """
+    """Returns a table with one row for each data set; in a narrow terminal the times of stages are summed."""
     table = Table(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
     for title in ("data set", "success (95 %)", "failures", "an hour", "last", "median ms"):
         table.add_column(title)

@@ -79,31 +79,21 @@ def _check_randomization(cfg: EpisodeCfg, assets: dict[str, ObjectAsset], rng: n
         make_randomization(build_scene(world, cfg.robot, assets, layout, []), cfg.randomization, 0)
 
 
-def _setting_keys(skill: SkillCfg, where: str) -> dict[str, str]:
-    """Returns the full keys of the planner settings of a skill's strategies, by name of the strategy."""
-    others = {item.name: f"{where}.strategies[{i}].planner_setting" for i, item in enumerate(skill.strategies)}
-    return {skill.strategy: f"{where}.planner_setting", **others}
-
-
 def _check_settings(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: RobotCfg, arm: ArmCfg, where: str) -> None:
     """Checks an entry's settings for one of the arms that may carry it out."""
     if skill.planner_setting.derived:
-        _check_derivable(skill, asset, part, robot, arm, where)
+        try:
+            fill_skill_setting(skill, asset, part, robot=robot, arm=arm, s=part.openness.closed)
+        except (AssetError, ConfigError) as exc:
+            raise ConfigError(f"{where}: {exc.message}", key=where) from exc
         return
-    keys = _setting_keys(skill, where)
-    for way in skill.entries_by_strategy():
-        key = keys[way.strategy]
-        check_names(way.planner_setting, list(arm.keypoints), list(part.keypoints), key, list(part.axes))
-        check_skill(way, part, asset, where=key)
-        check_points(way.planner_setting, arm.keypoints, part, where=key)
-
-
-def _check_derivable(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: RobotCfg, arm: ArmCfg, where: str) -> None:
-    """Raises if an entry has no setting and none can be derived."""
-    try:
-        fill_skill_setting(skill, asset, part, robot=robot, arm=arm, s=part.openness.closed)
-    except (AssetError, ConfigError) as exc:
-        raise ConfigError(f"{where}: {exc.message}", key=where) from exc
+    others = {item.name: f"{where}.strategies[{i}].planner_setting" for i, item in enumerate(skill.strategies)}
+    keys = {skill.strategy: f"{where}.planner_setting", **others}
+    for entry in skill.entries_by_strategy():
+        key = keys[entry.strategy]
+        check_names(entry.planner_setting, list(arm.keypoints), list(part.keypoints), key, list(part.axes))
+        check_skill(entry, part, asset, where=key)
+        check_points(entry.planner_setting, arm.keypoints, part, where=key)
 
 
 def _load_example(cfg: ObjectCfg, rng: np.random.Generator, number: int) -> ObjectAsset:

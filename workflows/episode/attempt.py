@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unlatch.simcore.errors import SimCoreError
-from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.chain import Sequences, stages_of
 from unlatch.skills.contract.command import Phase
@@ -42,10 +41,9 @@ class ArmQueue:
 
 
 class Attempt:
-    """One demonstration: `run`, then `record`."""
+    """One demonstration: `run` makes it, `episode` records it."""
 
     def __init__(self, episode: Episode) -> None:
-        """Takes an episode that has not begun."""
         self.episode = episode
 
     def run(self) -> None:
@@ -209,7 +207,3 @@ class Attempt:
             return None
         episode.settle = judge.goal.settle_entry(frame_start, episode.frames.frame)
         return earliest(judge.goal.failures_since(frame_start))
-
-    def record(self) -> EpisodeRecord:
-        """Returns the record of the episode."""
-        return self.episode.record()

@@ -22,7 +22,6 @@ class ArmStatus(NamedTuple):
     """What the skill of one arm is doing in a frame."""
 
     phase: Phase
-    """What the arm is doing."""
     command_index: int
     """Which of the skill's commands it carries out."""
 

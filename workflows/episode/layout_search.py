@@ -30,9 +30,7 @@ class PlannedLayout:
     """A layout in which the chain plans."""
 
     number: int
-    """Which candidate it is."""
     layout: Layout
-    """Where things stand."""
     margins_rad: list[float] = field(default_factory=list)
     """Smallest distance of a joint to its limit while a part is led, for each skill [rad]."""
     strategies: dict[int, str] = field(default_factory=dict)
@@ -51,9 +49,7 @@ class RefusedLayout:
     """A layout in which the chain does not plan at a first look."""
 
     number: int
-    """Which candidate it is."""
     layout: Layout
-    """Where things stand."""
     planned: int
     """How many skills planned before one did not."""
     has_goals: bool

@@ -18,6 +18,7 @@ from unlatch.robots.model import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.collision import ObstacleModel, RobotModel
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
 from unlatch.simcore.sim.scene import Scene
@@ -36,6 +37,7 @@ from unlatch.workflows.episode.semantic_classes import check_classes
 TABLE_SIZE_M = (1.8, 2.0, 0.06)
 TABLE_CENTER_M = (0.5, 0.0, -0.03)
 TABLE_RGBA = (0.76, 0.7, 0.62, 1.0)
+PLINTH_RGBA = (0.45, 0.47, 0.5, 1.0)
 _LIMIT_MARGIN_RAD = 0.03
 
 
@@ -196,12 +198,15 @@ def build_scene(
         ConfigError: A sensor is mounted on a body that does not exist.
     """
     world.reset()
-    fixtures = [
-        ObstacleModel(
-            name=TABLE, urdf_path=None, T_world_root=Pose.from_translation(TABLE_CENTER_M), size_m=TABLE_SIZE_M
-        )
-    ]
-    table = world.add_box(TABLE, size_m=TABLE_SIZE_M, T_world_box=fixtures[0].T_world_root, rgba=TABLE_RGBA)
+    fixtures: list[ObstacleModel] = []
+
+    def add_fixture(
+        name: str, size_m: tuple[float, float, float], pose: Pose, rgba: tuple[float, float, float, float]
+    ) -> Body:
+        fixtures.append(ObstacleModel(name=name, urdf_path=None, T_world_root=pose, size_m=size_m))
+        return world.add_box(name, size_m=size_m, T_world_box=pose, rgba=rgba)
+
+    table = add_fixture(TABLE, TABLE_SIZE_M, Pose.from_translation(TABLE_CENTER_M), TABLE_RGBA)
     robot = Robot(world, robot_cfg, model_path(robot_cfg), T_world_root=base_pose(robot_cfg))
     robot.body.semantic_class = "robot"
     robot.body.stand_on(table)
@@ -213,16 +218,8 @@ def build_scene(
     for name, asset in assets.items():
         place = layout.objects[name]
         if place.plinth_size_m is not None and place.T_world_plinth is not None:
-            plinth = plinth_name(name)
-            box = world.add_box(
-                plinth, size_m=place.plinth_size_m, T_world_box=place.T_world_plinth, rgba=(0.45, 0.47, 0.5, 1.0)
-            )
-            box.semantic_class = "plinth"
-            fixtures.append(
-                ObstacleModel(
-                    name=plinth, urdf_path=None, T_world_root=place.T_world_plinth, size_m=place.plinth_size_m
-                )
-            )
+            plinth = add_fixture(plinth_name(name), place.plinth_size_m, place.T_world_plinth, PLINTH_RGBA)
+            plinth.semantic_class = "plinth"
         urdf = asset.drawn_urdf() if world.visuals else asset.urdf_path
         body = world.load_urdf(urdf, name=name, T_world_root=place.T_world_root, friction=OBJECT_FRICTION)
         body.semantic_class = asset.category

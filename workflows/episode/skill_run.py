@@ -21,7 +21,6 @@ class SkillRun:
     part: str
     """Part of the object that is acted on."""
     joint: str
-    """Its joint."""
     joint_index: int
     """The joint's place in the object's arrays."""
     chain_index: int

@@ -12,7 +12,6 @@ class CorruptEpisodes:
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
-        """Their numbers."""
         self._messages: list[str] = []
 
     @property

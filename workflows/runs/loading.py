@@ -30,7 +30,6 @@ class LoadedConfig(Generic[T]):
     """A configuration that is composed, read and checked."""
 
     cfg: T
-    """The dataclass."""
     yaml: str
     """The composed configuration as `--cfg job` prints it."""
     notices: list[str]

@@ -28,9 +28,7 @@ class MergeReport:
     """A finished merge."""
 
     data_set: DataSet
-    """The joined set."""
     episodes: int
-    """Episodes in it."""
     taken: int
     """How many of them this merge added."""
     left_out: int

@@ -21,9 +21,7 @@ class SkillPlan:
     """What one arm planned for its first skill."""
 
     arm: str
-    """Name of the arm."""
     skill: str
-    """Name of the skill."""
     part: str | None
     """The part it acts on."""
     plan: KeyframePlan | None
@@ -73,7 +71,6 @@ class EpisodePlan:
     """What was planned for one episode, or why there is no plan; `print(plan)` shows it."""
 
     episode: int
-    """Episode number."""
     scene: tuple[str, ...]
     """What was drawn for this episode, in lines of text."""
     skills: tuple[SkillPlan, ...] = ()

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import takewhile
 from types import FrameType
 
 from rich.console import Console, Group
@@ -30,11 +31,8 @@ class Interruption:
         self._replaced = False
 
     def until(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Yields numbers until Ctrl-C."""
-        for number in numbers:
-            if self.asked:
-                return
-            yield number
+        """Returns the numbers until Ctrl-C."""
+        return takewhile(lambda _: not self.asked, numbers)
 
     def __enter__(self) -> Interruption:
         in_main = threading.current_thread() is threading.main_thread()

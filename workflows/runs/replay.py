@@ -127,11 +127,8 @@ class ReplayJob:
     """Replays episodes of one data set; see `Job`."""
 
     cfg: EpisodeCfg
-    """Configuration of the episodes."""
     data_set: DataSet
-    """Where they are."""
     mode: ReplayMode
-    """How they are replayed."""
     check: bool
     """Whether files and verdicts are verified too."""
 

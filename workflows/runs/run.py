@@ -40,7 +40,6 @@ class RunResult:
     """A run that ended: by itself, by a stop condition or by Ctrl-C."""
 
     data_set: DataSet
-    """The data set."""
     numbers: list[int]
     """The episodes asked for; with `successes`, those that were made."""
     made: int

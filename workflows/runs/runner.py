@@ -52,12 +52,11 @@ class EpisodeRunner:
         attempt = Attempt(self.episode(number))
         try:
             attempt.run()
-            return attempt.record()
         except ConfigError:
             raise
         except Exception as exc:  # noqa: BLE001 - the one such place: a bug or a damaged object ends this episode only
             attempt.episode.fail_with_bug(exc)
-            return attempt.record()
+        return attempt.episode.record()
 
     def plan(self, number: int) -> Skill:
         """Plans the first skill of an episode as `run` would, without executing it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
 from unlatch.workflows.runs.executors.executor import Outcome
@@ -33,8 +34,8 @@ class StopCondition:
         self.successes += episode.success
         if not episode.success:
             self.codes[episode.code or "error"] += 1
-            numbers = [episode.number] if self.first_failure is None else [episode.number, self.first_failure]
-            self.first_failure = min(numbers)
+            first = self.first_failure
+            self.first_failure = episode.number if first is None else min(first, episode.number)
 
     @property
     def has_enough(self) -> bool:
@@ -52,11 +53,8 @@ class StopCondition:
         return self.has_enough or self.is_hopeless
 
     def until(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Yields numbers until the run ends; episodes that have begun are still made."""
-        for number in numbers:
-            if self.is_met:
-                return
-            yield number
+        """Returns the numbers until the run ends; episodes that have begun are still made."""
+        return takewhile(lambda _: not self.is_met, numbers)
 
     def hopeless_text(self) -> str:
         """Says in one line why the run was given up."""

@@ -161,6 +161,6 @@ def test_a_dial_that_is_taken_again_is_turned_all_the_way(
 
         monkeypatch.setattr(ChainPlanner, "make_skill", make_narrow)
         attempt.run()
-        record = attempt.record()
+        record = attempt.episode.record()
     assert record.success, record.evidence
     assert len(record.skills[0]["plan"]["turns"]) >= 2

@@ -14,7 +14,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.commands.replay import main
-from unlatch.workflows.runs import versions
+from unlatch.workflows.runs import header
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner
@@ -152,7 +152,7 @@ def test_differing_versions_are_named(data_set, capsys, monkeypatch: pytest.Monk
     def other(names: tuple[str, ...]) -> dict[str, str]:
         return dict.fromkeys(names, "0.0.1")
 
-    monkeypatch.setattr(versions, "versions_of", other)
+    monkeypatch.setattr(header, "versions_of", other)
     code, _, err = said(capsys, str(data_set.path), "episode=0")
     assert code == 0
     assert "here is 0.0.1; replays may deviate" in err

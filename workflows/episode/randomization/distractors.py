@@ -47,7 +47,6 @@ class Distractor:
     y_m: float
     """Where it stands on the table, world frame [m]."""
     yaw_rad: float
-    """Its yaw [rad]."""
     colour: list[float]
     """Red, green and blue, 0 to 1."""
     texture: int = PLAIN

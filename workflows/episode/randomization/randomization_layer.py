@@ -140,9 +140,7 @@ class RecordedLayer:
     """The rules and firings of one recorded layer."""
 
     rules: list[PlacedRule]
-    """Its rules."""
     firings: list[Firing]
-    """The values that they wrote."""
 
     def only(self, views: AbstractSet[str]) -> RecordedLayer:
         """Returns the rules and firings of some views."""
