@@ -19,7 +19,7 @@ import kpam_problems as kpam
 import numpy as np
 from rich.console import Console
 
-from unlatch.solver.goal.parameter_layout import ParameterLayout, Structure
+from unlatch.solver.goal.parameter_layout import ParameterLayout, RowCounts
 from unlatch.solver.goal.row_model import RowModel, add_cost
 from unlatch.solver.goal.start_library import start_library_of
 from unlatch.solver.kinematics import Kinematics
@@ -92,15 +92,15 @@ class NonlinearProgram:
 def method(common: Mapping[str, Any], name: str, starts: int) -> goals.Solve:
     """Returns a function that runs a general solver from a number of starts."""
     arm, near = kpam.arm_of(common), kpam.nearness_of(common)
-    programs: dict[Structure, NonlinearProgram] = {}
+    programs: dict[RowCounts, NonlinearProgram] = {}
 
     def solve(problem: Mapping[str, Any]) -> tuple[Array | None, float]:
         terms = kpam.terms_of(problem, arm.tool_keypoints)
         rows = [term.fixed for term in terms]
-        structure = Structure.of(rows)
-        layout = ParameterLayout(structure, arm.n_q, True)
-        if structure not in programs:
-            programs[structure] = NonlinearProgram(arm.kinematics, layout, *METHODS[name])
+        row_counts = RowCounts.of(rows)
+        layout = ParameterLayout(row_counts, arm.n_q, True)
+        if row_counts not in programs:
+            programs[row_counts] = NonlinearProgram(arm.kinematics, layout, *METHODS[name])
         P = layout.pack(
             rows,
             lower=arm.q_lower,
@@ -114,7 +114,7 @@ def method(common: Mapping[str, Any], name: str, starts: int) -> goals.Solve:
         first = np.vstack([arm.q_home, library.pick(score, count=starts - 1)]) if starts > 1 else arm.q_home[None]
         best: tuple[Array | None, float] = (None, float("inf"))
         for start in first:
-            q, cost, converged = programs[structure].solve(start, arm.q_home, P)
+            q, cost, converged = programs[row_counts].solve(start, arm.q_home, P)
             if converged and cost < best[1] and max(kpam.violation(terms, arm, q)) <= goals.TOLERANCE:
                 best = (q, cost)
         return best

@@ -14,8 +14,7 @@ from unlatch.simcore.sim.sensors.camera_cfg import CameraCfg
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.chain import Sequences, stages_of
-from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.config import Sequences, SkillCfg, stages_of
 from unlatch.skills.hold import HoldCfg
 from unlatch.skills.strategies.ranking import STRATEGY_NAMES
 from unlatch.tasks.language import FIELDS

@@ -19,12 +19,12 @@ MOST_TURNS = 8
 LEAST_TURN_RAD = 0.15
 """Smallest turn that is worth a new grasp [rad]."""
 
-PlanTurn = Callable[[str, float, Array, float], KeyframePlan]
+TurnPlanner = Callable[[str, float, Array, float], KeyframePlan]
 """Plans one turn; arguments: strategy, joint position of the part, joints (n,) of the arm, end of the turn [rad]."""
 
 
 @dataclass(frozen=True)
-class Turn:
+class PlannedTurn:
     """One grasp, turn and release of the part."""
 
     s_from: float
@@ -58,7 +58,7 @@ class Turn:
 class TurningPlan(KeyframePlan):
     """The motions of all turns, or why there are none."""
 
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[PlannedTurn, ...] = ()
     """In order of execution; without a plan, the turns that were planned."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,23 +66,14 @@ class TurningPlan(KeyframePlan):
         return {**super().to_dict(), "turns": [turn.to_dict() for turn in self.turns]}
 
 
-def plan_turns(plan_turn: PlanTurn, strategies: Sequence[str], *, s: float, q: Array, target_s: float) -> TurningPlan:
-    """Splits the motion of a part into turns that can be planned.
-
-    Each turn first tries all that is left, then a half, a third, ... of it, with every strategy, and takes the first
-    that can be planned.
-
-    Args:
-        plan_turn: Plans one turn.
-        strategies: Names of the strategies to grasp the part, in the order in which they are tried.
-        s: Joint position of the part [rad].
-        q: (n,) joints of the arm [rad].
-        target_s: Joint position at the end [rad].
-
-    Returns:
-        The plan, or the diagnosis of the turn that cannot be planned.
+def plan_turns(
+    plan_turn: TurnPlanner, strategies: Sequence[str], *, s: float, q: Array, target_s: float
+) -> TurningPlan:
+    """Splits the motion of a part from s to target_s [rad] into turns that can be planned, from the arm's joints q (n,)
+    [rad]. Each turn first tries all that is left, then a half, a third, ... of it, with every strategy in order, and
+    takes the first that can be planned. Without a plan it has the diagnosis of the turn that cannot be planned.
     """
-    turns: list[Turn] = []
+    turns: list[PlannedTurn] = []
     refused: list[KeyframePlan] = []
     here, start = s, q
     while True:
@@ -99,8 +90,8 @@ def plan_turns(plan_turn: PlanTurn, strategies: Sequence[str], *, s: float, q: A
 
 
 def _plan_furthest_turn(
-    plan_turn: PlanTurn, strategies: Sequence[str], s: float, q: Array, target_s: float
-) -> tuple[Turn | None, list[KeyframePlan]]:
+    plan_turn: TurnPlanner, strategies: Sequence[str], s: float, q: Array, target_s: float
+) -> tuple[PlannedTurn | None, list[KeyframePlan]]:
     """Returns the largest turn that can be planned, and the plans that were refused before it."""
     refused: list[KeyframePlan] = []
     usable = list(strategies)
@@ -110,7 +101,7 @@ def _plan_furthest_turn(
         for strategy in list(usable):
             plan = plan_turn(strategy, s, q, to)
             if plan.found:
-                return Turn(s, to, plan, portions, strategy), refused
+                return PlannedTurn(s, to, plan, portions, strategy), refused
             refused.append(plan)
             if _is_goal_refused(plan):  # a hand that cannot grasp the part cannot turn it by any angle
                 usable.remove(strategy)
@@ -124,7 +115,7 @@ def _is_goal_refused(plan: KeyframePlan) -> bool:
     return plan.diagnosis is not None and plan.diagnosis.evidence.get("stage") == "goal"
 
 
-def _join_turns(turns: list[Turn], refused: list[KeyframePlan]) -> TurningPlan:
+def _join_turns(turns: list[PlannedTurn], refused: list[KeyframePlan]) -> TurningPlan:
     """Returns all turns as one plan, with the solution of the first goal."""
     plans = [turn.plan for turn in turns]
     first = plans[0]
@@ -148,7 +139,7 @@ def _join_turns(turns: list[Turn], refused: list[KeyframePlan]) -> TurningPlan:
 
 
 def _refuse_turn(
-    turns: list[Turn], refused: list[KeyframePlan], plan: KeyframePlan, *, s: float, target_s: float
+    turns: list[PlannedTurn], refused: list[KeyframePlan], plan: KeyframePlan, *, s: float, target_s: float
 ) -> TurningPlan:
     """Returns no plan, with the diagnosis of the turn that cannot be planned."""
     diagnosis = plan.diagnosis
@@ -161,7 +152,9 @@ def _refuse_turn(
     return _build_refusal(turns, refused, plan, diagnosis)
 
 
-def _refuse_too_many(turns: list[Turn], refused: list[KeyframePlan], *, s: float, target_s: float) -> TurningPlan:
+def _refuse_too_many(
+    turns: list[PlannedTurn], refused: list[KeyframePlan], *, s: float, target_s: float
+) -> TurningPlan:
     diagnosis = Diagnosis(
         "path_infeasible",
         f"After {len(turns)} turns the part would stand at {s:.3f} of {target_s:.3f} rad",
@@ -171,7 +164,7 @@ def _refuse_too_many(turns: list[Turn], refused: list[KeyframePlan], *, s: float
 
 
 def _build_refusal(
-    turns: list[Turn], refused: list[KeyframePlan], plan: KeyframePlan, diagnosis: Diagnosis | None
+    turns: list[PlannedTurn], refused: list[KeyframePlan], plan: KeyframePlan, diagnosis: Diagnosis | None
 ) -> TurningPlan:
     """Returns no plan, with the turns planned until then and all times and counts."""
     made = [*(turn.plan for turn in turns), *refused]

@@ -1,14 +1,19 @@
-"""Configuration of an entry of `skills`: the keys that every skill has."""
+"""Configuration of `skills`: the keys that every entry has, and the stages of a chain of entries."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from omegaconf import MISSING
 
 from unlatch.objects.annotation import Articulation, Part, PartKind
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.solver.settings.setting import PlannerSettingCfg, omitted_setting
+
+Sequences = list[list[int]]
+"""One list for each arm of a stage: indices of its skills in the chain, in order."""
 
 _IN_HAND = frozenset((PartKind.knob, PartKind.lever))
 """Kinds of parts that turn in the hand: `rotate` acts on these, `open` and `close` on all others."""
@@ -112,3 +117,21 @@ class SkillCfg:
 
     def _rank_strategy(self, strategy: str) -> int:
         return next((i for i, name in enumerate(self.order) if strategy.startswith(name)), len(self.order))
+
+
+def stages_of(chain: Sequence[SkillCfg]) -> list[Sequences]:
+    """Returns the stages of a chain, in order; each arm of a stage has its own sequence, and these run concurrently.
+    Neighbours with the same `stage` number form a stage; every other entry is its own stage.
+    """
+    stages: list[Sequences] = []
+    numbered = groupby(range(len(chain)), key=lambda index: (chain[index].stage, _stage_or_own(chain, index)))
+    for _, indices in numbered:
+        sequences: dict[str | None, list[int]] = {}
+        for index in indices:
+            sequences.setdefault(chain[index].arm, []).append(index)
+        stages.append(list(sequences.values()))
+    return stages
+
+
+def _stage_or_own(chain: Sequence[SkillCfg], index: int) -> int:
+    return index if chain[index].stage is None else -1

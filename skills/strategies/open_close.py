@@ -148,15 +148,9 @@ def planner_setting(
     *,
     along: bool = False,
 ) -> PlannerSettingCfg:
-    """Returns the planner setting of a skill on a part.
-
-    Args:
-        skill: `open` or `close`.
-        part: The part.
-        asset: The object.
-        start: From `start_range` or `roomy_start`.
-        grasp: A grasp that fits the hand; None = on the head, with fingers wide open.
-        along: Whether the fingers close along the contact axis of a handle, and not across it.
+    """Returns the planner setting of `open` or `close` on a part, from a start of `start_range` or `roomy_start`.
+    Without a grasp that fits the hand, it is on the head, with fingers wide open; with `along` the fingers close along
+    the contact axis of a handle, not across it.
 
     Raises:
         ConfigError: The skill does not fit the part.

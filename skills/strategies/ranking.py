@@ -43,9 +43,6 @@ DERIVABLE_SKILLS = ("close", "open", "rotate")
 def derivable_skill(skill: str) -> str:
     """Returns the one of `DERIVABLE_SKILLS` whose settings and tasks serve a skill: itself, or what its class names.
 
-    Args:
-        skill: Name of a skill; a plugin's skill too.
-
     Raises:
         ConfigError: There is none.
         PluginError: The skill cannot be loaded.
@@ -66,17 +63,9 @@ def derivable_skill(skill: str) -> str:
 def derive_strategies(
     skill: str, asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
 ) -> list[Strategy]:
-    """Returns names and planner settings of the strategies, in the order in which they are tried.
-
-    A bar or an edge is held at its head or, where that does not plan, beside it. Strategies that the hand does not fit
-    come last.
-
-    Args:
-        skill: One of `DERIVABLE_SKILLS`, or a skill that is derived as one of them.
-        asset: The object.
-        part: Its part.
-        hand: The hand that acts.
-        start: Least and largest opening of the part, from closed [rad or m].
+    """Returns names and planner settings of the strategies, in the order in which they are tried, for a start between
+    the least and largest opening of the part from closed [rad or m]. A bar or an edge is held at its head or, where
+    that does not plan, beside it. Strategies that the hand does not fit come last.
 
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.

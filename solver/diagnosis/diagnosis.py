@@ -83,21 +83,11 @@ class Diagnosis:
 def explain_goal(
     terms: Sequence[Term], arm: ArmModel, scene: PlanningScene, best: Solution
 ) -> tuple[Diagnosis, Solution]:
-    """Returns why no goal is found, and the best compromise.
-
-    The reasons, in this order: constraints that contradict each other for any arm (proved), single constraints out of
+    """Returns why no goal is found, and the best compromise; `best` is the least violated end of the goal solve. The
+    reasons, in this order: constraints that contradict each other for any arm (proved), single constraints out of
     reach, and the violations at the elastic compromise with the joint limits and workspace faces that cause them. Then
-    the changes that would each make the rest feasible. Bounded by counts: some 30 solves of 20 ms.
-
-    Args:
-        terms: Constraints.
-        arm: The arm.
-        scene: The object.
-        best: The least violated end of the goal solve.
-
-    Returns:
-        The diagnosis and the solution at the compromise. The solution is `found` if the elastic solve meets every
-        constraint, which the goal solve then missed.
+    the changes that would each make the rest feasible. Bounded by counts: some 30 solves of 20 ms. The solution is
+    `found` if the elastic solve meets every constraint, which the goal solve then missed.
 
     Raises:
         ConfigError: The constraints name a keypoint or an axis that does not exist.

@@ -52,18 +52,9 @@ class PathEnd:
 def path_end(
     arm: ArmModel, rows_at: Callable[[float], Waypoints], q: Array, s_from: float, s_to: float, step: float
 ) -> PathEnd | None:
-    """Continues a path from where it holds to where it ends.
-
-    Args:
-        arm: The arm.
-        rows_at: Returns the waypoints at a position of the part; the last one counts.
-        q: (n,) joints at `s_from`, where the path holds [rad].
-        s_from: Position of the part there.
-        s_to: Position of the part at the end of the whole path.
-        step: First and largest step, above 0; a step costs a solve of some 10 ms.
-
-    Returns:
-        The end, or None if the path continues to `s_to`.
+    """Continues a path from joints q (n,) [rad], where it holds with the part at s_from, to where it ends, or returns
+    None if it continues to s_to. Of the waypoints that `rows_at` gives the last one counts. `step` is the first and
+    largest step; a step costs a solve of some 10 ms.
     """
     way, sign = abs(s_to - s_from), math.copysign(1.0, s_to - s_from)
     joints = np.asarray(q, dtype=float)

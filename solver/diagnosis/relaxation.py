@@ -115,16 +115,10 @@ def describe_bounds(arm: ArmModel, end: Compromise) -> list[str]:
 def relaxations(
     arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], elements: Sequence[Element]
 ) -> list[Relaxation]:
-    """Returns for each element the change that, alone, makes all others feasible; omits elements without one.
-
-    Args:
-        arm: The arm.
-        problems: Rows and (B, n) starts, for each set of tool keypoints; the least is taken.
-        elements: Elements to relax; each costs a solve per start.
-
-    Returns:
-        The smallest change first, a metre counting as four radians. Each is sufficient, as measured in plain NumPy; a
-        smaller one may exist that no start reached.
+    """Returns for each element the change that, alone, makes all others feasible; omits elements without one. Each
+    element costs a solve for every start (B, n) of every set of tool keypoints. The smallest change is first, a metre
+    counting as four radians. Each is sufficient, as measured in plain NumPy; a smaller one may exist that no start
+    reached.
     """
     found = [
         item for item in (_least_relaxation(arm, problems, (element,)) for element in elements) if item is not None

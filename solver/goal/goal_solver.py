@@ -89,7 +89,7 @@ class Goal:
 
 
 class GoalSolver:
-    """Solves lists of constraints for one arm; each structure of a list is compiled once."""
+    """Solves lists of constraints for one arm; each combination of kinds is compiled once."""
 
     def __init__(self, arm: ArmModel) -> None:
         self.arm = arm

@@ -8,16 +8,9 @@ import casadi as ca
 
 
 def ldl_solve(H: list[list[Any]], b: list[Any], *, pivot_floor: float | None = None) -> list[Any]:
-    """Solves H x = b by L D L'.
-
-    Args:
-        H: Lower triangle, row by row: numbers or CasADi scalars.
-        b: Right-hand side.
-        pivot_floor: Smallest pivot; smaller pivots are raised to it, so that -x is a direction of descent for any H;
-            None = H is positive definite.
-
-    Returns:
-        x.
+    """Returns the x of H x = b by L D L', with the lower triangle of H row by row, numbers or CasADi scalars. Pivots
+    below `pivot_floor` are raised to it, so that -x is a direction of descent for any H; without it H must be positive
+    definite.
     """
     n = len(b)
     L: list[list[Any]] = [[0.0] * n for _ in range(n)]

@@ -26,7 +26,7 @@ _POINT, _CONE, _ANGLE, _PLANE, _POSE = 8, 8, 9, 9, 14
 
 
 @dataclass(frozen=True)
-class Structure:
+class RowCounts:
     """Number of rows of each kind in a problem."""
 
     points: int
@@ -41,8 +41,8 @@ class Structure:
     """Quantities of other terms, in the order of their names."""
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> Structure:
-        """Returns the structure of a list of rows."""
+    def of(cls, rows: Sequence[Row]) -> RowCounts:
+        """Returns the counts of a list of rows."""
         return cls(
             points=sum(isinstance(row, PointRow) for row in rows),
             cones=sum(isinstance(row, AxisRow) and is_cone(row) for row in rows),
@@ -51,10 +51,10 @@ class Structure:
             expressions=tuple(row.kind for row in _sorted_expressions(rows)),
         )
 
-    def rounded(self) -> Structure:
-        """Returns a structure with room for this one; a few of them cover all lists, and each is compiled once."""
+    def rounded(self) -> RowCounts:
+        """Returns counts with room for these; a few of them cover all lists, and each is compiled once."""
         even_cones, even_angles = 2 * -(-self.cones // 2), 2 * -(-self.angles // 2)
-        return Structure(max(1, self.points), even_cones, even_angles, self.planes, self.expressions)
+        return RowCounts(max(1, self.points), even_cones, even_angles, self.planes, self.expressions)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class UnpackedParameters(NamedTuple):
 class ParameterLayout:
     """Order of the parameters: rows by kind, workspace box, joint limits, weights of the joints, pose cost."""
 
-    structure: Structure
+    row_counts: RowCounts
     n_q: int
     pose: bool = False
     """Whether the pose of the hand has a cost."""
@@ -117,7 +117,7 @@ class ParameterLayout:
     @property
     def size(self) -> int:
         """Length of the vector."""
-        s = self.structure
+        s = self.row_counts
         rows = s.points * _POINT + s.cones * _CONE + s.angles * _ANGLE + s.planes * _PLANE
         rows += sum(kind.size + 3 for kind in s.expressions)
         return rows + 6 + 3 * self.n_q + (_POSE if self.pose else 0)
@@ -125,12 +125,12 @@ class ParameterLayout:
     @property
     def scalar_rows(self) -> int:
         """Number of scalar rows, workspace and joint limits included."""
-        s = self.structure
+        s = self.row_counts
         return 3 * s.points + 3 * s.cones + s.angles + s.planes + len(s.expressions) + 3 + self.n_q
 
     def unpacked(self, P: Any) -> UnpackedParameters:
         """Returns the parts of a vector (size,) of CasADi symbols or numbers."""
-        s, n, at = self.structure, self.n_q, 0
+        s, n, at = self.row_counts, self.n_q, 0
 
         def take(count: int, size: int, cuts: tuple[int, ...]) -> list[Any]:
             nonlocal at
@@ -176,7 +176,7 @@ class ParameterLayout:
         """Returns the parameter vector of one problem.
 
         Args:
-            rows: Rows, at most as many of each kind as the structure has.
+            rows: Rows, at most as many of each kind as the layout has room for.
             lower: (n_q,) lower joint limits [rad].
             upper: (n_q,) upper joint limits [rad].
             box: (2, 3) workspace of the tip origin, base frame [m].
@@ -187,7 +187,7 @@ class ParameterLayout:
         Returns:
             (size,).
         """
-        s = self.structure
+        s = self.row_counts
         rows = [row if isinstance(row, AxisRow) else _scale_cost(row, cost_scale) for row in rows]
         points = [_pack_point(r, tighten) for r in rows if isinstance(r, PointRow)]
         cones = [_pack_cone(r, tighten) for r in rows if isinstance(r, AxisRow) and is_cone(r)]

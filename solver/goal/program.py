@@ -1,4 +1,4 @@
-"""The compiled program: Gauss-Newton steps on rows, built once per arm and structure, run for many starts at once.
+"""The compiled program: Gauss-Newton steps on rows, built once per arm and row counts, run for many starts at once.
 
 A problem is a list of rows (`unlatch.solver.terms.row`). The program depends only on the number of rows of each kind.
 Numbers go in as a parameter vector, so that new keypoints, axes, tolerances and bounds need no rebuild.
@@ -23,12 +23,12 @@ import numpy as np
 
 from unlatch.solver.codegen import CompiledFunction
 from unlatch.solver.goal.ldl import ldl_solve
-from unlatch.solver.goal.parameter_layout import POINT_WEIGHT, ParameterLayout, Structure
+from unlatch.solver.goal.parameter_layout import POINT_WEIGHT, ParameterLayout, RowCounts
 from unlatch.solver.goal.refiner import Refiner
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.terms.row import Row
 
-__all__ = ["POINT_WEIGHT", "Program", "Schedule", "Structure", "program_of"]
+__all__ = ["POINT_WEIGHT", "Program", "RowCounts", "Schedule", "program_of"]
 
 Array = np.ndarray
 Schedule: TypeAlias = tuple[tuple[float, float, float, float], ...]
@@ -41,12 +41,12 @@ _LIMIT_FORCE = 1e9
 
 
 class Program:
-    """Batched solves for one arm and one structure; get it from `program_of`."""
+    """Batched solves for one arm and one layout of rows; get it from `program_of`."""
 
-    def __init__(self, kinematics: Kinematics, structure: Structure, *, pose: bool = False) -> None:
+    def __init__(self, kinematics: Kinematics, row_counts: RowCounts, *, pose: bool = False) -> None:
         self.kinematics = kinematics
-        self.structure = structure
-        self.layout = ParameterLayout(structure, kinematics.n_q, pose)
+        self.row_counts = row_counts
+        self.layout = ParameterLayout(row_counts, kinematics.n_q, pose)
         self.model: Any = None
         """CasADi Function (q, parameters, schedule row) -> gradient and lower triangle of the Hessian of the rows."""
         self._step = self._build_step()
@@ -58,16 +58,8 @@ class Program:
         return Refiner(self.kinematics, self.layout)
 
     def solve(self, starts: Array, reference: Array, parameters: Array, schedule: Schedule) -> Array:
-        """Runs the schedule from many starts.
-
-        Args:
-            starts: (B, n_q) first joints [rad].
-            reference: (B, n_q) or (n_q,) reference joints [rad].
-            parameters: (B, n_parameters) or (n_parameters,).
-            schedule: The steps.
-
-        Returns:
-            (B, n_q) joints after the last step [rad].
+        """Returns the (B, n_q) joints [rad] to which the schedule leads from starts (B, n_q); the reference and the
+        parameters have a row for each start, or one for all.
         """
         count, steps = len(starts), np.array(schedule)
         function = self._compiled_function(("solve", len(steps)), lambda: self._build_solve(len(steps), measured=False))
@@ -76,16 +68,8 @@ class Program:
     def descend(
         self, starts: Array, reference: Array, parameters: Array, schedules: Array
     ) -> tuple[Array, Array, Array]:
-        """Runs a schedule from each start and measures its end.
-
-        Args:
-            starts: (B, n_q) first joints [rad].
-            reference: (n_q,) or (B, n_q) reference joints [rad].
-            parameters: (n_parameters,).
-            schedules: (B, steps, 4) steps.
-
-        Returns:
-            (B, n_q) joints [rad], (B,) costs and (B,) largest residual of a row, 4 m counting as 1 rad.
+        """Runs (B, steps, 4) schedules from starts (B, n_q) [rad]; returns the (B, n_q) joints, (B,) costs and (B,)
+        largest residuals of a row, 4 m counting as 1 rad.
         """
         count, n = starts.shape
         steps = schedules.shape[1]
@@ -94,17 +78,9 @@ class Program:
         return out[:, :n], out[:, n], out[:, n + 1]
 
     def track(self, starts: Array, middle: Array, parameters: Array, schedule: Schedule, *, centring: float) -> Array:
-        """Follows a sequence of problems: each waypoint starts from, and stays near, the one before.
-
-        Args:
-            starts: (C, n_q) joints before the first waypoint [rad].
-            middle: (n_q,) joints that attract the free motion [rad].
-            parameters: (C, W, n_parameters) or (W, n_parameters): problems of the waypoints.
-            schedule: Steps at each waypoint.
-            centring: Share (0 to 1) of `middle` in the reference; the rest is the waypoint before.
-
-        Returns:
-            (C, W, n_q) joints [rad].
+        """Returns (C, W, n_q) joints [rad] for a sequence of W problems: each waypoint starts from, and stays near, the
+        one before, the first from starts (C, n_q). `centring` (0 to 1) is the share of the `middle` (n_q,) joints in
+        the reference. The parameters are (C, W, n_parameters), or (W, n_parameters) for all.
         """
         count, waypoints = starts.shape[0], parameters.shape[-2]
         function = self._compiled_function(("track", schedule, centring), lambda: self._build_track(schedule, centring))
@@ -269,13 +245,9 @@ def _bounded_step(form: _QuadraticForm, q: Any, lower: Any, upper: Any) -> Any:
     return ca.vertcat(*ldl_solve(H, g))
 
 
-def program_of(kinematics: Kinematics, problem: Structure | Sequence[Row], *, pose: bool = False) -> Program:
-    """Returns the program of an arm and a structure, built on first use and cached in the arm's kinematics.
-
-    Args:
-        kinematics: The arm.
-        problem: Rows of each kind; or rows, for which the program has room.
-        pose: Whether the pose of the hand has a cost.
+def program_of(kinematics: Kinematics, problem: RowCounts | Sequence[Row], *, pose: bool = False) -> Program:
+    """Returns the program of an arm for row counts, or with room for rows, built on first use and cached in the arm's
+    kinematics; `pose` says whether the pose of the hand has a cost.
     """
-    structure = problem if isinstance(problem, Structure) else Structure.of(problem).rounded()
-    return kinematics.program((Program, structure, pose), lambda: Program(kinematics, structure, pose=pose))
+    row_counts = problem if isinstance(problem, RowCounts) else RowCounts.of(problem).rounded()
+    return kinematics.program((Program, row_counts, pose), lambda: Program(kinematics, row_counts, pose=pose))

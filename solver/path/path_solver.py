@@ -104,19 +104,10 @@ class PathSolver:
         retreats: Array,
         q_now: Array,
     ) -> PathSolution:
-        """Solves goal, approach and path at once from a guess, then fills in the waypoints.
-
-        Args:
-            guess: A path of `follow`, found or not, from the goal that is the guess.
-            scene: The object.
-            rows: Constraints and costs of the goal.
-            s_values: (W,) positions of the waypoints, the first that of the scene [rad or m].
-            grasp: How the hand leads the part.
-            retreats: (K, 3) offsets back from the goal, ee frame, the goal (zero) first [m].
-            q_now: (n,) joints to stay near [rad].
-
-        Returns:
-            The path; its first row is the goal, which meets `rows` if the path is found.
+        """Solves goal, approach and path at once, near q_now (n,) [rad], from a path of `follow`, found or not; then
+        fills in the waypoints at positions (W,) of the part [rad or m]. `retreats` (K, 3) are offsets back from the
+        goal, ee frame, the goal (zero) first [m]. The first row of the path is the goal, which meets `rows` if the path
+        is found.
         """
         solved = solve_with_goal(
             self.arm,
@@ -145,15 +136,8 @@ class PathSolver:
         return path
 
     def follow_poses(self, start: Array, poses: Sequence[Pose], *, tilt_rad: float = 0.0) -> PathSolution:
-        """Moves the ee through poses from a configuration.
-
-        Args:
-            start: (n,) joints at the first pose [rad].
-            poses: Poses of the ee, base frame, the first that of `start`.
-            tilt_rad: Largest tilt of the approach axis from that of the poses; the fingertip line keeps its direction.
-
-        Returns:
-            Joints on the poses; `s` counts them.
+        """Moves the ee through poses, base frame, from the joints (n,) [rad] at the first one; `s` of the result counts
+        the poses. The approach axis tilts by at most `tilt_rad`; the fingertip line keeps its direction.
         """
         if len(poses) == 1:  # without such motions the start is the whole path
             return PathSolution(True, start[None], np.zeros(1), 0.0, "", float(limit_margin(self.arm, start)), 0.0)

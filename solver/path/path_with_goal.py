@@ -52,19 +52,9 @@ def solve_with_goal(
     q_now: Array,
     max_step_rad: float,
 ) -> GoalPath:
-    """Solves for the goal, its approach and the path of the part.
-
-    Args:
-        arm: The arm.
-        scene: The object.
-        grasp: How the hand leads the part.
-        rows: Constraints and costs of the goal.
-        guess: (G, n) joints along the path of the part, the goal first [rad].
-        s_guess: (G,) joint positions of the part on them [rad or m].
-        target_s: Position of the part at the end [rad or m].
-        retreats: (K, 3) offsets back from the goal, ee frame, the goal (zero) first [m]; one row = no approach.
-        q_now: (n,) joints to stay near [rad].
-        max_step_rad: Largest change of a joint between two waypoints [rad].
+    """Solves for the goal, its approach and the path of the part to `target_s` [rad or m], from joints (G, n) [rad]
+    along that path at positions (G,). `retreats` (K, 3) are offsets back from the goal, ee frame, the goal (zero) first
+    [m]; one row = no approach. The arm stays near q_now (n,) [rad].
     """
     s_values = np.linspace(scene.s, target_s, WAYPOINTS + 1)
     order = np.argsort(s_guess)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.geometry import Pose, unit
-from unlatch.solver.goal.program import POINT_WEIGHT, Program, Structure, program_of
+from unlatch.solver.goal.program import POINT_WEIGHT, Program, RowCounts, program_of
 from unlatch.solver.goal.verify import angles_between
 from unlatch.solver.path.slip import Slip, SlipMode, bar_axis, slide_line
 from unlatch.solver.scene import ArmModel, PlanningScene
@@ -70,13 +70,13 @@ class Waypoints:
     def program(self, arm: ArmModel) -> Program:
         """Returns the compiled program of one waypoint."""
         at_angle = self.held_angle > _NEARLY_PARALLEL
-        structure = Structure(
+        row_counts = RowCounts(
             points=1 if self.line is None else 0,
             cones=2 if at_angle else 3,
             angles=1 if at_angle else 0,
             planes=0 if self.line is None else 3,
         )
-        return program_of(arm.kinematics, structure)
+        return program_of(arm.kinematics, row_counts)
 
     def pack(self, arm: ArmModel) -> Array:
         """(W - 1, n_parameters) problems of the waypoints after the first; the layout is that of `Layout.pack`."""
@@ -90,7 +90,7 @@ class Waypoints:
             (self.x_approach, self.approach, [radius, 1.0]),
             (self.x_approach, soft, [0.0, 0.0 if self.soft_approach is None else -self.stiffness]),
         ]
-        if program.structure.angles:
+        if program.row_counts.angles:
             cosine = math.cos(self.held_angle)
             blocks.append((self.x_held, self.held, [cosine, cosine, 1.0]))
         else:

@@ -43,14 +43,8 @@ class Clearance:
         gripper_m: float,
         held_gripper_m: float,
     ) -> None:
-        """Stores what all checks share.
-
-        Args:
-            checker: The scene's checker; None = no obstacles.
-            contact_links: Links of the object that the fingers may touch at and after contact.
-            s0: Joint position of the part before it moves [rad or m].
-            gripper_m: Opening of the gripper while nothing is held [m].
-            held_gripper_m: Opening while the part is held [m].
+        """Stores the checker (None = no obstacles), the links that the fingers may touch from contact on, the joint
+        position s0 of the part before it moves [rad or m], and the openings of the free and the holding gripper.
         """
         self.queries = 0
         self._checker = checker

@@ -37,15 +37,8 @@ _WORTH_RAD = 0.01
 
 
 def plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: np.random.Generator) -> KeyframePlan:
-    """Plans one motion.
-
-    Args:
-        request: The problem.
-        checker: Collision checker of the scene; None = no obstacles.
-        rng: The planner stream; noise on the goal and the seeds of searches come from it.
-
-    Returns:
-        The plan, or a diagnosis. A plan is a function of the request, the checker's scene and the state of `rng`.
+    """Returns the plan of one motion, or a diagnosis. It is a function of the request, the checker's scene (None = no
+    obstacles) and the state of `rng`, from which noise on the goal and the seeds of searches come.
 
     Raises:
         ConfigError: The setting names a keypoint or an axis that does not exist.

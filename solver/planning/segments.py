@@ -32,15 +32,9 @@ def time_segments(
     retreat: Array | None,
     is_clear: Callable[[Array], bool],
 ) -> list[Segment]:
-    """Times each segment from rest to rest, in order of execution.
-
-    Args:
-        request: Speeds and the time between samples.
-        transit: (W, n) joints from the present ones to the farthest pre-grasp [rad].
-        approach: (A, n) joints from there to contact; fewer than two rows = no approach.
-        follow: The path of the part, if it is led.
-        retreat: (R, n) joints of the retreat, if there is one.
-        is_clear: Whether a timed transit (T, n) keeps clear of everything.
+    """Times each segment from rest to rest, in order of execution: joints (W, n) [rad] of the transit, the approach
+    (fewer than two rows = none), the path of the part and the retreat, if there are any. `is_clear` judges a timed
+    transit (T, n).
     """
     segments = [_time_transit(request, transit, is_clear)]
     if len(approach) > 1:

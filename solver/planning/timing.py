@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import logging
 import math
-from functools import lru_cache
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, lru_cache
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from unlatch.simcore.errors import SolverError
-from unlatch.solver.planning.topp_ra import load_toppra
 from unlatch.solver.scene import ArmModel
 
 Array = np.ndarray
@@ -219,3 +223,31 @@ def _limit_use(samples: Array, velocity: Array, acceleration: Array, dt: float) 
     changes = np.diff(np.vstack([rest, rates, rest]), axis=0) / dt
     speed, force = float((np.abs(rates) / velocity).max()), float((np.abs(changes) / acceleration).max())
     return max(speed, math.sqrt(force))
+
+
+@cache
+def load_toppra() -> Any:
+    """Returns the package `toppra`, imported on the first call, which takes half a second.
+
+    matplotlib, which it imports for its debug plots alone, would double that.
+    """
+    with _without_pyplot():
+        for name in ("toppra.algorithm", "toppra.constraint"):
+            import_module(name)
+    return import_module("toppra")
+
+
+@contextmanager
+def _without_pyplot() -> Iterator[None]:
+    """Makes `import matplotlib.pyplot` give an empty module meanwhile, unless the real one is already imported."""
+    if "matplotlib" in sys.modules:
+        yield
+        return
+    package, pyplot = ModuleType("matplotlib"), ModuleType("matplotlib.pyplot")
+    package.__dict__["pyplot"] = pyplot
+    sys.modules.update({"matplotlib": package, "matplotlib.pyplot": pyplot})
+    try:
+        yield
+    finally:
+        for name in ("matplotlib", "matplotlib.pyplot"):
+            del sys.modules[name]

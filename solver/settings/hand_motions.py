@@ -34,15 +34,7 @@ def read_list(value: Any, where: str) -> list[Any]:
 
 
 def read_motion(entry: Any, where: str, *, words: bool) -> list[Any]:
-    """Reads one motion.
-
-    Args:
-        entry: [mode, value], or a word where those are allowed.
-        where: Full key, for messages.
-        words: Whether `move-up` and its siblings are allowed.
-
-    Returns:
-        [mode, value]; a word becomes [word, its distance in m].
+    """Reads [mode, value] or, where words are allowed, a word such as `move-up`; it becomes [word, its distance in m].
 
     Raises:
         ConfigError: It is neither.

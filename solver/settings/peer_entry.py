@@ -73,18 +73,9 @@ def is_misspelling(key: str, known: Collection[str], present: Collection[str]) -
 def rewrite_entry(
     entry: Mapping[str, Any], where: str, notices: list[str], *, form: Form, cost: bool
 ) -> dict[str, Any] | None:
-    """Rewrites one entry.
-
-    Args:
-        entry: The mapping, as from YAML.
-        where: Its full key, for messages.
-        notices: Receives one line for each change.
-        form: Who wrote it; in our own form only a missing `type` and the frame `link` are rewritten.
-        cost: Whether it is of `cost_list`.
-
-    Returns:
-        The entry in our form, or None if a cost has no counterpart. Values that are not understood stay, so that the
-        strict reader refuses them.
+    """Returns an entry in our form, or None if a cost has no counterpart; `notices` receives a line for each change. In
+    our own form only a missing `type` and the frame `link` are rewritten. Values that are not understood stay, so that
+    the strict reader refuses them.
     """
     out = {str(key): value for key, value in entry.items() if value is not None}
     peer = form is not Form.own

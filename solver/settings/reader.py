@@ -99,14 +99,7 @@ def check_names(
     where: str,
     axis_names: Collection[str] | None = None,
 ) -> None:
-    """Checks that every keypoint (and axis) that a setting names exists.
-
-    Args:
-        setting: The setting.
-        tool_names: Tool keypoints of the arm.
-        object_names: Keypoints of the object's part.
-        where: Full key of the setting, for messages.
-        axis_names: Axes of the object's annotation; None = not checked.
+    """Checks that every tool keypoint, object keypoint and (unless None) axis that a setting names exists.
 
     Raises:
         ConfigError: One does not exist; close and known names in the message.

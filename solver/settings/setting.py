@@ -150,10 +150,7 @@ class PlannerSettingCfg:
         self.check("planner_setting")
 
     def check(self, where: str) -> None:
-        """Reads terms and motions that are still plain values, and checks every value.
-
-        Args:
-            where: Full key of this setting, for messages.
+        """Reads terms and motions that are still plain values, and checks every value; `where` is the full key.
 
         Raises:
             ConfigError: A value is of the wrong type or out of range.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose
-from unlatch.skills.turning import LEAST_TURN_RAD, MOST_TURNS, PlanTurn, TurningPlan, plan_turns
+from unlatch.skills.turning import LEAST_TURN_RAD, MOST_TURNS, TurningPlan, TurnPlanner, plan_turns
 from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.planning.plan import Keyframe, KeyframePlan, Segment
 
@@ -27,7 +27,7 @@ def refusal(s: float, q: np.ndarray, *, stage: str = "path") -> KeyframePlan:
     return KeyframePlan(False, (keyframe,), diagnosis=diagnosis, counts={"goals": 5}, timings_ms={"total": 1.0})
 
 
-def wrist(reach: float) -> tuple[PlanTurn, list[tuple[float, float, float]]]:
+def wrist(reach: float) -> tuple[TurnPlanner, list[tuple[float, float, float]]]:
     """A planner whose hand turns by so much at most [rad], and what it was asked: from, joints, to."""
     asked: list[tuple[float, float, float]] = []
 

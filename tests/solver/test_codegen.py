@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from unlatch.solver.codegen import COMPILE_VARIABLE, CompiledFunction, compile_function, has_compiler
-from unlatch.solver.goal.parameter_layout import ParameterLayout, Structure
+from unlatch.solver.goal.parameter_layout import ParameterLayout, RowCounts
 from unlatch.solver.goal.program import Program
 from unlatch.solver.goal.refiner import Refiner
 
@@ -36,8 +36,8 @@ def is_machine_code(function):
 @needs_compiler
 @pytest.mark.slow
 def test_the_programs_of_an_arm_give_the_same_bits_as_casadi(arm, cache, monkeypatch):
-    structure = Structure(1, 2, 2, 1)
-    fast = Program(arm.kinematics, structure, pose=True), Refiner(arm.kinematics, ParameterLayout(structure, 7, True))
+    row_counts = RowCounts(1, 2, 2, 1)
+    fast = Program(arm.kinematics, row_counts, pose=True), Refiner(arm.kinematics, ParameterLayout(row_counts, 7, True))
     rng = np.random.default_rng(0)
     q = rng.uniform(arm.q_lower, arm.q_upper, (6, 7))
     P = rng.normal(size=fast[0].layout.size)
@@ -46,8 +46,8 @@ def test_the_programs_of_an_arm_give_the_same_bits_as_casadi(arm, cache, monkeyp
     for mode in ("now", "0"):
         monkeypatch.setenv(COMPILE_VARIABLE, mode)
         program, refiner = (
-            Program(arm.kinematics, structure, pose=True),
-            Refiner(arm.kinematics, ParameterLayout(structure, 7, True)),
+            Program(arm.kinematics, row_counts, pose=True),
+            Refiner(arm.kinematics, ParameterLayout(row_counts, 7, True)),
         )
         ends = program.descend(q, arm.q_home, P, schedules)
         finished = refiner.run(q, arm.q_home, P)

@@ -8,7 +8,7 @@ import pytest
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import matrix_from_axis_angle
 from unlatch.solver.goal.parameter_layout import Nearness
-from unlatch.solver.goal.program import POINT_WEIGHT, Structure, program_of
+from unlatch.solver.goal.program import POINT_WEIGHT, RowCounts, program_of
 from unlatch.solver.goal.verify import measure_rows, row_excess, row_tolerances
 from unlatch.solver.settings.setting import PlannerSettingCfg
 from unlatch.solver.terms.row import PlaneRow, PointRow
@@ -88,7 +88,7 @@ def merit(arm, row, q, mu):
 @pytest.mark.parametrize("name", TERMS)
 def test_gradient_equals_finite_differences(name, arm, door):
     row = term_of(TERMS[name]).row(arm.tool_keypoints, door(s=0.3, yaw=0.2))
-    program = program_of(arm.kinematics, Structure.of([row]))
+    program = program_of(arm.kinematics, RowCounts.of([row]))
     P = program.layout.pack(
         [row],
         lower=arm.q_lower,

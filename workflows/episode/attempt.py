@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.chain import Sequences, stages_of
 from unlatch.skills.contract.command import Phase
+from unlatch.skills.contract.config import Sequences, stages_of
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill

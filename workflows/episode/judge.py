@@ -26,8 +26,8 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.action import Action
 from unlatch.simcore.recording.success_rules import MAX_JOINT_SPEED, MIN_CONTACT_SHARE, MOVING_STEP
 from unlatch.simcore.sim.contacts import ContactView
-from unlatch.skills.contract.chain import stages_of
 from unlatch.skills.contract.command import Phase
+from unlatch.skills.contract.config import stages_of
 from unlatch.skills.contract.context import FrameSpeeds
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill

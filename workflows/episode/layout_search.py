@@ -9,7 +9,7 @@ from itertools import zip_longest
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.chain import Sequences, stages_of
+from unlatch.skills.contract.config import Sequences, stages_of
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill

@@ -10,8 +10,7 @@ import pytest
 from unlatch.configs.chain import check_chain_form, entry_keys, flat_entries
 from unlatch.configs.cross_checks import check_episode
 from unlatch.simcore.errors import ConfigError
-from unlatch.skills.contract.chain import stages_of
-from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.config import SkillCfg, stages_of
 from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.runs.schema import CollectCfg
 

@@ -12,7 +12,7 @@ from unlatch.solver.path.slip import Slide
 from unlatch.solver.path.waypoints import Grasp
 from unlatch.solver.planning.clearance import StageFailure
 from unlatch.solver.planning.failed_path import FailedPartPath, FailedPosePath
-from unlatch.solver.planning.furthest_reached import FurthestReached
+from unlatch.solver.planning.plan_log import FurthestReached
 
 X, Y, Z = np.eye(3)
 HEAD = np.array([0.1, 0.0, 0.0])

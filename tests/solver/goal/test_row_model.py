@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
-from unlatch.solver.goal.parameter_layout import Nearness, ParameterLayout, Structure
+from unlatch.solver.goal.parameter_layout import Nearness, ParameterLayout, RowCounts
 from unlatch.solver.goal.row_model import MU, SCALE, RowModel, add_cost, add_rows
 from unlatch.solver.kinematics import ChainJoint, Kinematics
 from unlatch.solver.settings.setting import PlannerSettingCfg
@@ -42,7 +42,7 @@ class Evaluated:
 
     def __init__(self, kinematics, rows, *, nearness, lower, upper):
         n = kinematics.n_q
-        layout = ParameterLayout(Structure.of(rows), n, True)
+        layout = ParameterLayout(RowCounts.of(rows), n, True)
         P = layout.pack(
             rows,
             lower=lower,

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 THERE = (
-    "import sys; from unlatch.solver.planning.topp_ra import load_toppra; load_toppra(); "
+    "import sys; from unlatch.solver.planning.timing import load_toppra; load_toppra(); "
     "print('matplotlib.figure' in sys.modules)"
 )
 
