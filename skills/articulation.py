@@ -195,9 +195,9 @@ class ArticulationSkill(Skill):
         )
 
     def part_pairs(self) -> frozenset[tuple[str, str]]:
-        """Returns the pairs of links that may touch from contact on: the fingers and the moving part."""
-        fingers = self.context.arm.cfg.gripper.finger_links
-        return frozenset((finger, f"{self.object_name}/{self.part.link}") for finger in fingers)
+        """Returns the pairs of links that may touch from contact on: the fingers and the touched link."""
+        fingers, link = self.context.arm.cfg.gripper.finger_links, self.touched_link or self.part.link
+        return frozenset((finger, f"{self.object_name}/{link}") for finger in fingers)
 
     def snapshot(self, setting: PlannerSettingCfg | None = None) -> PlanningScene:
         """Returns keypoints (with the shifts of the setting), axes and the joint in the arm's base frame, with the pose

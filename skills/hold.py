@@ -58,11 +58,6 @@ class Hold(HoldingSkill, ArticulationSkill):
         """See `ArticulationSkill.default_target`: nothing is led."""
         return self.s
 
-    def part_pairs(self) -> frozenset[tuple[str, str]]:
-        """Pairs of links that may touch from contact on: the fingers and the link of the handle."""
-        fingers = self.context.arm.cfg.gripper.finger_links
-        return frozenset((finger, f"{self.object_name}/{self.handle.link}") for finger in fingers)
-
     def snapshot(self, setting: PlannerSettingCfg | None = None) -> PlanningScene:
         """See `ArticulationSkill.snapshot`; with the handle's keypoints."""
         scene, handle = super().snapshot(setting), self.handle

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -181,8 +182,4 @@ def _build_refusal(
 
 
 def _sum_tables(tables: list[dict[str, _Number]]) -> dict[str, _Number]:
-    total: dict[str, _Number] = {}
-    for table in tables:
-        for key, value in table.items():
-            total[key] = total[key] + value if key in total else value
-    return total
+    return {key: sum(table.get(key, 0) for table in tables) for key in dict.fromkeys(chain(*tables))}

@@ -210,7 +210,7 @@ def _judge_pair(i: int, a: GeometricRow, j: int, b: GeometricRow, labels: Sequen
 
 
 def _compare_axes(a: AxisRow, b: AxisRow) -> tuple[float, str, bool]:
-    """Returns by how much two angle constraints contradict each other [rad], why, and whether in a plain way.
+    """Returns by how much two angle constraints contradict each other [rad], why, and whether it is plain.
 
     The angle between R x_1 and a_2 lies in the range that the triangle (R x_1, a_1, a_2) leaves, and that between R x_2
     and a_2 in the range that the triangle (R x_1, R x_2, a_2) leaves of it; both ranges are reached in full.

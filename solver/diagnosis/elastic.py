@@ -9,8 +9,8 @@ and the few that cannot carry the whole violation. A sum of squares would spread
 mode of SNOPT (Gill, Murray and Saunders, SIAM Review 47, 2005); a large weight makes a constraint hard, since the l1
 penalty is exact. A metre counts as four radians.
 
-One program per arm and kinds of rows, weights and bounds being parameters; solved by IPOPT, warm from the ends of a goal
-solve. Effort is bounded by counts of solves and iterations.
+There is one program per arm and kinds of rows; weights and bounds are parameters. IPOPT solves it, warm from the ends
+of a goal solve. Effort is bounded by counts of solves and iterations.
 """
 
 from __future__ import annotations

@@ -56,15 +56,15 @@ def path_end(
     None if it continues to s_to. Of the waypoints that `rows_at` gives the last one counts. `step` is the first and
     largest step; a step costs a solve of some 10 ms.
     """
-    way, sign = abs(s_to - s_from), math.copysign(1.0, s_to - s_from)
+    distance, sign = abs(s_to - s_from), math.copysign(1.0, s_to - s_from)
     joints = np.asarray(q, dtype=float)
     gone, size, failed = 0.0, step, None
     for _ in range(_SOLVES):
-        ahead = min(way, gone + size)
+        ahead = min(distance, gone + size)
         end = _solve_waypoint(arm, rows_at(s_from + sign * ahead), joints)
         if _is_met(end):
             gone, joints = ahead, end.q
-            if gone >= way:
+            if gone >= distance:
                 return None
             size = min(step, 2.0 * size)
             continue

@@ -1,14 +1,14 @@
 """Goal, approach and articulated path as one nonlinear program.
 
-Stages k run from the farthest pre-grasp over the goal g to the end of the part's way. Variables are the joints q_k of
-every stage and what the grasp keeps: the place c of the contact on the part, the held values f (on the approach) and h
-(on the way), and the slides v_k where the contact may slide along a line.
+Stages k run from the farthest pre-grasp over the goal g to the end of the part's motion. Variables are the joints q_k
+of every stage and what the grasp keeps: the place c of the contact on the part, the held values f (on the approach) and h
+(while the part moves), and the slides v_k where the contact may slide along a line.
 
     min  sum_k |q_k - q_k-1|^2 + centring |q_k - q_mid|^2 - 2 stiffness (R x_a) . (M_k inward)
          + near_limit |what q_k is nearer to its limits than wished|^2
          + nearness |q_0 - q_now|^2 + sliding |v|^2 + the costs of the goal
     s.t. M_k^-1 (R x_k + p) = c + v_k line,   e_i . M_k^-1 R y_i = h_i (f_i on the approach),   every stage
-         (R x_a) . (M_k inward) >= cos(cone),   on the way
+         (R x_a) . (M_k inward) >= cos(cone),   while the part moves
          p inside the workspace,  q_k inside its limits,  |q_k - q_k-1| <= step,   every stage
          every constraint, and e_i . R y_i = h_i,   at the goal
 
@@ -55,7 +55,7 @@ class PathShape:
     waypoints: int
     """Stages after the goal."""
     held: int
-    """Held directions on the part's way, 0 to 3."""
+    """Held directions while the part moves, 0 to 3."""
     slides: bool
     """Whether the contact may slide along a line."""
     points: int
@@ -86,7 +86,7 @@ class PathProblem:
     pairs_approach: Array
     """(3, 2, 3) directions (base frame, ee frame) that fix the rotation on the approach."""
     pairs_held: Array
-    """(held, 2, 3) directions (part, ee frame) that are held on the part's way."""
+    """(held, 2, 3) directions (part, ee frame) that are held while the part moves."""
     x_approach: Array
     """(3,) approach axis, ee frame."""
     inward: Array
@@ -126,7 +126,7 @@ class PathProgram:
             problem: The problem.
             guess: (stages, n) joints to start from [rad].
             place: (3,) place of the contact on the part in the guess [m].
-            held: (3 + held,) values of the held directions in the guess: on the approach, then on the part's way.
+            held: (3 + held,) values of the held directions in the guess: on the approach, then while the part moves.
             limits: (2, n) lower and upper joint limits [rad].
             box: (2, 3) workspace of the ee origin [m].
             step: Largest change of a joint between two stages [rad].

@@ -202,9 +202,9 @@ def _joint_unit(scene: PlanningScene) -> str:
 
 def _describe_progress(scene: PlanningScene, s: float, target: float) -> str:
     """Returns how far the part can be led, in its unit and in degrees."""
-    way = f"the part can be led from {scene.s:.3f} to {s:.3f} of {target:.3f} {_joint_unit(scene)} only"
+    reached = f"the part can be led from {scene.s:.3f} to {s:.3f} of {target:.3f} {_joint_unit(scene)} only"
     degrees = [f"{math.degrees(v):.1f}" for v in (scene.s, s, target)]
-    return way if scene.joint.prismatic else f"{way} ({degrees[0]} to {degrees[1]} of {degrees[2]} degrees)"
+    return reached if scene.joint.prismatic else f"{reached} ({degrees[0]} to {degrees[1]} of {degrees[2]} degrees)"
 
 
 def _find_end(

@@ -76,9 +76,9 @@ class PlanBudget(PlannerCfg):
     """How much one plan may cost; the search for a layout, the skill and the planner pass it on as it is."""
 
     thorough: bool = True
-    """Whether slower solvers search for another goal where no goal of the waves serves, and work out what exactly is
-    in the way. If False, they search for a goal only where the waves find none, and a diagnosis says only how far the
-    plan came; a plan that is not found then costs a third."""
+    """Whether slower solvers search for another goal where no goal of the waves serves, and work out what exactly
+    blocks the plan. If False, they search for a goal only where the waves find none, and a diagnosis says only how far
+    the plan came; a plan that is not found then costs a third."""
 
     @classmethod
     def of(cls, cfg: PlannerCfg) -> PlanBudget:
