@@ -1,8 +1,8 @@
 """Goal, approach and articulated path as one nonlinear program.
 
 Stages k run from the farthest pre-grasp over the goal g to the end of the part's motion. Variables are the joints q_k
-of every stage and what the grasp keeps: the place c of the contact on the part, the held values f (on the approach) and h
-(while the part moves), and the slides v_k where the contact may slide along a line.
+of every stage and what the grasp keeps: the place c of the contact on the part, the held values f (on the approach)
+and h (while the part moves), and the slides v_k where the contact may slide along a line.
 
     min  sum_k |q_k - q_k-1|^2 + centring |q_k - q_mid|^2 - 2 stiffness (R x_a) . (M_k inward)
          + near_limit |what q_k is nearer to its limits than wished|^2
