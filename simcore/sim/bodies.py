@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 import pybullet as p
@@ -19,6 +20,7 @@ from unlatch.simcore.sim.properties.link_masses import LinkMasses
 from unlatch.simcore.sim.visuals.visual_shapes import VisualShape, read_visual_shapes
 
 Array = np.ndarray
+Item = TypeVar("Item")
 ROOT = -1
 """Bullet's number of a body's root link."""
 
@@ -35,7 +37,6 @@ class JointInfo:
     upper: float
     max_effort: float
     max_velocity: float
-    child_link: str
     axis: tuple[float, float, float]
     """Direction in the child link's URDF frame."""
 
@@ -79,7 +80,6 @@ class Body:
                 upper=info[9],
                 max_effort=info[10],
                 max_velocity=info[11],
-                child_link=link,
                 axis=self._joint_axis(index, info[13]),
             )
         self.link_names = {index: link for link, index in self.links.items()}
@@ -169,15 +169,7 @@ class Body:
         Raises:
             FrameNotFoundError: No such joint.
         """
-        found = self.joints.get(name)
-        if found is None:
-            raise FrameNotFoundError(
-                f"Joint '{name}' is not on body '{self.name}'.{close_matches(name, self.joints)} "
-                f"Joints: {sorted(self.joints)}.",
-                joint=name,
-                available=sorted(self.joints),
-            )
-        return found
+        return self._find(name, "joint", self.joints)
 
     def link_index(self, name: str) -> int:
         """Bullet's number of a link.
@@ -185,14 +177,16 @@ class Body:
         Raises:
             FrameNotFoundError: No such link.
         """
-        if name not in self.links:
+        return self._find(name, "link", self.links)
+
+    def _find(self, name: str, kind: str, known: Mapping[str, Item]) -> Item:
+        if name not in known:
             raise FrameNotFoundError(
-                f"Link '{name}' is not on body '{self.name}'.{close_matches(name, self.links)} "
-                f"Links: {sorted(self.links)}.",
-                link=name,
-                available=sorted(self.links),
+                f"{kind.capitalize()} '{name}' is not on body '{self.name}'.{close_matches(name, known)} "
+                f"{kind.capitalize()}s: {sorted(known)}.",
+                **{kind: name, "available": sorted(known)},
             )
-        return self.links[name]
+        return known[name]
 
     def root_pose(self) -> Pose:
         """`T_world_root` of the root link's frame."""
@@ -201,8 +195,8 @@ class Body:
 
     def _reuse_pose(self, index: int, there: object, make: Callable[[], Pose]) -> Pose:
         """Returns a pose and reuses the last `Pose` object of a link that has not moved, as most have not."""
-        said, T_world_link = self._poses.get(index, (None, None))
-        if T_world_link is None or said != there:
+        before, T_world_link = self._poses.get(index, (None, None))
+        if T_world_link is None or before != there:
             T_world_link = make()
             self._poses[index] = (there, T_world_link)
         return T_world_link
@@ -253,18 +247,11 @@ class Body:
 
     def set_root_velocity(self, linear_m_s: ArrayLike, angular_rad_s: ArrayLike) -> None:
         """Sets linear (3,) and angular velocity (3,) of the root link's frame, in the world frame; a free body only."""
-        if self._com_is_root:
-            p.resetBaseVelocity(
-                self.body_id,
-                np.asarray(linear_m_s, dtype=float).tolist(),
-                np.asarray(angular_rad_s, dtype=float).tolist(),
-                physicsClientId=self.client,
-            )
-            return
         linear, angular = np.asarray(linear_m_s, dtype=float), np.asarray(angular_rad_s, dtype=float)
-        p_world_com = np.array(p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)[0])
-        of_com = linear + np.cross(angular, p_world_com - self.root_pose().p)
-        p.resetBaseVelocity(self.body_id, of_com.tolist(), angular.tolist(), physicsClientId=self.client)
+        if not self._com_is_root:
+            p_world_com = np.array(p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)[0])
+            linear = linear + np.cross(angular, p_world_com - self.root_pose().p)
+        p.resetBaseVelocity(self.body_id, linear.tolist(), angular.tolist(), physicsClientId=self.client)
 
     def point_velocity(self, index: int, p_world: Iterable[float]) -> Array:
         """(3,) velocity of a point (3,) that moves with a link, world frame [m/s]; the link by Bullet's number."""
@@ -284,11 +271,8 @@ class Body:
         if not indices:
             return np.zeros(0), np.zeros(0), np.zeros(0)
         states = p.getJointStates(self.body_id, indices, physicsClientId=self.client)
-        return (
-            np.array([s[0] for s in states]),
-            np.array([s[1] for s in states]),
-            np.array([s[3] for s in states]),
-        )
+        positions, velocities, _, efforts = zip(*states, strict=True)
+        return np.array(positions), np.array(velocities), np.array(efforts)
 
     def joint_positions(self, names: Sequence[str]) -> Array:
         """Positions (n,) of joints [rad or m]."""
@@ -297,12 +281,7 @@ class Body:
 
     def max_joint_speed(self) -> float:
         """Largest speed of a movable joint now [rad/s or m/s]; 0 where there is none."""
-        if not self._movable_indices:
-            return 0.0
-        speeds = [
-            state[1] for state in p.getJointStates(self.body_id, self._movable_indices, physicsClientId=self.client)
-        ]
-        return max(max(speeds), -min(speeds))
+        return max((abs(speed) for _, speed in self.moving()), default=0.0)
 
     def moving(self) -> tuple[tuple[float, float], ...]:
         """Position and velocity of each movable joint [rad or m, and per s]."""
@@ -372,11 +351,7 @@ class Body:
             p.setCollisionFilterPair(self.body_id, other.body_id, first, second, 0, physicsClientId=self.client)
 
     def stand_on(self, other: Body) -> None:
-        """Switches contacts off between the immovable links of this body and the body that it stands on.
-
-        Args:
-            other: A body without joints.
-        """
+        """Switches contacts off between the immovable links of this body and the body without joints below it."""
         for link in sorted(self.mounted_links - {self.root_link}):
             self.ignore_collision(other, link, other.root_link)
 

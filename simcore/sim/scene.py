@@ -35,17 +35,12 @@ class Scene(Module):
 
     def __init__(self, world: World) -> None:
         super().__init__()
-        self._world = world
+        self.world = world
         self.robots = Group()
         self.objects = Group()
         self.keypoints = Group()
         self.contacts = Group()
         self.sensors = Group()
-
-    @property
-    def world(self) -> World:
-        """The world of the scene."""
-        return self._world
 
     def add_robot(self, name: str, robot: Module) -> None:
         """Adds a robot under its name."""
@@ -78,7 +73,7 @@ class Scene(Module):
             RecordingError: A path names no buffer of this tree; then nothing was written.
         """
         if "time" in state:
-            self._world.shown_step = round(float(state["time"]) * self._world.cfg.physics_hz)
+            self.world.shown_step = round(float(state["time"]) * self.world.cfg.physics_hz)
         super().load_state_dict({path: value for path, value in state.items() if self._has_place(path)})
 
     def _has_place(self, path: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -25,6 +26,12 @@ __all__ = ["MAX_PIXELS", "Camera", "CameraCfg"]
 _NOTHING = "nothing"
 
 
+@lru_cache(maxsize=8)
+def _ray_lengths(pinhole: Pinhole) -> Array:
+    """(height, width) float32 distance to the camera's centre divided by depth; cached for the last cameras."""
+    return pinhole.ray_lengths().astype(np.float32)
+
+
 class Camera(Sensor[CameraCfg]):
     """A camera. Each kind of image is made from the moment it is switched on.
 
@@ -44,7 +51,6 @@ class Camera(Sensor[CameraCfg]):
         """Noise of its images; the draws depend on the episode's seed, the camera and the physics step."""
         self._on: set[Rendering] = set()
         self._raw: RawImages | None = None
-        self._lengths: tuple[Pinhole, Array] | None = None
         self.rgb_image = Buffer(tags=["rgb"])
         self.depth_image_m = Buffer(tags=["depth"])
         self.distance_image_m = Buffer(tags=["depth"])
@@ -165,7 +171,7 @@ class Camera(Sensor[CameraCfg]):
             ),
         )
         if isinstance(self.optics, Pinhole) and Rendering.distance in self._on and images.distance_m is None:
-            images = replace(images, distance_m=images.depth_m * self._ray_lengths(self.optics))
+            images = replace(images, distance_m=images.depth_m * _ray_lengths(self.optics))
         if isinstance(self.optics, Pinhole) and Rendering.normals in self._on and images.normals is None:
             images = replace(images, normals=self.optics.normals(images.depth_m))
         return images
@@ -187,12 +193,6 @@ class Camera(Sensor[CameraCfg]):
                     with np.errstate(invalid="ignore"):
                         true = np.where(np.isfinite(noisy) & np.isfinite(true), true * (noisy / measured), np.inf)
                 buffer.set_value((noisy if true is measured else true).astype(np.float32))
-
-    def _ray_lengths(self, pinhole: Pinhole) -> Array:
-        """Returns the ray lengths of a pinhole; the last ones are kept."""
-        if self._lengths is None or self._lengths[0] != pinhole:
-            self._lengths = (pinhole, pinhole.ray_lengths().astype(np.float32))
-        return self._lengths[1]
 
     def _noise_generator(self, kind: str) -> np.random.Generator:
         """Returns the noise generator of one image, independent of when and in which order images are made."""

@@ -162,20 +162,11 @@ class CameraCfg(SensorCfg):
     def lens_values(self) -> dict[str, Any]:
         """Returns `lens`, `intrinsics` (fx, fy, cx, cy) and, for a fisheye, `distortion`."""
         optics = self.optics()
-        found: dict[str, Any] = {
-            "lens": self.lens.value,
-            "intrinsics": [optics.fx, optics.fy, optics.cx, optics.cy],
-        }
-        if isinstance(optics, Fisheye):
-            found["distortion"] = list(optics.k)
-        return found
+        distortion = {"distortion": list(optics.k)} if isinstance(optics, Fisheye) else {}
+        return {"lens": self.lens.value, "intrinsics": [optics.fx, optics.fy, optics.cx, optics.cy], **distortion}
 
     def farthest_m(self, modality: str) -> float:
-        """Returns the largest value of its depth or distance images [m].
-
-        Args:
-            modality: `depth` or `distance`.
-        """
+        """Returns the largest value of its depth or distance images [m]; the modality is `depth` or `distance`."""
         if modality != "distance" and self.lens is Lens.pinhole:
             return self.far_m
         optics = self.optics()

@@ -43,18 +43,14 @@ class MountCfg:
             value = getattr(self, name)
             if value is not None and len(value) != 3:
                 raise ConfigError(f"mount.{name} has {len(value)} numbers. Expected 3. Change it.", key=f"mount.{name}")
-        if self.link is not None and self.body is None:
-            raise ConfigError(
-                f"mount.link='{self.link}' is given without a body. Expected the robot or object that it belongs to. "
-                "Set mount.body.",
-                key="mount.body",
-            )
-        if self.look_at_link is not None and self.look_at_body is None:
-            raise ConfigError(
-                f"mount.look_at_link='{self.look_at_link}' is given without a body. Expected the robot or object that "
-                "it belongs to. Set mount.look_at_body.",
-                key="mount.look_at_body",
-            )
+        for start in ("", "look_at_"):
+            link, body = f"{start}link", f"{start}body"
+            if getattr(self, link) is not None and getattr(self, body) is None:
+                raise ConfigError(
+                    f"mount.{link}='{getattr(self, link)}' is given without a body. Expected the robot or object that "
+                    f"it belongs to. Set mount.{body}.",
+                    key=f"mount.{body}",
+                )
         if (self.look_at_m is not None or self.look_at_body is not None) and any(self.rpy_deg):
             raise ConfigError(
                 "mount.rpy_deg and mount.look_at_m or look_at_body are both given. Expected one. Remove the other.",

@@ -1,22 +1,69 @@
-"""An inertial measurement unit."""
+"""An inertial measurement unit, with white noise and biases that perform a random walk."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.sensors.config import SensorCfg
-from unlatch.simcore.sim.sensors.imu_noise import ImuNoise
 from unlatch.simcore.sim.sensors.sensor import Sensor
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer
 
 Array = np.ndarray
+
+
+_MOST = 1000.0
+
+
+@dataclass
+class ImuNoise:
+    """Strengths of noise, as in data sheets; all 0: no noise."""
+
+    acceleration_noise_density: float = 0.0
+    """White noise of the acceleration [m/s^2/sqrt(Hz)]: a reading over a time t has a standard deviation of this over
+    sqrt(t)."""
+    acceleration_bias_std: float = 0.0
+    """Standard deviation of the acceleration's bias at episode start [m/s^2]."""
+    acceleration_random_walk: float = 0.0
+    """Random walk of that bias [m/s^3/sqrt(Hz)]: its standard deviation after a time t is this times sqrt(t)."""
+    angular_noise_density: float = 0.0
+    """White noise of the angular velocity [rad/s/sqrt(Hz)]."""
+    angular_bias_std: float = 0.0
+    """Standard deviation of the angular velocity's bias at episode start [rad/s]."""
+    angular_random_walk: float = 0.0
+    """Random walk of that bias [rad/s^2/sqrt(Hz)]."""
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            check_range(f"noise.{item.name}", getattr(self, item.name), 0.0, _MOST)
+
+    @property
+    def active(self) -> bool:
+        """Whether there is any noise."""
+        return any(getattr(self, item.name) > 0.0 for item in fields(self))
+
+    def first_bias(self, rng: np.random.Generator) -> Array:
+        """Returns biases (2, 3) at episode start: of the acceleration [m/s^2] and of the angular velocity [rad/s]."""
+        return rng.normal(size=(2, 3)) * [[self.acceleration_bias_std], [self.angular_bias_std]]
+
+    def reading(self, bias: Array, dt_s: float, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Returns the errors of one reading, and the biases after it, each (2, 3) as in `first_bias`.
+
+        Args:
+            bias: (2, 3) biases before the reading.
+            dt_s: Time since the previous reading [s].
+            rng: Random generator.
+        """
+        wandered, white = rng.normal(size=(2, 2, 3))
+        bias = bias + wandered * [[self.acceleration_random_walk], [self.angular_random_walk]] * np.sqrt(dt_s)
+        noise = white * [[self.acceleration_noise_density], [self.angular_noise_density]] / np.sqrt(dt_s)
+        return bias + noise, bias
 
 
 @dataclass

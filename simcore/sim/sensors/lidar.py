@@ -7,11 +7,11 @@ from enum import Enum
 from typing import ClassVar
 
 import numpy as np
+import pybullet as p
 
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
-from unlatch.simcore.sim.ray_casting import cast_rays
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.sensor import Sensor
 from unlatch.simcore.sim.world import World
@@ -22,6 +22,8 @@ Array = np.ndarray
 MAX_RAYS = 200_000
 """Most rays of one scan."""
 _WIDEST_DEG = {"azimuth_deg": 180.0, "elevation_deg": 90.0}
+_BATCH = 8_192
+"""Rays per call of Bullet: its limit is 16384, but then it returns one less."""
 
 
 class LidarPattern(Enum):
@@ -135,7 +137,7 @@ class Lidar(Sensor[LidarCfg]):
         cfg, shape = self.cfg, self._directions.shape[:2]
         rays = T_world_sensor.rotate(self._directions.reshape(-1, 3))
         start = T_world_sensor.p + cfg.range_min_m * rays
-        hits = cast_rays(self.world, start, T_world_sensor.p + cfg.range_max_m * rays)
+        hits = _cast_rays(self.world, start, T_world_sensor.p + cfg.range_max_m * rays)
         distance = cfg.range_min_m + hits.share * (cfg.range_max_m - cfg.range_min_m)
         facing = np.abs(np.einsum("ij,ij->i", hits.normals, rays))
         thrown = np.array([cfg.reflectivity.get(name, 1.0) for name in hits.classes])
@@ -154,3 +156,37 @@ class Lidar(Sensor[LidarCfg]):
         grain, kept = rng.normal(size=distance.shape), rng.random(distance.shape) >= cfg.noise.dropout
         read = np.clip(distance + cfg.noise.range_std_m * grain, cfg.range_min_m, cfg.range_max_m)
         return read, found & kept
+
+
+@dataclass(frozen=True)
+class _RayHits:
+    """The first hits of R rays."""
+
+    found: Array
+    """(R,) bool: whether a ray hit anything."""
+    share: Array
+    """(R,) share of the way from start to end; 1 without a hit."""
+    normals: Array
+    """(R, 3) unit normals of the hit surfaces, world frame; 0 without a hit."""
+    classes: tuple[str, ...]
+    """Semantic class of each hit body; empty without a hit."""
+
+
+def _cast_rays(world: World, starts_world: Array, ends_world: Array) -> _RayHits:
+    """Casts rays from starts (R, 3) to ends (R, 3) [m] against all collision shapes; the world does not change."""
+    met = []
+    for first in range(0, len(starts_world), _BATCH):
+        part = slice(first, first + _BATCH)
+        met += p.rayTestBatch(
+            starts_world[part].tolist(), ends_world[part].tolist(), numThreads=1, physicsClientId=world.client
+        )
+    class_of = {body.body_id: body.semantic_class for body in world.bodies.values()}
+    bodies = [row[0] for row in met]
+    found: Array = np.array([number >= 0 for number in bodies], dtype=bool)
+    normals: Array = np.array([row[4] for row in met], dtype=float).reshape(-1, 3)
+    return _RayHits(
+        found,
+        np.array([row[2] for row in met], dtype=float),
+        np.where(found[:, None], normals, 0.0),
+        tuple(class_of.get(number, "") for number in bodies),
+    )

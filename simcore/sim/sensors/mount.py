@@ -17,12 +17,7 @@ class Mount:
     """A mount in a world: the present pose and velocity of the sensor's frame."""
 
     def __init__(self, cfg: MountCfg, world: World, *, owner: str) -> None:
-        """Finds the mounting link.
-
-        Args:
-            cfg: The mount.
-            world: The world with all its bodies.
-            owner: Name of the sensor, for messages.
+        """Finds the mounting link; `owner` is the name of the sensor, for messages.
 
         Raises:
             ConfigError: There is no such body or link.
@@ -30,15 +25,8 @@ class Mount:
         self.T_mount_sensor = cfg.T_mount_sensor
         """Pose of the sensor's frame in the frame of the mount."""
         self._offset = Pose.from_rpy((0.0, 0.0, 0.0), np.radians(cfg.rotation_offset_deg))
-        self._place = _link_of(world, cfg.body, cfg.link, owner=owner, key="mount.body", link_key="mount.link")
-        self._target = _link_of(
-            world,
-            cfg.look_at_body,
-            cfg.look_at_link,
-            owner=owner,
-            key="mount.look_at_body",
-            link_key="mount.look_at_link",
-        )
+        self._place = _find_link(world, cfg.body, cfg.link, owner=owner, key="mount.")
+        self._target = _find_link(world, cfg.look_at_body, cfg.look_at_link, owner=owner, key="mount.look_at_")
         self._p_target = np.array(cfg.look_at_m or (0.0, 0.0, 0.0))
 
     @property
@@ -76,17 +64,15 @@ def _pose_of(place: tuple[Body, str]) -> Pose:
     return body.link_pose(link)
 
 
-def _link_of(
-    world: World, name: str | None, link: str | None, *, owner: str, key: str, link_key: str
-) -> tuple[Body, str] | None:
-    """Returns a body and one of its links; None if no body is named."""
+def _find_link(world: World, name: str | None, link: str | None, *, owner: str, key: str) -> tuple[Body, str] | None:
+    """Returns a body and one of its links, given as `<key>body` and `<key>link`; None if no body is named."""
     if name is None:
         return None
     if name not in world.bodies:
         raise ConfigError(
-            f"{key}='{name}' of sensor '{owner}' is not in the scene.{close_matches(name, world.bodies)} Known: "
+            f"{key}body='{name}' of sensor '{owner}' is not in the scene.{close_matches(name, world.bodies)} Known: "
             f"{', '.join(world.bodies)}. Name one of them.",
-            key=key,
+            key=f"{key}body",
             available=list(world.bodies),
         )
     body = world.bodies[name]
@@ -95,8 +81,8 @@ def _link_of(
         body.link_index(chosen)
     except FrameNotFoundError as exc:
         raise ConfigError(
-            f"{link_key} of sensor '{owner}': {exc.message} Name one of them.",
-            key=link_key,
+            f"{key}link of sensor '{owner}': {exc.message} Name one of them.",
+            key=f"{key}link",
             available=exc.values["available"],
         ) from exc
     return body, chosen

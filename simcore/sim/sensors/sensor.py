@@ -39,8 +39,8 @@ class Sensor(Module, Generic[CfgT]):
         """
         super().__init__()
         self._cfg = cfg
-        self._world = world
-        self._mount = Mount(cfg.mount, world, owner=cfg.name)
+        self.world = world
+        self.mount = Mount(cfg.mount, world, owner=cfg.name)
         self.seed = 0
         """Seed of the episode, for the noise of readings."""
         self.position = Buffer()
@@ -52,19 +52,9 @@ class Sensor(Module, Generic[CfgT]):
         return self._cfg
 
     @property
-    def world(self) -> World:
-        """Its world."""
-        return self._world
-
-    @property
-    def mount(self) -> Mount:
-        """Its mount."""
-        return self._mount
-
-    @property
     def T_world_sensor(self) -> Pose:
         """Pose of its frame now."""
-        return self._mount.T_world_sensor
+        return self.mount.T_world_sensor
 
     def _read_state(self) -> None:
         T_world_sensor = self.T_world_sensor
@@ -73,11 +63,7 @@ class Sensor(Module, Generic[CfgT]):
         self._measure(T_world_sensor)
 
     def _measure(self, T_world_sensor: Pose) -> None:
-        """Fills the sensor's own buffers; nothing by default.
-
-        Args:
-            T_world_sensor: Pose of its frame now.
-        """
+        """Fills the sensor's own buffers from the present pose of its frame; nothing by default."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._cfg.name})"

@@ -8,8 +8,7 @@ import pytest
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.sensors.config import MountCfg
-from unlatch.simcore.sim.sensors.imu import Imu, ImuCfg
-from unlatch.simcore.sim.sensors.imu_noise import ImuNoise
+from unlatch.simcore.sim.sensors.imu import Imu, ImuCfg, ImuNoise
 from unlatch.simcore.sim.world import World
 
 DT_S = 1.0 / 30.0
