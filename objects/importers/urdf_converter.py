@@ -21,7 +21,7 @@ from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.decomposition.collision_approximation import CollisionApproximation, make_colliders
 from unlatch.simcore.meshes.decomposition.convex_decomposition import ConvexDecompositionCfg
-from unlatch.simcore.meshes.mesh_dependencies import mesh_dependencies
+from unlatch.simcore.meshes.mesh_dependencies import model_files
 from unlatch.simcore.meshes.mesh_store import MeshStore
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
@@ -112,13 +112,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         self._source = read_urdf(self._asset)
         check_model(self._asset, self._source)
         folder = self._folder = model_folder(self._asset, self._source)
-        files = {self._asset.relative_to(folder).as_posix(): self._asset}
-        for link in self._source.links.values():
-            for shape in (*link.visuals, *link.collisions):
-                if shape.path is not None and shape.path.relative_to(folder).as_posix() not in files:
-                    files |= mesh_dependencies(shape.path, folder)
-                    files[shape.path.relative_to(folder).as_posix()] = shape.path
-        return files
+        return {self._asset.relative_to(folder).as_posix(): self._asset, **model_files(self._source, folder)}
 
     def _convert_asset(self, folder: Path) -> ConvertedAsset:
         cfg, where = self.cfg, str(self._asset)

@@ -27,7 +27,7 @@ from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverte
 from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances, urdf_state
 from unlatch.simcore.cache import cache_root, cached_folder, content_hash
 from unlatch.simcore.errors import ConfigError, close_matches
-from unlatch.simcore.meshes.mesh_dependencies import mesh_dependencies
+from unlatch.simcore.meshes.mesh_dependencies import model_files
 from unlatch.simcore.urdf.reader import read_urdf
 
 VERSION = 4
@@ -153,12 +153,7 @@ def _source_hash(source: SourceObject, *, given: bool) -> str:
     """Returns SHA-256 over the URDF, the files beside it and every file that it refers to, names included."""
     names = (source.urdf, *_SIDE_FILES, *((ANNOTATION_FILE,) if given else ()))
     files = {name: source.folder / name for name in names if (source.folder / name).is_file()}
-    root = source.asset_folder
-    for link in source.model.links.values():
-        for shape in (*link.visuals, *link.collisions):
-            if shape.path is not None and shape.path.relative_to(root).as_posix() not in files:
-                files |= mesh_dependencies(shape.path, root)
-                files[shape.path.relative_to(root).as_posix()] = shape.path
+    files |= model_files(source.model, source.asset_folder)
     return content_hash({name: path.read_bytes() for name, path in files.items()})
 
 

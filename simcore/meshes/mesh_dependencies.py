@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.obj_materials import material_files, texture_files
+from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import inside
 from unlatch.simcore.urdf.xml import parse_xml
 
@@ -38,6 +39,21 @@ def mesh_dependencies(path: Path, folder: Path) -> dict[str, Path]:
                 if candidate.is_file():
                     found.append(inside(folder, _relative_name(candidate, folder), where=str(path)))
     return {file.relative_to(folder).as_posix(): file for file in sorted(set(found))}
+
+
+def model_files(model: UrdfModel, folder: Path) -> dict[str, Path]:
+    """Returns the meshes of a URDF and the files that they name, by their path in the asset's resolved folder.
+
+    Raises:
+        AssetError: A name leads out of the folder, or a file is damaged.
+    """
+    files: dict[str, Path] = {}
+    for link in model.links.values():
+        for shape in (*link.visuals, *link.collisions):
+            if shape.path is not None and shape.path.relative_to(folder).as_posix() not in files:
+                files |= mesh_dependencies(shape.path, folder)
+                files[shape.path.relative_to(folder).as_posix()] = shape.path
+    return files
 
 
 def _relative_name(path: Path, folder: Path) -> str:

@@ -11,7 +11,7 @@ from unlatch.objects.annotate.source import PARTNET_URDF, SourceObject, read_jso
 from unlatch.objects.importers.partnet.categories import CATEGORIES, PartnetCategory
 from unlatch.simcore.cache import content_hash
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches
-from unlatch.simcore.meshes.obj_materials import material_files, texture_files
+from unlatch.simcore.meshes.mesh_dependencies import model_files
 
 ROOT_VARIABLE = "UNLATCH_PARTNET_DIR"
 """Environment variable that names the folder of the data set."""
@@ -85,7 +85,7 @@ def source_state(folder: Path) -> str:
         digest.update(f"{name}\0{path.stat().st_size if path.is_file() else -1}\0".encode())
         digest.update(path.read_bytes() if path.is_file() else b"")
     for path in sorted(p for p in folder.rglob("*") if p.suffix in _MESH_SUFFIXES):
-        digest.update(f"{_relative_name(path, folder)}\0{path.stat().st_size}\0".encode())
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{path.stat().st_size}\0".encode())
     return digest.hexdigest()
 
 
@@ -161,15 +161,7 @@ def read_partnet_object(folder: Path, category: str) -> SourceObject:
 
 def referenced_files(source: SourceObject) -> dict[str, Path]:
     """Returns every file of the object, by its path in the object's folder: meshes, materials, textures."""
-    files: dict[str, Path] = {}
-    for link in source.model.links.values():
-        for shape in (*link.visuals, *link.collisions):
-            if shape.path is not None:
-                files[_relative_name(shape.path, source.folder)] = shape.path
-    materials = {path for mesh in files.values() for path in material_files(mesh, source.folder)}
-    textures = {path for material in materials for path in texture_files(material, source.folder)}
-    files |= {_relative_name(path, source.folder): path for path in (*materials, *textures)}
-    return dict(sorted(files.items()))
+    return dict(sorted(model_files(source.model, source.folder).items()))
 
 
 def source_hash(source: SourceObject) -> str:
@@ -179,7 +171,3 @@ def source_hash(source: SourceObject) -> str:
         if (source.folder / name).is_file():
             files[name] = source.folder / name
     return content_hash({name: path.read_bytes() for name, path in files.items()})
-
-
-def _relative_name(path: Path, folder: Path) -> str:
-    return path.relative_to(folder).as_posix()
