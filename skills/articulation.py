@@ -21,10 +21,8 @@ from unlatch.skills.contract.success import Displacement
 from unlatch.solver.path.slip import Slip, SlipMode
 from unlatch.solver.planning.plan import KeyframePlan, PlanRequest
 from unlatch.solver.planning.planner import plan_keyframes
-from unlatch.solver.scene import JointGeometry, PlanningScene
+from unlatch.solver.scene import Array, JointGeometry, PlanningScene
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
-
-Array = np.ndarray
 
 _CLOSED_WITHIN_M = 2e-3
 _UNEVEN = 1.5

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from unlatch.objects.scene_object import SceneObject
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
@@ -15,8 +13,6 @@ from unlatch.simcore.sim.sweep import PlannedMotion
 from unlatch.simcore.sim.world import WorldCfg
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.scene import ArmModel
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,9 @@ from unlatch.solver.diagnosis.so3 import (
     search_rotation,
 )
 from unlatch.solver.goal.verify import SLACK
-from unlatch.solver.scene import ArmModel, PlanningScene
+from unlatch.solver.scene import ArmModel, Array, PlanningScene
 from unlatch.solver.terms.row import AxisRow, ExpressionRow, GeometricRow, PlaneRow, PointRow, Row
 from unlatch.solver.terms.term import Term
-
-Array = np.ndarray
 
 WORKSPACE = -1
 """Stands for the workspace box among the indices of constraints."""

@@ -35,11 +35,9 @@ from unlatch.solver.diagnosis.relaxation import (
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.goal.verify import SLACK, residuals_of
 from unlatch.solver.kinematics import frozen_array
-from unlatch.solver.scene import ArmModel, PlanningScene
+from unlatch.solver.scene import ArmModel, Array, PlanningScene
 from unlatch.solver.terms.row import Row
 from unlatch.solver.terms.term import Term
-
-Array = np.ndarray
 
 _STARTS = 3
 """Number of library starts of a compromise for each set of tool keypoints, beside the given one."""

@@ -25,10 +25,8 @@ import numpy as np
 from unlatch.solver.goal.start_library import start_library_of
 from unlatch.solver.goal.verify import row_excess
 from unlatch.solver.kinematics import Kinematics
-from unlatch.solver.scene import ArmModel
+from unlatch.solver.scene import ArmModel, Array
 from unlatch.solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row, RowKind
-
-Array = np.ndarray
 
 METRE = 4.0
 """Weight of a metre beside a radian."""

@@ -17,10 +17,8 @@ from unlatch.simcore.geometry import unit
 from unlatch.solver.diagnosis.elastic import HARD, METRE, Compromise, Weights, compromise
 from unlatch.solver.diagnosis.relaxation import amount, describe_bounds, limiting_bounds
 from unlatch.solver.path.waypoints import Waypoints
-from unlatch.solver.scene import ArmModel
+from unlatch.solver.scene import ArmModel, Array
 from unlatch.solver.terms.row import AxisRow, PlaneRow, PointRow, Row
-
-Array = np.ndarray
 
 _HALVINGS = 7
 _SOLVES = 60

@@ -10,10 +10,8 @@ import numpy as np
 
 from unlatch.solver.diagnosis.elastic import FREE, HARD, METRE, Compromise, Weights, compromise, promising_starts
 from unlatch.solver.diagnosis.relaxation import describe_bounds
-from unlatch.solver.scene import ArmModel
+from unlatch.solver.scene import ArmModel, Array
 from unlatch.solver.terms.row import PointRow, Row
-
-Array = np.ndarray
 
 _ALONE_STARTS = 2
 _OUT = 1e-4

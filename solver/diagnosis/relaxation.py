@@ -11,10 +11,8 @@ import numpy as np
 
 from unlatch.solver.diagnosis.elastic import FACES, HARD, METRE, Compromise, Weights, compromises, least_violated
 from unlatch.solver.goal.verify import row_tolerances
-from unlatch.solver.scene import ArmModel
+from unlatch.solver.scene import ArmModel, Array
 from unlatch.solver.terms.row import Row
-
-Array = np.ndarray
 
 _HOLDS = 1e-5
 """Tolerance of the other constraints, at the precision of the elastic solve [rad or m]."""

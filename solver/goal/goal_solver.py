@@ -23,11 +23,10 @@ from unlatch.solver.goal.solution import Solution
 from unlatch.solver.goal.start_library import start_library_of
 from unlatch.solver.goal.verify import SLACK, active_bounds, box_excess, residuals_of, row_excess
 from unlatch.solver.kinematics import frozen_array
-from unlatch.solver.scene import ArmModel, PlanningScene
+from unlatch.solver.scene import ArmModel, Array, PlanningScene
 from unlatch.solver.terms.row import AxisRow, PointRow, Row
 from unlatch.solver.terms.term import Term
 
-Array = np.ndarray
 _Variant: TypeAlias = tuple[str, tuple[Row, ...]]
 """Label of a set of tool keypoints, and its rows."""
 

@@ -20,10 +20,8 @@ import numpy as np
 from unlatch.solver.goal.parameter_layout import Nearness
 from unlatch.solver.goal.program import Program, Schedule, program_of
 from unlatch.solver.goal.start_library import StartLibrary, start_library_of
-from unlatch.solver.scene import ArmModel
+from unlatch.solver.scene import ArmModel, Array
 from unlatch.solver.terms.row import AxisRow, Row
-
-Array = np.ndarray
 
 _STEPS = 12
 _SLOW = tuple((mu, 0.5, 1.0, 0.4) for mu in np.geomspace(10.0, 1e4, _STEPS))

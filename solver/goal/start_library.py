@@ -9,10 +9,8 @@ import numpy as np
 
 from unlatch.simcore.lru_cache import LRUCache
 from unlatch.solver.goal.parameter_layout import POINT_WEIGHT, is_cone, unit_weight
-from unlatch.solver.scene import ArmModel
+from unlatch.solver.scene import ArmModel, Array
 from unlatch.solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row
-
-Array = np.ndarray
 
 LIBRARY_SIZE = 4096
 _MARGIN_RAD = 0.3

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from unlatch.solver.goal.solution import ConstraintResidual
-from unlatch.solver.scene import ArmModel
+from unlatch.solver.scene import ArmModel, Array
 from unlatch.solver.terms.row import AxisRow, ExpressionRow, PointRow, Row
 from unlatch.solver.terms.term import Term
-
-Array = np.ndarray
 
 SLACK = 1e-6
 """Largest amount beyond a tolerance that still counts as inside: metres and radians alike."""

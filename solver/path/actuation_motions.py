@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
-from unlatch.solver.scene import PlanningScene
+from unlatch.solver.scene import Array, PlanningScene
 from unlatch.solver.settings.hand_motions import MOTION_WORDS
-
-Array = np.ndarray
 
 _STEP_M = 0.02
 _STEP_RAD = 0.05

@@ -17,12 +17,11 @@ from unlatch.solver.goal.verify import SLACK, active_bounds, box_excess, limit_m
 from unlatch.solver.path.path_with_goal import WAYPOINTS, solve_with_goal
 from unlatch.solver.path.slip import Slide, Slip, SlipMode, bar_axis, inward_direction
 from unlatch.solver.path.waypoints import Grasp, Waypoints, part_motions, part_waypoints, pose_waypoints
-from unlatch.solver.scene import ArmModel, PlanningScene
+from unlatch.solver.scene import ArmModel, Array, PlanningScene
 from unlatch.solver.terms.row import Row
 
 __all__ = ["PathSolution", "PathSolver", "Slide", "Slip", "SlipMode", "bar_axis", "inward_direction"]
 
-Array = np.ndarray
 
 _TRACK: Schedule = ((1e4, 0.02, 1.0, 0.3), (1e4, 0.02, 1.0, 0.3), (1e4, 1e-3, 0.0, 0.2), (1e4, 1e-3, 0.0, 0.1))
 _RESTORE: Schedule = ((1e4, 1e-2, 0.0, 0.2),) * 5

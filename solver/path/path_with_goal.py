@@ -12,10 +12,8 @@ from unlatch.solver.goal.verify import box_excess, row_excess
 from unlatch.solver.path.path_program import PathProblem, PathShape, path_program_of
 from unlatch.solver.path.slip import SlipMode, bar_axis, slide_line
 from unlatch.solver.path.waypoints import Grasp, part_motions, side_axis
-from unlatch.solver.scene import ArmModel, PlanningScene
+from unlatch.solver.scene import ArmModel, Array, PlanningScene
 from unlatch.solver.terms.row import AxisRow, PlaneRow, PointRow, Row
-
-Array = np.ndarray
 
 WAYPOINTS = 12
 """Stages of the program after the goal: it solves as many problems as with 24, in three quarters of the time."""

@@ -9,9 +9,7 @@ from enum import Enum
 import numpy as np
 
 from unlatch.simcore.geometry import unit
-from unlatch.solver.scene import PlanningScene
-
-Array = np.ndarray
+from unlatch.solver.scene import Array, PlanningScene
 
 
 class SlipMode(Enum):

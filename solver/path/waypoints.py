@@ -13,9 +13,7 @@ from unlatch.simcore.geometry import Pose, unit
 from unlatch.solver.goal.program import POINT_WEIGHT, Program, RowCounts, program_of
 from unlatch.solver.goal.verify import angles_between
 from unlatch.solver.path.slip import Slip, SlipMode, bar_axis, slide_line
-from unlatch.solver.scene import ArmModel, PlanningScene
-
-Array = np.ndarray
+from unlatch.solver.scene import ArmModel, Array, PlanningScene
 
 _NEARLY_PARALLEL = 1e-3
 

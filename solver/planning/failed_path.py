@@ -14,9 +14,7 @@ from unlatch.solver.diagnosis.path_end import PathEnd, holds_at, path_end
 from unlatch.solver.path.path_solver import PathSolution
 from unlatch.solver.path.waypoints import Grasp, Waypoints, part_motions, part_waypoints, pose_waypoints
 from unlatch.solver.planning.clearance import Clearance, StageFailure
-from unlatch.solver.scene import ArmModel, PlanningScene
-
-Array = np.ndarray
+from unlatch.solver.scene import ArmModel, Array, PlanningScene
 
 
 class FailedPath(Protocol):

@@ -15,9 +15,7 @@ from ompl import base, geometric
 from ompl import util as ompl_util
 
 from unlatch.solver.collision import Collision, CollisionChecker, describe_collision
-from unlatch.solver.scene import ArmModel
-
-Array = np.ndarray
+from unlatch.solver.scene import ArmModel, Array
 
 RESOLUTION_RAD = 0.05
 """Largest joint distance (norm) between two collision queries along an edge [rad]."""

@@ -14,10 +14,8 @@ from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.kinematics import frozen_array
 from unlatch.solver.path.slip import Slip
-from unlatch.solver.scene import ArmModel, PlanningScene
+from unlatch.solver.scene import ArmModel, Array, PlanningScene
 from unlatch.solver.settings.setting import PlannerSettingCfg
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import SolverError
-from unlatch.solver.scene import ArmModel
-
-Array = np.ndarray
+from unlatch.solver.scene import ArmModel, Array
 
 _GRID_PER_WAYPOINT = 3
 _MIN_GRID = 30

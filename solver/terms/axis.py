@@ -11,11 +11,9 @@ import numpy as np
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import unit
-from unlatch.solver.scene import PlanningScene, axis_name
+from unlatch.solver.scene import Array, PlanningScene, axis_name
 from unlatch.solver.terms.row import AxisRow
 from unlatch.solver.terms.term import Term, tool_point, vector_in_base
-
-Array = np.ndarray
 
 _PAIRS = ("target_axis", "cross_target_axis1")
 

@@ -6,14 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-
 from unlatch.simcore.geometry import unit
-from unlatch.solver.scene import PlanningScene
+from unlatch.solver.scene import Array, PlanningScene
 from unlatch.solver.terms.row import PlaneRow
 from unlatch.solver.terms.term import Term, tool_point, vector_in_base
-
-Array = np.ndarray
 
 
 @dataclass

@@ -6,13 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import numpy as np
-
-from unlatch.solver.scene import PlanningScene
+from unlatch.solver.scene import Array, PlanningScene
 from unlatch.solver.terms.row import PointRow
 from unlatch.solver.terms.term import Term, tool_point
-
-Array = np.ndarray
 
 
 @dataclass

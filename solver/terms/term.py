@@ -11,10 +11,9 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError, close_matches
-from unlatch.solver.scene import PlanningScene
+from unlatch.solver.scene import Array, PlanningScene
 from unlatch.solver.terms.row import Row
 
-Array = np.ndarray
 T = TypeVar("T", bound="Term")
 
 
