@@ -57,7 +57,9 @@ def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | N
             values[item.name] = _read_value(hint, raw[name], key, notices)
         elif item.default_factory is hint:
             values[item.name] = _read_value(hint, {}, key, notices)  # raises if a required key is missing in it
-        elif item.default == MISSING or (name not in raw and _has_no_default(item)):
+        elif item.default == MISSING or (
+            name not in raw and item.default is item.default_factory is dataclasses.MISSING
+        ):
             raise ConfigError(
                 f"{key} is missing. Expected {describe_type(hint)}. Give it in the YAML or as {key}=... "
                 "on the command line.",
@@ -137,8 +139,7 @@ def _sensor_cfg_type(value: Any, where: str) -> type[SensorCfg]:
         sensor = SENSORS.load(_read_scalar(str, name, _join_key(where, "type")))
     except UnknownEntryError as exc:
         raise ConfigError(f"{where}.type: {exc.message}", key=f"{where}.type", **exc.values) from exc
-    cfg_type: type[SensorCfg] = sensor.cfg_type
-    return cfg_type
+    return sensor.cfg_type
 
 
 def _skill_cfg_type(value: Any) -> type[SkillCfg]:
@@ -146,8 +147,7 @@ def _skill_cfg_type(value: Any) -> type[SkillCfg]:
     name = value.get("name") if isinstance(value, Mapping) else None
     if not isinstance(name, str) or name not in SKILLS.names():
         return SkillCfg
-    cfg_type: type[SkillCfg] = SKILLS.load(name).cfg_type
-    return cfg_type
+    return SKILLS.load(name).cfg_type
 
 
 def _read_enum(hint: type[Enum], value: Any, where: str) -> Enum:
@@ -169,10 +169,6 @@ def _read_scalar(hint: Any, value: Any, where: str) -> Any:
     if hint is float and not math.isfinite(value):
         raise ConfigError(f"{where}={value} is out of range. Expected a finite number. Change it.", key=where)
     return hint(value)
-
-
-def _has_no_default(item: dataclasses.Field[Any]) -> bool:
-    return item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
 
 
 def _add_place(exc: ConfigError, where: str, cls: type) -> ConfigError:

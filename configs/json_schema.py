@@ -6,7 +6,6 @@ import ast
 import dataclasses
 import inspect
 import textwrap
-from collections.abc import Mapping
 from enum import Enum
 from functools import cache
 from itertools import pairwise
@@ -15,6 +14,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from unlatch.configs.config_files import group_names, option_names
 from unlatch.configs.schema import EpisodeCfg, split_optional
 from unlatch.simcore.errors import PluginError
+from unlatch.simcore.registry import Catalog
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.skills.catalog import SKILLS
@@ -97,12 +97,9 @@ class _SchemaBuilder:
         if hint in _SCALARS:
             return _SCALARS[hint]
         if hint is SkillCfg:
-            return self._by_name(
-                "skill", "name", {name: _load_cfg_type(SKILLS, name) for name in SKILLS.names()}, extra=True
-            )
+            return {"anyOf": [*self._schemas_by_name("skill", SKILLS, "name"), dict(_ROBOT_STAGES)]}
         if hint is SensorCfg:
-            kinds = {name: _load_cfg_type(SENSORS, name) for name in SENSORS.names()}
-            return {"anyOf": [{"type": "string"}, self._by_name("sensor", "type", kinds, extra=False)]}
+            return {"anyOf": [{"type": "string"}, {"anyOf": self._schemas_by_name("sensor", SENSORS, "type")}]}
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):
             if hint.__name__ not in self.definitions:
                 self.definitions[hint.__name__] = {}  # a dataclass may contain itself
@@ -118,10 +115,11 @@ class _SchemaBuilder:
             return {"type": "object", "additionalProperties": self._optional_schema(get_args(hint)[1])}
         return {}
 
-    def _by_name(self, what: str, key: str, kinds: Mapping[str, type | None], *, extra: bool) -> dict[str, Any]:
-        """Returns the schema of several dataclasses, one of which is chosen by the value of a key."""
+    def _schemas_by_name(self, what: str, catalog: Catalog, key: str) -> list[dict[str, Any]]:
+        """Returns the schemas of a catalog's dataclasses, one of which is chosen by the value of a key."""
         branches: list[dict[str, Any]] = []
-        for name, cfg_type in kinds.items():
+        for name in catalog.names():
+            cfg_type = _load_cfg_type(catalog, name)
             if cfg_type is None:
                 continue
             definition = f"{what}_{name}"
@@ -129,9 +127,7 @@ class _SchemaBuilder:
             made["properties"][key] = {"const": name}
             self.definitions[definition] = {**made, "required": [key]}
             branches.append({"$ref": f"#/$defs/{definition}"})
-        if extra:
-            branches.append(dict(_ROBOT_STAGES))
-        return {"anyOf": branches}
+        return branches
 
 
 def _untyped_schema(cls: type) -> dict[str, Any]:
@@ -141,13 +137,12 @@ def _untyped_schema(cls: type) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-def _load_cfg_type(catalog: Any, name: str) -> type | None:
+def _load_cfg_type(catalog: Catalog, name: str) -> type | None:
     """Returns the dataclass of an entry; None if its plugin is broken."""
     try:
-        cfg_type: type = catalog.load(name).cfg_type
+        return catalog.load(name).cfg_type
     except PluginError:
         return None
-    return cfg_type
 
 
 @cache

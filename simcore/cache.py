@@ -57,13 +57,9 @@ def replaced_folder(
     """Yields a temporary folder and renames it into place if the block succeeds.
 
     Two processes may do this at once and end with one valid result. A killed process leaves only a `.writing-`
-    folder.
-
-    Args:
-        folder: Final place of the folder.
-        is_good: Returns whether a folder that another process has put there meanwhile stays; by default it is replaced.
-        carry_over: Copies files to keep from the old folder, if there is one, to the new one; no other process
-            replaces the old folder meanwhile.
+    folder. A folder that another process has put there meanwhile stays if `is_good` says so; by default it is replaced.
+    `carry_over` copies files to keep from the old folder, if there is one, to the new one; no other process replaces
+    the old folder meanwhile.
 
     Raises:
         AssetError: The cache cannot be written.

@@ -52,14 +52,11 @@ class Catalog:
         contract: str | None = None,
         makes: str | None = None,
     ) -> None:
-        """Makes a catalog.
+        """Makes a catalog of entries by name.
 
-        Args:
-            kind: What an entry is ("skill"); used in messages.
-            entries: The built-in entries, sorted by name.
-            group: Entry-point group that other distributions register under.
-            contract: `module:Class` that every entry derives from; None for functions.
-            makes: `module:Class` of the result of entries that are functions without arguments; see `made`.
+        `kind` says in messages what an entry is ("skill"); other distributions register under the entry-point `group`.
+        An entry derives from the class `contract`, as `module:Class`; None for functions. The result of an entry that is
+        a function without arguments is of the class `makes`, see `made`.
         """
         self.kind = kind
         self.group = group

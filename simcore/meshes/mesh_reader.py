@@ -32,8 +32,6 @@ MAX_FACES = 2_000_000
 """Most triangles of one mesh."""
 
 _EXTRA = "assets"
-_READERS = {".dae": "collada", ".fbx": "ufbx"}
-"""Packages that some formats need, all in the extra `assets`."""
 _TO_Z_UP = {
     "x": np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]]),
     "y": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]),
@@ -71,11 +69,6 @@ class SurfaceMesh:
     0 to 1."""
     texture: Path | None = None
     """The image on it."""
-
-
-def reader_package(suffix: str) -> str | None:
-    """Returns the package that a format needs beyond the core dependencies, by the ending `.xyz`; or None."""
-    return _READERS.get(suffix.lower())
 
 
 def read_mesh(

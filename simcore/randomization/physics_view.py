@@ -23,20 +23,12 @@ def register_simulation_context(simulation_context: World) -> None:
 
 
 def register_rigid_prim_view(rigid_prim_view: RigidPrimView) -> None:
-    """Registers a view of rigid bodies.
-
-    Raises:
-        ConfigError: It is another kind of view, or its name is taken.
-    """
+    """Registers a view of rigid bodies; errors as `Setup.register_view`."""
     session.current().register_view(rigid_prim_view, RigidPrimView)
 
 
 def register_articulation_view(articulation_view: ArticulationView) -> None:
-    """Registers a view of articulated bodies.
-
-    Raises:
-        ConfigError: It is another kind of view, or its name is taken.
-    """
+    """Registers a view of articulated bodies; errors as `Setup.register_view`."""
     session.current().register_view(articulation_view, ArticulationView)
 
 

@@ -8,11 +8,5 @@ from unlatch.simcore.randomization import session
 
 
 def on_rl_frame(num_envs: int) -> AbstractContextManager[None]:
-    """The frame in which gates and rules are made: `with trigger.on_rl_frame(num_envs=4):`.
-
-    Every registered view has `num_envs` members.
-
-    Raises:
-        ConfigError: A view has another number of members, or there is a frame already.
-    """
+    """The frame in which gates and rules are made, as `Setup.on_rl_frame`: `with trigger.on_rl_frame(num_envs=4):`."""
     return session.current().on_rl_frame(num_envs)

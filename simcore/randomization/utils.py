@@ -9,19 +9,10 @@ from unlatch.simcore.randomization.distribution import Distribution
 
 
 def set_distribution_params(distribution: Distribution, parameters: Mapping[str, Any]) -> None:
-    """Changes parameters of a distribution from the next firing on: `{"lower": 0.1, "upper": 0.2}`.
-
-    Raises:
-        ConfigError: A name is unknown, a value is out of range, the number of components changes, or a rule
-            of the distribution refuses them; then the distribution does not change.
-    """
+    """Changes parameters of a distribution from the next firing on, as `Distribution.set`: `{"lower": 0.1}`."""
     distribution.set(parameters)
 
 
 def get_distribution_params(distribution: Distribution, parameters: Sequence[str]) -> list[Any]:
-    """Returns the values of the named parameters of a distribution.
-
-    Raises:
-        ConfigError: A name is unknown.
-    """
+    """Returns the values of the named parameters of a distribution, as `Distribution.get`."""
     return [distribution.get(name) for name in parameters]

@@ -16,8 +16,11 @@ from unlatch.simcore import extras
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes import mesh_reader
 from unlatch.simcore.meshes.mesh_dependencies import mesh_dependencies
-from unlatch.simcore.meshes.mesh_reader import read_mesh, reader_package
+from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.meshes.triangle_mesh import closed_volume
+
+READERS = {".dae": "collada", ".fbx": "ufbx"}
+"""Packages that some formats need."""
 
 FBX = Path(__file__).parents[2] / "data" / "meshes" / "box.fbx"
 """A box of 10 x 20 x 30 cm, y up, in centimetres, 1 m along x."""
@@ -39,7 +42,7 @@ DAE = """<?xml version="1.0"?>
 
 
 def needs(suffix: str) -> None:
-    package = reader_package(suffix)
+    package = READERS.get(suffix)
     if package is not None:
         pytest.importorskip(package, reason=f"{suffix} needs the package {package} of the extra assets")
 
@@ -110,7 +113,7 @@ def test_a_mirrored_node_keeps_its_outside_outside(tmp_path: Path):
 
 @pytest.mark.parametrize("suffix", [".dae", ".fbx"])
 def test_a_missing_reader_names_its_extra(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    package, real = reader_package(suffix), builtins.__import__
+    package, real = READERS.get(suffix), builtins.__import__
 
     def refuse(name: str, *args: object) -> object:
         if name == package:
