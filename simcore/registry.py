@@ -55,8 +55,8 @@ class Catalog:
         """Makes a catalog of entries by name.
 
         `kind` says in messages what an entry is ("skill"); other distributions register under the entry-point `group`.
-        An entry derives from the class `contract`, as `module:Class`; None for functions. The result of an entry that is
-        a function without arguments is of the class `makes`, see `made`.
+        An entry derives from the class `contract`, as `module:Class`; None for functions. The result of an entry that
+        is a function without arguments is of the class `makes`, see `made`.
         """
         self.kind = kind
         self.group = group
