@@ -18,10 +18,7 @@ Array = np.ndarray
 def hull_points(path: Path) -> Array:
     """(V, 3) corners of the hull that Bullet makes of a collider's mesh file, in the file's own axes and unit.
 
-    Asked of Bullet itself, which reads STL and COLLADA in its own way.
-
-    Args:
-        path: The file: one that Bullet takes for a single hull, not an OBJ of several objects.
+    Bullet itself computes it, since it reads STL and COLLADA in its own way. An OBJ must hold a single object.
 
     Raises:
         WorldError: Bullet cannot read it.

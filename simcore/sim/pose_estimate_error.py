@@ -19,12 +19,7 @@ class PoseEstimateError:
     """
 
     def __init__(self, keypoints: Sequence[tuple[str, str]], *, joints: Sequence[str] = ()) -> None:
-        """Makes an estimate without errors.
-
-        Args:
-            keypoints: (part, keypoint) in the order of `keypoints_m`.
-            joints: Names of the movable joints, in the order of `joint_errors`.
-        """
+        """Makes an estimate without errors; keypoints are pairs (part, keypoint)."""
         self.joints = tuple(joints)
         """Names of the movable joints, in the order of `joint_errors`."""
         self.joint_errors: Array = np.zeros(len(self.joints))
@@ -39,22 +34,13 @@ class PoseEstimateError:
         """(K, 3) errors of the keypoints, each in the frame that its annotation names [m]."""
 
     def root(self, T_world_root: Pose) -> Pose:
-        """Returns the estimated pose of the root link.
-
-        Args:
-            T_world_root: Its true pose.
-        """
+        """Returns the estimated pose of the root link from its true pose."""
         if not (self.position_m.any() or self.rpy_rad.any()):
             return T_world_root
         return Pose(Pose.from_rpy(np.zeros(3), self.rpy_rad).R @ T_world_root.R, T_world_root.p + self.position_m)
 
     def seen(self, T_world_root: Pose, T_world_frame: Pose) -> Pose:
-        """Returns the estimated pose of any frame of the object; the object is displaced as a whole.
-
-        Args:
-            T_world_root: True pose of its root link.
-            T_world_frame: True pose of the frame.
-        """
+        """Returns the estimated pose of any frame of the object from true poses; the object is displaced as a whole."""
         T_world_seen = self.root(T_world_root)
         return T_world_frame if T_world_seen is T_world_root else T_world_seen @ T_world_root.inverse() @ T_world_frame
 
@@ -63,19 +49,9 @@ class PoseEstimateError:
         return float(self.joint_errors[self.joints.index(joint)])
 
     def joint_positions(self, positions: Array) -> Array:
-        """Returns the estimated positions (D,) of all movable joints [rad or m].
-
-        Args:
-            positions: True positions.
-        """
+        """Returns the estimated positions (D,) of all movable joints from the true ones [rad or m]."""
         return positions + self.joint_errors if self.joint_errors.any() else positions
 
     def keypoint_error(self, part: str, keypoint: str) -> Array:
-        """(3,) error of a keypoint in the frame that its annotation names [m].
-
-        Args:
-            part: Name of its part.
-            keypoint: Its name.
-        """
-        error: Array = self.keypoints_m[self.keypoints.index((part, keypoint))]
-        return error
+        """(3,) error of a keypoint of a part in the frame that its annotation names [m]."""
+        return self.keypoints_m[self.keypoints.index((part, keypoint))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import combinations
 
 import numpy as np
 
@@ -73,12 +73,9 @@ class Entity:
 
 
 def list_entities(world: World, semantic_types: Sequence[str], *, leave_out: Sequence[str] = ()) -> list[Entity]:
-    """Returns all things in a world with a label of their own of one of these types, bodies before their links.
+    """Returns all things with a label of their own of one of these types, without bodies of the classes in `leave_out`.
 
-    Args:
-        world: The world, loaded with visual shapes.
-        semantic_types: Some of `SEMANTIC_TYPES`.
-        leave_out: Classes of bodies to leave out.
+    Bodies come before their links. The world must have visual shapes.
     """
     number = {label: index for index, (label, _) in enumerate(link_labels(world), start=1)}
     found = []
@@ -125,5 +122,5 @@ def _list_labels(body: Body, link: str | None, semantic_types: Sequence[str]) ->
 
 def box_edges() -> list[tuple[int, int]]:
     """Returns the edges of a box as pairs of corners in the order of `CORNER_SIGNS`."""
-    apart = [(i, j, int(np.count_nonzero(CORNER_SIGNS[i] != CORNER_SIGNS[j]))) for i, j in product(range(8), repeat=2)]
-    return [(i, j) for i, j, differing in apart if i < j and differing == 1]
+    pairs = combinations(range(8), 2)
+    return [(i, j) for i, j in pairs if np.count_nonzero(CORNER_SIGNS[i] != CORNER_SIGNS[j]) == 1]

@@ -72,8 +72,7 @@ class ContactOffset:
         if len(shapes) != 1 or shapes[0][2] != p.GEOM_BOX:
             return np.zeros((0, 3))
         half = 0.5 * np.array(shapes[0][3])
-        corners: Array = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * half
-        return corners
+        return np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * half
 
     def _keep_off(self) -> None:
         reach = max(self.contact_m, self.rest_m)

@@ -47,11 +47,7 @@ class LinkMasses:
         return self._links[index]
 
     def set_mass(self, index: int, mass_kg: float) -> None:
-        """Sets a link's mass; its inertia changes in proportion, unless it was set itself.
-
-        An inertia that was set stays, so the order of the two calls does not matter.
-        A massless link keeps its inertia.
-        """
+        """Sets a link's mass; its inertia changes in proportion, unless it was set or the link has no mass."""
         link = self.link(index)
         if link.mass_kg > 0.0 and not link.inertia_is_given:
             link.inertia_kg_m2 = link.inertia_kg_m2 * (mass_kg / link.mass_kg)
@@ -66,16 +62,13 @@ class LinkMasses:
         self._write_dynamics(index)
 
     def set_armature(self, index: int, armature: float, *, axis_link: ArrayLike, prismatic: bool) -> None:
-        """Sets the armature of a joint on its child link.
+        """Sets the armature of a joint on its child link; an axis between principal axes is split among them.
 
         Args:
             index: The child link.
             armature: Inertia at the joint [kg m^2], or mass of one that slides [kg].
             axis_link: (3,) the joint's axis in the link frame.
             prismatic: Whether the joint slides.
-
-        Note:
-            An axis between principal axes is split among them.
         """
         link = self.link(index)
         if prismatic:

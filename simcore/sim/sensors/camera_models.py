@@ -29,11 +29,7 @@ class CameraModel:
     """Source of the data."""
 
     def intrinsics(self, scale: float) -> tuple[int, int, list[float]]:
-        """Returns width, height and fx, fy, cx, cy of a scaled image [px].
-
-        Args:
-            scale: Factor on the pixels along each side.
-        """
+        """Returns width, height and fx, fy, cx, cy [px] of an image with `scale` times the pixels along each side."""
         width, height = round(self.width * scale), round(self.height * scale)
         fx = 0.5 * width / float(np.tan(0.5 * np.radians(self.fov_across_deg)))
         fy = 0.5 * height / float(np.tan(0.5 * np.radians(self.fov_down_deg)))

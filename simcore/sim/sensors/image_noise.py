@@ -43,28 +43,17 @@ class ImageNoise:
             check_range(f"noise.{key}", getattr(self, key), 0.0, most, unit=f"[{unit}]")
 
     def add_colour_noise(self, rgb: Array, rng: np.random.Generator) -> Array:
-        """Returns the image (height, width, 3) uint8 with noise.
-
-        Args:
-            rgb: The rendered image.
-            rng: Random generator.
-        """
+        """Returns the rendered image (height, width, 3) uint8 with noise."""
         if self.image_noise == 0.0 and self.image_blur == 0.0 and self.exposure == 1.0:
             return rgb
         seen: Array = rgb.astype(float)
         if self.image_blur > 0.0:
             seen = gaussian_filter(seen, sigma=(self.image_blur, self.image_blur, 0.0), mode="nearest")
         seen = seen * self.exposure + rng.normal(0.0, 1.0, rgb.shape) * self.image_noise
-        made: Array = np.clip(np.rint(seen), 0, 255).astype(np.uint8)
-        return made
+        return np.clip(np.rint(seen), 0, 255).astype(np.uint8)
 
     def add_depth_noise(self, depth_m: Array, rng: np.random.Generator) -> Array:
-        """Returns the depths (height, width) float32 with noise [m].
-
-        Args:
-            depth_m: True depths; infinite where nothing is visible.
-            rng: Random generator.
-        """
+        """Returns true depths (height, width), infinite where nothing is visible, with noise, float32 [m]."""
         if self.depth_noise == 0.0 and self.depth_holes == 0.0:
             return depth_m
         grain, speckle = rng.normal(0.0, 1.0, depth_m.shape), rng.normal(0.0, 1.0, depth_m.shape)
@@ -74,5 +63,4 @@ class ImageNoise:
         if self.depth_holes > 0.0:
             patches = uniform_filter(speckle, size=_PATCH_PX, mode="wrap")
             noisy[patches <= np.quantile(patches, self.depth_holes)] = np.inf
-        made: Array = noisy.astype(np.float32)
-        return made
+        return noisy.astype(np.float32)

@@ -25,11 +25,9 @@ class TextureStore:
     """Textures of one scene by number, each loaded once."""
 
     def __init__(self, world: World, file: Callable[[int], Path]) -> None:
-        """Makes an empty store.
+        """Makes an empty store; a `reset` of the world invalidates it.
 
-        Args:
-            world: The scene's world; its `reset` invalidates the store.
-            file: Writes the picture of a number and returns its path; the picture of `PLAIN` is white.
+        `file` writes the picture of a number and returns its path; the picture of `PLAIN` is white.
         """
         self._world = world
         self._file = cache(file)
