@@ -15,8 +15,7 @@ from unlatch.simcore.errors import ConfigError, WorldError, check_range
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
-from unlatch.simcore.sim.renderers.renderer import Renderer
-from unlatch.simcore.sim.visuals.light import Light
+from unlatch.simcore.sim.renderers.renderer import Light, Renderer
 from unlatch.simcore.sim.visuals.visual_shapes import Paint
 
 Array = np.ndarray

@@ -1,8 +1,12 @@
-"""Pictures of a world: quick views, and images of exact cameras."""
+"""Pictures of a world: quick views, and images of exact cameras.
+
+Fisheye images are assembled from pinhole images of the faces of a cube around the camera, unless the renderer supports
+fisheye lenses itself.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pybullet as p
@@ -10,9 +14,9 @@ from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
+from unlatch.simcore.geometry.cube_faces import CubeFace, cube_faces
 from unlatch.simcore.sim.renderers.bullet_image import convert_mask
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
-from unlatch.simcore.sim.visuals.fisheye_images import take_fisheye_images
 from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
@@ -117,7 +121,7 @@ def take_images(world: World, request: RenderRequest) -> RawImages:
     """
     require_visuals(world)
     if isinstance(request.optics, Fisheye) and Fisheye not in world.renderer.lenses:
-        return take_fisheye_images(world, request.optics, request)
+        return _take_fisheye_images(world, request.optics, request)
     return world.renderer.render(world, request)
 
 
@@ -136,3 +140,60 @@ def require_visuals(world: World) -> None:
 def link_labels(world: World) -> list[tuple[str, str]]:
     """Returns (label, class) of every link; `RawImages.link_ids` numbers them from 1."""
     return [(body.label(index), body.semantic_class) for body in world.seen_bodies() for index in body.link_names]
+
+
+def _take_fisheye_images(world: World, lens: Fisheye, request: RenderRequest) -> RawImages:
+    """Renders a fisheye image with a renderer that supports only pinholes.
+
+    The near and far planes of the request are those of the cube's faces. Outside the lens, colours are black. Depth is
+    infinite at directions behind the camera, too.
+    """
+    shape = (lens.height, lens.width)
+    rgb: Array = np.zeros((*shape, 3), dtype=np.uint8)
+    distance: Array = np.full(shape, np.inf, dtype=np.float32)
+    ids: Array = np.zeros(shape, dtype=np.int32)
+    directions: Array | None = np.zeros((*shape, 3)) if request.normals else None
+    faces, forward = cube_faces(lens)
+    for face in faces:
+        T_world_face = request.T_world_camera @ Pose(face.R_camera_face, np.zeros(3))
+        seen = world.renderer.render(world, replace(request, optics=face.pinhole, T_world_camera=T_world_face))
+        row, column = np.rint(face.row).astype(int), np.rint(face.column).astype(int)
+        rgb[face.pixels] = _interpolate_colours(seen.rgb, face)
+        ids[face.pixels] = seen.link_ids[row, column]
+        distance[face.pixels] = _interpolate_depths(seen, face) * face.stretch
+        if directions is not None:
+            found = face.pinhole.normals(seen.depth_m)[row, column]
+            directions[face.pixels] = found @ face.R_camera_face.T
+    with np.errstate(invalid="ignore"):
+        depth_m: Array = np.where((forward > 0.0) & np.isfinite(distance), distance * forward, np.inf)
+    return RawImages(rgb, depth_m.astype(np.float32), ids, distance, directions)
+
+
+def _bilinear_corners(face: CubeFace) -> tuple[Array, Array, Array]:
+    """Returns rows and columns (4, N) of the four pixels around each place, and their weights (4, N)."""
+    top, left = np.floor(face.row).astype(int), np.floor(face.column).astype(int)
+    down, right = face.row - top, face.column - left
+    rows, columns = np.stack([top, top, top + 1, top + 1]), np.stack([left, left + 1, left, left + 1])
+    weights = np.stack([(1 - down) * (1 - right), (1 - down) * right, down * (1 - right), down * right])
+    return rows, columns, weights
+
+
+def _interpolate_colours(rgb: Array, face: CubeFace) -> Array:
+    rows, columns, weights = _bilinear_corners(face)
+    mixed = np.einsum("kn,knc->nc", weights, rgb[rows, columns].astype(float))
+    return np.rint(mixed).astype(np.uint8)
+
+
+def _interpolate_depths(seen: RawImages, face: CubeFace) -> Array:
+    """Returns distances (N,) to the face's image plane [m].
+
+    The inverse depth of a plane is affine in the pixel, so it is interpolated where all four pixels are of one link and
+    about as far; on an edge the nearest one counts.
+    """
+    rows, columns, weights = _bilinear_corners(face)
+    depths, ids = seen.depth_m[rows, columns].astype(float), seen.link_ids[rows, columns]
+    nearest = seen.depth_m[np.rint(face.row).astype(int), np.rint(face.column).astype(int)].astype(float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        together = (ids == ids[0]).all(axis=0) & (depths.max(axis=0) < 1.1 * depths.min(axis=0))
+        mixed = 1.0 / np.sum(weights / depths, axis=0)
+    return np.where(together, mixed, nearest)

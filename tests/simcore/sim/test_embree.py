@@ -18,9 +18,8 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.bodies import ROOT
 from unlatch.simcore.sim.renderers import embree
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
-from unlatch.simcore.sim.renderers.renderer import RenderRequest
+from unlatch.simcore.sim.renderers.renderer import Light, RenderRequest
 from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore
-from unlatch.simcore.sim.visuals.light import Light
 from unlatch.simcore.sim.visuals.pictures import take_images
 from unlatch.simcore.sim.visuals.scenery import add_panel
 from unlatch.simcore.sim.world import World, WorldCfg
