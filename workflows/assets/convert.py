@@ -103,10 +103,6 @@ class ConvertOutcome:
 def find_jobs(path: Path, cfg: ConvertCfg) -> list[ConvertJob]:
     """Finds the objects of a path and checks the configuration for each of them.
 
-    Args:
-        path: A mesh, a URDF, a folder of PartNet-Mobility, or a folder of these.
-        cfg: The options.
-
     Raises:
         AssetError: There is no such path, or nothing to convert.
         ConfigError: A value is out of range.
@@ -235,12 +231,7 @@ def _find_files(folder: Path, *, depth: int) -> Iterator[Path]:
 
 
 def convert_all(jobs: Sequence[ConvertJob], *, workers: int) -> Iterator[ConvertOutcome]:
-    """Converts objects and yields each outcome as it comes.
-
-    Args:
-        jobs: The objects.
-        workers: How many are converted at the same time.
-    """
+    """Converts objects, `workers` of them at the same time, and yields each outcome as it comes."""
     if workers == 1 or len(jobs) == 1:
         for job in jobs:
             yield convert_one(job)

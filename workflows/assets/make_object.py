@@ -76,11 +76,7 @@ class MadeObject:
 
 
 def make_objects(category: str, cfg: MakeObjectCfg) -> tuple[list[MadeObject], Path | None]:
-    """Generates objects and writes them.
-
-    Args:
-        category: A category, or `all`.
-        cfg: Which instances, and the folder.
+    """Generates objects of a category, or of `all` categories, and writes them.
 
     Returns:
         The objects, and the picture of them if one was drawn.

@@ -74,10 +74,6 @@ class NewRobot:
 def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
     """Derives a robot from its URDF and writes its YAML and its picture.
 
-    Args:
-        urdf: The URDF.
-        cfg: The robot's name, and the folder.
-
     Raises:
         ConfigError: Files exist already, or cannot be written.
         AssetError: The URDF cannot be used, or has no arm with a gripper of two fingers.

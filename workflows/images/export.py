@@ -47,12 +47,5 @@ def export(
 
 
 def export_data_set(data_set: DataSet, name: str, cfg: ExportCfg, out: str) -> ExportReport:
-    """Exports a data set with a configuration that is read already; see `export`.
-
-    Args:
-        data_set: The data set.
-        name: Name of the format.
-        cfg: A `cfg_type` of that format.
-        out: The folder or file to write.
-    """
+    """Exports a data set with a configuration that is read already; see `export`."""
     return run_export(EXPORTERS.load(name)(ExportSource(data_set, cfg), cfg), out)

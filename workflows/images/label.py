@@ -70,11 +70,6 @@ class LabelReport:
 def label(data_set: DataSet, cfg: LabelCfg, request: Request | None = None) -> LabelReport:
     """Writes images and labels of recorded episodes into a new folder.
 
-    Args:
-        data_set: The data set.
-        cfg: What is labelled.
-        request: Overrides of single camera settings, and folders of YAML files.
-
     Raises:
         SimCoreError: The input is wrong. No folder is created.
     """

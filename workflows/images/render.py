@@ -116,11 +116,7 @@ class RenderWork:
         return len(self.job.digests) - len(self.missing)
 
     def run(self, numbers: Iterable[int] | None = None) -> Generator[RenderOutcome]:
-        """Renders episodes and yields each outcome as it comes; closing the iterator stops at once.
-
-        Args:
-            numbers: Numbers of episodes, taken one by one; None: all that are missing.
-        """
+        """Renders the missing episodes, or those of `numbers`, and yields each outcome; closing the iterator stops."""
         executor_type = EXECUTORS.load(self.cfg.executor)
         workers = self.cfg.workers or (cpu_count() if executor_type.on_this_host else None)
         executor = executor_type(
@@ -135,11 +131,6 @@ def prepare_render(data_set: DataSet, cfg: RenderCfg, request: Request | None = 
     """Checks a request, creates or opens its render set and finds the episodes that have no images yet.
 
     Images that are damaged, or that belong to a record that has changed, are removed.
-
-    Args:
-        data_set: The data set.
-        cfg: The request.
-        request: Overrides of single camera settings, and folders of YAML files.
 
     Raises:
         SimCoreError: The input is wrong. Nothing is written.
@@ -160,14 +151,7 @@ def prepare_render(data_set: DataSet, cfg: RenderCfg, request: Request | None = 
 
 
 def header_of(cfg: RenderCfg, episode_cfg: EpisodeCfg, settings: RenderSettings, renderer: str) -> dict[str, Any]:
-    """Returns the header of a render set; two runs write into one set only if their headers are equal.
-
-    Args:
-        cfg: The request.
-        episode_cfg: Configuration of the episodes.
-        settings: Cameras and visual randomization.
-        renderer: Name of the renderer.
-    """
+    """Returns the header of a render set; two runs write into one set only if their headers are equal."""
     cameras = []
     for camera in settings.cameras:
         streams = [

@@ -23,12 +23,7 @@ class EpisodeAnnotations:
     """Collects annotations frame by frame; things that are not visible have rows too, so all frames have one shape."""
 
     def __init__(self, recorded: RecordedWorld, request: Mapping[str, Any]) -> None:
-        """Starts with no frames.
-
-        Args:
-            recorded: The record.
-            request: `annotators`, by name, and fields of `AnnotationCfg`.
-        """
+        """Starts with no frames; the request has the names of `annotators` and fields of `AnnotationCfg`."""
         self._recorded = recorded
         self._names: Sequence[str] = request["annotators"]
         self._cfg = AnnotationCfg(
@@ -41,11 +36,7 @@ class EpisodeAnnotations:
         self._descriptions: dict[str, dict[str, Any]] = {}
 
     def add(self, camera: Camera) -> None:
-        """Annotates the current image of a camera.
-
-        Args:
-            camera: An updated camera whose depth images are switched on.
-        """
+        """Annotates the current image of an updated camera whose depth images are switched on."""
         scene = self._recorded.episode.scene.state_tree
         scene.keypoints.update_state()
         shot = make_annotated_frame(
@@ -66,11 +57,7 @@ class EpisodeAnnotations:
                 rows.setdefault(key, []).append(value)
 
     def write(self, folder: Path) -> dict[str, Any]:
-        """Writes one file per camera; returns their descriptions for `frames.json`.
-
-        Args:
-            folder: The episode's folder.
-        """
+        """Writes one file per camera; returns their descriptions for `frames.json`."""
         for name, rows in self._rows.items():
             arrays = {key: np.stack(values) for key, values in rows.items()}
             (folder / annotations_file(name)).write_bytes(encode_state(arrays))

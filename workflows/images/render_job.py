@@ -83,13 +83,7 @@ class RenderJob:
     def render(
         self, record: EpisodeRecord, world: World, checker: BulletCollisionChecker, render_set: RenderSet
     ) -> RenderOutcome:
-        """Renders one record.
-
-        Args:
-            record: The record, with its arrays.
-            world: An open world with visual shapes; it is emptied.
-            checker: An open collision checker.
-            render_set: Where the images go.
+        """Renders one record in an open world with visual shapes, which is emptied.
 
         Raises:
             RecordingError: The record does not fit the objects that exist now, or the images cannot be written.
@@ -114,12 +108,7 @@ class EpisodeImages:
     """Renders the images of one open episode, one frame in memory at a time."""
 
     def __init__(self, recorded: RecordedWorld, render_set: RenderSet) -> None:
-        """Switches the cameras on.
-
-        Args:
-            recorded: The record, with the cameras of the set in its scene.
-            render_set: Where the images go.
-        """
+        """Switches on the cameras in the scene of the record."""
         self._recorded = recorded
         self._set = render_set
         self._cameras: list[Camera] = cameras(recorded.episode.scene)
@@ -135,11 +124,7 @@ class EpisodeImages:
                 camera.switch_rendering(Rendering.depth, on=True)
 
     def write(self, number: int, state_sha256: str) -> None:
-        """Writes all images of the episode.
-
-        Args:
-            number: Episode number.
-            state_sha256: Checksum of the arrays of the record.
+        """Writes all images of the episode, with the checksum of the arrays of its record.
 
         Raises:
             RecordingError: They cannot be written.

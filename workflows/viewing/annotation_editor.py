@@ -38,12 +38,7 @@ class AnnotationEditor:
     """
 
     def __init__(self, server: Any, loaded: AnnotatedUrdf) -> None:
-        """Builds the page.
-
-        Args:
-            server: A `viser.ViserServer`.
-            loaded: The annotation and its URDF.
-        """
+        """Builds the page on a `viser.ViserServer`."""
         self.articulation = loaded.articulation
         self.loaded = loaded
         self._closed = loaded.articulation.closed_positions()
@@ -65,13 +60,7 @@ class AnnotationEditor:
         return articulation_problems(self.articulation, self.loaded.model, size_m=self.loaded.size_m)
 
     def move(self, part: str, keypoint: str, p_root: Array) -> None:
-        """Moves a keypoint.
-
-        Args:
-            part: Name of the part.
-            keypoint: Name of the keypoint.
-            p_root: (3,) its new position in the root frame of the closed object [m].
-        """
+        """Moves a keypoint to a position (3,) in the root frame of the closed object [m]."""
         entry = self.articulation.part(part)
         old = entry.keypoint(keypoint)
         moved = FramedVector.of(old.frame, self._frame_pose(entry, old.frame).inverse() @ p_root)
@@ -149,12 +138,7 @@ class AnnotationEditor:
 
 
 def serve_editor(loaded: AnnotatedUrdf, *, port: int, on_ready: Callable[[str], None]) -> None:
-    """Serves the page until Ctrl-C is pressed.
-
-    Args:
-        loaded: The annotation and its URDF.
-        port: Port of the page.
-        on_ready: Called with the address of the page.
+    """Serves the page until Ctrl-C is pressed; `on_ready` is called with its address.
 
     Raises:
         PluginError: viser is not installed.

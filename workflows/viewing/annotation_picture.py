@@ -59,12 +59,7 @@ class _Camera:
 
 
 def annotation_png(model: UrdfModel, articulation: Articulation) -> bytes:
-    """Returns a PNG with a row for each part: closed and half open seen obliquely, and closed seen from the front.
-
-    Args:
-        model: The URDF in metres.
-        articulation: Its annotation.
-    """
+    """Returns a PNG with a row for each part: closed and half open seen obliquely, and closed seen from the front."""
     rows = [_draw_part(model, articulation, part) for part in list(articulation.parts.values())[:MOST_PARTS]]
     stream = io.BytesIO()
     Image.fromarray(np.concatenate(rows, axis=0)).save(stream, format="png", optimize=False)

@@ -45,14 +45,7 @@ class Subject:
 
 
 def choose_close_up(world: World, show: Callable[[int], None], subject: Subject, *, aspect: float) -> LookAtCamera:
-    """Returns the camera that shows fingers and part best over all frames.
-
-    Args:
-        world: A world with visual shapes.
-        show: Sets the world to the state of a frame.
-        subject: What must be visible, and in which frames.
-        aspect: Width of the pictures over their height.
-    """
+    """Returns the camera that shows fingers and part best over all frames; `aspect` is width over height."""
     around = _MARGIN_M * np.array(list(product((-1.0, 1.0), repeat=3)))  # (8, 3)
     points = (subject.points_world[:, None] + around).reshape(-1, 3)
     views = [framing_camera(points, direction, fov_deg=_FOV_DEG, aspect=aspect) for direction in _DIRECTIONS]

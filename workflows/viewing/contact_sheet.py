@@ -25,14 +25,7 @@ _CONTACT_N = 0.1
 def contact_sheet(
     cfg: EpisodeCfg, data_set: DataSet, numbers: Sequence[int], *, path: Path, rows: int = 4
 ) -> list[int]:
-    """Draws the first state, the first contact and the last state of a few episodes, and writes the picture.
-
-    Args:
-        cfg: Configuration of the episodes.
-        data_set: Their data set.
-        numbers: Episodes to choose from; at most one failure is drawn, unless there are too few successes.
-        path: The picture; its suffix determines the format.
-        rows: Largest number of episodes.
+    """Draws the first state, the first contact and the last state of at most `rows` episodes, and writes the picture.
 
     Returns:
         The episodes that are drawn.

@@ -37,10 +37,6 @@ _COLOURS = ((0.9, 0.4, 0.3), (0.3, 0.6, 0.9), (0.4, 0.8, 0.4), (0.9, 0.8, 0.3), 
 def write_report(urdf_path: Path, target: Path) -> str:
     """Measures a converted object and writes `<target>.report.json` and `.png` beside it; returns a line about it.
 
-    Args:
-        urdf_path: The converted URDF.
-        target: Its folder.
-
     Raises:
         SimCoreError: It cannot be read or loaded.
     """
@@ -55,9 +51,6 @@ def write_report(urdf_path: Path, target: Path) -> str:
 
 def measure(urdf_path: Path) -> dict[str, Any]:
     """Returns the report as plain values; lengths in metres, masses in kilograms, angles in radians.
-
-    Args:
-        urdf_path: The converted URDF.
 
     Raises:
         SimCoreError: It cannot be read or loaded.
@@ -92,10 +85,6 @@ def measure(urdf_path: Path) -> dict[str, Any]:
 
 def draw(urdf_path: Path, path: Path) -> None:
     """Draws an object and its colliders, each with all joints at their lower and at their upper ends.
-
-    Args:
-        urdf_path: The converted URDF.
-        path: The picture file.
 
     Raises:
         SimCoreError: It cannot be loaded, or the picture cannot be written.

@@ -38,11 +38,7 @@ _INK = (40, 40, 40)
 
 
 def object_sheet(objects: Sequence[tuple[str, GeneratedObject, Path]]) -> Array:
-    """Draws objects, (height, width, 3) uint8.
-
-    Args:
-        objects: Category, object and URDF file; objects of one category stand together.
-    """
+    """Draws objects, given by category, object and URDF file and sorted by category; (height, width, 3) uint8."""
     side = LARGE_PX if len(objects) <= 3 else TILE_PX
     rows: list[Array] = []
     with World(WorldCfg(), visuals=True) as world:

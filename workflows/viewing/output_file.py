@@ -10,12 +10,7 @@ from unlatch.simcore.files import not_writable, write_whole_file
 
 
 def check_suffix(out: str | None, suffix: str, *, formats: Sequence[str] = ()) -> None:
-    """Raises unless a file that the user named ends in a suffix.
-
-    Args:
-        out: The file, as the user wrote it; None: a default name.
-        suffix: The ending, with its dot.
-        formats: Names of formats; the error suggests one of them if the file ends in its name.
+    """Raises unless `out` is None or ends in a suffix; the error suggests the format whose name `out` ends in.
 
     Raises:
         ConfigError: It ends otherwise.
@@ -28,12 +23,7 @@ def check_suffix(out: str | None, suffix: str, *, formats: Sequence[str] = ()) -
 
 
 def output_path(out: str | None, default: Path) -> Path:
-    """Returns the absolute path of an output file.
-
-    Args:
-        out: The file, as the user wrote it; None: the default.
-        default: The default.
-    """
+    """Returns the absolute path of an output file; None: the default."""
     return (default if out is None else Path(out).expanduser()).absolute()
 
 

@@ -28,12 +28,7 @@ class Overlay:
     """Draws points, lines and words of the world frame over a picture."""
 
     def __init__(self, picture: Array, view: LookAtCamera) -> None:
-        """Starts with a picture.
-
-        Args:
-            picture: (height, width, 3) uint8.
-            view: The camera that took it.
-        """
+        """Starts with a picture, (height, width, 3) uint8, and the camera that took it."""
         self._image = Image.fromarray(picture)
         self._draw = ImageDraw.Draw(self._image, "RGBA")
         self._view = view

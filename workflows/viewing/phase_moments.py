@@ -53,9 +53,6 @@ def find_rounds(record: EpisodeRecord) -> list[SkillRound]:
 
     Each phase is shown at its end, the phase in which the part moves after each third. A policy has no phases: each
     fifth of its stages is shown.
-
-    Args:
-        record: The episode, with its arrays.
     """
     rounds = [
         SkillRound(skill, number, len(spans), tuple(_choose_moments(span, is_later=number > 1)))
@@ -67,12 +64,7 @@ def find_rounds(record: EpisodeRecord) -> list[SkillRound]:
 
 
 def part_openings(record: EpisodeRecord, skill: Mapping[str, Any]) -> np.ndarray:
-    """Returns how far the part of a skill is open in every frame, (T+1,) from closed [rad or m].
-
-    Args:
-        record: The episode, with its arrays.
-        skill: An entry of the record's skills.
-    """
+    """Returns how far the part of a skill is open in every frame, (T+1,) from closed [rad or m]."""
     positions = record.arrays[f"objects.{skill['object']}.joint_positions"][:, skill["joint_index"]]
     sign = 1.0 if skill["s_open"] >= skill["s_closed"] else -1.0
     openings: np.ndarray = sign * (positions - skill["s_closed"])
@@ -80,11 +72,7 @@ def part_openings(record: EpisodeRecord, skill: Mapping[str, Any]) -> np.ndarray
 
 
 def last_finite_frame(record: EpisodeRecord) -> int:
-    """Returns the last state frame whose values are all finite; a diverged episode ends with others.
-
-    Args:
-        record: The episode, with its arrays.
-    """
+    """Returns the last state frame whose values are all finite; a diverged episode ends with others."""
     good: np.ndarray = np.ones(record.n_actions + 1, dtype=bool)
     for key in record.state_at(0):
         array = record.arrays[key]

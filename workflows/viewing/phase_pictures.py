@@ -27,12 +27,7 @@ _HELD_AT, _PUSHED_AT = "articulated_object_head", "link_contact_point"
 
 
 def take_phase_pictures(shown: RecordedWorld, rounds: Sequence[SkillRound]) -> PhaseSheet:
-    """Takes a picture of every moment and collects what the sheet shows.
-
-    Args:
-        shown: The recorded episode in a world of its own.
-        rounds: The moments.
-    """
+    """Takes a picture of every moment and collects what the sheet shows."""
     record = shown.record
     end = last_finite_frame(record) + 1
     known = {phase.value: phase for phase in Phase}

@@ -95,12 +95,7 @@ class PhaseSheet:
 
 
 def draw_sheet(sheet: PhaseSheet, *, columns: int) -> Image.Image:
-    """Draws a sheet.
-
-    Args:
-        sheet: Its contents.
-        columns: Largest number of pictures in a row.
-    """
+    """Draws a sheet with at most `columns` pictures in a row."""
     across = _choose_row_length([len(section.tiles) for section in sheet.sections], columns)
     width = across * (TILE_PX[0] + _GAP_PX) - _GAP_PX + 2 * _MARGIN_PX
     strips = [_draw_title(sheet, width)]

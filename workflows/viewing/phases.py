@@ -38,10 +38,6 @@ class PhasesCfg:
 def draw_phases(data_set: DataSet, cfg: PhasesCfg) -> tuple[Path, int]:
     """Draws and writes a picture of an episode's phases.
 
-    Args:
-        data_set: The data set.
-        cfg: The episode, and where the picture goes.
-
     Returns:
         The picture's path, and how many moments it shows.
 

@@ -56,11 +56,7 @@ def draw_caption(
 
 
 def compose_sheet(rows: Sequence[SheetRow]) -> Array:
-    """Puts rows below one another, each with its caption above, (height, width, 3) uint8.
-
-    Args:
-        rows: The rows; without rows the picture says so.
-    """
+    """Puts rows below one another, each with its caption above, (height, width, 3) uint8; says so if there are none."""
     rows = rows or [SheetRow("no episode with a picture", False, [np.full((40, 320, 3), 255, dtype=np.uint8)])]
     width = max(sum(picture.shape[1] for picture in row.pictures) for row in rows)
     strips = []

@@ -68,12 +68,6 @@ class DrawnScene:
 def open_scene(cfg: EpisodeCfg, number: int, *, visuals: bool = True, renderer: str = "tiny") -> Iterator[DrawnScene]:
     """Opens the scene of an episode at its start.
 
-    Args:
-        cfg: The configuration.
-        number: Episode number.
-        visuals: Whether to load visual shapes.
-        renderer: Name in the catalog of renderers.
-
     Raises:
         WorldError: The renderer does not work here.
     """
@@ -95,11 +89,7 @@ class RecordedWorld:
     record: EpisodeRecord
 
     def show(self, frame: int) -> None:
-        """Sets the world to a recorded state with its appearance.
-
-        Args:
-            frame: State frame; negative ones count from the end.
-        """
+        """Sets the world to a recorded state with its appearance; negative frames count from the end."""
         scene = self.episode.scene.state_tree
         if self.episode.randomization is not None:
             self.episode.randomization.show(frame % (self.record.n_actions + 1))

@@ -11,12 +11,6 @@ _ENVIRONMENT = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True
 
 
 def fill_template(package: str, file: str, **values: Any) -> str:
-    """Fills a template; texts are escaped unless they are marked as safe.
-
-    Args:
-        package: The package that contains the template.
-        file: The template's file name.
-        **values: Values that the template uses.
-    """
+    """Fills a template in a package; texts are escaped unless they are marked as safe."""
     text = (resources.files(package) / file).read_text(encoding="utf-8")
     return _ENVIRONMENT.from_string(text).render(**values)

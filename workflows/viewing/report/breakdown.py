@@ -44,11 +44,7 @@ class Breakdown:
 
 
 def breakdowns(columns: Sequence[Sequence[Tally]]) -> list[Breakdown]:
-    """Returns the success rates by each property, all attempts first.
-
-    Args:
-        columns: Groups of data sets; the data sets of a group are counted together.
-    """
+    """Returns the success rates of groups of data sets by each property, all attempts first."""
     found = [_make_breakdown("all", columns, lambda item: {"all attempts": item.total})]
     if any(len(column) > 1 for column in columns):
         found.append(_make_breakdown("data set", columns, lambda item: {item.name: item.total}))

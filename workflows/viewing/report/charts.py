@@ -115,12 +115,7 @@ def opening_curves(series: Sequence[EpisodeCurves]) -> str:
 
 
 def force_curves(series: Sequence[EpisodeCurves], *, forbidden: bool) -> str:
-    """Draws the largest force of each frame over time, one line per episode.
-
-    Args:
-        series: The episodes.
-        forbidden: True: forces of forbidden contacts; False: forces of the fingers on the part.
-    """
+    """Draws the largest force of each frame over time: of forbidden contacts, or of the fingers on the part."""
     title = "forbidden contacts" if forbidden else "fingers on the part"
 
     def draw(axes: Axes) -> None:
@@ -139,12 +134,7 @@ def _line_style(code: str | None) -> dict[str, Any]:
 
 
 def distribution(title: str, columns: Mapping[str, Sequence[float]]) -> str:
-    """Draws the wall times of one stage as a histogram, one outline per column.
-
-    Args:
-        title: The stage.
-        columns: Times by column [ms].
-    """
+    """Draws the wall times [ms] of one stage as a histogram, one outline per column."""
     every: np.ndarray = np.concatenate([np.asarray(values, dtype=float) for values in columns.values()])
     top = float(np.quantile(every, 0.99)) if len(every) else 1.0
     edges = np.linspace(0.0, max(top, 1e-3) * 1.02, _BINS + 1)

@@ -115,11 +115,7 @@ class Report:
 
 
 def make_report(tallies: Sequence[Tally], *, pictures: int) -> Report:
-    """Makes a report; two data sets are compared, more are counted together.
-
-    Args:
-        tallies: The counts of each data set.
-        pictures: PictureStrips of each outcome; 0 takes no pictures.
+    """Makes a report with `pictures` strips of each outcome; two data sets are compared, more are counted together.
 
     Raises:
         RecordingError: An example cannot be read.

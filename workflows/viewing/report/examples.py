@@ -79,13 +79,7 @@ class PictureStrip:
 
 
 def choose_examples(tally: Tally, *, successes: int, failures: int) -> list[int]:
-    """Returns the first episodes of each outcome: successes, then failures by how frequent their code is.
-
-    Args:
-        tally: The counts.
-        successes: Largest number of successes.
-        failures: Largest number for each failure code.
-    """
+    """Returns the first successes, then the first failures of each code, the most frequent code first."""
     codes = [code for code, _ in tally.total.codes.most_common()]
     numbers = tally.examples.get(None, [])[:successes]
     return [*numbers, *(number for code in codes for number in tally.examples[code][:failures])]
@@ -125,13 +119,7 @@ def _largest_force(record: EpisodeRecord, endings: tuple[str, ...], rows: int) -
 
 
 def take_strips(tally: Tally, cfg: EpisodeCfg, numbers: Iterable[int]) -> Iterator[PictureStrip | str]:
-    """Yields a strip for each episode, or a line with the reason why there is none.
-
-    Args:
-        tally: The data set.
-        cfg: Its configuration.
-        numbers: The episodes.
-    """
+    """Yields a strip for each episode, or a line with the reason why there is none."""
     for number in numbers:
         try:
             record = tally.data_set.read(number)

@@ -38,11 +38,7 @@ class Pace:
 
 
 def pace_of(data_set: DataSet) -> Pace:
-    """Measures the pace of a data set.
-
-    Args:
-        data_set: The data set.
-    """
+    """Measures the pace of a data set."""
     sample: DecimatingSampler[int] = DecimatingSampler(MOST_FILES)
     for number in data_set.each_number():
         sample.add(number)
@@ -51,12 +47,7 @@ def pace_of(data_set: DataSet) -> Pace:
 
 
 def pace_of_times(times: Sequence[float], *, n: int) -> Pace:
-    """Returns the pace of episodes that were written at given times.
-
-    Args:
-        times: Sorted times of all episodes or of an evenly spaced sample [s since 1970].
-        n: How many episodes there are.
-    """
+    """Returns the pace of `n` episodes from the sorted times of all of them or of an evenly spaced sample [s]."""
     if not times:
         return Pace(None, 0.0, None, None)
     gaps = np.diff(np.asarray(times))

@@ -7,11 +7,7 @@ from unlatch.workflows.viewing.template import fill_template
 
 
 def fill_page(report: Report) -> str:
-    """Returns the page as HTML.
-
-    Args:
-        report: Its contents.
-    """
+    """Returns the page as HTML."""
     return fill_template(
         "unlatch.workflows.viewing.report",
         "page.html",

@@ -21,11 +21,7 @@ _RUN_KEYS = {item.name for cfg in (RunCfg, CollectCfg) for item in fields(cfg)} 
 
 
 def commands_of(data_set: DataSet) -> dict[str, str]:
-    """Returns the commands about one episode of a data set, by their purpose; `NUMBER` stands for the episode.
-
-    Args:
-        data_set: The data set.
-    """
+    """Returns the commands about one episode of a data set, by their purpose; `NUMBER` stands for the episode."""
     path = shlex.quote(str(data_set.path))
     commands = {}
     again = _collect_command(data_set)

@@ -137,11 +137,7 @@ class Tally:
         return config if isinstance(config, dict) else {}
 
     def label(self, group: str) -> str:
-        """Returns the name of its task, robot or randomization.
-
-        Args:
-            group: `task`, `robot` or `randomization`.
-        """
+        """Returns the name of the `task`, `robot` or `randomization`."""
         chosen = self.config.get(group)
         return str(chosen.get("name", "?")) if isinstance(chosen, dict) else "?"
 
@@ -157,10 +153,6 @@ class Tally:
 
 def tally(data_set: DataSet, *, name: str) -> Tally:
     """Counts the attempts of a data set; opens only the folders of episodes whose index lines lack objects.
-
-    Args:
-        data_set: The data set.
-        name: Its name in the report.
 
     Raises:
         FormatVersionError: An episode has a format that this version cannot read.

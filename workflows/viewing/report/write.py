@@ -33,11 +33,7 @@ class ReportCfg:
 
 
 def write_report(paths: Sequence[str], cfg: ReportCfg) -> Path:
-    """Writes the page and its JSON.
-
-    Args:
-        paths: Data sets, or folders that contain them.
-        cfg: Its options.
+    """Writes the page of data sets, or of folders that contain some, and its JSON.
 
     Returns:
         The page's path; the JSON is beside it.

@@ -37,9 +37,6 @@ Update = Callable[[int], None]
 def to_html(scene: RecordedScene) -> bytes:
     """Returns the page, which refers to no other file or address.
 
-    Args:
-        scene: The scene.
-
     Raises:
         PluginError: viser is not installed.
     """

@@ -52,9 +52,6 @@ class ColouredMesh:
 def link_meshes(model: UrdfModel) -> dict[str, list[ColouredMesh]]:
     """Returns the visible triangles of every link: one mesh per colour, and one per surface with a picture.
 
-    Args:
-        model: A URDF with resolved mesh files.
-
     Raises:
         AssetError: A mesh cannot be read.
     """

@@ -52,10 +52,6 @@ _CONTACT_VIEWS: dict[str, tuple[str, Rgb, str]] = {
 def read_scene(data_set: DataSet, number: int) -> tuple[RecordedScene, list[str]]:
     """Returns the scene of an episode, and one line for each thing that differs from the recording.
 
-    Args:
-        data_set: The data set.
-        number: Episode number.
-
     Raises:
         RecordingError: The episode cannot be read or has no states.
         ConfigError, AssetError: Its robot or an object is not available.

@@ -22,9 +22,6 @@ _PATH_RGB = (60, 110, 220)
 def to_rrd(scene: RecordedScene) -> bytes:
     """Returns the recording as bytes, with a layout of its views.
 
-    Args:
-        scene: The scene.
-
     Raises:
         PluginError: rerun-sdk is not installed.
     """

@@ -27,10 +27,6 @@ class ViewCfg:
 def write_view(data_set: DataSet, cfg: ViewCfg) -> tuple[Path, list[str]]:
     """Writes an episode as a file to look at.
 
-    Args:
-        data_set: The data set.
-        cfg: The episode and the format of the file.
-
     Returns:
         The file's path, and one line for each thing that cannot be shown.
 
