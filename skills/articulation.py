@@ -103,7 +103,10 @@ class ArticulationSkill(Skill):
 
     def _plan_motion(self, rng: np.random.Generator) -> KeyframePlan:
         """Returns the plan for the loaded scene."""
-        return plan_keyframes(self.request(), self.context.checker, rng)
+        return self._plan_request(self.request(), rng)
+
+    def _plan_request(self, request: PlanRequest, rng: np.random.Generator) -> KeyframePlan:
+        return plan_keyframes(request, self.context.checker, rng)
 
     @property
     def follow_to(self) -> float:

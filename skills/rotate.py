@@ -16,7 +16,6 @@ from unlatch.skills.grasping import GraspingSkill
 from unlatch.skills.turning import TurningPlan, plan_turns
 from unlatch.solver.path.slip import Slip, SlipMode
 from unlatch.solver.planning.plan import KeyframePlan
-from unlatch.solver.planning.planner import plan_keyframes
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 
 Array = np.ndarray
@@ -41,7 +40,7 @@ class Rotate(GraspingSkill):
 
         def plan_turn(strategy: str, s: float, q: Array, to: float) -> KeyframePlan:
             request = self.request(s=s, q_current=q, follow_to=to, setting=self._settings_by_strategy[strategy])
-            return plan_keyframes(request, self.context.checker, rng)
+            return self._plan_request(request, rng)
 
         return plan_turns(
             plan_turn, list(self._settings_by_strategy), s=self.s, q=self.context.arm.q_read, target_s=self.follow_to
