@@ -16,7 +16,7 @@ from unlatch.configs.cameras import read_render_settings, with_cameras
 from unlatch.configs.composition import Request
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, RecordingError, check_range
-from unlatch.simcore.files import not_writable
+from unlatch.simcore.files import output_errors
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame, take_annotated_frame
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
@@ -148,15 +148,13 @@ def _draft_of(out: Path) -> Iterator[Path]:
         raise RecordingError(
             f"Folder '{out}' exists already. Expected a folder that does not exist yet. Change out=.", path=str(out)
         )
-    try:
+    with output_errors(out.parent):
         out.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
             draft = Path(scratch) / out.name
             draft.mkdir()
             yield draft
             draft.rename(out)
-    except OSError as exc:
-        raise not_writable(out.parent, exc) from exc
 
 
 def _take_shots(recorded: RecordedWorld, frame: int, cfg: AnnotationCfg) -> Iterator[tuple[str, AnnotatedFrame]]:

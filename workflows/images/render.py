@@ -135,7 +135,10 @@ def prepare_render(data_set: DataSet, cfg: RenderCfg, request: Request | None = 
     Raises:
         SimCoreError: The input is wrong. Nothing is written.
     """
-    _check_names(data_set, cfg)
+    if cfg.renderer != AUTO:
+        RENDERERS.entry(cfg.renderer)  # raises if the name is unknown, as the next line does
+    EXECUTORS.entry(cfg.executor)
+    render_folder(data_set.path, cfg.name)  # raises if the name is not valid
     episode_cfg = config_of(data_set)
     settings = read_render_settings(episode_cfg, cfg.cameras, randomization=cfg.randomization, request=request)
     digests = _chosen_digests(data_set, cfg)
@@ -189,14 +192,6 @@ def _annotation_header(cfg: RenderCfg) -> dict[str, Any]:
             "camera_rotation_deg": cfg.camera_rotation_deg,
         }
     }
-
-
-def _check_names(data_set: DataSet, cfg: RenderCfg) -> None:
-    """Raises unless renderer and executor are known and the name of the render set is valid."""
-    if cfg.renderer != AUTO:
-        RENDERERS.entry(cfg.renderer)
-    EXECUTORS.entry(cfg.executor)
-    render_folder(data_set.path, cfg.name)
 
 
 def _check_scene(

@@ -17,16 +17,11 @@ from unlatch.objects.validation import articulation_problems
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pose
+from unlatch.workflows.viewing.annotation_picture import KEYPOINT_COLOURS
 from unlatch.workflows.viewing.viewers.link_meshes import link_meshes
 
 Array = np.ndarray
 
-_COLOURS = {
-    "articulated_object_head": (210, 30, 30),
-    "articulated_object_tail": (240, 160, 0),
-    "link_contact_point": (20, 140, 40),
-    "base_contact_point": (110, 60, 180),
-}
 _HEAD, _TAIL = "articulated_object_head", "articulated_object_tail"
 
 
@@ -121,7 +116,7 @@ class AnnotationEditor:
             path, scale=0.12 * self.loaded.size_m, disable_rotations=True, position=tuple(p_root)
         )
         server.scene.add_icosphere(
-            f"{path}/dot", radius=0.012 * self.loaded.size_m, color=_COLOURS.get(name, (60, 60, 60))
+            f"{path}/dot", radius=0.012 * self.loaded.size_m, color=KEYPOINT_COLOURS.get(name, (60, 60, 60))
         )
         server.scene.add_label(f"{path}/label", f"{part.name}: {name}")
         control.on_update(lambda _: self.move(part.name, name, np.asarray(control.position, dtype=float)))

@@ -25,7 +25,7 @@ _MOST_TRIANGLES = 60_000
 _FONT_PX = 13
 _INK = (20, 20, 20)
 _BODY, _PART = np.array([200.0, 200.0, 205.0]), np.array([120.0, 170.0, 230.0])
-_POINTS = {
+KEYPOINT_COLOURS = {
     "articulated_object_head": (210, 30, 30),
     "articulated_object_tail": (240, 160, 0),
     "link_contact_point": (20, 140, 40),
@@ -76,12 +76,8 @@ def _draw_part(model: UrdfModel, articulation: Articulation, part: Part) -> Arra
     )
     front = _front_direction(model, part, closed)
     tiles = []
-    for title, positions, lift in (
-        ("closed", closed, 0.45),
-        ("half open", half, 0.45),
-        ("from the front", closed, 0.0),
-    ):
-        side = 0.0 if lift == 0.0 else 0.6
+    views = (("closed", closed, 0.6, 0.45), ("half open", half, 0.6, 0.45), ("from the front", closed, 0.0, 0.0))
+    for title, positions, side, lift in views:
         camera = _frame_camera(front, camera_points, side=side, lift=lift)
         caption = f"{part.name}: {part.kind.name}, {part.handle.type.name}; {title}"
         tiles.append(_draw_view(model, part, _pose_triangles(model, triangles, positions), positions, camera, caption))
@@ -135,7 +131,7 @@ def _draw_marks(
         )
     for number, (name, keypoint) in enumerate(part.keypoints.items()):
         (pixel,) = camera.pixels(_point_in_root(frames, keypoint)[None])
-        colour = _POINTS.get(name, (0, 0, 0))
+        colour = KEYPOINT_COLOURS.get(name, (0, 0, 0))
         draw.ellipse([*(pixel - 5), *(pixel + 5)], fill=colour, outline=(0, 0, 0))
         at = (4, TILE_PX - (_FONT_PX + 3) * (len(part.keypoints) - number))
         draw.ellipse([at[0], at[1] + 3, at[0] + 9, at[1] + 12], fill=colour)
@@ -151,9 +147,8 @@ def _link_triangles(model: UrdfModel) -> dict[str, Array]:
     """Returns the triangle corners (F, 3, 3) of every link in its frame; of very many, only the largest."""
     found: dict[str, Array] = {}
     for name, link in model.links.items():
-        pieces = []
-        for shape in link.visuals or link.collisions:
-            pieces.append(shape_mesh(shape).moved(shape.T_link_shape).triangles)
+        shapes = link.visuals or link.collisions
+        pieces = [shape_mesh(shape).moved(shape.T_link_shape).triangles for shape in shapes]
         if pieces:
             found[name] = np.concatenate(pieces)
     total = sum(len(mesh) for mesh in found.values())
@@ -170,10 +165,10 @@ def _keep_largest(mesh: Array, count: int) -> Array:
 
 
 def _pose_triangles(model: UrdfModel, triangles: Mapping[str, Array], positions: dict[str, float]) -> dict[str, Array]:
-    posed = {}
-    for name, mesh in triangles.items():
-        posed[name] = (model.link_pose(name, positions) @ mesh.reshape(-1, 3)).reshape(-1, 3, 3)
-    return posed
+    return {
+        name: (model.link_pose(name, positions) @ mesh.reshape(-1, 3)).reshape(-1, 3, 3)
+        for name, mesh in triangles.items()
+    }
 
 
 def _front_direction(model: UrdfModel, part: Part, positions: dict[str, float]) -> Array:

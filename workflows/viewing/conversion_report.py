@@ -92,9 +92,10 @@ def draw(urdf_path: Path, path: Path) -> None:
     model = read_urdf(urdf_path)
     moving = [joint for joint in model.joints.values() if joint.moves]
     ends = {end: {j.name: _end_position(j.kind, getattr(j, end), end) for j in moving} for end in ("lower", "upper")}
-    view = LookAtCamera(*_choose_view(model, urdf_path, ends), fov_deg=40.0)
+    surfaces = read_surfaces(model, urdf_path.parent.resolve(), where=str(urdf_path))
+    view = _choose_view(model, surfaces, ends)
     with tempfile.TemporaryDirectory(prefix="unlatch-report-") as name:
-        urdfs = {"as seen": urdf_path, "colliders": _write_collider_urdf(urdf_path, model, Path(name))}
+        urdfs = {"as seen": urdf_path, "colliders": _write_collider_urdf(model, surfaces, Path(name))}
         rows = []
         for label, urdf in urdfs.items():
             pictures = []
@@ -112,10 +113,9 @@ def _end_position(kind: str, value: float, end: str) -> float:
 
 
 def _choose_view(
-    model: UrdfModel, urdf_path: Path, ends: dict[str, dict[str, float]]
-) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Returns eye and target [m] that show the object at both ends, from the side to which its parts move."""
-    surfaces = read_surfaces(model, urdf_path.parent.resolve(), where=str(urdf_path))
+    model: UrdfModel, surfaces: dict[str, LinkSurfaces], ends: dict[str, dict[str, float]]
+) -> LookAtCamera:
+    """Returns the camera that shows the object at both ends, from the side to which its parts move."""
     moved, clouds = np.zeros(3), []
     for name, found in surfaces.items():
         if not (found.seen or found.touched):
@@ -132,7 +132,7 @@ def _choose_view(
     target = (low + high) / 2
     direction = forward - 0.6 * aside + np.array([0.0, 0.0, 0.6])
     eye = target + direction / np.linalg.norm(direction) * 1.5 * float(np.linalg.norm(high - low))
-    return (float(eye[0]), float(eye[1]), float(eye[2])), (float(target[0]), float(target[1]), float(target[2]))
+    return LookAtCamera(tuple(eye.tolist()), tuple(target.tolist()), fov_deg=40.0)
 
 
 def _largest_extent(model: UrdfModel, surfaces: dict[str, LinkSurfaces]) -> float:
@@ -166,11 +166,10 @@ def _measure_link(
     return values
 
 
-def _write_collider_urdf(urdf_path: Path, model: UrdfModel, folder: Path) -> Path:
+def _write_collider_urdf(model: UrdfModel, surfaces: dict[str, LinkSurfaces], folder: Path) -> Path:
     """Writes a copy of a URDF that shows its colliders, each in another colour."""
     links = {}
     number = 0
-    surfaces = read_surfaces(model, urdf_path.parent.resolve(), where=str(urdf_path))
     for name, link in model.links.items():
         shapes = []
         for mesh in surfaces[name].touched:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 
 import numpy as np
@@ -59,17 +59,10 @@ def _draw_object(world: World, made: GeneratedObject, path: Path, *, share: floa
     T_world_root = Pose.from_rpy([0.0, 0.0, 0.0], [0.0, 0.0, np.pi])
     body = world.load_urdf(path, name="object", T_world_root=T_world_root)
     body.set_joint_positions(list(positions), list(positions.values()))
-    corners = T_world_root @ _corners_of(model_bounds(made.model, positions))
+    corners = T_world_root @ np.array(list(product(*model_bounds(made.model, positions).T)))  # (8, 3)
     view = framing_camera(corners, _VIEW_DIRECTION, fov_deg=_FOV_DEG, margin=_MARGIN)
     picture = take_picture(world, view, width=_OVERSAMPLED * side, height=_OVERSAMPLED * side)
     return np.asarray(Image.fromarray(picture).resize((side, side), Image.Resampling.LANCZOS))
-
-
-def _corners_of(bounds: Array) -> Array:
-    """Returns the corners (8, 3) of bounds (2, 3)."""
-    grid = np.stack(np.meshgrid(*bounds.T, indexing="ij"), axis=-1)
-    corners: Array = grid.reshape(-1, 3)
-    return corners
 
 
 def _draw_row(name: str, tiles: Sequence[Array]) -> Array:

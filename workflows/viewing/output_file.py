@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.files import not_writable, write_whole_file
+from unlatch.simcore.files import output_errors, write_whole_file
 
 
 def check_suffix(out: str | None, suffix: str, *, formats: Sequence[str] = ()) -> None:
@@ -33,7 +33,5 @@ def write_output(path: Path, content: bytes) -> None:
     Raises:
         RecordingError: It cannot be written.
     """
-    try:
+    with output_errors(path.parent):
         write_whole_file(path, content)
-    except OSError as exc:
-        raise not_writable(path.parent, exc) from exc

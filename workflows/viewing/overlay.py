@@ -53,7 +53,8 @@ class Overlay:
         """Draws dots, with their names in a column at the right, connected by lines; `a.b` and `a.c` share a colour."""
         seen = []
         colours: dict[str, Rgb] = {}
-        for (name, _), pixel in zip(points_world.items(), self._project(_stack_points(points_world)), strict=True):
+        points = np.array(list(points_world.values()), dtype=float).reshape(-1, 3)
+        for name, pixel in zip(points_world, self._project(points), strict=True):
             colour = colours.setdefault(name.rpartition(".")[0], _PALETTE[len(colours) % len(_PALETTE)])
             if np.isfinite(pixel).all():
                 seen.append((float(pixel[1]), float(pixel[0]), name, colour))
@@ -89,10 +90,6 @@ class Overlay:
 
     def _project(self, points_world: Array) -> Array:
         return project_points(self._view, points_world, width=self._image.width, height=self._image.height)
-
-
-def _stack_points(points_world: Mapping[str, Array]) -> Array:
-    return np.reshape(np.array([np.asarray(p_world, dtype=float) for p_world in points_world.values()]), (-1, 3))
 
 
 def _spread_labels(wanted: Sequence[float], *, step: float, within: float) -> list[float]:

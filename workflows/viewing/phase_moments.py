@@ -81,6 +81,11 @@ def last_finite_frame(record: EpisodeRecord) -> int:
     return int(np.flatnonzero(good)[-1]) if good.any() else 0
 
 
+def phase_of(number: int) -> Phase:
+    """Returns the phase with a recorded number; idle for an unknown number."""
+    return next((phase for phase in Phase if phase.value == number), Phase.idle)
+
+
 def _rounds_without_phases(record: EpisodeRecord) -> Iterator[SkillRound]:
     """Yields equally spaced moments of each stage."""
     last = last_finite_frame(record)
@@ -124,13 +129,12 @@ def _track_prefixes(record: EpisodeRecord) -> list[str]:
 
 def _find_runs(record: EpisodeRecord, track: str) -> Iterator[tuple[int, _PhaseRun]]:
     """Yields skill and frames of each run of equal phases, without idle ones."""
-    known = {phase.value: phase for phase in Phase}
     last = last_finite_frame(record)
     columns = (record.arrays[f"{track}.{name}"].tolist()[: last + 1] for name in ("index", "phase"))
     frame = 0
     for (skill, value), members in groupby(zip(*columns, strict=True)):
         length = len(list(members))
-        phase = known.get(value, Phase.idle)
+        phase = phase_of(value)
         if skill >= 0 and phase is not Phase.idle:
             yield skill, _PhaseRun(phase, frame, frame + length - 1)
         frame += length
@@ -154,13 +158,8 @@ def _mark_failure(rounds: Sequence[SkillRound], record: EpisodeRecord) -> list[S
     index = max((i for i, item in enumerate(rounds) if item.moments[0].frame <= frame), default=0)
     moments = list(rounds[index].moments)
     nearest = min(moments, key=lambda moment: abs(moment.frame - frame))
-    failed = PhaseMoment(frame, _phase_at(record, frame), str(record.code), failed=True)
+    failed = PhaseMoment(frame, phase_of(int(record.arrays["skills.phase"][frame])), str(record.code), failed=True)
     if abs(nearest.frame - frame) <= _SAME_MOMENT_FRAMES:
         moments.remove(nearest)
     moments = sorted([*moments, failed], key=lambda moment: moment.frame)
     return [*rounds[:index], replace(rounds[index], moments=tuple(moments)), *rounds[index + 1 :]]
-
-
-def _phase_at(record: EpisodeRecord, frame: int) -> Phase:
-    value = int(record.arrays["skills.phase"][frame])
-    return next((phase for phase in Phase if phase.value == value), Phase.idle)

@@ -12,7 +12,7 @@ from unlatch.skills.contract.command import Phase
 from unlatch.tasks.language import fill_in
 from unlatch.tasks.part_words import part_words
 from unlatch.workflows.viewing.close_up import Subject, choose_close_up
-from unlatch.workflows.viewing.phase_moments import PhaseMoment, SkillRound, last_finite_frame, part_openings
+from unlatch.workflows.viewing.phase_moments import PhaseMoment, SkillRound, last_finite_frame, part_openings, phase_of
 from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX, Curve, PhaseSheet, Section, Tile
 from unlatch.workflows.viewing.scene_picture import RecordedWorld
 
@@ -30,7 +30,6 @@ def take_phase_pictures(shown: RecordedWorld, rounds: Sequence[SkillRound]) -> P
     """Takes a picture of every moment and collects what the sheet shows."""
     record = shown.record
     end = last_finite_frame(record) + 1
-    known = {phase.value: phase for phase in Phase}
     outcome = "success" if record.success else f"{record.code} at {record.evidence.get('time_s', 0.0):.1f} s"
     instruction = f': "{record.language[0]}"' if record.language else ""
     views = {skill: _choose_camera(shown, skill, rounds) for skill in dict.fromkeys(item.skill for item in rounds)}
@@ -40,7 +39,7 @@ def take_phase_pictures(shown: RecordedWorld, rounds: Sequence[SkillRound]) -> P
         notes=[] if record.success else [str(record.evidence.get("message", ""))],
         sections=[_make_section(shown, item, views[item.skill]) for item in rounds],
         times_s=record.arrays["time"][:end] - record.arrays["time"][0],
-        phases=[known.get(value, Phase.idle) for value in record.arrays["skills.phase"][:end].tolist()],
+        phases=[phase_of(number) for number in record.arrays["skills.phase"][:end].tolist()],
         curves=list(_opening_curves(shown, rounds, end)),
     )
 

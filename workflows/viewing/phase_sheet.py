@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from unlatch.skills.contract.command import Phase
-from unlatch.workflows.viewing.picture import GOOD, INK, PAPER, Font, Rgb, load_font
+from unlatch.workflows.viewing.picture import GOOD, INK, PAPER, Font, Rgb, draw_caption, load_font
 
 Array = np.ndarray
 
@@ -98,10 +98,10 @@ def draw_sheet(sheet: PhaseSheet, *, columns: int) -> Image.Image:
     """Draws a sheet with at most `columns` pictures in a row."""
     across = _choose_row_length([len(section.tiles) for section in sheet.sections], columns)
     width = across * (TILE_PX[0] + _GAP_PX) - _GAP_PX + 2 * _MARGIN_PX
-    strips = [_draw_title(sheet, width)]
+    strips: list[Image.Image | Array] = [_draw_title(sheet, width)]
     number = 1
     for section in sheet.sections:
-        strips.append(_draw_line(section.title, width))
+        strips.append(draw_caption(section.title, width, height=_LINE_PX, font_px=_FONT_PX, at=(_MARGIN_PX, 2)))
         for start in range(0, len(section.tiles), across):
             strips.append(_draw_row(section.tiles[start : start + across], width, first=number + start))
         number += len(section.tiles)
@@ -127,16 +127,9 @@ def _draw_title(sheet: PhaseSheet, width: int) -> Image.Image:
     rest = [line for note in sheet.notes for line in _wrap_text(note, small, width - 2 * _MARGIN_PX)]
     image = _blank_image(width, _LINE_PX * (len(first) + len(rest)) + 6)
     draw = ImageDraw.Draw(image)
-    for index, line in enumerate(first):
-        draw.text((_MARGIN_PX, 4 + _LINE_PX * index), line, fill=color, font=font)
-    for index, line in enumerate(rest, start=len(first)):
-        draw.text((_MARGIN_PX, 5 + _LINE_PX * index), line, fill=color, font=small)
-    return image
-
-
-def _draw_line(text: str, width: int) -> Image.Image:
-    image = _blank_image(width, _LINE_PX)
-    ImageDraw.Draw(image).text((_MARGIN_PX, 2), text, fill=INK, font=load_font(_FONT_PX))
+    lines = [*((line, font, 4) for line in first), *((line, small, 5) for line in rest)]
+    for index, (line, line_font, top) in enumerate(lines):
+        draw.text((_MARGIN_PX, top + _LINE_PX * index), line, fill=color, font=line_font)
     return image
 
 

@@ -36,11 +36,8 @@ class DrawnScene:
 
     def keypoints(self) -> dict[str, Array]:
         """Returns the keypoints of every part by `part.name` in the world frame, (3,) each [m]."""
-        found = {}
-        for key, value in self.episode.scene.state_tree.state_dict().items():
-            if key.startswith("keypoints."):
-                found[key.split(".", 2)[2]] = np.asarray(value)
-        return found
+        state = self.episode.scene.state_tree.state_dict()
+        return {key.split(".", 2)[2]: np.asarray(p) for key, p in state.items() if key.startswith("keypoints.")}
 
     @staticmethod
     def region_outline(region: RegionCfg) -> Array:

@@ -70,8 +70,7 @@ def table_map(places: Sequence[MapPoint]) -> str:
 
 def yaw_map(places: Sequence[MapPoint]) -> str:
     """Draws the yaw and the opening of the object at the start, by outcome."""
-    openings = [place.opening if place.opening is not None else 0.0 for place in places]
-    points = [(math.degrees(place.yaw_rad), opening) for place, opening in zip(places, openings, strict=True)]
+    points = [(math.degrees(place.yaw_rad), place.opening or 0.0) for place in places]
 
     def draw(axes: Axes) -> None:
         _draw_outcomes(axes, points, places)
@@ -83,10 +82,10 @@ def yaw_map(places: Sequence[MapPoint]) -> str:
 def _draw_outcomes(axes: Axes, points: Sequence[tuple[float, float]], places: Sequence[MapPoint]) -> None:
     xy = np.array(points, dtype=float).reshape(-1, 2)
     codes = [place.code for place in places]
-    if len(xy) > MOST_POINTS:
-        _draw_rates(axes, xy, np.array([code is None for code in codes], dtype=float))
-        return
     good: np.ndarray = np.array([code is None for code in codes])
+    if len(xy) > MOST_POINTS:
+        _draw_rates(axes, xy, good.astype(float))
+        return
     axes.scatter(xy[good, 0], xy[good, 1], s=10, color=color(None), alpha=0.55, linewidths=0)
     for code in sorted({code for code in codes if code is not None}):
         of_code: np.ndarray = np.array([other == code for other in codes])

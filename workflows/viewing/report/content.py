@@ -103,9 +103,9 @@ class Report:
             "title": self.title,
             "total": {column.name: column.total.to_dict() for column in self.columns},
             "success": {part.title: part.to_dict(names) for part in self.breakdowns},
-            "pace": {name: pace.to_dict() for name, pace in self.paces.items()},
+            "pace": {name: vars(pace) for name, pace in self.paces.items()},
             "wall_time_ms": times,
-            "places": {name: [place.__dict__ for place in places] for name, places in self.places.items()},
+            "places": {name: [vars(place) for place in places] for name, places in self.places.items()},
             "curves": {name: [_curves_to_dict(item) for item in items] for name, items in self.series.items()},
             "strips": [{"data_set": item.data_set, "episode": item.number, "code": item.code} for item in self.strips],
             "commands": {origin.name: origin.commands for origin in self.origins},
@@ -121,7 +121,7 @@ def make_report(tallies: Sequence[Tally], *, pictures: int) -> Report:
         RecordingError: An example cannot be read.
     """
     groups = [[item] for item in tallies] if len(tallies) == 2 else [list(tallies)]
-    names = [item.name for item in tallies] if len(tallies) == 2 else [_joint_name(tallies)]
+    names = [item.name for item in tallies] if len(tallies) <= 2 else [f"{len(tallies)} data sets"]
     paces = {item.name: pace_of(item.data_set) for item in tallies}
     codes = Counter(dict(sum((item.total.codes for item in tallies), Counter()).most_common()))
     parts = breakdowns(groups)
@@ -137,7 +137,7 @@ def make_report(tallies: Sequence[Tally], *, pictures: int) -> Report:
         origins=[_describe_origin(item) for item in tallies],
         paces=paces,
         timings_ms={name: _stage_times(group) for name, group in zip(names, groups, strict=True)},
-        differences=_find_differences(tallies) if len(tallies) == 2 else [],
+        differences=list(differences(*(item.data_set.header for item in tallies))) if len(tallies) == 2 else [],
         series={item.name: read_curves(item) for item in tallies},
         places={item.name: item.places for item in tallies},
         notices=[f"{item.name}: {line}" for item in tallies for line in item.damaged.lines()],
@@ -148,10 +148,6 @@ def make_report(tallies: Sequence[Tally], *, pictures: int) -> Report:
             _take_pictures(report, item, pictures)
         report.strips.sort(key=lambda strip: -1 if strip.code is None else list(codes).index(strip.code))
     return report
-
-
-def _joint_name(tallies: Sequence[Tally]) -> str:
-    return tallies[0].name if len(tallies) == 1 else f"{len(tallies)} data sets"
 
 
 def _report_title(tallies: Sequence[Tally]) -> str:
@@ -177,12 +173,11 @@ def _total_times(item: Tally) -> list[float]:
 
 
 def _stage_times(group: Sequence[Tally]) -> dict[str, list[float]]:
-    stages = {}
-    for stage in (SEARCH, *STAGES):
-        values = [value for item in group for value in item.timings_ms.get(stage, []) if value]
-        if values:
-            stages[stage] = values
-    return stages
+    times = {
+        stage: [value for item in group for value in item.timings_ms.get(stage, []) if value]
+        for stage in (SEARCH, *STAGES)
+    }
+    return {stage: values for stage, values in times.items() if values}
 
 
 def _count_failures(tallies: Sequence[Tally]) -> list[tuple[str, Counts]]:
@@ -203,11 +198,6 @@ def _describe_origin(item: Tally) -> Origin:
     example = min(failures, default=next(iter(item.examples.get(None, [])), 0))
     text = yaml.safe_dump(item.config, sort_keys=True, default_flow_style=None, width=110)
     return Origin(item.name, made, example, commands_of(item.data_set), text)
-
-
-def _find_differences(tallies: Sequence[Tally]) -> list[tuple[str, str, str]]:
-    one, other = (item.data_set.header for item in tallies)
-    return list(differences(one, other))
 
 
 def _draw_charts(report: Report) -> None:

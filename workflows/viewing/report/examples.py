@@ -124,9 +124,7 @@ def take_strips(tally: Tally, cfg: EpisodeCfg, numbers: Iterable[int]) -> Iterat
         try:
             record = tally.data_set.read(number)
             pictures = tuple(_take_pictures(cfg, record))
-        except (
-            SimCoreError
-        ) as exc:  # damaged, or with an object that is not on this machine, as of a set from elsewhere
+        except SimCoreError as exc:  # damaged, or with an object that is not on this machine
             yield f"no pictures of episode {number} of {tally.name}: {exc.message}"
             continue
         instruction = record.language[0] if record.language else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -31,10 +30,6 @@ class Pace:
     """When the first episode was written [s since 1970]."""
     ended: float | None
     """When the last episode was written [s since 1970]."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns plain values for JSON."""
-        return dict(self.__dict__)
 
 
 def pace_of(data_set: DataSet) -> Pace:

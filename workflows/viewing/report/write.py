@@ -12,8 +12,8 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.runs.data_folders import data_sets_in, short_names
 from unlatch.workflows.viewing.output_file import check_suffix, output_path, write_output
 from unlatch.workflows.viewing.report.content import make_report
-from unlatch.workflows.viewing.report.page import fill_page
 from unlatch.workflows.viewing.report.tally import tally
+from unlatch.workflows.viewing.template import fill_template
 
 MAX_PICTURES = 10
 
@@ -47,9 +47,15 @@ def write_report(paths: Sequence[str], cfg: ReportCfg) -> Path:
     if not any(item.total.n for item in tallies):
         raise ConfigError(f"There is no episode in {', '.join(map(str, folders[:3]))}. Expected at least one attempt.")
     report = make_report(tallies, pictures=cfg.pictures)
-    content = fill_page(report).encode()
+    page = fill_template(
+        "unlatch.workflows.viewing.report",
+        "page.html",
+        report=report,
+        compared=len(report.columns) > 1,
+        keys=("set-a", "set-b"),
+    )
     numbers = json.dumps(report.to_dict(), indent=1, allow_nan=False).encode()
     target = output_path(cfg.out, (folders[0] if len(folders) == 1 else Path.cwd()) / "report.html")
-    write_output(target, content)
+    write_output(target, page.encode())
     write_output(target.with_suffix(".json"), numbers)
     return target

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,10 +24,10 @@ from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.skills.contract.command import Phase
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
 from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.viewing.picture import Rgb
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, box_mesh, link_meshes
 from unlatch.workflows.viewing.viewers.recorded_scene import (
     RecordedScene,
-    Rgb,
     ShownBody,
     ShownCurve,
     ShownForce,
@@ -40,6 +39,7 @@ Array = np.ndarray
 
 _TABLE_RGBA = (0.83, 0.79, 0.72, 1.0)
 _PLINTH_RGBA = (0.45, 0.47, 0.5, 1.0)
+_PHASE_NAMES = {phase.value: phase.name for phase in Phase}
 _CONTACT_VIEWS: dict[str, tuple[str, Rgb, str]] = {
     "fingers_link": ("fingers on the moving part", (32, 150, 70), "tcp_position"),
     "fingers_base": ("fingers on the object's body", (240, 150, 20), "tcp_position"),
@@ -74,14 +74,13 @@ def read_scene(data_set: DataSet, number: int) -> tuple[RecordedScene, list[str]
     eye, target = _choose_view(assets, arrays)
     failure = [str(record.evidence["message"])] if "message" in record.evidence else []
     outcome = "success" if record.success else str(record.code)
+    numbers = record.arrays.get("skills.phase", np.zeros(len(times), dtype=int))
     scene = RecordedScene(
         title=f"{cfg.task.name} · episode {number} · {outcome}",
         success=record.success,
         notes=(*record.language[:1], *failure),
         times_s=arrays["time"] - arrays["time"][0],
-        phases=tuple(
-            _phase_name(value) for value in record.arrays.get("skills.phase", np.zeros(len(times), dtype=int))
-        ),
+        phases=tuple(_PHASE_NAMES.get(int(number), str(int(number))) for number in numbers),
         bodies=tuple(bodies),
         points=tuple(_shown_points(record, arrays)),
         forces=tuple(_shown_forces(robot, arrays)),
@@ -250,8 +249,3 @@ def _fill_gaps(array: Array) -> Array:
     last = np.maximum.accumulate(np.where(good, np.arange(len(array)), -1))
     filled: Array = np.where(good.any(), array[np.maximum(last, int(np.argmax(good)))], 0.0)
     return filled
-
-
-def _phase_name(value: Any) -> str:
-    known = {phase.value: phase.name for phase in Phase}
-    return known.get(int(value), str(int(value)))

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
+from unlatch.workflows.viewing.picture import Rgb
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh
 
 Array = np.ndarray
-Rgb = tuple[int, int, int]
-"""Red, green and blue, each from 0 to 255."""
 
 TOUCH_N = 0.1
 """Smaller forces are not shown [N]."""
