@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 
 from unlatch.objects.annotation import HandleType
@@ -10,6 +12,7 @@ from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
+from unlatch.solver.path.slip import Slip
 from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.solver.settings.setting import SuccessMode
 
@@ -49,6 +52,11 @@ class GraspingSkill(ArticulationSkill):
         self._lost_frames = 0
         self._led_by: int | None = None
         self._has_met = False
+
+    @property
+    @abstractmethod
+    def slips(self) -> tuple[Slip, ...] | None:
+        """See `ArticulationSkill.slips`; each skill that grasps states its own."""
 
     def plan(self, rng: np.random.Generator) -> bool:
         """See `Skill.plan`; fails at once for a knob that is too wide for the fingers."""

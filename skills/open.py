@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from unlatch.skills.grasping import GraspingSkill
+from unlatch.solver.path.slip import Slip
 from unlatch.solver.settings.setting import SuccessMode
 
 
@@ -12,3 +13,8 @@ class Open(GraspingSkill):
     """Success: the joint moved by the threshold, fingers on the part while it moved, contacts and speeds valid."""
 
     success_modes: ClassVar[tuple[SuccessMode, ...]] = (SuccessMode.abs, SuccessMode.normal, SuccessMode.fraction)
+
+    @property
+    def slips(self) -> tuple[Slip, ...] | None:
+        """The planner's choice."""
+        return None

@@ -324,7 +324,11 @@ class DataSet:
 def open_dataset(path: str | Path) -> DataSet:
     """Opens a data set: `data[3]` reads an episode, iterating reads all of them, `len(data)` counts them.
 
-    `data.summaries()` has one line an episode and reads no arrays.
+    Args:
+        path: Folder of the data set.
+
+    Returns:
+        The data set. `data.summaries()` has one line an episode and reads no arrays.
 
     Raises:
         RecordingError: The folder is not a data set, or was written in another format.

@@ -47,7 +47,7 @@ def test_a_target_may_be_only_a_little_past_the_limits_of_the_joint() -> None:
 
 def test_a_start_opening_beyond_the_part_is_refused() -> None:
     check("open_drawer", "task.openness.0.range=[0.0,0.2]")
-    with pytest.raises(ConfigError, match=r"^task\.openness\[0\]\.range=\[0\.0, 0\.3\] reaches .* at most 0\.25 m"):
+    with pytest.raises(ConfigError, match=r"^task\.openness\[0\]\.range=\[0\.0, 0\.3\] exceeds .* at most 0\.25 m"):
         check("open_drawer", "task.openness.0.range=[0.0,0.3]")
 
 
