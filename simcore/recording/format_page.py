@@ -25,9 +25,10 @@ from unlatch.simcore.recording.keys import (
 _EPISODE_FIELDS = {
     "format, format_version": "`unlatch-episode` and the version of this page.",
     "number, seed": "Episode number, from 0, and the seed of all its random streams.",
-    "success, code, evidence": "The verdict: true; or false, with one failure code and the numbers behind it.",
-    "language": "Phrasings of the instruction. The first is this episode's own, drawn from its stream `language`.",
-    "assets": "Content hash of every asset by name.",
+    "success, code, evidence": "The verdict: `success` is true or false. If false, `code` is a failure code, and "
+    "`evidence` has the numbers behind it.",
+    "language": "Phrasings of the instruction. The first was drawn for this episode, from its stream `language`.",
+    "assets": "Hash of the content of every asset (robot or object), by name.",
     "layout": "Values that the reset applied: poses, joint openness, start joints, drawn object parameters. If the "
     "chain begins with `artpreplan`, also `preplan`: the layouts tried, the chosen one, its distance to the joint "
     "limits [rad], and for each failed layout the index of the skill (-1: the layout itself), its code and message.",
@@ -37,10 +38,10 @@ _EPISODE_FIELDS = {
     "that name.",
     "skills": "One entry per skill, see below.",
     "goal": "`conditions`: the list of conditions at the end, see below.",
-    "settle": "The time in which the scene had to stand still, see below; null if the episode ended before it.",
+    "settle": "The time at the end in which the scene must stand still, see below; null if the episode ended earlier.",
     "events": "Other events, in order of time.",
-    "timings_ms": "Wall time of preplan, plan, reset, execute and write [ms]. Equal runs differ only here "
-    "and in the planner's own times (`plan.timings_ms` of each entry of `skills`).",
+    "timings_ms": "Wall time of preplan, plan, reset, execute and write [ms]. If you make the same episode again, "
+    "only these times differ, and those of the planner (`plan.timings_ms` of each entry of `skills`).",
     "sha256": "Checksum of all other keys. Readers refuse a file that was changed.",
     "state": "File name, SHA-256, size and number of actions of `state.npz`.",
 }
@@ -51,23 +52,24 @@ This page lists every file, key and array of a recorded episode.
 It is generated: `python -m unlatch.simcore.recording.format_page docs/record_format.md`.
 
 ```text
-dataset.json                                        format version, header (the same for all runs into it), info
+dataset.json                                        format version, header (the same for every run into it), info
 episodes/<number // 1000, 7 digits>/<number, 10 digits>/episode.json
 episodes/<number // 1000, 7 digits>/<number, 10 digits>/state.npz
-index/<worker>.jsonl                                one line per episode; a lost index is made again
+index/<worker>.jsonl                                one line per episode; rebuilt from the episodes if it is lost
 renders/<render name>/                              images rendered later, in the same folder structure
 .tmp/                                               episodes in progress; leftovers are cleaned up
 ```
 
 An episode folder is either complete or absent. Units are SI, with radians and seconds. Quaternions are x, y, z, w. The
-world frame has z up, and z = 0 at the top of the table. JSON has no numbers that are not finite: they are the strings
-"nan", "inf" and "-inf". Nothing is pickled. `numpy.load` reads `state.npz`.
+world frame has z up, and z = 0 at the top of the table. In JSON files, numbers that are not finite are the
+strings "nan", "inf" and "-inf". No file uses Python's pickle. `numpy.load` reads `state.npz`.
 
 ## Arrays in state.npz
 
 An episode of T actions has T+1 states. Row t of the actions, contacts and speeds lies between the states t and t+1.
-`n` is the number of arm joints, `k` that of gripper joints, and `m` that of an object's movable joints. An attempt that
-never began has no arrays.
+`n` is the number of arm joints, `k` that of gripper joints, and `m` that of an object's movable joints. `ee` is the
+frame of the arm's `ee_link` (the hand), and `tcp` a frame between the fingertips. If an attempt failed before it began,
+it has no arrays.
 """
 
 
@@ -88,8 +90,8 @@ def record_format_page() -> str:
     ):
         parts.append(f"{title}\n\n{_meaning_table(fields, 'Key')}")
     parts.append(
-        "## Failure codes\n\nThe code belongs to the condition that was violated first. If several are violated in one "
-        "frame, the first in this table counts.\n"
+        "## Failure codes\n\nIf an attempt violates several conditions, the code is that of the first violation. "
+        "If two happen in one frame, the code is the one that comes first in this table.\n"
     )
     parts.append(_meaning_table(FAILURE_CODES, "Code"))
     return "\n".join(parts)

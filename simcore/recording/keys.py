@@ -76,10 +76,10 @@ _SKILL_INDEX = "Index of the current skill in `skills` of episode.json; -1 befor
 _PHASES = "0 idle, 1 transit, 2 approach, 3 grasp, 4 follow, 5 release, 6 retreat, 7 settle, 8 hold."
 _SEVERAL_ARMS = "Only for robots with several arms"
 _ARM_SKILL_COUNTERS = {
-    "index": "index of the arm's skill in episode.json, -1 without a skill. `skills.index` is the skill that began "
-    "last.",
+    "index": "index of the arm's skill in episode.json, -1 if it has none. `skills.index` is then the skill that "
+    "began last, of any arm.",
     "command_index": "index into the command list of that skill, -1 when it is done.",
-    "phase": "phase of the arm, with the same numbers.",
+    "phase": "phase of the arm, numbered as in `skills.phase`.",
 }
 _ARM = "robots.<robot>.<arm>"
 _ARM_ACTION = "actions.<robot>.<arm>"
@@ -105,7 +105,7 @@ KEYS: tuple[KeySpec, ...] = (
     _spec("keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame."),
     _spec("sensors.<sensor>.<value>", None, "-", "A value of a sensor (see sensors.md).", required=False),
     _spec("skills.index", (), "-", _SKILL_INDEX, dtype="int64"),
-    _spec("skills.command_index", (), "-", "Index into the command list of that skill.", dtype="int64"),
+    _spec("skills.command_index", (), "-", "Index of the command in the command list of that skill.", dtype="int64"),
     _spec("skills.phase", (), "-", f"Phase of the arm: {_PHASES}", dtype="int64"),
     *(
         _spec(f"skills.<arm>.{name}", (), "-", f"{_SEVERAL_ARMS}: {meaning}", dtype="int64", required=False)
@@ -135,32 +135,32 @@ SKILL_FIELDS: dict[str, str] = {
     "entry": "Only with `arm`: index of the skill in the configured chain.",
     "broken_off": "Only with `arm`: whether the skill was stopped early, for example because another arm's skill "
     "failed.",
-    "object": "Name of the object that the skill acts on; null for a skill that moves nothing.",
+    "object": "Name of the object that the skill acts on; null if the skill moves nothing.",
     "part": "Name of the part in its annotation.",
     "link": "Optional; link of the object that the fingers may touch, if it is not the link of the part.",
-    "holds": "Optional; true if the skill holds the object for other arms. In every row of its phase 8, a finger "
-    "touches the link. The parts of concurrent skills move only in these rows.",
-    "language": "Optional; phrasings of this step with names filled in. The first one was drawn for this episode.",
+    "holds": "Optional; true if the skill holds the object still for other arms. A finger touches the link in every "
+    "row of phase 8 (hold) of this arm. The parts of skills that run at the same time move only in these rows.",
+    "language": "Optional; phrasings of the instruction for this skill. The first was drawn for this episode.",
     "joint": "Name of the part's joint.",
     "joint_index": "Column of the joint in `objects.<object>.joint_positions`.",
     "strategy": "Optional; name of the strategy that the plan uses.",
     "refused": "Optional; strategies without a plan: `strategy`, `code` and `message` of each.",
     "success_mode": "`abs`, `normal`, `zero`, `dis_to_init` or `fraction`; null if the skill moves nothing.",
-    "success_threshold": "Value that the joint must reach in that mode [rad, m or share].",
-    "s0": "Position of the joint at episode start [rad or m].",
+    "success_threshold": "Threshold of `success_mode` [rad, m or share].",
+    "s0": "Position of the joint at the start of the episode [rad or m].",
     "s_end": "Position of the joint at `frame_end` [rad or m].",
     "s_closed": "Position of the joint when closed [rad or m].",
     "s_open": "Position of the joint when open [rad or m].",
-    "frame_start": "State frame at which the skill began; null if it never began. Its first action is the row of this "
-    "number.",
-    "frame_end": "State frame at which the skill ended. Its last action is the row before.",
+    "frame_start": "Number of the state at which the skill began; null if it never began. Its first action has the "
+    "same row number.",
+    "frame_end": "Number of the state at which the skill ended. Its last action has the row number before.",
     "collision_valid_enabled": "Whether a forbidden contact fails the skill.",
     "process_valid_enabled": "Whether overspeed fails the skill.",
     "contact_force_threshold_n": "Force above which a forbidden contact counts [N].",
     "first_violation": "`{view, pair, force_n, physics_step, time_s}` of the first forbidden contact, or null.",
-    "success": "Result that the skill reported at its end.",
+    "success": "Whether the skill succeeded, as it reported at its end.",
     "zero_force_contacts": "Optional; number of forbidden contact points without force. The verdict ignores them.",
-    "plan": "Optional; the plan: keyframes, residuals, counts, times. Without a plan: the diagnosis.",
+    "plan": "Optional; the plan: keyframes, residuals, counts, times. If there is no plan: the diagnosis.",
     "finger_contact_required": "Whether the fingers must touch the part while it moves.",
 }
 """Keys of each entry of `skills` in `episode.json`."""
@@ -178,10 +178,10 @@ GOAL_FIELDS: dict[str, str] = {
 """Keys of each entry of `goal.conditions` in `episode.json`."""
 
 SETTLE_FIELDS: dict[str, str] = {
-    "frame_start": "State frame at which settling began, after the last command.",
-    "frame_end": "State frame at which settling ended: the last of the episode.",
-    "max_change": "Largest change of a joint during settling that counts as standing still [rad or m]. It applies to "
-    "joints that skills act on.",
+    "frame_start": "Number of the state at which settling began, after the last command.",
+    "frame_end": "Number of the state at which settling ended: the last of the episode.",
+    "max_change": "A joint stands still if its position changes by at most this much during settling [rad or m]. "
+    "Applies to joints that skills act on.",
     "max_changes": "Optional; the same for single joints, by `<object>.<joint_index>`. It replaces `max_change` for "
     "these joints.",
 }
