@@ -4,36 +4,6 @@ To add a procedural category: one file in `procedural/`, one line in `procedural
 To add a data set: one importer in `importers/`, one member of `ObjectSource`.
 """
 
-from unlatch.objects.annotation import (
-    Articulation,
-    FramedVector,
-    Handle,
-    HandleType,
-    Openness,
-    Part,
-    PartKind,
-    read_articulation,
-    write_articulation,
-)
-from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.config import ObjectCfg, ObjectSource
-from unlatch.objects.library import load_object
-from unlatch.objects.validation import check_articulation, validate_articulation
+import lazy_loader
 
-__all__ = [
-    "Articulation",
-    "FramedVector",
-    "Handle",
-    "HandleType",
-    "ObjectAsset",
-    "ObjectCfg",
-    "ObjectSource",
-    "Openness",
-    "Part",
-    "PartKind",
-    "check_articulation",
-    "load_object",
-    "read_articulation",
-    "validate_articulation",
-    "write_articulation",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

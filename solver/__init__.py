@@ -4,3 +4,7 @@
 `unlatch.solver.settings.reader` reads a `planner_setting` from YAML. `unlatch.solver.scene` is the input of the
 planner, `unlatch.solver.collision` the collision checker that it needs.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -6,7 +6,6 @@ hand can hold and push, `size` how large the object is, `part` writes one entry,
 `peer_info` reads keypoints that other projects set by hand.
 """
 
-from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult, annotate_source
-from unlatch.objects.annotate.source import SourceObject, find_urdf, read_source
+import lazy_loader
 
-__all__ = ["AnnotateCfg", "AnnotationResult", "SourceObject", "annotate_source", "find_urdf", "read_source"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

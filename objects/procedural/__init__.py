@@ -8,3 +8,7 @@ of parameters, a function that draws them, a function that builds the object, an
 draw, build)`; `Assembly.set_texture` names the textures. Add a line in `catalog.py`, an object YAML, and its hashes in
 the tests.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,7 +1,5 @@
 """The tree of all state; independent of the simulator."""
 
-from unlatch.simcore.state.buffer import Buffer
-from unlatch.simcore.state.module import Module
-from unlatch.simcore.state.rendering import Rendering
+import lazy_loader
 
-__all__ = ["Buffer", "Module", "Rendering"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

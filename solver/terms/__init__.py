@@ -1,6 +1,5 @@
 """Constraint and cost terms: one file a kind, chosen by `type` through the catalog."""
 
-from unlatch.solver.terms.catalog import COSTS, TERMS
-from unlatch.solver.terms.term import Term
+import lazy_loader
 
-__all__ = ["COSTS", "TERMS", "Term"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

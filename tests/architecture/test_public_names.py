@@ -1,9 +1,11 @@
-"""What a package lists in `__all__` exists and is sorted."""
+"""Every package lists its public names: sorted, there, and the same at run time as for type checkers."""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
+from pathlib import Path
 
 import pytest
 
@@ -15,12 +17,21 @@ PACKAGES = ["unlatch", *(info.name for info in pkgutil.walk_packages(unlatch.__p
 @pytest.mark.parametrize("name", PACKAGES)
 def test_public_names_of_a_package_exist_and_are_sorted(name: str):
     package = importlib.import_module(name)
-    listed = list(getattr(package, "__all__", []))
-    assert len(set(listed)) == len(listed)
+    listed = list(package.__all__)
+    assert listed == sorted(set(listed))
     assert [missing for missing in listed if not hasattr(package, missing)] == []
-    assert listed in (sorted(listed), sorted(listed, key=str.casefold), _ruff_order(listed))
 
 
-def _ruff_order(names: list[str]) -> list[str]:
-    """Constants, then classes, then the rest: how ruff's RUF022 sorts `__all__`."""
-    return sorted(names, key=lambda n: (0 if n.isupper() else 1 if n[:1].isupper() else 2, n))
+@pytest.mark.parametrize("name", PACKAGES)
+def test_the_stub_of_a_package_lists_the_names_that_it_has(name: str):
+    package = importlib.import_module(name)
+    stub = Path(str(package.__file__)).with_suffix(".pyi")
+    if not stub.exists():
+        assert package.__all__ == []
+        return
+    values = [
+        node.value
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__"
+    ]
+    assert [sorted(ast.literal_eval(value)) for value in values] == [package.__all__]

@@ -1,1 +1,5 @@
 """Writes converted objects as USD files (extra `usd`)."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

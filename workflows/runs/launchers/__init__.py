@@ -2,3 +2,7 @@
 
 To add one: one line here, one YAML in `configs/launcher/`, one test.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

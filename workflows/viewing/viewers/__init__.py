@@ -4,3 +4,7 @@ To add one: one file here with a function `to_NAME(scene) -> bytes`, one catalog
 one test in `tests/workflows/commands/test_view.py`. What it needs beyond the core is an extra, imported by
 `import_extra`.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

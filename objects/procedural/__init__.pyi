@@ -1,0 +1,5 @@
+from .catalog import GENERATORS
+
+__all__ = [
+    "GENERATORS",
+]

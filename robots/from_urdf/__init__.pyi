@@ -1,0 +1,6 @@
+from .reach import ReachModel, ReachRegion
+
+__all__ = [
+    "ReachModel",
+    "ReachRegion",
+]

@@ -1,0 +1,71 @@
+from .cache import (
+    MANIFEST_FILE,
+    cache_root,
+    cached_folder,
+    content_hash,
+    intact_hash,
+    replaced_folder,
+    write_manifest,
+)
+from .errors import (
+    AssetError,
+    ConfigError,
+    DuplicateEntryError,
+    FrameNotFoundError,
+    GeometryError,
+    NoSolutionError,
+    PluginError,
+    RecordingError,
+    SimCoreError,
+    SkillError,
+    SolverError,
+    UnknownEntryError,
+    WorldError,
+    check_range,
+    close_matches,
+    unknown_name,
+)
+from .extras import import_extra
+from .files import output_errors, write_whole_file
+from .lru_cache import LRUCache
+from .registry import OURS, Catalog, CatalogEntry
+from .rng import EpisodeStreams, derived_seed, episode_seed, stream
+from .scratch import scratch_files
+
+__all__ = [
+    "MANIFEST_FILE",
+    "OURS",
+    "AssetError",
+    "Catalog",
+    "CatalogEntry",
+    "ConfigError",
+    "DuplicateEntryError",
+    "EpisodeStreams",
+    "FrameNotFoundError",
+    "GeometryError",
+    "LRUCache",
+    "NoSolutionError",
+    "PluginError",
+    "RecordingError",
+    "SimCoreError",
+    "SkillError",
+    "SolverError",
+    "UnknownEntryError",
+    "WorldError",
+    "cache_root",
+    "cached_folder",
+    "check_range",
+    "close_matches",
+    "content_hash",
+    "derived_seed",
+    "episode_seed",
+    "import_extra",
+    "intact_hash",
+    "output_errors",
+    "replaced_folder",
+    "scratch_files",
+    "stream",
+    "unknown_name",
+    "write_manifest",
+    "write_whole_file",
+]

@@ -1,0 +1,9 @@
+from .config import LeRobotCfg
+from .exporter import LeRobotExporter
+from .reader import LeRobotSet
+
+__all__ = [
+    "LeRobotCfg",
+    "LeRobotExporter",
+    "LeRobotSet",
+]
