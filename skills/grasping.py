@@ -1,4 +1,7 @@
-"""Base class of skills that grasp a part: the fingers close on it, lead it along its joint, and let go."""
+"""Base class of skills that grasp a part: the fingers close on it, lead it along its joint, and let go.
+
+Where the hand is placed on the part is decided in `unlatch.skills.strategies` (`open_close.py`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Collects the arrays of one attempt frame by frame."""
+"""Collects the arrays of one attempt frame by frame.
+
+The rate of frames is `WorldCfg.record_hz` (`simcore/sim/world.py`), 30 Hz.
+"""
 
 from __future__ import annotations
 

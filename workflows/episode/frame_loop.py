@@ -1,4 +1,7 @@
-"""The physics of one record frame: gives actions to the robot, simulates, judges and records."""
+"""The physics of one record frame: gives actions to the robot, simulates, judges and records.
+
+The rates of frames, control and physics are in `WorldCfg` (`simcore/sim/world.py`).
+"""
 
 from __future__ import annotations
 
