@@ -124,17 +124,18 @@ def test_five_shards_that_start_at_once_make_the_whole_set(tmp_path: Path):
 
 
 def test_workers_that_are_killed_cost_no_episode(tmp_path: Path):
-    common = ["collect", "task=close_drawer", "seed=4", "episodes=8", "workers=2", "pictures=0"]
+    common = ["collect", "task=close_drawer", "seed=4", "episodes=16", "workers=2", "pictures=0"]
     process = start([*common, "executor.max_retries=20", "out=killed"], tmp_path)
-    driver, killed = psutil.Process(process.pid), set()
+    driver, killed, seen = psutil.Process(process.pid), set(), 0
     while process.poll() is None and len(killed) < 4:
-        time.sleep(1.0)
-        workers = [
-            child for child in driver.children() if child.cpu_times().user > 1.5 and "loky" in " ".join(child.cmdline())
-        ]
-        for worker in workers[:1]:
-            worker.kill()
-            killed.add(worker.pid)
+        time.sleep(0.05)
+        there = len(list(tmp_path.glob("killed/episodes/*/*")))
+        workers = [child for child in driver.children() if "loky" in " ".join(child.cmdline())]
+        if there > seen and workers:  # the oldest has been set up, and works
+            oldest = max(workers, key=lambda child: child.cpu_times().user)
+            oldest.kill()
+            killed.add(oldest.pid)
+            seen = there
     _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert killed
