@@ -29,7 +29,7 @@ from rich.table import Table
 
 from unlatch.objects.annotate import AnnotateCfg, annotate_source, read_source
 from unlatch.objects.annotate.source import PARTNET_URDF
-from unlatch.objects.annotate.storage import marked, write_annotation_file
+from unlatch.objects.annotate.storage import with_mark, write_annotation_file
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -152,7 +152,7 @@ def copy_with_hand_keypoints(folder: Path, out: Path) -> Path:
     """Returns a copy of an object whose `articulation.yaml` has the head of `info.json`."""
     shutil.copytree(folder, out, dirs_exist_ok=True)
     articulation = annotate_source(read_source(out), AnnotateCfg(use_info=True)).articulation
-    write_annotation_file(out / ANNOTATION_FILE, marked(articulation).to_yaml().encode())
+    write_annotation_file(out / ANNOTATION_FILE, with_mark(articulation).to_yaml().encode())
     return out
 
 

@@ -128,7 +128,7 @@ class _RandomPart:
             joint=JointGeometry(self.prismatic, R @ self.origin + p, R @ self.axis, 0.0, *self.limits),
             s_closed=0.0,
             s_open=self.limits[1],
-            link_frame=frozenset({"articulated_object_head", "articulated_object_tail", "link0_contact_axis"}),
+            moving_names=frozenset({"articulated_object_head", "articulated_object_tail", "link0_contact_axis"}),
         )
         return closed.at(self.start)
 

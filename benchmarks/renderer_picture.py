@@ -21,7 +21,8 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
+from unlatch.workflows.cli.arguments import load_configs, read_pairs
+from unlatch.workflows.cli.command_line import CommandLine
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.schema import CollectCfg

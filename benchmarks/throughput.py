@@ -31,8 +31,9 @@ from unlatch.robots.franka_panda import urdf_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.world import World, WorldCfg
-from unlatch.workflows.cli.arguments import CommandLine, load_configs, read_pairs
+from unlatch.workflows.cli.arguments import load_configs, read_pairs
 from unlatch.workflows.cli.command import run_guarded
+from unlatch.workflows.cli.command_line import CommandLine
 from unlatch.workflows.runs.collect import CollectJob
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.runs.executors.process import ProcessExecutor
@@ -77,7 +78,7 @@ class TrivialJob:
 
         yield make_episode
 
-    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
+    def record_loss(self, number: int, reason: str, *, code: str = "error") -> Outcome:
         """See `Job`."""
         return Outcome(number, success=False, code=code)
 

@@ -1,46 +1,28 @@
-from .cameras import RenderSettings, read_render_settings, with_cameras
-from .chain import check_chain_form, entry_keys
-from .composition import Request, compose_config, to_plain
-from .config_files import TASKS, config_dir, option_names, yaml_files
-from .cross_checks import check_episode
-from .dataclass_reader import prefix_error_keys, read_dataclass, unknown_key
-from .derivation.derived_task import REACH_CENTER_M, REACH_HALF_M
-from .experiment import check_sweep_values, require_multirun, sweep_overrides
-from .hydra_errors import explain_error
-from .json_schema import task_schema
-from .origins import find_origins, iterate_leaves, origin_of
-from .overrides import expand_sweep
-from .schema import EpisodeCfg
-from .setting_file import read_setting_file
-
-__all__ = [
-    "REACH_CENTER_M",
-    "REACH_HALF_M",
-    "TASKS",
-    "EpisodeCfg",
-    "RenderSettings",
-    "Request",
-    "check_chain_form",
-    "check_episode",
-    "check_sweep_values",
-    "compose_config",
-    "config_dir",
-    "entry_keys",
-    "expand_sweep",
-    "explain_error",
-    "find_origins",
-    "iterate_leaves",
-    "option_names",
-    "origin_of",
-    "prefix_error_keys",
-    "read_dataclass",
-    "read_render_settings",
-    "read_setting_file",
-    "require_multirun",
-    "sweep_overrides",
-    "task_schema",
-    "to_plain",
-    "unknown_key",
-    "with_cameras",
-    "yaml_files",
-]
+from .cameras import RenderSettings as RenderSettings
+from .cameras import read_render_settings as read_render_settings
+from .cameras import with_cameras as with_cameras
+from .chain import check_chain_form as check_chain_form
+from .chain import entry_keys as entry_keys
+from .composition import Request as Request
+from .composition import compose_config as compose_config
+from .composition import to_plain as to_plain
+from .config_files import TASKS as TASKS
+from .config_files import config_dir as config_dir
+from .config_files import option_names as option_names
+from .config_files import yaml_files as yaml_files
+from .cross_checks import check_episode as check_episode
+from .dataclass_reader import prefix_error_keys as prefix_error_keys
+from .dataclass_reader import read_dataclass as read_dataclass
+from .derivation.derived_task import REACH_CENTER_M as REACH_CENTER_M
+from .derivation.derived_task import REACH_HALF_M as REACH_HALF_M
+from .experiment import check_sweep_values as check_sweep_values
+from .experiment import require_multirun as require_multirun
+from .experiment import sweep_overrides as sweep_overrides
+from .hydra_errors import explain_error as explain_error
+from .json_schema import task_schema as task_schema
+from .origins import find_origins as find_origins
+from .origins import iterate_leaves as iterate_leaves
+from .origins import origin_of as origin_of
+from .overrides import expand_sweep as expand_sweep
+from .schema import EpisodeCfg as EpisodeCfg
+from .setting_file import read_setting_file as read_setting_file

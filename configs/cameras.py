@@ -36,7 +36,7 @@ class RenderSettings:
     cameras: list[CameraCfg]
     """The cameras."""
     randomization: RandomizationCfg | None
-    """Its visual rules are drawn anew; None: the appearance of the recording."""
+    """New values are drawn by its visual rules; None: the appearance of the recording."""
 
 
 def read_render_settings(
@@ -46,11 +46,14 @@ def read_render_settings(
     randomization: str | None = None,
     request: Request | None = None,
 ) -> RenderSettings:
-    """Reads the cameras and visual randomization for episodes of a configuration, to which `${robot.name}` refers.
+    """Reads the cameras and visual randomization for rendering episodes.
 
-    Cameras are names of cameras of the recording, names of YAML files of the group `sensor`, or entries; None: the
-    cameras of the recording, or else `DEFAULT`. `randomization` names a YAML file of its group; None: none. Overrides
-    of the request are such as `cameras.0.width=640`.
+    Args:
+        cfg: Configuration of the episodes; references such as `${robot.name}` refer to it.
+        cameras: Names of cameras of the recording, names of YAML files of the group `sensor`, or entries; None: the
+            cameras of the recording, or else `DEFAULT`.
+        randomization: Name of a YAML file of its group; None: none.
+        request: Overrides such as `cameras.0.width=640`, and folders of YAML files.
 
     Raises:
         ConfigError: A camera cannot be read, is not a camera, or does not fit the episodes.

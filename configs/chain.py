@@ -20,7 +20,7 @@ _ENTRY_KEYS = frozenset(item.name for item in dataclasses.fields(SkillCfg))
 
 
 def check_chain_form(plain: Mapping[str, Any]) -> None:
-    """Checks the robots and arms of a chain in its second form, in a plain configuration.
+    """Checks the robots and arms that the stages of a plain configuration name.
 
     Raises:
         ConfigError: It names another robot or an unknown arm, or a value is not a list.
@@ -107,20 +107,12 @@ def _check_filled(key: str, value: Any, kind: type, expected: str) -> None:
         raise ConfigError(f"{key} {what}. Expected {expected}. Change it.", key=key)
 
 
-def _arms_of(stages: Any) -> set[str]:
-    """Returns the arms that a robot's stages name; none if they are not a list."""
-    return (
-        {str(arm) for stage in stages if isinstance(stage, Mapping) for arm in stage}
-        if isinstance(stages, list)
-        else set()
-    )
-
-
 def _check_names(place: str, item: Mapping[str, Any], robot: str, arms: Sequence[str]) -> None:
     for name, stages in item.items():
         if name == robot:
             continue
-        needed = _arms_of(stages)
+        listed = stages if isinstance(stages, list) else []
+        needed = {str(arm) for stage in listed if isinstance(stage, Mapping) for arm in stage}
         if name in ROBOTS.names() and needed - set(arms):
             raise ConfigError(
                 f"{place}.{name} uses the arms {', '.join(sorted(needed))} at the same time, '{robot}' has only "

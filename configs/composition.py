@@ -42,11 +42,11 @@ SENSOR_GROUP = "sensor"
 """Group of the YAML files that an entry of `sensors` may name."""
 
 SENSOR_LISTS = ("camera.cameras", "sensors")
-"""Keys of the lists of such entries."""
+"""Keys of the lists of sensors."""
 
 _IMAGES = "images.cameras"
 """Key of the cameras of images that are rendered at the end of a run."""
-_NOTHING = f"nothing{SCHEMA_SUFFIX}"
+_EMPTY_CONFIG = f"nothing{SCHEMA_SUFFIX}"
 _GIVEN = f"given{SCHEMA_SUFFIX}"
 _OPTION = re.compile(r"[A-Za-z0-9_-]+\Z")
 _RESOLVER = re.compile(r"\$\{\s*[^}${]*:")
@@ -71,7 +71,7 @@ class Request:
     config_dirs: list[str] = field(default_factory=list)
     """Folders with YAML files of the user."""
     given: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Content of groups that replaces a chosen file; that of `task` has the form of a task's file."""
+    """Content by group, used in place of a file. That of `task` is a whole task file, which may set other groups."""
 
 
 def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
@@ -89,7 +89,7 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
         with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
             cfg = compose(config_name=primary, overrides=[*plain, *search_path])
             _rename_stages(cfg)
-            # overrides of images are last: they may name sensors of the lists
+            # the overrides of images come last: they may name a sensor that the other overrides define
             for override in (None, *sorted(in_lists, key=_changes_images)):
                 if override is not None:
                     if _changes_images(override):
@@ -110,7 +110,7 @@ def _explain_missing_skill(overrides: Sequence[str], error: ConfigError) -> Conf
     if error.values.get("key") != "task" or not named:
         return error
     return ConfigError(
-        f"skill is missing beside {named[-1]}. Expected skill=NAME: open, close or rotate "
+        f"{named[-1]} is given without a skill. Expected skill=NAME: open, close or rotate "
         f"(`unlatch list skills`). Add {named[-1]} skill=open, or name a task: task=NAME (`unlatch list tasks`).",
         key="skill",
     )
@@ -144,20 +144,23 @@ def compose_additions(
 ) -> dict[str, Any]:
     """Composes additions to a plain configuration; returns plain values with references resolved.
 
-    `sensors` are lists of sensors by key: names of YAML files of the group `sensor`, or entries. `groups` are names of
-    YAML files by group. The overrides of the request are of these keys.
+    Args:
+        values: The configuration.
+        sensors: Lists of sensors by key: names of YAML files of the group `sensor`, or entries.
+        groups: Names of YAML files by group.
+        request: Overrides of these keys, and folders of YAML files.
 
     Raises:
-        ConfigError: A file, key or value is wrong; one line that says which.
+        ConfigError: A file, key or value is wrong.
     """
-    _store_nothing()
+    _store_empty_config()
     plain, in_lists = separate_list_overrides(request.overrides)
     search_path = _search_path(request.config_dirs)
     cfg = OmegaConf.create({**values, **{key: list(entries) for key, entries in sensors.items()}})
     try:
         with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
             for group, name in groups.items():
-                cfg[group] = compose(config_name=_NOTHING, overrides=[f"+{group}={name}", *search_path])[group]
+                cfg[group] = compose(config_name=_EMPTY_CONFIG, overrides=[f"+{group}={name}", *search_path])[group]
             for key in sensors:
                 _read_named_sensors(cfg, search_path, key)
             for override in [*map(parse_override, plain), *in_lists]:
@@ -172,12 +175,12 @@ def compose_additions(
 def _store_schema(primary: str, schema: type) -> None:
     """Registers the schema in Hydra, once per process: this takes longer than a composition."""
     ConfigStore.instance().store(name=f"{primary}{SCHEMA_SUFFIX}", node=hydra_schema(schema))
-    _store_nothing()
+    _store_empty_config()
 
 
-def _store_nothing() -> None:
+def _store_empty_config() -> None:
     """Registers an empty primary configuration, for composing groups alone."""
-    ConfigStore.instance().store(name=_NOTHING, node={})
+    ConfigStore.instance().store(name=_EMPTY_CONFIG, node={})
     Plugins.instance().register(PluginSource)
     Plugins.instance().register(UnlatchSearchPath)
 
@@ -235,7 +238,7 @@ def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -
             )
         try:
             # Hydra searches all folders for a group, but not for the primary file
-            found = compose(config_name=_NOTHING, overrides=[f"+{SENSOR_GROUP}={name}", *search_path])
+            found = compose(config_name=_EMPTY_CONFIG, overrides=[f"+{SENSOR_GROUP}={name}", *search_path])
         except MissingConfigException as exc:
             error = explain_error(exc)
             raise ConfigError(f"{key}[{index}]: {error.message}", **error.values) from exc

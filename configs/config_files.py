@@ -12,7 +12,7 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError
 from unlatch.simcore.registry import Catalog
 
-TASKS = Catalog("task", {}, group="unlatch.tasks", makes="collections.abc:Mapping")
+TASKS = Catalog("task", {}, group="unlatch.tasks", product="collections.abc:Mapping")
 """Tasks that other distributions make in Python; ours, and most of theirs, are YAML files of the group `task`."""
 
 CONFIGS_GROUP = "unlatch.configs"
@@ -45,17 +45,14 @@ def group_names() -> list[str]:
     return sorted({path.parent.name for path in config_dir().glob("*/*.yaml")})
 
 
-def option_names(group: str, own: Sequence[str] = ()) -> list[str]:
+def option_names(group: str) -> list[str]:
     """Returns the sorted options of a group such as `task`: YAML files, and tasks and robots made in Python.
-
-    `own` are folders of the user.
 
     Raises:
         DuplicateEntryError: Two distributions have a file of the same name.
-        ConfigError: A file of the user has the name of one of these.
     """
     made = TASKS.names() if group == "task" else ROBOTS.names() if group == "robot" else []
-    return sorted({*yaml_files(group, own), *made})
+    return sorted({*yaml_files(group), *made})
 
 
 def check_unique_names() -> None:
@@ -74,7 +71,7 @@ def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
 
     Raises:
         DuplicateEntryError: Two distributions have a file of the same name.
-        ConfigError: A file of the user has the name of one of these.
+        ConfigError: A file of the user has the same name as one of the other files.
     """
     check_own_folders(own)
     files = {path.stem: path for path in (config_dir() / group).glob("*.yaml")}
@@ -101,7 +98,7 @@ def yaml_files(group: str, own: Sequence[str] = ()) -> dict[str, Path]:
 
 
 def check_own_folders(folders: Sequence[str]) -> None:
-    """Checks that no file in the folders of `--config-dir` has the name of another file, which would hide it.
+    """Checks that no file in the folders of `--config-dir` has the name of a file that Hydra would read in its place.
 
     Raises:
         ConfigError: A file has such a name, or a folder does not exist.
@@ -131,7 +128,7 @@ def check_own_folders(folders: Sequence[str]) -> None:
 
 
 def _describe_owner(name: str, known: Mapping[str, Path]) -> str:
-    """Returns whose file or task has a name, as text."""
+    """Returns a text that says to whom the file or task of a name belongs."""
     if name not in known:
         return f"a task of {TASKS.entry(name).origin}"
     for folder in plugin_folders():
@@ -143,7 +140,7 @@ def _describe_owner(name: str, known: Mapping[str, Path]) -> str:
 def _find_plugin_folders() -> Iterator[tuple[ConfigFolder | None, str]]:
     """Yields the folder of each entry point, or the reason why it cannot be found."""
     for point in sorted(entry_points(group=CONFIGS_GROUP), key=lambda point: point.name):
-        origin = point.dist.name if point.dist is not None else "an unknown distribution"
+        origin = point.dist.name if point.dist is not None else "an unknown package"
         try:
             path = _package_folder(point)
         except Exception as exc:  # noqa: BLE001 - importing a foreign module can raise anything

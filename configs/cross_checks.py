@@ -14,12 +14,12 @@ from unlatch.simcore.sim.sensors.camera_cfg import CameraCfg
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.config import Sequences, SkillCfg, stages_of
+from unlatch.skills.contract.config import SkillCfg, StageSequences, stages_of
 from unlatch.skills.hold import HoldCfg
 from unlatch.skills.strategies.ranking import STRATEGY_NAMES
 from unlatch.tasks.language import FIELDS
+from unlatch.tasks.layout import TABLE, plinth_name
 from unlatch.tasks.relation import RelationCfg, order_relations
-from unlatch.tasks.scene_names import TABLE, plinth_name
 from unlatch.tasks.task import GoalCfg, OpennessCfg, RegionCfg
 
 _SAME_IN_STAGE = ("collision_valid", "process_valid", "contact_force_threshold_n")
@@ -48,11 +48,11 @@ def _check_robot(cfg: EpisodeCfg) -> None:
             f"robot.arms of '{cfg.robot.name}' is empty. Expected at least one arm. Add it.", key="robot.arms"
         )
     if cfg.robot.urdf is None:
-        _check_name(cfg.robot.name, ROBOTS.names(), "robot.name", "a robot")
+        _check_known(cfg.robot.name, ROBOTS.names(), "robot.name", "a robot")
     else:
-        _check_is_name(cfg.robot.name, "robot.name")
+        _check_spelling(cfg.robot.name, "robot.name")
     for index, arm in enumerate(cfg.robot.arms):
-        _check_is_name(arm.name, f"robot.arms[{index}].name")
+        _check_spelling(arm.name, f"robot.arms[{index}].name")
 
 
 def _check_objects(cfg: EpisodeCfg) -> None:
@@ -63,7 +63,7 @@ def _check_objects(cfg: EpisodeCfg) -> None:
     names: list[str] = []
     for where, item in places_of:
         key = f"{where}.name"
-        _check_is_name(item.name, key)
+        _check_spelling(item.name, key)
         if item.name in names:
             raise ConfigError(f"{key}='{item.name}' is used twice. Expected different names. Rename it.", key=where)
         if item.name in taken:
@@ -80,9 +80,9 @@ def _check_objects(cfg: EpisodeCfg) -> None:
     }
     for key, entries in places.items():
         for index, entry in enumerate(entries):
-            _check_name(entry.object, names, f"task.{key}[{index}].object", "an object of this episode")
+            _check_known(entry.object, names, f"task.{key}[{index}].object", "an object of this episode")
     for index, entry in enumerate(cfg.task.relations):
-        _check_name(entry.of, names, f"task.relations[{index}].of", "an object of this episode")
+        _check_known(entry.of, names, f"task.relations[{index}].of", "an object of this episode")
     order_relations(cfg.task.relations)
     placed = [item.object for item in cfg.task.regions] + [item.object for item in cfg.task.relations]
     for name in names:
@@ -111,8 +111,8 @@ def _check_skills(cfg: EpisodeCfg) -> None:
             ) from exc
         if isinstance(skill, ArtPreplanCfg) and (index > 0 or len(cfg.skills) == 1):
             raise ConfigError(
-                f"{where} is '{skill.name}', which searches a layout for the skills after it. Expected it once, "
-                "first, with others after it. Move or remove it.",
+                f"{where} is '{skill.name}', which searches for a layout for the skills after it. Expected it once, as "
+                "the first of several entries. Move or remove it.",
                 key=where,
             )
         if not skill.objects:
@@ -120,21 +120,21 @@ def _check_skills(cfg: EpisodeCfg) -> None:
                 f"{where}.objects is empty. Expected the object to act on. Add it.", key=f"{where}.objects"
             )
         for place, name in enumerate(skill.objects):
-            _check_name(name, objects, f"{where}.objects[{place}]", "an object of this episode")
+            _check_known(name, objects, f"{where}.objects[{place}]", "an object of this episode")
         if skill.arm is not None:
-            _check_name(skill.arm, arms, f"{where}.arm", "an arm of this episode")
+            _check_known(skill.arm, arms, f"{where}.arm", "an arm of this episode")
         if not isinstance(skill, ArtPreplanCfg):
             _check_order(skill, where)
     _check_stages(cfg)
 
 
 def _check_order(skill: SkillCfg, where: str) -> None:
-    """Checks that every word of `order` begins the name of a strategy, or extends a derived one: `edge+12cm`."""
+    """Checks that every word of `order` begins a strategy's name, or is a derived name such as `edge+12cm`."""
     derived = skill.planner_setting.derived
     known = list(STRATEGY_NAMES) if derived else [skill.strategy, *(item.name for item in skill.strategies)]
     for place, word in enumerate(skill.order):
         if not any(name.startswith(word) or (derived and word.startswith(name)) for name in known):
-            _check_name(word, known, f"{where}.order[{place}]", "a strategy of this entry")
+            _check_known(word, known, f"{where}.order[{place}]", "a strategy of this entry")
 
 
 def _check_stages(cfg: EpisodeCfg) -> None:
@@ -161,7 +161,7 @@ def _check_stages(cfg: EpisodeCfg) -> None:
         _check_parts_differ(cfg, sequences, keys)
 
 
-def _check_parts_differ(cfg: EpisodeCfg, sequences: Sequences, keys: list[str]) -> None:
+def _check_parts_differ(cfg: EpisodeCfg, sequences: StageSequences, keys: list[str]) -> None:
     taken: dict[tuple[str, str], tuple[int, int]] = {}
     for number, sequence in enumerate(sequences):
         for index in sequence:
@@ -195,7 +195,7 @@ def check_sensors(cfg: EpisodeCfg, sensors: Mapping[str, SensorCfg]) -> None:
         for name in ("body", "look_at_body"):
             body = getattr(sensor.mount, name)
             if body is not None:
-                _check_name(body, bodies, f"{where}.mount.{name}", "a robot or object of this episode")
+                _check_known(body, bodies, f"{where}.mount.{name}", "a robot or object of this episode")
 
 
 def _check_cameras(cfg: EpisodeCfg) -> None:
@@ -207,12 +207,12 @@ def _check_cameras(cfg: EpisodeCfg) -> None:
             )
 
 
-def _check_name(name: str, known: Sequence[str], where: str, kind: str) -> None:
+def _check_known(name: str, known: Sequence[str], where: str, kind: str) -> None:
     if name not in known:
         raise unknown_name(name, kind, where=where, known=known)
 
 
-def _check_is_name(name: str, where: str) -> None:
+def _check_spelling(name: str, where: str) -> None:
     if not is_name(name):
         raise ConfigError(
             f"{where}='{name}' cannot be part of record keys. Expected letters, digits, '_' and '-'. Rename it.",

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from unlatch.configs.chain import flat_entries
 from unlatch.configs.schema import split_optional
-from unlatch.simcore.errors import ConfigError, UnknownEntryError, close_matches
+from unlatch.simcore.errors import ConfigError, UnknownEntryError, close_matches, unknown_key
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.skills.catalog import SKILLS
@@ -25,7 +25,7 @@ MISSING = "???"
 """OmegaConf's mark for a required value that is missing."""
 
 _SCALARS: dict[Any, Any] = {bool: bool, int: int, float: int | float, str: str | int | float}
-"""Types of YAML's values that are read as a type; an id such as 7304 is a number to YAML."""
+"""Types of YAML values that each type accepts; a text may be an id such as 7304, which YAML reads as a number."""
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Any: "a value"}
 
 
@@ -75,15 +75,6 @@ def wrong_type(where: str, value: Any, expected: str) -> ConfigError:
     """Returns the error of a value of the wrong type."""
     return ConfigError(
         f"{where}={_format_value(value)} has the wrong type. Expected {expected}. Change it.", key=where, value=value
-    )
-
-
-def unknown_key(where: str, key: str, known: list[str]) -> ConfigError:
-    """Returns the error of a key that the schema does not have."""
-    return ConfigError(
-        f"{where} is unknown.{close_matches(key, known)} Keys there: {', '.join(known)}. Remove or rename it.",
-        key=where,
-        available=known,
     )
 
 

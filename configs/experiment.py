@@ -11,7 +11,7 @@ import yaml
 
 from unlatch.configs.config_files import yaml_files
 from unlatch.configs.dataclass_reader import wrong_type
-from unlatch.configs.overrides import quote_text
+from unlatch.configs.overrides import override_key, quote_text
 from unlatch.simcore.errors import ConfigError
 
 GROUP = "experiment"
@@ -33,7 +33,7 @@ def sweep_overrides(overrides: Sequence[str], config_dirs: Sequence[str]) -> lis
     chosen = [match["names"] for match in map(_CHOSEN.match, overrides) if match]
     names = chosen[-1].split(",") if chosen else []
     files = yaml_files(GROUP, config_dirs) if names else {}
-    given = {_override_key(text) for text in overrides}
+    given = {override_key(text) for text in overrides}
     axes = {name: _axes_of_file(files[name]) for name in names if name in files}  # composing reports others
     for name, own in axes.items():
         if own and len(names) > 1:
@@ -85,7 +85,7 @@ def require_multirun(swept: Sequence[str]) -> None:
     """
     if not swept:
         return
-    keys = [_override_key(text) for text in swept]
+    keys = [override_key(text) for text in swept]
     first = swept[0].split(",")[0]
     raise ConfigError(
         f"The experiment sweeps over {' and '.join(keys)}, but this is a single run. Expected -m, which runs every "
@@ -100,7 +100,7 @@ def check_sweep_values(axes: Mapping[str, Any], overrides: Sequence[str]) -> Non
     Raises:
         ConfigError: A key has no value, because the experiment's own file does not state it.
     """
-    given = {_override_key(text) for text in overrides}
+    given = {override_key(text) for text in overrides}
     for key in read_sweep_axes(axes):
         if key not in given:
             raise ConfigError(
@@ -108,10 +108,6 @@ def check_sweep_values(axes: Mapping[str, Any], overrides: Sequence[str]) -> Non
                 "there. Put it there.",
                 key=f"{KEY}.{key}",
             )
-
-
-def _override_key(text: str) -> str:
-    return text.partition("=")[0].lstrip("+~")
 
 
 def _format_override(where: str, value: Any) -> str:

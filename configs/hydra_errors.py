@@ -20,17 +20,17 @@ from omegaconf.errors import (
 from yaml import MarkedYAMLError
 
 from unlatch.configs.config_files import TASKS, broken_plugin_folders, group_names
-from unlatch.configs.dataclass_reader import describe_type, unknown_key, wrong_type
+from unlatch.configs.dataclass_reader import describe_type, wrong_type
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, close_matches, unknown_key
 
 _IN_FILE = re.compile(r"In '([^']+)': ")
 _NO_GROUP_CHOSEN = re.compile(r"You must specify '([^']+)'")
 _NOT_OVERRIDDEN = re.compile(r"Could not override '([^']+)'")
 _AMBIGUOUS = re.compile(r"Ambiguous value for argument '([^']+)'")
-_READ_INSIDE = re.compile(r"(?P<key>\w+)@(?P<group>\w+)\.(?P=key)\Z")
-"""A group that a file without a package line overrides inside its own group."""
-_WITHOUT_A_TASK = " Or name an object and what is to be done with it: object=NAME skill=open."
+_MISPLACED_GROUP = re.compile(r"(?P<key>\w+)@(?P<group>\w+)\.(?P=key)\Z")
+"""Hydra's name of a group that a file overrides if the file lacks the line `# @package _global_`."""
+_HINT_OBJECT_INSTEAD = " Or name an object and what is to be done with it: object=NAME skill=open."
 
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.@/+~:\[\]-]")
 _CONVERTED = re.compile(r"could not be converted to (\w+)")
@@ -128,7 +128,8 @@ def _explain_value_error(exc: OmegaConfBaseException, origin: str) -> ConfigErro
             key=key,
         )
     if isinstance(exc, ConfigKeyError | ConfigAttributeError):
-        error = unknown_key(key, leaf, _known_keys(exc.object_type) or _mapping_keys(exc.parent_node))
+        there = exc.parent_node if isinstance(exc.parent_node, DictConfig) else ()
+        error = unknown_key(key, leaf, _known_keys(exc.object_type) or [str(name) for name in there])
     elif isinstance(exc, ValidationError) and (found := _NO_MAPPING.search(exc.msg or "")):
         error = _explain_missing_mapping(exc, found)
     elif isinstance(exc, ValidationError):
@@ -181,7 +182,7 @@ def _explain_composition_error(text: str) -> ConfigError:
         names = [name for name in names if not name.endswith("_schema")]
         return ConfigError(
             f"{found[1]} is missing. Expected {found[1]}=NAME with one of: {', '.join(names)}."
-            f"{_WITHOUT_A_TASK if found[1] == 'task' else ''}",
+            f"{_HINT_OBJECT_INSTEAD if found[1] == 'task' else ''}",
             key=found[1],
             available=names,
         )
@@ -193,7 +194,7 @@ def _explain_composition_error(text: str) -> ConfigError:
             "or add -m to run them one after the other.",
             override=found[1],
         )
-    if (found := _NOT_OVERRIDDEN.search(text)) and (read := _READ_INSIDE.match(found[1])):
+    if (found := _NOT_OVERRIDDEN.search(text)) and (read := _MISPLACED_GROUP.match(found[1])):
         return ConfigError(
             f"'{read['key']}' was read as a key of '{read['group']}'. Expected '# @package _global_' as the very first "
             f"line of the file that is chosen as {read['group']}. Put it there.",
@@ -208,10 +209,6 @@ def _known_keys(object_type: Any) -> list[str]:
     if isinstance(object_type, type) and dataclasses.is_dataclass(object_type):
         return [item.name for item in dataclasses.fields(object_type)]
     return []
-
-
-def _mapping_keys(node: Any) -> list[str]:
-    return [str(key) for key in node] if isinstance(node, DictConfig) else []
 
 
 def _expected_type(exc: ValidationError, key: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,10 @@ from omegaconf.errors import OmegaConfBaseException
 from unlatch.configs.composition import Request, split_overrides
 from unlatch.configs.config_files import config_dir, group_names
 from unlatch.configs.hydra_errors import explain_error
+from unlatch.configs.overrides import override_key
 from unlatch.configs.plugin_source import SCHEMA_SUFFIX, PluginSource
 from unlatch.robots.catalog import ROBOTS
-from unlatch.simcore.registry import OURS
+from unlatch.simcore.registry import DISTRIBUTION
 
 DEFAULT = "default"
 """Origin of values that no file states: the default of a dataclass."""
@@ -55,7 +55,7 @@ def find_origins(primary: str, request: Request) -> dict[str, str]:
     except (HydraException, OmegaConfBaseException) as exc:
         raise explain_error(exc) from exc
     for text in [*plain, *in_lists]:
-        key = re.split(r"=", text, maxsplit=1)[0].lstrip("+~")
+        key = override_key(text)
         if "/" not in key and key not in group_names():
             origins[key] = COMMAND_LINE
     return origins
@@ -76,7 +76,7 @@ def _stated_keys(loader: ConfigLoader, own: Sequence[str], path: str, package: s
     source = next((source for source in loader.get_sources() if source.is_config(path)), None)
     if source is not None:
         content = OmegaConf.to_container(source.load_config(path).config, resolve=False)
-        name = source.called(path) if isinstance(source, PluginSource) else _name_file(source.path, path)
+        name = source.describe_origin(path) if isinstance(source, PluginSource) else _name_file(source.path, path)
     else:  # Hydra does not list folders of the command line as sources
         files = [Path(folder).expanduser() / f"{path}.yaml" for folder in own]
         file = next((file for file in files if file.is_file()), None)
@@ -92,8 +92,8 @@ def _stated_keys(loader: ConfigLoader, own: Sequence[str], path: str, package: s
 def _robot_origin(robot: str) -> str:
     """Returns the origin of values of a robot that its YAML file does not state."""
     entry = ROBOTS.entry(robot)
-    if entry.origin != OURS:
-        return entry.called
+    if entry.origin != DISTRIBUTION:
+        return entry.description
     return f"{entry.target.partition(':')[0].replace('.', '/')}.py"
 
 

@@ -12,9 +12,8 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from unlatch.configs.config_files import group_names, option_names
-from unlatch.configs.dataclass_reader import unknown_key
 from unlatch.configs.hydra_errors import explain_error
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, unknown_key
 
 _KEY = re.compile(r"(?P<prefix>\+{0,2}|~)(?P<key>[^=]*)(?P<rest>(=.*)?)\Z", re.DOTALL)
 _INDEX = re.compile(r"\[(\d+)\]")
@@ -61,6 +60,11 @@ def expand_sweep(overrides: Sequence[str]) -> list[list[str]]:
             values = [text]
         jobs = [[*job, value] for job in jobs for value in values]
     return jobs
+
+
+def override_key(text: str) -> str:
+    """Returns the key of an override, without `+` or `~`."""
+    return text.partition("=")[0].lstrip("+~")
 
 
 def quote_text(text: str) -> str:

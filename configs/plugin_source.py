@@ -17,7 +17,7 @@ from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import PluginError
 
 SCHEMA_SUFFIX = "_schema"
-"""Suffix of names that users cannot choose: dataclasses, and content that replaces a file."""
+"""Suffix of Hydra's names for dataclasses and for content that replaces a file; users cannot choose these."""
 
 PLUGIN_SCHEME = "unlatch"
 """Scheme of this source on Hydra's search path."""
@@ -65,11 +65,11 @@ class PluginSource(ConfigSource):
             provider=origin, path=self.full_path(), config=OmegaConf.create(content), header={"package": package}
         )
 
-    def called(self, config_path: str) -> str:
+    def describe_origin(self, config_path: str) -> str:
         """Returns the origin of a name as text: `unlatch_press.tasks:press_button (unlatch-press)`."""
         group, name = _split_path(config_path)
         entry = TASKS.entry(name) if group == "task" else ROBOTS.entry(name.removesuffix(SCHEMA_SUFFIX))
-        return entry.called
+        return entry.description
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
         """Returns the names in a group."""
@@ -82,13 +82,13 @@ def plugin_task(name: str) -> dict[str, Any]:
     Raises:
         PluginError: It cannot be made, or has values that YAML cannot hold.
     """
-    content, entry = TASKS.made(name), TASKS.entry(name)
+    content, entry = TASKS.make(name), TASKS.entry(name)
     try:
         return _plain_value(content)
     except TypeError as exc:
         raise PluginError(
             f"The task '{name}' of {entry.origin}, '{entry.target}', contains {exc}. Expected values of YAML: "
-            "mappings with text keys, lists, texts, numbers, true, false and null. Correct that distribution.",
+            "mappings with text keys, lists, texts, numbers, true, false and null. Fix that package.",
             name=name,
             origin=entry.origin,
         ) from exc
@@ -98,7 +98,7 @@ def plugin_task(name: str) -> dict[str, Any]:
 def _robot_values(name: str, make: Callable[[], RobotCfg]) -> Any:
     """Returns a robot's values, computed once per process; `make` distinguishes two robots of one name."""
     del make
-    return OmegaConf.to_container(OmegaConf.structured(ROBOTS.made(name)), enum_to_str=True)
+    return OmegaConf.to_container(OmegaConf.structured(ROBOTS.make(name)), enum_to_str=True)
 
 
 def _plain_value(value: Any, where: str = "") -> Any:

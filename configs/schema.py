@@ -81,12 +81,12 @@ def hydra_schema(cls: type) -> type:
     for item in dataclasses.fields(cls):
         hint = hints[item.name]
         if hint is RandomizationCfg:
-            # its key `from` cannot be the name of a Python field; reading it finds wrong keys
+            # its key `from` cannot be the name of a Python field; the later reading reports wrong keys
             fields.append((item.name, dict[str, Any], field(default_factory=_default_randomization)))
         elif dataclasses.is_dataclass(hint) and isinstance(hint, type):
             inner = hydra_schema(hint)
             fields.append((item.name, inner, field(default_factory=inner)))
-        elif _holds_dataclasses(hint):
+        elif get_origin(hint) is list and any(dataclasses.is_dataclass(arg) for arg in get_args(hint)):
             fields.append((item.name, list[Any], field(default_factory=list)))
         elif item.default_factory is not dataclasses.MISSING:
             fields.append((item.name, hint, field(default_factory=item.default_factory)))
@@ -98,10 +98,6 @@ def hydra_schema(cls: type) -> type:
 def _default_randomization() -> dict[str, Any]:
     parts = {"perception": vars(PerceptionCfg()), "distractors": vars(DistractorsCfg())}
     return {"name": "none", "views": [], "rules": [], **parts, "from": None}
-
-
-def _holds_dataclasses(hint: Any) -> bool:
-    return get_origin(hint) is list and any(dataclasses.is_dataclass(arg) for arg in get_args(hint))
 
 
 def split_optional(hint: Any) -> tuple[Any, bool]:

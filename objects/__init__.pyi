@@ -1,105 +1,58 @@
-from .annotate.annotator import AnnotateCfg, AnnotationResult
-from .annotate.source import PARTNET_URDF, UNKNOWN_CATEGORY
-from .annotate.storage import AnnotatedUrdf
-from .annotate.view import GRIP_MAX_M
-from .annotation import (
-    ANNOTATION_FILE,
-    Articulation,
-    FramedVector,
-    Handle,
-    HandleType,
-    Openness,
-    Part,
-    PartKind,
-    read_articulation,
-    write_articulation,
-)
-from .articulated_object import ObjectAsset
-from .config import ObjectCfg, ObjectSource
-from .fixed_handle import FixedHandle
-from .friction import OBJECT_FRICTION, joint_problems
-from .importers.asset_converter_base import MARKER_FILE, AssetConverterBase
-from .importers.mesh_converter import MeshConverter, MeshConverterCfg
-from .importers.partnet.categories import CATEGORIES
-from .importers.property_groups import MassPropertiesCfg
-from .importers.urdf_converter import DriveType, InertiaFallback, UrdfConverter, UrdfConverterCfg
-from .importers.urdf_surfaces import LinkSurfaces
-from .library import (
-    URDF_FILE,
-    check_candidates,
-    chooses_instance,
-    describe_object_set,
-    load_object,
-    split_record,
-)
-from .procedural.building.assembly import HOLDING, Assembly, PanelGrip
-from .procedural.building.drawing import Colour
-from .procedural.building.finishes import CHROME, DARK, PLASTICS
-from .procedural.building.generated_object import GeneratedObject
-from .procedural.building.generator import ObjectGenerator
-from .procedural.building.link_builder import LinkBuilder
-from .procedural.building.panel import DRAWER_FRONT, LID_BEHIND, PanelBuilder
-from .procedural.catalog import GENERATORS
-from .scene_object import ObjectKeypoints, SceneObject
-from .validation import articulation_problems, check_articulation, validate_articulation
-
-__all__ = [
-    "ANNOTATION_FILE",
-    "CATEGORIES",
-    "CHROME",
-    "DARK",
-    "DRAWER_FRONT",
-    "GENERATORS",
-    "GRIP_MAX_M",
-    "HOLDING",
-    "LID_BEHIND",
-    "MARKER_FILE",
-    "OBJECT_FRICTION",
-    "PARTNET_URDF",
-    "PLASTICS",
-    "UNKNOWN_CATEGORY",
-    "URDF_FILE",
-    "AnnotateCfg",
-    "AnnotatedUrdf",
-    "AnnotationResult",
-    "Articulation",
-    "Assembly",
-    "AssetConverterBase",
-    "Colour",
-    "DriveType",
-    "FixedHandle",
-    "FramedVector",
-    "GeneratedObject",
-    "Handle",
-    "HandleType",
-    "InertiaFallback",
-    "LinkBuilder",
-    "LinkSurfaces",
-    "MassPropertiesCfg",
-    "MeshConverter",
-    "MeshConverterCfg",
-    "ObjectAsset",
-    "ObjectCfg",
-    "ObjectGenerator",
-    "ObjectKeypoints",
-    "ObjectSource",
-    "Openness",
-    "PanelBuilder",
-    "PanelGrip",
-    "Part",
-    "PartKind",
-    "SceneObject",
-    "UrdfConverter",
-    "UrdfConverterCfg",
-    "articulation_problems",
-    "check_articulation",
-    "check_candidates",
-    "chooses_instance",
-    "describe_object_set",
-    "joint_problems",
-    "load_object",
-    "read_articulation",
-    "split_record",
-    "validate_articulation",
-    "write_articulation",
-]
+from .annotate.annotator import AnnotateCfg as AnnotateCfg
+from .annotate.annotator import AnnotationResult as AnnotationResult
+from .annotate.source import PARTNET_URDF as PARTNET_URDF
+from .annotate.source import UNKNOWN_CATEGORY as UNKNOWN_CATEGORY
+from .annotate.storage import AnnotatedUrdf as AnnotatedUrdf
+from .annotate.view import GRIP_MAX_M as GRIP_MAX_M
+from .annotation import ANNOTATION_FILE as ANNOTATION_FILE
+from .annotation import Articulation as Articulation
+from .annotation import FramedVector as FramedVector
+from .annotation import Handle as Handle
+from .annotation import HandleType as HandleType
+from .annotation import Openness as Openness
+from .annotation import Part as Part
+from .annotation import PartKind as PartKind
+from .annotation import read_articulation as read_articulation
+from .annotation import write_articulation as write_articulation
+from .articulated_object import ObjectAsset as ObjectAsset
+from .config import ObjectCfg as ObjectCfg
+from .config import ObjectSource as ObjectSource
+from .fixed_handle import FixedHandle as FixedHandle
+from .friction import OBJECT_FRICTION as OBJECT_FRICTION
+from .friction import joint_problems as joint_problems
+from .importers.asset_converter_base import MARKER_FILE as MARKER_FILE
+from .importers.asset_converter_base import AssetConverterBase as AssetConverterBase
+from .importers.mesh_converter import MeshConverter as MeshConverter
+from .importers.mesh_converter import MeshConverterCfg as MeshConverterCfg
+from .importers.partnet.categories import CATEGORIES as CATEGORIES
+from .importers.property_groups import MassPropertiesCfg as MassPropertiesCfg
+from .importers.urdf_converter import DriveType as DriveType
+from .importers.urdf_converter import InertiaFallback as InertiaFallback
+from .importers.urdf_converter import UrdfConverter as UrdfConverter
+from .importers.urdf_converter import UrdfConverterCfg as UrdfConverterCfg
+from .importers.urdf_surfaces import LinkSurfaces as LinkSurfaces
+from .library import URDF_FILE as URDF_FILE
+from .library import check_candidates as check_candidates
+from .library import chooses_instance as chooses_instance
+from .library import describe_object_set as describe_object_set
+from .library import load_object as load_object
+from .library import split_record as split_record
+from .procedural.building.assembly import HOLDING as HOLDING
+from .procedural.building.assembly import Assembly as Assembly
+from .procedural.building.assembly import ObjectGenerator as ObjectGenerator
+from .procedural.building.drawing import Colour as Colour
+from .procedural.building.finishes import CHROME as CHROME
+from .procedural.building.finishes import DARK as DARK
+from .procedural.building.finishes import PLASTICS as PLASTICS
+from .procedural.building.generated_object import GeneratedObject as GeneratedObject
+from .procedural.building.link_builder import DRAWER_FRONT as DRAWER_FRONT
+from .procedural.building.link_builder import LID_BEHIND as LID_BEHIND
+from .procedural.building.link_builder import LinkBuilder as LinkBuilder
+from .procedural.building.link_builder import PanelBuilder as PanelBuilder
+from .procedural.building.panel_handles import PanelGrip as PanelGrip
+from .procedural.catalog import GENERATORS as GENERATORS
+from .scene_object import ObjectKeypoints as ObjectKeypoints
+from .scene_object import SceneObject as SceneObject
+from .validation import articulation_problems as articulation_problems
+from .validation import check_articulation as check_articulation
+from .validation import validate_articulation as validate_articulation

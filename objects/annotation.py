@@ -17,7 +17,7 @@ import yaml
 from numpy.typing import ArrayLike
 
 from unlatch.objects.fixed_handle import FixedHandle
-from unlatch.objects.mapping_reader import MappingReader, readonly_vector, rounded, rounded_list
+from unlatch.objects.mapping_reader import UNIT_TOLERANCE, MappingReader, readonly_vector, rounded, rounded_list
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.geometry import Pose
 
@@ -42,8 +42,6 @@ KEYPOINT_NAMES = (
 
 FRAMES = ("link", "base", "obj")
 
-_UNIT_TOLERANCE = 1e-3
-
 
 class PartKind(Enum):
     """How a part moves."""
@@ -54,6 +52,11 @@ class PartKind(Enum):
     knob = "knob"
     lever = "lever"
     lid = "lid"
+
+    @property
+    def turns_in_hand(self) -> bool:
+        """Whether a hand turns the part about its own axis: a knob, a wheel or a lever."""
+        return self in (PartKind.knob, PartKind.lever)
 
 
 class HandleType(Enum):
@@ -103,6 +106,20 @@ class Openness:
 
     closed: float
     open: float
+
+    @property
+    def span(self) -> float:
+        """Distance from closed to fully open [rad or m]."""
+        return abs(self.open - self.closed)
+
+    @property
+    def sign(self) -> float:
+        """+1 if the joint's position grows as the part opens, else -1."""
+        return 1.0 if self.open >= self.closed else -1.0
+
+    def position(self, opening: float) -> float:
+        """Returns the joint position at an opening, measured from closed [rad or m]."""
+        return self.closed + self.sign * opening
 
 
 @dataclass(frozen=True)
@@ -159,10 +176,20 @@ class Articulation:
         """Returns the joint positions at which every part is closed, by joint name [rad or m]."""
         return {part.joint: part.openness.closed for part in self.parts.values()}
 
+    @property
+    def urdf_record(self) -> Mapping[str, Any]:
+        """The entry `urdf` of the file: name and scale of the annotated URDF; empty if the file has no such entry."""
+        entry = self.extra.get("urdf")
+        return entry if isinstance(entry, Mapping) else {}
+
+    @property
+    def urdf_scale(self) -> float:
+        """Metres per unit of the annotated URDF."""
+        return float(self.urdf_record.get("scale", 1.0))
+
     def is_about(self, urdf: str) -> bool:
-        """Returns whether the annotation is about the URDF file of this name; without a name it fits any."""
-        said = self.extra.get("urdf")
-        return not isinstance(said, Mapping) or said.get("file") == urdf
+        """Returns whether the object is in the URDF file `urdf`. An annotation that names no file fits any."""
+        return not self.urdf_record or self.urdf_record.get("file") == urdf
 
     def part(self, name: str) -> Part:
         """Returns a part by name.
@@ -211,27 +238,25 @@ class Articulation:
         Raises:
             AssetError: A key is missing or unknown, or a value has the wrong type.
         """
-        reader = MappingReader(where)
-        top = reader.mapping(data, "")
-        schema = reader.integer(top, "schema")
+        reader = MappingReader(data, where=where)
+        schema = reader.integer("schema")
         if schema != SCHEMA:
             raise AssetError(
                 f"{where}: schema is {schema}, expected {SCHEMA}. Write the annotation again with this version.",
                 path=where,
             )
-        parts_raw = reader.mapping(reader.required(top, "parts", ""), "parts")
-        if not parts_raw:
-            raise AssetError(f"{where}: parts is empty. Name at least one part.", path=where)
+        parts = reader.sections("parts")
+        if not parts:
+            raise reader.fail("parts", "is empty. Name at least one part.")
         known = {"schema", "category", "source", "scale", "parts", "handles"}
-        handles = reader.mapping(top.get("handles", {}), "handles")
         return cls(
-            category=reader.text(top, "category", ""),
-            source={str(k): str(v) for k, v in reader.mapping(top.get("source", {}), "source").items()},
-            scale=reader.number(top.get("scale", 1.0), "scale"),
-            parts={str(name): _part_from_dict(reader, str(name), raw) for name, raw in parts_raw.items()},
+            category=reader.text("category"),
+            source={str(k): str(v) for k, v in reader.section("source", {}).data.items()},
+            scale=reader.number("scale", 1.0),
+            parts={name: _read_part(name, part) for name, part in parts.items()},
             schema=schema,
-            handles={str(name): FixedHandle.from_dict(reader, raw, f"handles.{name}") for name, raw in handles.items()},
-            extra={str(k): v for k, v in top.items() if k not in known},
+            handles={name: FixedHandle.read(handle) for name, handle in reader.sections("handles", {}).items()},
+            extra={str(k): v for k, v in reader.data.items() if k not in known},
         )
 
     @classmethod
@@ -239,7 +264,7 @@ class Articulation:
         """Reads the text of an annotation file.
 
         Raises:
-            AssetError: It is no YAML or not of this format.
+            AssetError: The text is not YAML or not of this format.
         """
         try:
             data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
@@ -282,64 +307,50 @@ def write_articulation(articulation: Articulation, path: Path | str) -> Path:
     return file
 
 
-def _part_from_dict(reader: MappingReader, name: str, raw: Any) -> Part:
-    key = f"parts.{name}"
-    data = reader.mapping(raw, key)
+def _read_part(name: str, reader: MappingReader) -> Part:
     known = {"joint", "link", "base", "kind", "keypoints", "axes", "handle", "openness"}
-    for extra in data:
-        if extra not in known:
-            raise reader.fail(f"{key}.{extra}", f"is not a known key.{close_matches(str(extra), known)}")
-    openness = reader.mapping(reader.required(data, "openness", key), f"{key}.openness")
+    for key in reader.data:
+        if key not in known:
+            raise reader.fail(key, f"is not a known key.{close_matches(str(key), known)}")
+    openness = reader.section("openness")
     return Part(
         name=name,
-        joint=reader.text(data, "joint", key),
-        link=reader.text(data, "link", key),
-        base=reader.text(data, "base", key),
-        kind=reader.choice(reader.required(data, "kind", key), f"{key}.kind", PartKind),
-        keypoints=_framed_vectors(reader, reader.required(data, "keypoints", key), f"{key}.keypoints", unit=False),
-        axes=_framed_vectors(reader, reader.required(data, "axes", key), f"{key}.axes", unit=True),
-        handle=_handle_from_dict(reader, data.get("handle", {"type": "none"}), f"{key}.handle"),
-        openness=Openness(
-            closed=reader.number(reader.required(openness, "closed", f"{key}.openness"), f"{key}.openness.closed"),
-            open=reader.number(reader.required(openness, "open", f"{key}.openness"), f"{key}.openness.open"),
-        ),
+        joint=reader.text("joint"),
+        link=reader.text("link"),
+        base=reader.text("base"),
+        kind=reader.choice("kind", PartKind),
+        keypoints={n: FramedVector(_read_frame(v), v.vector("xyz")) for n, v in reader.sections("keypoints").items()},
+        axes={n: FramedVector(_read_frame(v), _read_axis(v)) for n, v in reader.sections("axes").items()},
+        handle=_read_handle(reader.section("handle", {"type": "none"})),
+        openness=Openness(closed=openness.number("closed"), open=openness.number("open")),
     )
 
 
-def _framed_vectors(reader: MappingReader, raw: Any, key: str, *, unit: bool) -> dict[str, FramedVector]:
-    result: dict[str, FramedVector] = {}
-    for name, entry in reader.mapping(raw, key).items():
-        full = f"{key}.{name}"
-        data = reader.mapping(entry, full)
-        frame = reader.text(data, "frame", full)
-        if frame not in FRAMES:
-            raise reader.fail(f"{full}.frame", f"is '{frame}', expected one of: {', '.join(FRAMES)}.")
-        xyz = reader.vector(reader.required(data, "xyz", full), f"{full}.xyz")
-        length = float(np.linalg.norm(xyz))
-        if unit and abs(length - 1.0) > _UNIT_TOLERANCE:
-            raise reader.fail(f"{full}.xyz", f"has length {length:.4f}, expected a unit vector.")
-        result[str(name)] = FramedVector(frame=frame, xyz=xyz / length if unit else xyz)
-    return result
+def _read_frame(reader: MappingReader) -> str:
+    frame = reader.text("frame")
+    if frame not in FRAMES:
+        raise reader.fail("frame", f"is '{frame}', expected one of: {', '.join(FRAMES)}.")
+    return frame
 
 
-def _handle_from_dict(reader: MappingReader, raw: Any, key: str) -> Handle:
-    data = reader.mapping(raw, key)
-    kind = reader.choice(reader.required(data, "type", key), f"{key}.type", HandleType)
-    size = reader.vector(data["size"], f"{key}.size") if "size" in data else np.zeros(3)
+def _read_axis(reader: MappingReader) -> np.ndarray:
+    xyz = reader.direction("xyz")
+    return xyz / float(np.linalg.norm(xyz))
+
+
+def _read_handle(reader: MappingReader) -> Handle:
+    kind = reader.choice("type", HandleType)
+    size = reader.vector("size") if "size" in reader.data else np.zeros(3)
     if np.any(size < 0):
-        raise reader.fail(f"{key}.size", f"has a negative extent: {size.tolist()}.")
-    pose: Pose | None = None
-    if data.get("T_link_handle") is not None:
-        full = f"{key}.T_link_handle"
-        entry = reader.mapping(data["T_link_handle"], full)
-        quat_xyzw = reader.vector(reader.required(entry, "quat_xyzw", full), f"{full}.quat_xyzw", length=4)
-        if abs(float(np.linalg.norm(quat_xyzw)) - 1.0) > _UNIT_TOLERANCE:
-            raise reader.fail(f"{full}.quat_xyzw", f"is not a unit quaternion: {quat_xyzw.tolist()}.")
-        pose = Pose.from_quat_xyzw(
-            reader.vector(reader.required(entry, "position", full), f"{full}.position"),
-            quat_xyzw / np.linalg.norm(quat_xyzw),
-        )
-    return Handle(type=kind, size=size, T_link_handle=pose)
+        raise reader.fail("size", f"has a negative extent: {size.tolist()}.")
+    if reader.value("T_link_handle", None) is None:
+        return Handle(type=kind, size=size)
+    pose = reader.section("T_link_handle")
+    quat_xyzw = pose.vector("quat_xyzw", length=4)
+    if abs(float(np.linalg.norm(quat_xyzw)) - 1.0) > UNIT_TOLERANCE:
+        raise pose.fail("quat_xyzw", f"is not a unit quaternion: {quat_xyzw.tolist()}.")
+    T_link_handle = Pose.from_quat_xyzw(pose.vector("position"), quat_xyzw / np.linalg.norm(quat_xyzw))
+    return Handle(type=kind, size=size, T_link_handle=T_link_handle)
 
 
 def _part_to_dict(part: Part) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from unlatch.simcore.urdf.reader import read_urdf
 
 @dataclass(frozen=True)
 class ObjectAsset:
-    """An articulated object: URDF, annotation, bounds and the values that a URDF cannot hold for Bullet.
+    """An articulated object: URDF, annotation, bounds, and the friction and damping of its joints.
 
     The root link frame has z up and +x out of the object's front, where its doors and drawers open to.
     """
@@ -39,7 +39,7 @@ class ObjectAsset:
     damping: dict[str, float] = field(default_factory=dict)
     """Viscous damping by joint name [N m s/rad or N s/m]."""
     parameters: dict[str, float | str] = field(default_factory=dict)
-    """What the generator drew or the importer chose; recorded with the episode."""
+    """Values that the generator drew or the importer chose; recorded with the episode."""
     write_textured: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
     """Writes the URDF with textures and returns its path; None if the object has no textures."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
@@ -10,7 +11,7 @@ from omegaconf import MISSING
 
 from unlatch.objects.instances import RANDOM, ROUND_ROBIN, InstanceChoice, Split, check_instances
 from unlatch.objects.procedural.building.parameter_filter import read_filter
-from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.errors import ConfigError, check_range, unknown_name
 
 
 class ObjectSource(Enum):
@@ -38,26 +39,27 @@ class ObjectCfg:
     category: str = MISSING
     """What it is: a generator's name, or a category of the data set."""
     source: ObjectSource = ObjectSource.procedural
-    """Where it comes from: made by a generator, a data set's, made by scene_synthesizer, or a URDF of your own."""
+    """Where it comes from: a generator, the PartNet-Mobility data set, scene_synthesizer, or a URDF of your own."""
     root: str | None = None
-    """Folder of the data set; without it the environment variable of the source says where. source=urdf: the URDF, or
-    the folder of one object or of many; `object=PATH` on the command line sets it."""
+    """Folder of the data set; without it, an environment variable names the folder. source=urdf: the URDF, or the
+    folder of one object or of many; `object=PATH` on the command line sets it."""
     instance: str | None = None
-    """Id of the data set's object, or seed of a procedural one; without it, each episode chooses one. Of a URDF, at
-    most its own name; of a folder of URDFs, the path from there."""
+    """Id of an object of the data set, or seed of a procedural object; without it, each episode chooses one. For a
+    folder of URDFs, it is the path from the folder; for a single URDF, only its own name is allowed."""
     instances: Any = RANDOM
     """How an episode chooses: `random`, `round_robin` by its number, or at random from a list of ids or seeds."""
     instance_count: int | None = None
-    """source=procedural: only the seeds from 0 below it take part; without it, any seed, if it is drawn."""
+    """source=procedural: only this many seeds, from 0 on, take part; null: every seed."""
     split: Split = Split.all
     """Which instances take part: `all`, those to `train` with, or those that are `held_out`."""
     held_out: float = 0.2
-    """Share of the instances that is held out; which they are follows from their ids alone."""
+    """Share of the instances that is held out. Only the id of an instance decides whether it is held out."""
     where: dict[str, Any] = field(default_factory=dict)
-    """source=procedural: of all seeds only those take part whose parameters, as they stand in the record, are as said
-    here: `{doors: 1, shelves: [0, 1], width_m: {min: 0.4, max: 0.5}}`; those that are named are taken as they are."""
+    """source=procedural: only seeds whose recorded parameters match take part, for example
+    `{doors: 1, shelves: [0, 1], width_m: {min: 0.4, max: 0.5}}`. Seeds that `instance` or `instances` name are not
+    filtered."""
     part: str | None = None
-    """source=urdf: the part whose side of the object is its front, which faces the robot; without it, the first one."""
+    """source=urdf: the part at the front of the object, which faces the robot; without it, the first part."""
     scale: float | None = None
     """Metres per unit of a data set's object; without it, the annotation or the category decides."""
     cache_dir: str | None = None
@@ -66,11 +68,8 @@ class ObjectCfg:
     def __post_init__(self) -> None:
         check_range("object.scale", self.scale, 0.001, 100.0)
         if self.source in _SEEDED:
-            if self.instance is not None and not (self.instance.isascii() and self.instance.isdigit()):
-                raise ConfigError(
-                    f"object.instance='{self.instance}' is not a seed of a procedural object. Expected a whole number.",
-                    key="object.instance",
-                )
+            if self.instance is not None:
+                _check_seed("object.instance", self.instance)
             unread = ("scale", "root") if self.source is ObjectSource.procedural else ("root",)
             self._refuse_keys(*unread, remedy="set object.source=partnet_mobility")
         else:
@@ -80,7 +79,6 @@ class ObjectCfg:
             self._check_where()
         if self.source is not ObjectSource.urdf:
             self._refuse_keys("part", remedy="set object.source=urdf")
-
         self._check_choice()
 
     @property
@@ -95,24 +93,18 @@ class ObjectCfg:
             held_out=self.held_out,
         )
 
-    def at(self, instance: str) -> ObjectCfg:
-        """Returns the same object with a given instance, an id or a seed."""
+    def with_instance(self, instance: str) -> ObjectCfg:
+        """Returns the configuration of one instance, named by its id or seed."""
         return replace(self, instance=instance, instances=RANDOM, instance_count=None, split=Split.all, where={})
 
     def _check_choice(self) -> None:
         self.instances = check_instances(self.instances)
         is_list = not isinstance(self.instances, str)
-        if self.instance is not None:
-            chosen = {
-                "instances": self.instances != RANDOM,
-                "instance_count": self.instance_count is not None,
-                "split": self.split is not Split.all,
-            }
-            for key in (key for key, said in chosen.items() if said):
-                value = getattr(self, key)
+        for key, default in (("instances", RANDOM), ("instance_count", None), ("split", Split.all)):
+            if self.instance is not None and getattr(self, key) != default:
                 raise ConfigError(
-                    f"object.{key}={value.value if isinstance(value, Enum) else value} chooses among instances, and "
-                    f"object.instance={self.instance} names one. Expected one of both. Remove one.",
+                    f"object.{key}={self._yaml_value(key)} chooses among instances, but object.instance="
+                    f"{self.instance} names one. Remove one of the two.",
                     key=f"object.{key}",
                 )
         if not 0.0 < self.held_out < 1.0:
@@ -123,37 +115,31 @@ class ObjectCfg:
         check_range("object.instance_count", self.instance_count, 1, MOST_INSTANCES)
         if self.instance_count is not None and is_list:
             raise ConfigError(
-                f"object.instance_count={self.instance_count} has no meaning beside a list of object.instances. "
-                "Remove one.",
+                f"object.instance_count={self.instance_count} has no meaning if object.instances is a list. "
+                "Remove one of the two.",
                 key="object.instance_count",
             )
         if self.source not in _SEEDED:
             return
         if self.instances == ROUND_ROBIN and self.instance_count is None:
             raise ConfigError(
-                "object.instance_count is missing. Expected how many instances object.instances=round_robin goes "
-                "through. Set it.",
+                "object.instance_count is missing: object.instances=round_robin needs the number of instances. Set it.",
                 key="object.instance_count",
             )
         for index, seed in enumerate(self.instances if is_list else ()):
-            if not (seed.isascii() and seed.isdigit()):
-                raise ConfigError(
-                    f"object.instances[{index}]='{seed}' is not a seed of a procedural object. Expected a whole "
-                    "number.",
-                    key=f"object.instances[{index}]",
-                )
+            _check_seed(f"object.instances[{index}]", seed)
 
     def _check_where(self) -> None:
-        others = {
+        conflicts = {
             "source": self.source is not ObjectSource.procedural,
             "instances": self.instances == ROUND_ROBIN,
             "instance_count": self.instance_count is not None,
         }
-        for key in (key for key, said in others.items() if said):
-            value = getattr(self, key)
+        key = next((key for key, is_set in conflicts.items() if is_set), None)
+        if key is not None:
             raise ConfigError(
-                f"object.where chooses among the seeds of a generator, which object.{key}="
-                f"{value.value if isinstance(value, Enum) else value} does not leave open. Remove one of them.",
+                f"object.where filters randomly drawn seeds of a generator, but object.{key}={self._yaml_value(key)} "
+                "draws none. Remove one of the two.",
                 key="object.where",
             )
 
@@ -165,3 +151,23 @@ class ObjectCfg:
                     f"Remove it, or {remedy}.",
                     key=f"object.{key}",
                 )
+
+    def _yaml_value(self, key: str) -> Any:
+        value = getattr(self, key)
+        return value.value if isinstance(value, Enum) else value
+
+
+def _check_seed(key: str, seed: str) -> None:
+    if not (seed.isascii() and seed.isdigit()):
+        raise ConfigError(f"{key}='{seed}' is not a seed of a procedural object. Expected a whole number.", key=key)
+
+
+def check_category(cfg: ObjectCfg, known: Collection[str]) -> None:
+    """Checks that a category is one of those known for the source of an object.
+
+    Raises:
+        ConfigError: It is not.
+    """
+    if cfg.category not in known:
+        kind = f"a category of source={cfg.source.value}"
+        raise unknown_name(cfg.category, kind, where="object.category", known=known)

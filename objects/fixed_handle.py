@@ -9,8 +9,6 @@ import numpy as np
 
 from unlatch.objects.mapping_reader import MappingReader, readonly_vector, rounded, rounded_list
 
-_UNIT_TOLERANCE = 1e-3
-
 
 @dataclass(frozen=True)
 class FixedHandle:
@@ -42,22 +40,19 @@ class FixedHandle:
         }
 
     @classmethod
-    def from_dict(cls, reader: MappingReader, raw: Any, key: str) -> FixedHandle:
+    def read(cls, reader: MappingReader) -> FixedHandle:
         """Reads the mapping of a handle.
 
         Raises:
             AssetError: A key is missing, or a value has the wrong type.
         """
-        data = reader.mapping(raw, key)
-        vectors = {
-            name: reader.vector(reader.required(data, name, key), f"{key}.{name}")
-            for name in ("middle", "along", "out")
-        }
-        for name in ("along", "out"):
-            length = float(np.linalg.norm(vectors[name]))
-            if abs(length - 1.0) > _UNIT_TOLERANCE:
-                raise reader.fail(f"{key}.{name}", f"has length {length:.4f}, expected a unit vector.")
-        thickness_m = reader.number(reader.required(data, "thickness_m", key), f"{key}.thickness_m")
+        thickness_m = reader.number("thickness_m")
         if thickness_m <= 0.0:
-            raise reader.fail(f"{key}.thickness_m", f"is {thickness_m}, expected a value above 0.")
-        return cls(link=reader.text(data, "link", key), thickness_m=thickness_m, **vectors)
+            raise reader.fail("thickness_m", f"is {thickness_m}, expected a value above 0.")
+        return cls(
+            link=reader.text("link"),
+            middle=reader.vector("middle"),
+            along=reader.direction("along"),
+            out=reader.direction("out"),
+            thickness_m=thickness_m,
+        )

@@ -1,4 +1,4 @@
-"""Friction of objects: of their surfaces, and the least that a joint may have."""
+"""Friction of the surfaces of objects, and the least friction that a joint may have."""
 
 from __future__ import annotations
 

@@ -37,11 +37,12 @@ class InstanceChoice:
     held_out: float = 0.2
 
     def pool(self, available: Sequence[str] | None) -> list[str] | None:
-        """Returns the instances that take part, in order; None if any seed may. `available` is None for a procedural
-        object.
+        """Returns the instances that take part, in order; None if every seed takes part.
+
+        `available` are the ids of a data set or folder, and None for a procedural object.
 
         Raises:
-            ConfigError: A named one is not there, or none is left.
+            ConfigError: A named instance does not exist, or the split leaves none.
         """
         ids = list(available) if available is not None else self._counted_seeds()
         if ids is None:
@@ -49,17 +50,17 @@ class InstanceChoice:
         missing = [name for name in self.named if name not in ids]
         if missing:
             raise ConfigError(
-                f"object.instances: '{missing[0]}' is not there.{close_matches(missing[0], ids)} "
+                f"object.instances: '{missing[0]}' does not exist.{close_matches(missing[0], ids)} "
                 f"Known: {_list_ids(ids)}. Remove or correct it.",
                 key="object.instances",
                 available=ids,
             )
         ids = list(self.named) or ids
-        kept = [name for name in ids if self.takes(name)]
+        kept = [name for name in ids if self.is_in_split(name)]
         if ids and not kept:
             raise ConfigError(
                 f"object.split={self.split.value} leaves none of {len(ids)} instances ({_list_ids(ids)}) with "
-                f"object.held_out={self.held_out:g}. Change the share, or take part with more instances.",
+                f"object.held_out={self.held_out:g}. Change the share, or allow more instances.",
                 key="object.split",
             )
         return kept
@@ -68,19 +69,19 @@ class InstanceChoice:
         """Returns the instance of an episode; None if there is none. `draw` is a random number from 0 below `SEEDS`.
 
         Raises:
-            ConfigError: As `pool`.
+            ConfigError: A named instance does not exist, or the split leaves none.
         """
         pool = self.pool(available)
         if pool is None:
             seed = draw
-            while not self.takes(str(seed)):
+            while not self.is_in_split(str(seed)):
                 seed = (seed + 1) % SEEDS
             return str(seed)
         if not pool:
             return None
         return pool[(number if self.mode == ROUND_ROBIN else draw) % len(pool)]
 
-    def takes(self, instance: str) -> bool:
+    def is_in_split(self, instance: str) -> bool:
         """Returns whether an instance belongs to the split."""
         return self.split is Split.all or split_of(instance, held_out=self.held_out) is self.split
 
@@ -115,10 +116,10 @@ def check_instances(value: Any) -> str | list[str]:
             key="object.instances",
         )
     names = [str(item) for item in ids]
-    double = next((name for name in names if names.count(name) > 1), None)
-    if double is not None:
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
         raise ConfigError(
-            f"object.instances holds '{double}' twice. Expected each once. Remove one.", key="object.instances"
+            f"object.instances holds '{repeated}' twice. Expected each once. Remove one.", key="object.instances"
         )
     return names
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.config import ObjectCfg, ObjectSource
+from unlatch.objects.config import ObjectCfg, ObjectSource, check_category
 from unlatch.objects.importers.partnet.converter import load_partnet_object, partnet_object_set
 from unlatch.objects.importers.partnet.source import check_partnet_objects, partnet_instances, partnet_root
 from unlatch.objects.importers.synthesized_object import load_synthesized_object, synthesized_object_set
@@ -25,10 +24,7 @@ from unlatch.objects.procedural.building.textured_urdf import write_textured_urd
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.validation import check_articulation
 from unlatch.simcore.cache import content_hash
-from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.scratch import scratch_files
-
-logger = logging.getLogger(__name__)
 
 URDF_FILE = "object.urdf"
 """Name of the URDF in the folder of a generated or converted object."""
@@ -42,7 +38,7 @@ def load_object(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) ->
     Args:
         cfg: Which object.
         rng: Draws the instance where the configuration names none.
-        number: Number of the episode, by which `round_robin` goes.
+        number: Number of the episode; it chooses the instance for `round_robin`.
 
     Raises:
         ConfigError: Unknown category or instance, or no data set folder.
@@ -52,9 +48,9 @@ def load_object(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) ->
     if chooses_instance(cfg):
         instance = cfg.choice.choose(_available_ids(cfg), draw=draw, number=number)
         if cfg.where and cfg.instances == RANDOM and instance is not None:
-            _check_category(cfg)
-            instance = first_matching_seed(cfg.category, cfg.where, int(instance), takes=cfg.choice.takes)
-        cfg = cfg if instance is None else cfg.at(instance)
+            check_category(cfg, GENERATORS.names())
+            instance = first_matching_seed(cfg.category, cfg.where, int(instance), in_split=cfg.choice.is_in_split)
+        cfg = cfg if instance is None else cfg.with_instance(instance)
     if cfg.source is ObjectSource.procedural:
         asset = _load_procedural(cfg)
     elif cfg.source is ObjectSource.urdf:
@@ -82,12 +78,12 @@ def split_record(cfg: ObjectCfg, instance: str) -> dict[str, str]:
 def describe_object_set(cfg: ObjectCfg) -> dict[str, Any]:
     """Returns the identity of the set that an object is drawn from, apart from configuration and software version.
 
-    A run that is resumed must find it unchanged: the n-th of another set would be another object. Where the set lies
-    does not matter.
+    A resumed run must find the same set: in another set, the n-th object would be another object. The folder of the
+    set does not count.
 
     Returns:
-        For an object of a data set: version of the converter, and a short hash of each object that may be drawn, by its
-        id; for a URDF, of its files. Nothing for a generated one.
+        For an object of a data set: the version of the converter, and a short hash of each object that may be drawn, by
+        id. For a URDF: the same with a hash of its files. For a generated object: nothing.
 
     Raises:
         ConfigError: Unknown category, or no data set folder.
@@ -107,7 +103,7 @@ def check_candidates(cfg: ObjectCfg) -> None:
 
     Raises:
         ConfigError: Unknown category, or no data set folder.
-        AssetError: Some are damaged; each is named.
+        AssetError: Some objects are damaged; the message names each of them.
     """
     if cfg.source is ObjectSource.partnet_mobility and cfg.instance is None:
         root = partnet_root(cfg.root)
@@ -127,13 +123,11 @@ def _available_ids(cfg: ObjectCfg) -> list[str] | None:
     if cfg.source is ObjectSource.partnet_mobility:
         return list(partnet_instances(partnet_root(cfg.root), cfg.category))
     folder = _folder_of_many(cfg)
-    if folder is None:
-        return None
-    return list(urdf_instances(folder))
+    return None if folder is None else list(urdf_instances(folder))
 
 
 def _folder_of_many(cfg: ObjectCfg) -> Path | None:
-    """Returns the folder of URDFs that an object is drawn from; None if `root` is no such folder."""
+    """Returns the folder of URDFs that an object is drawn from; None if `root` is another path."""
     if cfg.source is not ObjectSource.urdf or not cfg.root:
         return None
     path = Path(cfg.root).expanduser()
@@ -141,7 +135,7 @@ def _folder_of_many(cfg: ObjectCfg) -> Path | None:
 
 
 def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:
-    _check_category(cfg)
+    check_category(cfg, GENERATORS.names())
     generate: Callable[..., GeneratedObject] = GENERATORS.load(cfg.category)
     seed = int(cfg.instance or 0)
     made = generate(seed, name=cfg.category)
@@ -162,13 +156,3 @@ def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:
         parameters=made.parameters,
         write_textured=partial(write_textured_urdf, made, folder.name, URDF_FILE) if made.textures else None,
     )
-
-
-def _check_category(cfg: ObjectCfg) -> None:
-    known = GENERATORS.names()
-    if cfg.category not in known:
-        raise ConfigError(
-            f"object.category='{cfg.category}' has no procedural generator.{close_matches(cfg.category, known)} "
-            f"Known: {', '.join(known)}. Or set object.source=partnet_mobility.",
-            key="object.category",
-        )

@@ -15,12 +15,10 @@ from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer, Module
 
-Array = np.ndarray
-
 SPINDLE_KG_M2 = 3e-5
 """Inertia that turns with a knob or lever behind its panel: spindle, valve, gear. The value is that of a brass plug of
-3 by 4.5 cm. A plastic knob alone has a tenth of it and rattles between two pads that press it: the contact solver does
-not settle on a part so light."""
+3 by 4.5 cm. A plastic knob alone has a tenth of it. So light a part rattles between two pads that press it, because
+Bullet's contact solver does not converge."""
 
 
 class SceneObject(Module):
@@ -49,7 +47,7 @@ class SceneObject(Module):
             world=world,
         )
         points = [(name, point) for name, part in parts.items() for point in part.keypoints]
-        self._sighting = PoseEstimateError(points, joints=self.joint_names)
+        self._pose_error = PoseEstimateError(points, joints=self.joint_names)
         self._acted_links: dict[str, str] = {}
         self._held: frozenset[str] = frozenset()
         self.root_position = Buffer()
@@ -75,7 +73,7 @@ class SceneObject(Module):
     @property
     def pose_error(self) -> PoseEstimateError:
         """The pose error of the planner: what it knows of the object, and what is true."""
-        return self._sighting
+        return self._pose_error
 
     def acted_link(self, arm: str) -> str | None:
         """Returns the link of the part that an arm acts on now; contact views split by it."""
@@ -90,8 +88,8 @@ class SceneObject(Module):
         """Sets the part that an arm acts on from now on. `link` names another link that its fingers may touch."""
         self._acted_links[arm] = self._asset.articulation.part(part).link if link is None else link
 
-    def leave(self, arm: str) -> None:
-        """Ends the acting of an arm on the object."""
+    def stop_acting(self, arm: str) -> None:
+        """Records that an arm no longer acts on the object."""
         self._acted_links.pop(arm, None)
 
     def joint_index(self, joint: str) -> int:
@@ -118,7 +116,7 @@ class SceneObject(Module):
         """Writes joint positions [rad or m]; used by resets only."""
         self._body.set_joint_positions(list(positions), list(positions.values()))
 
-    def keypoints_world(self, part: str) -> dict[str, Array]:
+    def keypoints_world(self, part: str) -> dict[str, np.ndarray]:
         """Returns the annotated points (3,) of a part in the world, by name [m]."""
         found = self._asset.articulation.part(part)
         frames = self.frames(part)
@@ -136,7 +134,7 @@ class SceneObject(Module):
     def seen_frames(self, part: str) -> dict[str, Pose]:
         """Returns `frames` with the pose error that the planner has."""
         T_world_root = self._body.root_pose()
-        return {name: self._sighting.seen(T_world_root, T) for name, T in self.frames(part).items()}
+        return {name: self._pose_error.estimate_frame(T_world_root, T) for name, T in self.frames(part).items()}
 
     def _read_state(self) -> None:
         T_world_root = self._body.root_pose()
@@ -149,9 +147,9 @@ class SceneObject(Module):
     def _write_state(self) -> None:
         position, quat_xyzw = self.root_position.get_value(), self.root_quat_xyzw.get_value()
         T_world_root = self._body.root_pose()
-        # a pose that did not change is not written: written through the centre of mass it would come back rounded
-        there = np.array_equal(position, T_world_root.p) and np.array_equal(quat_xyzw, T_world_root.quat_xyzw)
-        if position is not None and quat_xyzw is not None and not there:
+        # Bullet stores the pose of the centre of mass: writing an unchanged pose would round it
+        is_same = np.array_equal(position, T_world_root.p) and np.array_equal(quat_xyzw, T_world_root.quat_xyzw)
+        if position is not None and quat_xyzw is not None and not is_same:
             self._body.set_root_pose(Pose.from_quat_xyzw(position, quat_xyzw))
         positions = self.joint_positions.get_value()
         if positions is not None:

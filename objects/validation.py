@@ -27,16 +27,14 @@ def validate_articulation(asset: ObjectAsset) -> list[str]:
     Raises:
         AssetError: The URDF itself cannot be read.
     """
-    model = asset.model
-    size = float(np.max(asset.size_m))
-    return articulation_problems(asset.articulation, model, size_m=size)
+    return articulation_problems(asset.articulation, asset.model, size_m=float(np.max(asset.size_m)))
 
 
 def check_articulation(asset: ObjectAsset) -> None:
-    """Raises an error if the annotation does not fit the object.
+    """Checks that the annotation of an object fits it.
 
     Raises:
-        AssetError: It does not; the message holds the first problem and the number of all.
+        AssetError: It does not fit. The message states the first problem and how many more there are.
     """
     raise_problems(validate_articulation(asset), where=str(asset.urdf_path.parent))
 
@@ -136,7 +134,6 @@ def _keypoint_problems(part: Part, model: UrdfModel, *, size_m: float) -> list[s
 
 
 def _axis_problems(part: Part, joint: Joint) -> list[str]:
-    problems = []
     turns = part.kind in _TURNING
     wanted = ["link0_rot_axis" if turns else "link0_move_axis", "link0_contact_axis", "base_front_axis"]
     problems = [f"axis '{name}' is missing." for name in wanted if name not in part.axes]

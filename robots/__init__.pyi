@@ -1,33 +1,19 @@
-from .action import Action, ArmAction
-from .catalog import ROBOTS
-from .checks import check_robot, limit_problems
-from .description import ArmCfg, RobotCfg, base_pose
-from .franka_panda import urdf_path
-from .from_urdf.reach import ReachModel, ReachRegion
-from .gripper import GripperCfg
-from .hand_shape import HandShape, hand_shapes
-from .model import DISTRIBUTION, model_path
-from .robot import Arm, Robot
-from .signal_view import SignalView
-
-__all__ = [
-    "DISTRIBUTION",
-    "ROBOTS",
-    "Action",
-    "Arm",
-    "ArmAction",
-    "ArmCfg",
-    "GripperCfg",
-    "HandShape",
-    "ReachModel",
-    "ReachRegion",
-    "Robot",
-    "RobotCfg",
-    "SignalView",
-    "base_pose",
-    "check_robot",
-    "hand_shapes",
-    "limit_problems",
-    "model_path",
-    "urdf_path",
-]
+from .action import Action as Action
+from .action import ArmAction as ArmAction
+from .catalog import ROBOTS as ROBOTS
+from .checks import check_robot as check_robot
+from .checks import limit_problems as limit_problems
+from .description import ArmCfg as ArmCfg
+from .description import RobotCfg as RobotCfg
+from .description import base_pose as base_pose
+from .franka_panda import urdf_path as urdf_path
+from .from_urdf.reach import ReachModel as ReachModel
+from .from_urdf.reach import ReachRegion as ReachRegion
+from .gripper import GripperCfg as GripperCfg
+from .hand_shape import HandShape as HandShape
+from .hand_shape import hand_shapes as hand_shapes
+from .model import DISTRIBUTION as DISTRIBUTION
+from .model import model_path as model_path
+from .robot import Arm as Arm
+from .robot import Robot as Robot
+from .signal_view import SignalView as SignalView

@@ -25,7 +25,7 @@ class ArmAction:
 
     @classmethod
     def of(cls, q: Array, gripper_m: float, forward: Callable[[Array], Array]) -> ArmAction:
-        """Returns the action to joint positions q (n,) [rad]; `forward` maps (n,) joints to (4, 4) `T_base_ee`."""
+        """Returns the action that moves an arm to q (n,) [rad]; `forward` maps (n,) joints to (4, 4) `T_base_ee`."""
         return cls(np.array(q), gripper_m, Pose.from_matrix(forward(q)))
 
 
@@ -36,4 +36,4 @@ class Action:
     arms: Mapping[str, ArmAction]
     """Targets by arm name."""
     hold: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
-    """By object: which of its joints are held (never beyond their own friction)."""
+    """By object: whether each of its joints is held, by no more than its own friction."""

@@ -1,9 +1,9 @@
 """Rethink Robotics Baxter with two electric grippers. The model is from `example-robot-data` (extra `robots`).
 
-Joint ranges come from the maker's SDK wiki ("Hardware Specifications"). The model's speeds of the first four joints,
-1.5 instead of 2 rad/s, are kept. The maker states no accelerations: ours stop a joint within 0.4 s. Stroke and force of
-the grippers (44 mm, of which the model has 41.7; 35 N) could not be checked again, because their data sheet is no
-longer available.
+Joint ranges come from the maker's SDK wiki ("Hardware Specifications"). For the first four joints we keep the speed of
+the model, 1.5 rad/s; the maker states 2 rad/s. The maker states no accelerations: ours stop a joint within 0.4 s.
+Stroke and force of the grippers (44 mm and 35 N; the model has 41.7 mm) could not be checked again, because their data
+sheet is no longer available.
 
 The fingers differ from the model's. In its file the left hand has paddle tips and the right hand half-round ones, and
 closed pads are 16 mm apart, too far for most handles. Here both hands have paddle tips, and the fingers are 8 mm
@@ -95,7 +95,7 @@ _OVERLAPPING = (
 )
 """Links of an arm whose cylinders overlap next to a joint, as in the package's own SRDF."""
 _ON_TORSO = ("upper_shoulder", "lower_shoulder", "upper_elbow", "upper_elbow_visual")
-"""Links inside the convex hull of the torso, which has no armpits."""
+"""Links near the armpits, inside the convex hull of the torso."""
 _HEAD = tuple(
     (sphere, link) for sphere in ("collision_head_link_1", "collision_head_link_2") for link in ("head", "screen")
 )

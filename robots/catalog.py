@@ -22,5 +22,5 @@ ROBOTS = Catalog(
         "xarm6": CatalogEntry("unlatch.robots.xarm6:xarm6", "UFACTORY xArm 6, 6 axes, linkage gripper of 84 mm"),
     },
     group="unlatch.robots",
-    makes="unlatch.robots.description:RobotCfg",
+    product="unlatch.robots.description:RobotCfg",
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import shutil
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial import QhullError
+import scipy
 
 from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError, WorldError
@@ -25,7 +25,7 @@ Array = np.ndarray
 
 _VERSION = 2
 _INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-_ABOVE = 1.001
+_MARGIN = 1.001
 _FRAME_KG, _FRAME_M = 1e-4, 0.01
 
 
@@ -43,11 +43,6 @@ def _make_model(root: Path, name: str, source: Path, change: Callable[[ET.Elemen
     robot = parse_xml(source)
     change(robot)
     files = _localise_meshes(robot, source)
-    digest = hashlib.sha256(f"{_VERSION}\0{_to_text(robot)}".encode())
-    for local, path in files.items():
-        digest.update(f"\0{local}\0{path.stat().st_size}".encode())
-    key = digest.hexdigest()
-    folder = root / "robots" / f"{name}-{key[:16]}"
 
     def write_model(temporary: Path) -> None:
         (temporary / "meshes").mkdir()
@@ -56,7 +51,22 @@ def _make_model(root: Path, name: str, source: Path, change: Callable[[ET.Elemen
         _use_hulls(robot, temporary, files)
         (temporary / f"{name}.urdf").write_text(_to_text(robot), encoding="utf-8")
 
-    cached_folder(folder, key=key, make=write_model)
+    return cached_model(root, name, f"{_VERSION}\0{_to_text(robot)}", list(files.items()), write_model)
+
+
+def cached_model(
+    root: Path, name: str, content: str, meshes: Sequence[tuple[str, Path]], write: Callable[[Path], None]
+) -> Path:
+    """Returns the URDF of a made robot below the cache folder `root`; `write` fills its folder on first use.
+
+    `content`, and the names and sizes of `meshes`, tell one version of the robot from another.
+    """
+    digest = hashlib.sha256(content.encode())
+    for label, path in meshes:
+        digest.update(f"\0{label}\0{path.stat().st_size}".encode())
+    key = digest.hexdigest()
+    folder = root / "robots" / f"{name}-{key[:16]}"
+    cached_folder(folder, key=key, make=write)
     return folder / f"{name}.urdf"
 
 
@@ -99,7 +109,7 @@ def _use_hulls(robot: ET.Element, folder: Path, sources: Mapping[str, Path]) -> 
         if not (folder / hull).exists():
             try:
                 text = format_obj([convex_hull(_read_corners(folder / local, sources[local.as_posix()]))])
-            except QhullError:  # the mesh is flat
+            except scipy.spatial.QhullError:  # the mesh is flat
                 continue
             (folder / hull).write_text(text, encoding="utf-8")
         mesh.set("filename", hull.as_posix())
@@ -125,7 +135,7 @@ def _read_corners(path: Path, source: Path) -> Array:
 
 def _unreadable_error(source: Path, reason: str) -> AssetError:
     return AssetError(
-        f"{source}: no readable mesh, which is a collider of a robot: {reason}. Export it again.", path=str(source)
+        f"{source}: this collider of a robot is not a readable mesh: {reason}. Export it again.", path=str(source)
     )
 
 
@@ -152,7 +162,7 @@ def repair_inertias(robot: ET.Element) -> None:
         lack = moments[2] - moments[0] - moments[1]
         if lack <= 0.0 or moments[2] <= 0.0:
             continue
-        moments[:2] += 0.5 * _ABOVE * lack
+        moments[:2] += 0.5 * _MARGIN * lack
         repaired = axes @ np.diag(moments) @ axes.T
         for key, (i, j) in zip(_INERTIA, ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)), strict=True):
             element.set(key, f"{repaired[i, j]:.9g}")

@@ -5,7 +5,7 @@ Nothing here simulates: the same rules hold before a run and for the configurati
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import ArmCfg, RobotCfg
@@ -86,7 +86,9 @@ def _maker_limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
         where = f"robot.arms[{index}]"
         for place, joint in enumerate(arm.joints):
             if joint in arms:
-                yield from _arm_limit_problems(arm, place, *arms[joint], where=where)
+                its_arm, its_place = arms[joint]
+                limits = {key: getattr(its_arm, key)[its_place] for key, _, _ in _ARM_LIMITS}
+                yield from _joint_limit_problems(arm, place, limits, where=where, slack=0.0, whose="the maker's")
         if arm.base_link in by_base:
             yield from _hand_problems(arm, by_base[arm.base_link], where=where)
             yield from _gripper_limit_problems(arm.gripper, by_base[arm.base_link].gripper, where=f"{where}.gripper")
@@ -104,20 +106,10 @@ def _model_limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
             joint = joints.get(name)
             if joint is None:
                 continue
-            limits = {
-                "lower": joint.lower,
-                "upper": joint.upper,
-                "max_velocity": joint.velocity,
-                "max_effort": joint.effort,
-            }
-            if joint.kind == "continuous":
-                limits = {"max_velocity": joint.velocity, "max_effort": joint.effort}
-            for key, unit, sign in _ARM_LIMITS:
-                value = getattr(arm, key)[place]
-                if key in limits and sign * (value - limits[key]) < -_ROUNDED:
-                    yield _limit_error(
-                        f"{where}.{key}[{place}]", value, limits[key], unit, of=f"{name} ", whose="the model's"
-                    )
+            limits = {"max_velocity": joint.velocity, "max_effort": joint.effort}
+            if joint.kind != "continuous":
+                limits |= {"lower": joint.lower, "upper": joint.upper}
+            yield from _joint_limit_problems(arm, place, limits, where=where, slack=_ROUNDED, whose="the model's")
 
 
 def _named_links(robot: RobotCfg) -> Iterator[tuple[str, str]]:
@@ -144,39 +136,41 @@ def _moving_chain(model: UrdfModel, base: str, tip: str) -> list[str]:
     return [joint.name for joint in reversed(beyond) if joint.moves]
 
 
-def _arm_limit_problems(
-    arm: ArmCfg, place: int, maker: ArmCfg, maker_place: int, *, where: str
+def _joint_limit_problems(
+    arm: ArmCfg, place: int, limits: Mapping[str, float], *, where: str, slack: float, whose: str
 ) -> Iterator[ConfigError]:
+    """Yields an error for every limit of one joint that goes beyond the given ones by more than `slack`."""
     for key, unit, sign in _ARM_LIMITS:
-        value, limit = getattr(arm, key)[place], getattr(maker, key)[maker_place]
-        if sign * (value - limit) < 0.0:
-            yield _limit_error(f"{where}.{key}[{place}]", value, limit, unit, of=f"{arm.joints[place]} ")
+        value = getattr(arm, key)[place]
+        if key in limits and sign * (value - limits[key]) < -slack:
+            of = f" of {arm.joints[place]}"
+            yield _limit_error(f"{where}.{key}[{place}]", value, limits[key], unit, of=of, whose=whose)
 
 
-def _hand_problems(arm: ArmCfg, maker: ArmCfg, *, where: str) -> Iterator[ConfigError]:
-    """Yields an error if other links may touch the part than on the real robot."""
-    if list(arm.gripper.joints) != list(maker.gripper.joints):
+def _hand_problems(arm: ArmCfg, makers_arm: ArmCfg, *, where: str) -> Iterator[ConfigError]:
+    """Yields an error for every link that may touch the part here, but not on the maker's robot."""
+    if list(arm.gripper.joints) != list(makers_arm.gripper.joints):
         yield ConfigError(
             f"{where}.gripper.joints={list(arm.gripper.joints)} are not the finger joints of the arm, expected "
-            f"{list(maker.gripper.joints)}. Change them.",
+            f"{list(makers_arm.gripper.joints)}. Change them.",
             key=f"{where}.gripper.joints",
         )
     for place, link in enumerate(arm.gripper.finger_links):
-        if link not in maker.gripper.finger_links:
+        if link not in makers_arm.gripper.finger_links:
             key = f"{where}.gripper.finger_links[{place}]"
-            yield unknown_name(link, "a finger of the arm", where=key, known=maker.gripper.finger_links)
-    missing = [link for link in maker.forbidden_links if link not in arm.forbidden_links]
+            yield unknown_name(link, "a finger of the arm", where=key, known=makers_arm.gripper.finger_links)
+    missing = [link for link in makers_arm.forbidden_links if link not in arm.forbidden_links]
     if missing:
         yield ConfigError(
-            f"{where}.forbidden_links lacks {', '.join(missing)}, which may never touch an object either. Expected at "
-            f"least {', '.join(maker.forbidden_links)}. Add them.",
+            f"{where}.forbidden_links lacks {', '.join(missing)}. These may never touch an object. Expected at least "
+            f"{', '.join(makers_arm.forbidden_links)}. Add them.",
             key=f"{where}.forbidden_links",
         )
 
 
-def _gripper_limit_problems(gripper: GripperCfg, maker: GripperCfg, *, where: str) -> Iterator[ConfigError]:
+def _gripper_limit_problems(gripper: GripperCfg, makers_gripper: GripperCfg, *, where: str) -> Iterator[ConfigError]:
     for key, unit in _GRIPPER_LIMITS:
-        value, limit = getattr(gripper, key), getattr(maker, key)
+        value, limit = getattr(gripper, key), getattr(makers_gripper, key)
         if value > limit:
             yield _limit_error(f"{where}.{key}", value, limit, unit)
 
@@ -197,7 +191,6 @@ def _limit_error(
     where: str, value: float, limit: float, unit: str, *, of: str = "", whose: str = "the maker's"
 ) -> ConfigError:
     return ConfigError(
-        f"{where}={value:g} {of and f'of {of}'}goes beyond {whose} limit of {limit:g} {unit}. Expected a value "
-        "inside it. Change it.",
+        f"{where}={value:g}{of} goes beyond {whose} limit of {limit:g} {unit}. Expected a value inside it. Change it.",
         key=where,
     )

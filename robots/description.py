@@ -52,7 +52,9 @@ class ArmCfg:
     gripper: GripperCfg = field(default_factory=GripperCfg)
     """The gripper at the end of the arm."""
     counterbalance: dict[str, float] = field(default_factory=dict)
-    """Springs beside the motors of turning joints, by joint: effort at position 0, elsewhere times its cosine [N m]."""
+    """Springs at turning joints, by joint: the effort at position 0 [N m]. At other positions, the effort is this value
+    times the cosine of the position.
+    """
 
     def __post_init__(self) -> None:
         n = len(self.joints)
@@ -132,10 +134,11 @@ class RobotCfg:
     base_height_m: float = 0.0
     """Height of the robot's base above the table [m]."""
     base_x_m: float = 0.0
-    """How far before the origin the robot's base stands [m]: objects stand where a Panda at the origin reaches them."""
+    """x of the robot's base in the world frame [m]. Objects stand where a Panda at the origin reaches them."""
     urdf: str | None = None
-    """Its model, of a robot that is in no catalog: a path, or `distribution://NAME/PATH` for a file that an installed
-    distribution brings, as its list of files has it."""
+    """URDF of a robot that is in no catalog: a path, or `distribution://NAME/PATH` for a file of an installed package;
+    `PATH` is as in the package's list of files.
+    """
 
     def __post_init__(self) -> None:
         for key in ("base_height_m", "base_x_m"):

@@ -6,17 +6,17 @@ Both look along +x; the left one stands on the +y side. The URDF is made from th
 from __future__ import annotations
 
 import copy
-import hashlib
 import shutil
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from unlatch.robots.changed_model import cached_model
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.franka_panda import urdf_path as panda_path
-from unlatch.simcore.cache import cache_root, cached_folder
+from unlatch.simcore.cache import cache_root
 from unlatch.simcore.urdf.xml import parse_xml
 
 ROOT_LINK = "stand"
@@ -26,16 +26,15 @@ BASE_Y_M = {"left": 0.30, "right": -0.30}
 
 A hand that looks ahead, down or to a side reaches 94 % of a grid over the region of derived tasks (0.44 to 0.64 m
 before the stand, 0.18 m to either side) from the nearer arm and 92 % from the farther one; a single arm in the middle
-reaches 94 %. From 0.40 m on the farther arm loses a tenth, and closer together the elbows meet.
+reaches 94 %. From 0.40 m on, the farther arm reaches a tenth less. Closer together, the elbows meet.
 """
 STAND_SIZE_M = (0.32, 0.88, 0.02)
 """Edge lengths of the plate, x, y, z [m]."""
 STAND_X_M = -0.03
-"""Its middle: under the feet of the arms, which reach from -0.14 to 0.08 m [m]."""
+"""x of the middle of the plate [m]: the feet of the arms extend from -0.14 to 0.08 m."""
 
 _VERSION = 1
 _INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-_FILE = "dual_panda.urdf"
 
 
 def dual_panda() -> RobotCfg:
@@ -82,21 +81,15 @@ def urdf_path() -> Path:
 def _make_model(root: Path) -> Path:
     source = panda_path()
     text = dual_panda_urdf(source)
-    meshes = sorted(path for path in (source.parent / "meshes" / "collision").glob("*") if path.is_file())
-    meshes += sorted(path for path in (source.parent / "meshes" / "visual").glob("*") if path.is_file())
-    digest = hashlib.sha256(f"{_VERSION}\0{text}".encode())
-    for path in meshes:
-        digest.update(f"\0{path.name}\0{path.stat().st_size}".encode())
-    key = digest.hexdigest()
-    folder = root / "robots" / f"dual_panda-{key[:16]}"
+    folders = (source.parent / "meshes" / kind for kind in ("collision", "visual"))
+    meshes = [(path.name, path) for folder in folders for path in sorted(folder.glob("*")) if path.is_file()]
 
     def write_model(temporary: Path) -> None:
         # beside the URDF, as in the original: a URDF names no files outside its own folder
         shutil.copytree(source.parent / "meshes", temporary / "meshes")
-        (temporary / _FILE).write_text(text, encoding="utf-8")
+        (temporary / "dual_panda.urdf").write_text(text, encoding="utf-8")
 
-    cached_folder(folder, key=key, make=write_model)
-    return folder / _FILE
+    return cached_model(root, "dual_panda", f"{_VERSION}\0{text}", meshes, write_model)
 
 
 def dual_panda_urdf(panda: Path) -> str:

@@ -2,8 +2,8 @@
 
 Limits are the maker's. Ranges, speeds and efforts come from franka_ros
 (franka_description/robots/panda/joint_limits.yaml), and are narrower than the model's; accelerations come from
-libfranka (rate_limiting.h), those of the hand from the product manual 220010 v1.2 (30 to 70 N continuously, 80 mm, 50
-mm/s a finger).
+libfranka (rate_limiting.h). The limits of the hand come from the product manual 220010 v1.2 (30 to 70 N continuously,
+80 mm, 50 mm/s a finger).
 """
 
 from __future__ import annotations

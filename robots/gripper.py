@@ -18,8 +18,9 @@ _LEAST_TRAVEL = 1e-6
 class GripperCfg:
     """A gripper of two fingers that open by one number, the distance between its pads.
 
-    Its joints move together, each in even shares from `closed` to `opened`, as those do that a URDF has mimic the
-    first one (Bullet does not simulate `<mimic>`). Where both are left out, each travels from 0 by half the opening.
+    Its joints move together: all are at the same share of the way from `closed` to `opened`. The joints that mimic
+    the first one in a URDF belong to them, because Bullet does not simulate `<mimic>`. Without `closed` and `opened`,
+    each joint moves from 0 to half the opening.
     """
 
     joints: list[str] = field(default_factory=list)
@@ -29,8 +30,9 @@ class GripperCfg:
     opened: list[float] = field(default_factory=list)
     """Their positions wide open, one a joint [rad or m]; left out: half the width."""
     widths_m: list[float] = field(default_factory=list)
-    """Opening at even shares of the way from `closed` to `opened`, both ends included [m]; left out: even as well.
-    Fingers on levers open unevenly."""
+    """Opening at evenly spaced positions from `closed` to `opened`, both included [m]. If you leave it out, the opening
+    is proportional to the position. Fingers on levers need this list.
+    """
     max_width_m: float = MISSING
     """Opening between the pads when fully open [m]."""
     max_force_n: float = MISSING
@@ -40,17 +42,19 @@ class GripperCfg:
     max_speed_m_s: float = MISSING
     """Speed of one finger [m/s]."""
     armature_kg_m2: float = 0.0
-    """Inertia that motor and gears add at each joint that turns [kg m^2]; without it, light links of a linkage leave
-    its coupling by several degrees."""
+    """Inertia that motor and gears add at each turning joint [kg m^2]. Without it, the coupled light links of a linkage
+    drift apart by several degrees.
+    """
     finger_links: list[str] = field(default_factory=list)
     """Links that may touch the part."""
     friction: float = 1.0
     """Friction coefficient of the finger pads (Bullet multiplies it with the object's)."""
     pad_stiffness_n_m: float = 0.0
-    """Stiffness of a pad at each point that it touches with [N/m]; 0 = rigid. Between rigid pads on coupled fingers, a
-    part 0.2 mm beside the middle is pressed by one finger alone, with the force of both."""
+    """Stiffness of a pad at each contact point [N/m]; 0: rigid. With rigid pads, only one of two coupled fingers
+    presses on a part that is 0.2 mm off the middle. It presses with the force of both.
+    """
     pad_damping_n_s_m: float = 0.0
-    """Damping of a pad that yields, at each such point [N s/m]."""
+    """Damping of a soft pad at each contact point [N s/m]."""
     symmetric: bool = True
     """Whether turning the hand by pi about its approach axis gives the same grasp."""
 
@@ -108,7 +112,7 @@ class GripperCfg:
             )
 
     def positions(self, width_m: float) -> list[float]:
-        """Returns the positions of `joints` at an opening [rad or m]; openings out of reach give the end of the way."""
+        """Returns the positions of `joints` at an opening [rad or m]; an opening out of range gives the nearest end."""
         if not self.opened:
             return [width_m / len(self.joints)] * len(self.joints)
         share = float(np.interp(width_m, self._widths(), np.linspace(0.0, 1.0, len(self._widths()))))
@@ -143,20 +147,20 @@ class GripperCfg:
     def efforts(self) -> list[float]:
         """Returns the effort of each of `joints`; together they press with `grip_force_n` on each side [N m or N].
 
-        By virtual work, at the mean lever of a finger: what all joints do over their travel is what the force does over
-        the opening.
+        By virtual work, at the mean lever of a finger: the work of all joints over their travel equals the work of the
+        force over the opening.
         """
         if not self.opened:
             return [self.grip_force_n] * len(self.joints)
         stroke_m = self.max_width_m - self._widths()[0]
-        return [self.grip_force_n * stroke_m / (len(self.joints) * abs(way)) for way in self.travel()]
+        return [self.grip_force_n * stroke_m / (len(self.joints) * abs(travel)) for travel in self.travel()]
 
     def speeds(self) -> list[float]:
         """Returns the speed of each of `joints` while a finger moves at `max_speed_m_s` [rad/s or m/s]."""
         if not self.opened:
             return [self.max_speed_m_s] * len(self.joints)
         stroke_m = self.max_width_m - self._widths()[0]
-        return [self.max_speed_m_s * abs(way) / (0.5 * stroke_m) for way in self.travel()]
+        return [self.max_speed_m_s * abs(travel) / (0.5 * stroke_m) for travel in self.travel()]
 
     def _widths(self) -> list[float]:
         return list(self.widths_m) or [0.0, self.max_width_m]

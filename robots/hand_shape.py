@@ -23,28 +23,29 @@ Array = np.ndarray
 
 PAD_M = 0.018
 """Length of the pads that hold, from the fingertips [m]."""
+_TOOL_KEYPOINTS = ("tool_head", "tool_tail", "tool_side")
 _SPACING_M = 0.002
 _ALIKE_M = 1e-4
 _SLICE_M = 0.015
 """Thickness of a slice: fingers are thinner at their tips."""
 
 
-@dataclass(frozen=True)
-class HandBox:
-    """A box about a slice of one link, tool frame, at several openings; corners are interpolated between openings."""
-
-    corners: Array
-    """(W, 2, 3) lower and upper corner at each of the hand's openings, from closed to wide open [m]."""
+def tool_frame(keypoints: Mapping[str, Sequence[float]]) -> Pose:
+    """Returns `T_ee_tool`: x from the palm to the fingertips, y where the fingers open, origin `tool_head`."""
+    head, tail, side = (np.array(keypoints[name]) for name in _TOOL_KEYPOINTS)
+    x = unit(head - tail)
+    y = unit(side - head - x * float((side - head) @ x))
+    return Pose(np.column_stack([x, y, np.cross(x, y)]), head)
 
 
 @dataclass(frozen=True)
 class HandShape:
-    """A hand as boxes; tool frame: x from the palm to the fingertips, y where the fingers open, origin `tool_head`."""
+    """A hand as boxes about slices of its links, in the tool frame of `tool_frame`."""
 
-    fingers: tuple[HandBox, ...]
-    """Boxes that may touch the part."""
-    palm: tuple[HandBox, ...]
-    """Boxes that may not touch it."""
+    fingers: Array
+    """(F, W, 2, 3) lower and upper corners, at each opening, of the boxes that may touch the part [m]."""
+    palm: Array
+    """(P, W, 2, 3) those of the boxes that may not touch it [m]."""
     widths_m: tuple[float, ...]
     """The openings at which the boxes are known, from closed to wide open [m]."""
 
@@ -57,17 +58,15 @@ class HandShape:
         """Returns whether two hands occupy the same room."""
         pairs = [(self.fingers, other.fingers), (self.palm, other.palm)]
         return self.widths_m == other.widths_m and all(
-            len(first) == len(second)
-            and all(np.allclose(a.corners, b.corners, atol=_ALIKE_M) for a, b in zip(first, second, strict=True))
-            for first, second in pairs
+            first.shape == second.shape and np.allclose(first, second, atol=_ALIKE_M) for first, second in pairs
         )
 
     @property
     def tip_m(self) -> float:
         """How far the fingertips reach beyond `tool_head`, at the opening where they reach furthest [m]."""
-        return float(max(box.corners[:, 1, 0].max() for box in self.fingers))
+        return float(self.fingers[:, :, 1, 0].max())
 
-    def between(self, width_m: float) -> Array:
+    def gap_box(self, width_m: float) -> Array:
         """Returns (1, 2, 3) corners of the box between the pads at an opening, tool frame [m]."""
         fingers, _ = self.boxes(width_m)
         low, high = float(fingers[:, 0, 2].max()), float(fingers[:, 1, 2].min())
@@ -78,26 +77,22 @@ class HandShape:
         widths = np.array(self.widths_m)
         i = int(np.clip(np.searchsorted(widths, width_m, side="right") - 1, 0, len(widths) - 2))
         share = float(np.clip((width_m - widths[i]) / (widths[i + 1] - widths[i]), 0.0, 1.0))
-        fingers, palm = (
-            np.array([(1.0 - share) * box.corners[i] + share * box.corners[i + 1] for box in boxes]).reshape(-1, 2, 3)
-            for boxes in (self.fingers, self.palm)
-        )
+        fingers, palm = ((1.0 - share) * boxes[:, i] + share * boxes[:, i + 1] for boxes in (self.fingers, self.palm))
         return fingers, palm
 
 
 def hand_shape(robot: RobotCfg | str, arm: ArmCfg) -> HandShape:
-    """Returns the hand of an arm, whose keypoints `tool_head`, `tool_tail` and `tool_side` say how it is held; it is
-    cached.
+    """Returns the hand of an arm in the tool frame of its keypoints; the result is cached.
 
     Raises:
         ConfigError: A keypoint is missing.
         AssetError: The model is not there, or damaged.
     """
     called = robot if isinstance(robot, str) else robot.name
-    for name in ("tool_head", "tool_tail", "tool_side"):
+    for name in _TOOL_KEYPOINTS:
         if name not in arm.keypoints:
             raise ConfigError(
-                f"arm.keypoints.{name} of robot '{called}' is missing, which says how its hand is held. Add it.",
+                f"arm.keypoints.{name} of robot '{called}' is missing. It gives the tool frame of the hand. Add it.",
                 key=f"arm.keypoints.{name}",
             )
     gripper = arm.gripper
@@ -105,7 +100,7 @@ def hand_shape(robot: RobotCfg | str, arm: ArmCfg) -> HandShape:
     return _make_hand_shape(
         model_path(robot),
         arm.ee_link,
-        tuple(tuple(float(v) for v in arm.keypoints[name]) for name in ("tool_head", "tool_tail", "tool_side")),
+        tuple(tuple(float(v) for v in arm.keypoints[name]) for name in _TOOL_KEYPOINTS),
         tuple(gripper.joints),
         frozenset(gripper.finger_links),
         widths,
@@ -114,7 +109,7 @@ def hand_shape(robot: RobotCfg | str, arm: ArmCfg) -> HandShape:
 
 
 def hand_shapes(robot: RobotCfg, *, arm: str | None = None) -> list[HandShape]:
-    """Returns the different hands with which a robot may act, in the order of its arms; with a name, that arm's."""
+    """Returns the hands of a robot in the order of its arms, each shape once. `arm` names the only arm to look at."""
     found: list[HandShape] = []
     for each in robot.arms:
         hand = hand_shape(robot, each) if arm in (None, each.name) else None
@@ -133,17 +128,15 @@ def _make_hand_shape(
     widths_m: tuple[float, ...],
     positions: tuple[tuple[float, ...], ...],
 ) -> HandShape:
-    head, tail, side = (np.array(point) for point in keypoints)
-    x = unit(head - tail)
-    y = unit(side - head - x * float((side - head) @ x))
-    T_ee_tool = Pose(np.column_stack([x, y, np.cross(x, y)]), head)
+    T_ee_tool = tool_frame(dict(zip(_TOOL_KEYPOINTS, keypoints, strict=True)))
     model = read_urdf(urdf, packages=True)
     below = [name for name in model.links if model.is_below(name, ee)]
     at = [_link_clouds(model, ee, T_ee_tool, below, dict(zip(joints, each, strict=True))) for each in positions]
+    no_box = np.zeros((0, len(widths_m), 2, 3))
     boxes = {name: _slice_boxes([clouds[name] for clouds in at]) for name in at[0]}
     return HandShape(
-        fingers=tuple(box for name, found in boxes.items() if name in fingers for box in found),
-        palm=tuple(box for name, found in boxes.items() if name not in fingers for box in found),
+        fingers=np.concatenate([no_box, *(found for name, found in boxes.items() if name in fingers)]),
+        palm=np.concatenate([no_box, *(found for name, found in boxes.items() if name not in fingers)]),
         widths_m=widths_m,
     )
 
@@ -157,22 +150,31 @@ def _link_clouds(
     clouds = {}
     for name in links:
         T_tool_link = T_tool_root @ model.link_pose(name, at)
-        found = [
-            sample_surface(shape_mesh(shape).moved(shape.T_link_shape), spacing_m=_SPACING_M)
-            for shape in model.links[name].collisions
-        ]
-        if found:
-            clouds[name] = T_tool_link @ np.concatenate(found)
+        points = collider_points(model, name, spacing_m=_SPACING_M)
+        if len(points):
+            clouds[name] = T_tool_link @ points
     return clouds
 
 
-def _slice_boxes(clouds: Sequence[Array]) -> list[HandBox]:
-    """Returns boxes about slices along x of a link's points (N, 3), the same slices at every opening."""
+def collider_points(model: UrdfModel, link: str, *, spacing_m: float) -> Array:
+    """Returns (N, 3) points over the colliders of a link, link frame [m]."""
+    found = [
+        sample_surface(shape_mesh(shape).moved(shape.T_link_shape), spacing_m=spacing_m)
+        for shape in model.links[link].collisions
+    ]
+    return np.concatenate(found) if found else np.zeros((0, 3))
+
+
+def _slice_boxes(clouds: Sequence[Array]) -> Array:
+    """Returns (S, W, 2, 3) boxes about slices along x of a link's points, (N, 3) at each of W openings [m].
+
+    A slice has the same points at every opening.
+    """
     closed = clouds[0]
     low, high = float(closed[:, 0].min()), float(closed[:, 0].max())
     cuts = np.linspace(low, high, max(1, round((high - low) / _SLICE_M)) + 1)
     boxes = []
     for first, last in pairwise(cuts):
         inside = (closed[:, 0] >= first - _SPACING_M) & (closed[:, 0] <= last + _SPACING_M)
-        boxes.append(HandBox(np.array([np.stack([p[inside].min(axis=0), p[inside].max(axis=0)]) for p in clouds])))
-    return boxes
+        boxes.append([[points[inside].min(axis=0), points[inside].max(axis=0)] for points in clouds])
+    return np.array(boxes)

@@ -17,12 +17,12 @@ EXTRAS = {"example-robot-data": "robots", "pycollada": "assets"}
 
 
 def model_path(robot: RobotCfg | str) -> Path:
-    """Returns the URDF of a robot, or of its name in the catalog: what its description names, else the catalog's.
+    """Returns the URDF that a robot's description names, else that of the catalog entry with its name.
 
     Raises:
         UnknownEntryError: No such robot.
         AssetError: The file is not there, or the distribution that brings it is not installed.
-        PluginError: The distribution that brings the robot says nothing of its model.
+        PluginError: The distribution that brings the robot does not name its model.
     """
     name, stated = (robot, None) if isinstance(robot, str) else (robot.name, robot.urdf)
     if stated is not None:
@@ -33,7 +33,7 @@ def model_path(robot: RobotCfg | str) -> Path:
     if not callable(getattr(module, "urdf_path", None)):
         raise PluginError(
             f"The robot '{name}' of {entry.origin} has no model: there is no function urdf_path in {module.__name__}. "
-            "Expected one that returns the path of its URDF, or `urdf` in its RobotCfg. Correct that distribution.",
+            "Expected one that returns the path of its URDF, or `urdf` in its RobotCfg. Fix that package.",
             name=name,
             origin=entry.origin,
         )
@@ -59,15 +59,15 @@ def stated_path(stated: str, *, where: str) -> Path:
     if not path.is_file():
         raise AssetError(
             f"{where}='{stated}' is not a file. Expected the path of a URDF, or {DISTRIBUTION}NAME/PATH for one "
-            "that an installed distribution brings. Change it.",
+            "of an installed package. Change it.",
             path=str(path),
         )
     return path
 
 
 def example_robot_urdf(path: str, *, robot: str) -> Path:
-    """Returns a URDF of the package `example-robot-data`, which has the files of a CMake project, by its path below
-    its folder of robots.
+    """Returns a URDF of the package `example-robot-data`; `path` is relative to its folder of robots. The package has
+    the files of a CMake project.
 
     Raises:
         AssetError: The extra `robots` is not installed, or its version has no such file.
@@ -77,8 +77,8 @@ def example_robot_urdf(path: str, *, robot: str) -> Path:
 
 
 def distribution_file(distribution: str, path: str, *, where: str) -> Path:
-    """Returns a file of an installed distribution, by its path in the distribution's list of files. `where` names in
-    errors what needs it.
+    """Returns a file of an installed distribution, by its path in the distribution's list of files. `where` names
+    the user of the file in errors.
 
     Raises:
         AssetError: The distribution is not installed, or has no such file.

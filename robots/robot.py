@@ -29,33 +29,32 @@ class Arm(Module):
     def __init__(self, body: Body, cfg: ArmCfg, *, world: World | None = None) -> None:
         super().__init__()
         self._body = body
-        self._cfg = cfg
+        self.cfg = cfg
         gripper = cfg.gripper
+        turning_fingers = [joint for joint in gripper.joints if not body.joint(joint).prismatic]
         drives = {
             joint: JointDrive(
                 mode=DriveMode.servo,
                 max_effort=effort,
                 max_velocity=speed,
+                armature=gripper.armature_kg_m2 if joint in turning_fingers else 0.0,
                 counterbalance=cfg.counterbalance.get(joint, 0.0),
             )
-            for joint, effort, speed in zip(cfg.joints, cfg.max_effort, cfg.max_velocity, strict=True)
-        }
-        for joint, effort, speed in zip(gripper.joints, gripper.efforts(), gripper.speeds(), strict=True):
-            drives[joint] = JointDrive(
-                mode=DriveMode.servo,
-                max_effort=effort,
-                max_velocity=speed,
-                armature=0.0 if body.joint(joint).prismatic else gripper.armature_kg_m2,
+            for joint, effort, speed in (
+                *zip(cfg.joints, cfg.max_effort, cfg.max_velocity, strict=True),
+                *zip(gripper.joints, gripper.efforts(), gripper.speeds(), strict=True),
             )
-        self._drives = DriveGroup(body, drives, world=world)
-        (first, *others), (way, *ways), (offset, *offsets) = gripper.joints, gripper.travel(), gripper.offsets()
-        for joint, its_way, its_offset in zip(others, ways, offsets, strict=True):
+        }
+        self.drives = DriveGroup(body, drives, world=world)
+        """Motors of its joints, fingers included."""
+        (first, *others), (travel, *travels), (offset, *offsets) = gripper.joints, gripper.travel(), gripper.offsets()
+        for joint, its_travel, its_offset in zip(others, travels, offsets, strict=True):
             couple_joints(
                 body,
                 first,
                 joint,
-                ratio=way / its_way,
-                offset=offset - way / its_way * its_offset,
+                ratio=travel / its_travel,
+                offset=offset - travel / its_travel * its_offset,
                 max_force_n=_FINGER_COUPLING_N,
             )
         for link in gripper.finger_links:
@@ -81,42 +80,28 @@ class Arm(Module):
         self._from = np.array(cfg.home)
         self._to = np.array(cfg.home)
         self._gripper_target_m = gripper.max_width_m
-        self._signals = ArmSignals(len(cfg.joints))
-
-    @property
-    def cfg(self) -> ArmCfg:
-        """Configuration of this arm."""
-        return self._cfg
+        self.signals = ArmSignals(len(cfg.joints))
+        """Errors of its encoders and of its commands."""
 
     @property
     def name(self) -> str:
         """`left` or `right`."""
-        return self._cfg.name
-
-    @property
-    def drives(self) -> DriveGroup:
-        """Motors of its joints, fingers included."""
-        return self._drives
+        return self.cfg.name
 
     @property
     def T_world_base(self) -> Pose:
         """Pose of the arm's base frame."""
-        return self._body.link_pose(self._cfg.base_link)
+        return self._body.link_pose(self.cfg.base_link)
 
     @property
     def q(self) -> Array:
         """(n,) joint positions now [rad]."""
-        return self._body.joint_positions(self._cfg.joints)
+        return self._body.joint_positions(self.cfg.joints)
 
     @property
     def q_read(self) -> Array:
         """(n,) what its encoders read now [rad]; planner and controller know no other positions."""
-        return self._signals.reading(self.q)
-
-    @property
-    def signals(self) -> ArmSignals:
-        """Errors of its encoders and of its commands."""
-        return self._signals
+        return self.signals.reading(self.q)
 
     @property
     def q_target(self) -> Array:
@@ -131,20 +116,20 @@ class Arm(Module):
     @property
     def gripper_opening_m(self) -> float:
         """Opening between the pads now [m]."""
-        return self._cfg.gripper.width(self._body.joint_positions(self._cfg.gripper.joints))
+        return self.cfg.gripper.width(self._body.joint_positions(self.cfg.gripper.joints))
 
     @property
     def T_base_ee(self) -> Pose:
         """Pose of the ee frame in the arm's base frame now."""
-        return self.T_world_base.inverse() @ self._body.link_pose(self._cfg.ee_link)
+        return self.T_world_base.inverse() @ self._body.link_pose(self.cfg.ee_link)
 
     def reset(self, q: ArrayLike, *, gripper_m: float) -> None:
         """Puts the arm at joint positions (n,) [rad] and an opening [m], at rest."""
         positions = np.array(q, dtype=float)
-        gripper = self._cfg.gripper
-        self._body.set_joint_positions(self._cfg.joints, positions)
+        gripper = self.cfg.gripper
+        self._body.set_joint_positions(self.cfg.joints, positions)
         self._body.set_joint_positions(gripper.joints, gripper.positions(gripper_m))
-        self._signals.clear()
+        self.signals.clear()
         self._from = positions.copy()
         self._to = positions.copy()
         self._gripper_target_m = gripper_m
@@ -152,9 +137,9 @@ class Arm(Module):
 
     def hold_position(self) -> None:
         """Makes the present joint positions the targets; used by resets only."""
-        self._signals.clear()
+        self.signals.clear()
         self._from = self._to = self.q_read
-        self._gripper_target_m = float(np.clip(self.gripper_opening_m, 0.0, self._cfg.gripper.max_width_m))
+        self._gripper_target_m = float(np.clip(self.gripper_opening_m, 0.0, self.cfg.gripper.max_width_m))
         self._set_motors(self._to, np.zeros(len(self._to)))
 
     def begin_frame(self, action: ArmAction) -> None:
@@ -176,14 +161,14 @@ class Arm(Module):
         self._set_motors(self._from + share * (self._to - self._from), (self._to - self._from) / frame_s)
 
     def _set_motors(self, positions: Array, velocities: Array) -> None:
-        gripper = self._cfg.gripper
-        arrived = self._signals.transmit(MotorTargets(positions, velocities, self._gripper_target_m))
-        self._drives.set_targets(self._cfg.joints, arrived.positions, arrived.velocities)
+        gripper = self.cfg.gripper
+        arrived = self.signals.transmit(MotorTargets(positions, velocities, self._gripper_target_m))
+        self.drives.set_targets(self.cfg.joints, arrived.positions, arrived.velocities)
         fingers = np.array(gripper.positions(arrived.gripper_m))
-        self._drives.set_targets(gripper.joints, fingers, np.zeros(len(fingers)))
+        self.drives.set_targets(gripper.joints, fingers, np.zeros(len(fingers)))
 
     def _read_state(self) -> None:
-        cfg = self._cfg
+        cfg = self.cfg
         positions, velocities, efforts = self._body.joint_states(cfg.joints)
         fingers, finger_velocities, _ = self._body.joint_states(cfg.gripper.joints)
         T_world_ee = self._body.link_pose(cfg.ee_link)
@@ -201,7 +186,7 @@ class Arm(Module):
         self.gripper_target.set_value([self._gripper_target_m])
 
     def _write_state(self) -> None:
-        cfg = self._cfg
+        cfg = self.cfg
         positions, fingers = self.joint_positions.get_value(), self.gripper_joint_positions.get_value()
         if positions is not None:
             self._body.set_joint_positions(cfg.joints, positions, self.joint_velocities.get_value())
@@ -218,44 +203,31 @@ class Robot(Module):
     def __init__(self, world: World, cfg: RobotCfg, urdf_path: Path, *, T_world_root: Pose) -> None:
         """Loads the robot into a world."""
         super().__init__()
-        self._cfg = cfg
+        self.cfg = cfg
         self._world = world
-        self._body = world.load_urdf(urdf_path, name=cfg.name, T_world_root=T_world_root, self_collision=True)
+        self.body = world.load_urdf(urdf_path, name=cfg.name, T_world_root=T_world_root, self_collision=True)
+        """The body in the world."""
         self.T_world_root = T_world_root
         """Pose of its root link, which does not move."""
         for first, second in cfg.self_collision_ignored:
-            self._body.ignore_collision(self._body, first, second)
-        self._arms: dict[str, Arm] = {}
+            self.body.ignore_collision(self.body, first, second)
+        self.arms: dict[str, Arm] = {}
+        """Arms by name."""
         for arm_cfg in cfg.arms:
-            self._arms[arm_cfg.name] = Arm(self._body, arm_cfg, world=world)
-            self.add_child(arm_cfg.name, self._arms[arm_cfg.name])
+            self.arms[arm_cfg.name] = Arm(self.body, arm_cfg, world=world)
+            self.add_child(arm_cfg.name, self.arms[arm_cfg.name])
         self._hold_still()
 
     def _hold_still(self) -> None:
         """Holds joints that belong to no arm, such as those of a head, at the model's positions."""
-        used = {joint for arm in self._cfg.arms for joint in (*arm.joints, *arm.gripper.joints)}
-        others = [joint for joint in self._body.movable_joints if joint.name not in used]
+        used = {joint for arm in self.cfg.arms for joint in (*arm.joints, *arm.gripper.joints)}
+        others = [joint for joint in self.body.movable_joints if joint.name not in used]
         if others:
             still = {
                 j.name: JointDrive(mode=DriveMode.servo, max_effort=j.max_effort, max_velocity=_STILL_RAD_S)
                 for j in others
             }
-            DriveGroup(self._body, still).set_targets(list(still), np.zeros(len(others)), np.zeros(len(others)))
-
-    @property
-    def cfg(self) -> RobotCfg:
-        """Configuration."""
-        return self._cfg
-
-    @property
-    def body(self) -> Body:
-        """The body in the world."""
-        return self._body
-
-    @property
-    def arms(self) -> dict[str, Arm]:
-        """Arms by name."""
-        return self._arms
+            DriveGroup(self.body, still).set_targets(list(still), np.zeros(len(others)), np.zeros(len(others)))
 
     def arm(self, name: str | None) -> Arm:
         """Returns an arm by name; the only arm if the name is None.
@@ -263,15 +235,15 @@ class Robot(Module):
         Raises:
             WorldError: No such arm, or several and no name.
         """
-        if name is None and len(self._arms) == 1:
-            return next(iter(self._arms.values()))
-        if name is None or name not in self._arms:
+        if name is None and len(self.arms) == 1:
+            return next(iter(self.arms.values()))
+        if name is None or name not in self.arms:
             raise WorldError(
-                f"Robot '{self._cfg.name}' has no arm '{name}'.{close_matches(str(name), self._arms)} "
-                f"Arms: {sorted(self._arms)}. Set `arm:` of the skill to one of them.",
+                f"Robot '{self.cfg.name}' has no arm '{name}'.{close_matches(str(name), self.arms)} "
+                f"Arms: {sorted(self.arms)}. Set `arm:` of the skill to one of them.",
                 arm=name,
             )
-        return self._arms[name]
+        return self.arms[name]
 
     def apply(self, action: Action) -> None:
         """Takes the action of one record frame; `control_step` then turns it into motor targets."""
@@ -281,7 +253,7 @@ class Robot(Module):
     def control_step(self, index: int) -> None:
         """Sets the motors of all arms for one control step of the frame."""
         rates: WorldCfg = self._world.cfg
-        for arm in self._arms.values():
+        for arm in self.arms.values():
             arm.control_step(index, rates.control_steps, frame_s=1.0 / rates.record_hz)
 
     @property
@@ -291,4 +263,4 @@ class Robot(Module):
 
     def max_joint_speed(self) -> float:
         """Returns the largest joint speed now [rad/s or m/s]."""
-        return self._body.max_joint_speed()
+        return self.body.max_joint_speed()

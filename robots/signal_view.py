@@ -14,7 +14,7 @@ Array = np.ndarray
 
 
 class SignalView(AttributeView):
-    """The errors between a robot's arms and their commands, in the one environment of an episode."""
+    """Errors of the encoders and commands of a robot's arms. An episode has one environment, so `_env` is not used."""
 
     kind = "signal view"
 
@@ -26,15 +26,15 @@ class SignalView(AttributeView):
         words = f"one a joint: {', '.join(joints)}"
         self._add_attribute("encoder_offset", len(joints), "rad", words, self._offsets, self._set_offsets)
 
-        def late(_env: int) -> Array:
+        def read_latency(_env: int) -> Array:
             return np.array([self._arms[0].signals.late_steps / control_hz])
 
-        def set_late(_env: int, values: Array) -> None:
+        def write_latency(_env: int, values: Array) -> None:
             for arm in self._arms:
                 arm.signals.late_steps = round(float(values[0]) * control_hz)
 
         most_s = MAX_LATE_STEPS / control_hz
-        self._add_attribute("action_latency", 1, "s", "time", late, set_late, least=0.0, most=most_s)
+        self._add_attribute("action_latency", 1, "s", "time", read_latency, write_latency, least=0.0, most=most_s)
         self._add_dropping()
 
     def _add_dropping(self) -> None:
@@ -45,14 +45,12 @@ class SignalView(AttributeView):
             for arm in self._arms:
                 arm.signals.dropped = bool(values[0] >= 0.5)
 
-        self._add_attribute("action_dropped", 1, "-", "1: lost", read, write, least=0.0, most=1.0, brief=True)
+        self._add_attribute("action_dropped", 1, "-", "1: lost", read, write, least=0.0, most=1.0, lasts_one_step=True)
 
     def _offsets(self, _env: int) -> Array:
         return np.concatenate([arm.signals.encoder_offset_rad for arm in self._arms])
 
     def _set_offsets(self, _env: int, values: Array) -> None:
-        start = 0
-        for arm in self._arms:
-            count = len(arm.signals.encoder_offset_rad)
-            arm.signals.encoder_offset_rad = np.array(values[start : start + count])
-            start += count
+        ends = np.cumsum([len(arm.signals.encoder_offset_rad) for arm in self._arms])
+        for arm, offsets in zip(self._arms, np.split(values, ends[:-1]), strict=True):
+            arm.signals.encoder_offset_rad = np.array(offsets)

@@ -95,8 +95,8 @@ def _add_sliders(robot: ET.Element) -> None:
     fingers = [element for element in boxes if abs(_read_x(element)) > 0.0]
     if hand is None or len(fingers) != 2 * len(_FINGERS):
         raise AssetError(
-            f"The UR5 of example-robot-data has {len(fingers)} finger boxes on '{_HAND}', expected 4: a visual and a "
-            "collision a finger. Install the version that pyproject.toml names.",
+            f"The UR5 of example-robot-data has {len(fingers)} finger boxes on '{_HAND}', expected 4: each finger "
+            "has a visual and a collision. Install the version that pyproject.toml names.",
             link=_HAND,
         )
     _set_mass(hand, _MASS_KG["palm"])

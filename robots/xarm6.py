@@ -21,9 +21,9 @@ from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.gripper import GripperCfg
 
 _CLOSED_RAD, _OPENED_RAD = 0.85, 0.0582
-"""Drive joint with closed fingers, which is the model's upper limit, and at the maker's stroke."""
-_WIDTHS = 8
-"""Spans of the table of openings; it is within 0.1 mm of the linkage."""
+"""Positions of the drive joint: with closed fingers (the model's upper limit), and open by the maker's stroke."""
+_INTERVALS = 8
+"""Number of intervals in the table of openings, which is within 0.1 mm of the linkage."""
 
 
 def urdf_path() -> Path:
@@ -50,7 +50,7 @@ def xarm6() -> RobotCfg:
     knuckles = [f"{side}_{kind}_knuckle" for side in ("left", "right") for kind in ("outer", "inner")]
     joints = ["drive_joint", "left_finger_joint", "left_inner_knuckle_joint"]
     joints += ["right_outer_knuckle_joint", "right_finger_joint", "right_inner_knuckle_joint"]
-    drives = [_CLOSED_RAD + i / _WIDTHS * (_OPENED_RAD - _CLOSED_RAD) for i in range(_WIDTHS + 1)]
+    drives = [_CLOSED_RAD + i / _INTERVALS * (_OPENED_RAD - _CLOSED_RAD) for i in range(_INTERVALS + 1)]
     widths_m = [round(pad_opening_m(drive), 5) for drive in drives]
     gripper = GripperCfg(
         joints=joints,

@@ -1,71 +1,40 @@
-from .cache import (
-    MANIFEST_FILE,
-    cache_root,
-    cached_folder,
-    content_hash,
-    intact_hash,
-    replaced_folder,
-    write_manifest,
-)
-from .errors import (
-    AssetError,
-    ConfigError,
-    DuplicateEntryError,
-    FrameNotFoundError,
-    GeometryError,
-    NoSolutionError,
-    PluginError,
-    RecordingError,
-    SimCoreError,
-    SkillError,
-    SolverError,
-    UnknownEntryError,
-    WorldError,
-    check_range,
-    close_matches,
-    unknown_name,
-)
-from .extras import import_extra
-from .files import output_errors, write_whole_file
-from .lru_cache import LRUCache
-from .registry import OURS, Catalog, CatalogEntry
-from .rng import EpisodeStreams, derived_seed, episode_seed, stream
-from .scratch import scratch_files
-
-__all__ = [
-    "MANIFEST_FILE",
-    "OURS",
-    "AssetError",
-    "Catalog",
-    "CatalogEntry",
-    "ConfigError",
-    "DuplicateEntryError",
-    "EpisodeStreams",
-    "FrameNotFoundError",
-    "GeometryError",
-    "LRUCache",
-    "NoSolutionError",
-    "PluginError",
-    "RecordingError",
-    "SimCoreError",
-    "SkillError",
-    "SolverError",
-    "UnknownEntryError",
-    "WorldError",
-    "cache_root",
-    "cached_folder",
-    "check_range",
-    "close_matches",
-    "content_hash",
-    "derived_seed",
-    "episode_seed",
-    "import_extra",
-    "intact_hash",
-    "output_errors",
-    "replaced_folder",
-    "scratch_files",
-    "stream",
-    "unknown_name",
-    "write_manifest",
-    "write_whole_file",
-]
+from .cache import MANIFEST_FILE as MANIFEST_FILE
+from .cache import cache_root as cache_root
+from .cache import cached_folder as cached_folder
+from .cache import content_hash as content_hash
+from .cache import intact_hash as intact_hash
+from .cache import replaced_folder as replaced_folder
+from .cache import write_manifest as write_manifest
+from .errors import AssetError as AssetError
+from .errors import ConfigError as ConfigError
+from .errors import DuplicateEntryError as DuplicateEntryError
+from .errors import FrameNotFoundError as FrameNotFoundError
+from .errors import GeometryError as GeometryError
+from .errors import NoSolutionError as NoSolutionError
+from .errors import PluginError as PluginError
+from .errors import RecordingError as RecordingError
+from .errors import SimCoreError as SimCoreError
+from .errors import SkillError as SkillError
+from .errors import SolverError as SolverError
+from .errors import UnknownEntryError as UnknownEntryError
+from .errors import WorldError as WorldError
+from .errors import check_range as check_range
+from .errors import close_matches as close_matches
+from .errors import shorten as shorten
+from .errors import unknown_key as unknown_key
+from .errors import unknown_name as unknown_name
+from .extras import import_extra as import_extra
+from .files import report_unwritable as report_unwritable
+from .files import write_whole_file as write_whole_file
+from .locked_area import LockedArea as LockedArea
+from .locked_area import clean_areas as clean_areas
+from .lru_cache import LRUCache as LRUCache
+from .registry import DISTRIBUTION as DISTRIBUTION
+from .registry import Catalog as Catalog
+from .registry import CatalogEntry as CatalogEntry
+from .registry import installed_version as installed_version
+from .rng import EpisodeStreams as EpisodeStreams
+from .rng import derived_seed as derived_seed
+from .rng import episode_seed as episode_seed
+from .rng import stream as stream
+from .scratch import scratch_files as scratch_files

@@ -10,8 +10,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.file_lock import locked_folder
@@ -47,6 +48,12 @@ def content_hash(files: Mapping[str, bytes]) -> str:
     return digest.hexdigest()
 
 
+def json_hash(value: Any) -> str:
+    """Returns the SHA-256 over plain values as JSON; members of enums count by their values."""
+    text = json.dumps(value, sort_keys=True, default=lambda member: member.value)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 @contextmanager
 def replaced_folder(
     folder: Path,
@@ -54,12 +61,16 @@ def replaced_folder(
     is_good: Callable[[Path], bool] | None = None,
     carry_over: Callable[[Path, Path], None] | None = None,
 ) -> Iterator[Path]:
-    """Yields a temporary folder and renames it into place if the block succeeds.
+    """Yields a temporary folder and renames it to `folder` if the block succeeds.
 
-    Two processes may do this at once and end with one valid result. A killed process leaves only a `.writing-`
-    folder. A folder that another process has put there meanwhile stays if `is_good` says so; by default it is replaced.
-    `carry_over` copies files to keep from the old folder, if there is one, to the new one; no other process replaces
-    the old folder meanwhile.
+    Two processes may do this at once and end with one valid result. A killed process leaves only a `.writing-` folder.
+
+    Args:
+        folder: Its final place; an existing folder there is replaced.
+        is_good: Returns whether an existing folder is valid. A valid folder that another process made meanwhile stays.
+            None: every existing folder is replaced.
+        carry_over: Copies the files to keep from the old folder, if there is one, to the new one. No process of this
+            host replaces the old folder during the call.
 
     Raises:
         AssetError: The cache cannot be written.
@@ -85,7 +96,7 @@ def replaced_folder(
 def cached_folder(folder: Path, *, key: str, make: Callable[[Path], None]) -> str:
     """Returns the content hash of a folder; `make` writes its content first unless the folder is intact.
 
-    `key` is the hash of what the content is made from.
+    `key` is the hash of the sources of the content.
 
     Raises:
         AssetError: The cache cannot be written, or `make` raises it.
@@ -107,16 +118,17 @@ def write_manifest(folder: Path, *, key: str) -> str:
     `key` is the hash of the sources of the content.
     """
     files = {str(p.relative_to(folder)): _file_hash(p) for p in _list_files(folder)}
-    total = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
+    total = json_hash(files)
     text = json.dumps({"key": key, "content_hash": total, "files": files}, indent=1, sort_keys=True)
     (folder / MANIFEST_FILE).write_text(text + "\n", encoding="utf-8")
     return total
 
 
-def intact_hash(folder: Path, *, key: str, others: bool = False) -> str | None:
+def intact_hash(folder: Path, *, key: str, allow_unlisted: bool = False) -> str | None:
     """Returns the content hash of a folder if all its files exist unchanged, else None.
 
-    `key` is the expected key of its manifest. With `others`, the folder may hold files that the manifest does not list.
+    `key` is the expected key of its manifest. With `allow_unlisted`, the folder may hold files that the manifest does
+    not list.
     """
     try:
         manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
@@ -124,7 +136,7 @@ def intact_hash(folder: Path, *, key: str, others: bool = False) -> str | None:
         if manifest["key"] != key:
             return None
         present = {str(p.relative_to(folder)) for p in _list_files(folder)}
-        if (present if not others else present & set(listed)) != set(listed):
+        if not (present >= listed.keys() if allow_unlisted else present == listed.keys()):
             return None
         if any(_file_hash(folder / name) != value for name, value in listed.items()):
             return None
@@ -148,8 +160,8 @@ def _carry_over(carry_over: Callable[[Path, Path], None], folder: Path, temporar
             return
         try:
             carry_over(folder, temporary)
-        except FileNotFoundError:  # another host replaced it, which the lock does not prevent: its folder counts
-            continue
+        except FileNotFoundError:
+            continue  # another host, which the lock does not stop, replaced the folder: copy from the new one
         return
     carry_over(folder, temporary)
 
@@ -159,18 +171,11 @@ def _move_into_place(temporary: Path, folder: Path) -> None:
     umask = os.umask(0)
     os.umask(umask)
     temporary.chmod(0o777 & ~umask)
-    if folder.exists():
-        # it is damaged, or another process was faster with the same content: it can be replaced
-        trash = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder.parent))
-        try:
-            folder.rename(trash / "old")
-        except FileNotFoundError:
-            pass
-        finally:
-            _rename_or_keep(temporary, folder)
-            shutil.rmtree(trash, ignore_errors=True)
-        return
-    _rename_or_keep(temporary, folder)
+    with tempfile.TemporaryDirectory(prefix=".writing-", dir=folder.parent, ignore_cleanup_errors=True) as trash:
+        # an existing folder is damaged, or another process was faster with the same content: it can be replaced
+        with suppress(FileNotFoundError):
+            folder.rename(Path(trash) / "old")
+        _rename_or_keep(temporary, folder)
 
 
 def _rename_or_keep(temporary: Path, folder: Path) -> None:
@@ -191,6 +196,6 @@ def _rename_or_keep(temporary: Path, folder: Path) -> None:
 def _cache_error(folder: Path, exc: OSError) -> AssetError:
     return AssetError(
         f"The asset cache at {folder.parent} cannot be written ({exc.strerror or exc}). "
-        f"Set object.cache_dir or {CACHE_VARIABLE} to a folder that can.",
+        f"Set object.cache_dir or {CACHE_VARIABLE} to a folder that this user can write to.",
         path=str(folder),
     )

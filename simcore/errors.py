@@ -78,14 +78,27 @@ class FormatVersionError(RecordingError):
 def unknown_name(name: str, kind: str, *, where: str, known: Iterable[str], listed: str = "Known") -> ConfigError:
     """Returns the error for a name in a configuration that does not exist.
 
-    `where` is its full key, `kind` what it should be, with its article: `a link of robot 'panda'`; `listed` is the word
-    before the known names.
+    Args:
+        name: The wrong name.
+        kind: What it should name, with an article: `a link of robot 'panda'`.
+        where: Full key of the wrong value.
+        known: The names that exist.
+        listed: The word before the known names in the message.
     """
     names = list(known)
     return ConfigError(
         f"{where}='{name}' is not {kind}.{close_matches(name, names)} {listed}: {', '.join(names)}. Name one of them.",
         key=where,
         available=names,
+    )
+
+
+def unknown_key(where: str, key: str, known: list[str]) -> ConfigError:
+    """Returns the error for a key that its schema does not have; `where` is the full key."""
+    return ConfigError(
+        f"{where} is unknown.{close_matches(key, known)} Keys there: {', '.join(known)}. Remove or rename it.",
+        key=where,
+        available=known,
     )
 
 
@@ -97,12 +110,23 @@ def close_matches(name: str, available: Iterable[str]) -> str:
     return " Did you mean " + " or ".join(f"'{m}'" for m in matches) + "?"
 
 
+def shorten(text: str, most: int) -> str:
+    """Returns a text for a message, cut to at most `most` characters; a cut text ends in `...`."""
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 def check_range(
     key: str, value: float | None, low: float, high: float = math.inf, *, above: bool = False, unit: str = ""
 ) -> None:
-    """Raises an error unless a value is in a range; None, which leaves a key unset, passes. `key` is its full key.
+    """Raises an error unless a value is in a range.
 
-    With `above`, the value `low` itself is not allowed. `unit` is the unit of the range in the message.
+    Args:
+        key: Full key of the value.
+        value: The value; None (the key is not set) passes.
+        low: Least value.
+        high: Largest value.
+        above: Whether `low` itself is not allowed.
+        unit: Unit of the range in the message.
 
     Raises:
         ConfigError: The value is out of the range, or not a number.

@@ -11,10 +11,16 @@ from unlatch.simcore.errors import PluginError, SimCoreError
 def import_extra(
     module: str, *, extra: str, needed_by: str | None = None, error: type[SimCoreError] = PluginError
 ) -> ModuleType:
-    """Imports a module of a package that an extra brings; `needed_by` says in the error what needs it.
+    """Imports and returns a module of a package that an extra brings.
+
+    Args:
+        module: Full name of the module.
+        extra: Name of the extra.
+        needed_by: What needs the package, for the message.
+        error: Class of the error.
 
     Raises:
-        SimCoreError: The package is not installed; the message says how to install it. Of the class `error`.
+        SimCoreError: The package is not installed; the message says how to install it.
     """
     try:
         return import_module(module)

@@ -13,7 +13,7 @@ except ImportError:
     fcntl = None  # type: ignore[assignment]
 
 HAS_LOCKS = fcntl is not None
-"""Whether this system has such locks; without them nothing waits."""
+"""Whether this system has such locks; without them, every lock counts as free."""
 
 
 def try_lock(descriptor: int) -> bool:
@@ -35,9 +35,9 @@ def try_lock(descriptor: int) -> bool:
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """Excludes other processes and threads of this host from such blocks for one existing folder.
+    """Lets one process or thread of this host at a time run a block for an existing folder; others wait.
 
-    Its files do not change. On a file system without locks of folders it does not wait.
+    No lock file is made. On a file system without locks of folders, nobody waits.
 
     Raises:
         OSError: It cannot be opened.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from unlatch.simcore.errors import RecordingError
+
+
+def plain_name(name: str) -> str:
+    """Returns a name that can be a file name on every system; other characters become `_`."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)
 
 
 def write_durably(path: Path, data: bytes) -> None:
@@ -44,8 +50,7 @@ def copy_files(source: Path, target: Path, names: Iterable[str], *, link: bool) 
             except OSError:
                 pass  # another file system, or one without links
         shutil.copy2(source / name, target / name, follow_symlinks=False)
-        with (target / name).open("rb") as file:
-            os.fsync(file.fileno())
+        sync_path(target / name)
 
 
 def publish_once(draft: Path, target: Path) -> None:
@@ -61,11 +66,11 @@ def publish_once(draft: Path, target: Path) -> None:
     except OSError:  # a file system without hard links
         draft.rename(target)
     draft.unlink(missing_ok=True)
-    sync_folder(target.parent)
+    sync_path(target.parent)
 
 
-def sync_folder(path: Path) -> None:
-    """Waits until the entries of a folder are on the disk, if the system supports it."""
+def sync_path(path: Path) -> None:
+    """Waits until a file, or the list of files of a folder, is on the disk, if the system supports it."""
     if os.name == "nt":
         return
     descriptor = os.open(path, os.O_RDONLY)
@@ -86,7 +91,7 @@ def read_bounded(path: Path, *, limit: int) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except FileNotFoundError as exc:
         raise RecordingError(
-            f"File '{path}' is missing. Expected it in every data set of ours. Restore it from a copy, or remove its "
+            f"File '{path}' is missing. Every complete data set has it. Restore it from a copy, or remove its "
             "folder and run the same command again.",
             path=str(path),
         ) from exc
@@ -98,10 +103,11 @@ def read_bounded(path: Path, *, limit: int) -> bytes:
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise RecordingError(f"'{path}' is not a plain file. It is not ours. Remove it.", path=str(path))
+            raise RecordingError(f"'{path}' is not a plain file. Unlatch did not write it. Remove it.", path=str(path))
         if status.st_size > limit:
             raise RecordingError(
-                f"File '{path}' has {status.st_size} bytes, expected at most {limit}. It is not ours. Remove it.",
+                f"File '{path}' has {status.st_size} bytes, expected at most {limit}. Unlatch did not write it. "
+                "Remove it.",
                 path=str(path),
             )
         with os.fdopen(descriptor, "rb", closefd=False) as file:
@@ -110,8 +116,8 @@ def read_bounded(path: Path, *, limit: int) -> bytes:
         os.close(descriptor)
 
 
-def not_writable(path: Path, exc: OSError) -> RecordingError:
-    """Returns the error for a folder that is not writable."""
+def unwritable_error(path: Path, exc: OSError) -> RecordingError:
+    """Returns the error for an output folder that cannot be written."""
     return RecordingError(
         f"Output folder '{path}' cannot be written: {exc.strerror or exc}. Expected a folder that this user can write "
         "to. Choose another folder, or change its permissions or free some space.",
@@ -120,8 +126,8 @@ def not_writable(path: Path, exc: OSError) -> RecordingError:
 
 
 @contextmanager
-def output_errors(folder: Path) -> Iterator[None]:
-    """Turns an OSError into one that says that a folder is not writable.
+def report_unwritable(folder: Path) -> Iterator[None]:
+    """Turns an OSError of the block into an error that names the output folder.
 
     Raises:
         RecordingError: The folder cannot be written.
@@ -129,7 +135,7 @@ def output_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as exc:
-        raise not_writable(folder, exc) from exc
+        raise unwritable_error(folder, exc) from exc
 
 
 def write_whole_file(path: Path, content: bytes) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def hide_native_output() -> Iterator[None]:
-    """Hides what native code writes past Python: Bullet and drivers of graphics cards print a banner."""
+    """Hides what native libraries print during the block, such as the banners of Bullet and of graphics drivers."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()

@@ -14,7 +14,7 @@ from packaging.specifiers import SpecifierSet
 
 from unlatch.simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError, close_matches
 
-OURS = "unlatch"
+DISTRIBUTION = "unlatch"
 """Name of this distribution."""
 
 
@@ -29,12 +29,20 @@ class CatalogEntry:
     origin: str = "unlatch"
     """The distribution that provides it."""
     requires: str = ""
-    """Versions of ours that the distribution declares to work with; empty if it declares none."""
+    """Versions of Unlatch for which the distribution is made, as in `>=0.1,<0.2`; empty: any."""
 
     @property
-    def called(self) -> str:
-        """Returns the text of its origin: `unlatch_press.press:Press (unlatch-press)`."""
+    def description(self) -> str:
+        """Its target and its origin as text: `unlatch_press.press:Press (unlatch-press)`."""
         return f"{self.target} ({self.origin})"
+
+
+def installed_version(distribution: str) -> str | None:
+    """Returns the version of an installed distribution; None if it is not installed."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
 
 
 class Catalog:
@@ -50,18 +58,21 @@ class Catalog:
         *,
         group: str | None = None,
         contract: str | None = None,
-        makes: str | None = None,
+        product: str | None = None,
     ) -> None:
-        """Makes a catalog of entries by name.
+        """Makes a catalog.
 
-        `kind` says in messages what an entry is ("skill"); other distributions register under the entry-point `group`.
-        An entry derives from the class `contract`, as `module:Class`; None for functions. The result of an entry that
-        is a function without arguments is of the class `makes`, see `made`.
+        Args:
+            kind: What an entry is, for messages: "skill".
+            entries: The built-in entries by name.
+            group: Entry-point group in which other distributions register entries; None: they cannot.
+            contract: Class from which every entry derives, as `module:Class`; None if the entries are functions.
+            product: Class of what an entry returns, as `module:Class`, if the entries are functions; None: any.
         """
         self.kind = kind
         self.group = group
         self._contract = contract
-        self._makes = makes
+        self._product = product
         self._builtin = dict(entries)
         self._all: dict[str, CatalogEntry] | None = None
 
@@ -74,7 +85,7 @@ class Catalog:
         if self._all is None:
             merged = dict(self._builtin)
             for point in entry_points(group=self.group) if self.group else ():
-                found = _entry_of(point)
+                found = _read_entry_point(point)
                 if point.name in merged:
                     raise DuplicateEntryError(
                         f"{self.kind} '{point.name}' is registered twice: by {merged[point.name].origin} "
@@ -110,7 +121,8 @@ class Catalog:
 
         Raises:
             UnknownEntryError: No such name.
-            PluginError: The plugin was made for another version, cannot be imported, or is not what the catalog holds.
+            PluginError: The plugin is made for another version, cannot be imported, or does not derive from the
+                contract.
         """
         entry = self.entry(name)
         self._check_version(name, entry)
@@ -118,16 +130,16 @@ class Catalog:
             found = _import_entry(entry.target)
         except Exception as exc:
             problem = f" cannot be loaded from '{entry.target}': {type(exc).__name__}: {exc}"
-            raise self._make_error(name, f"{problem}. Reinstall or mend that distribution.") from exc
+            raise self._make_error(name, f"{problem}. Reinstall or fix that package.") from exc
         self._check_contract(name, entry, found)
         return found
 
-    def made(self, name: str) -> Any:
-        """Imports the plugin, a function without arguments, and returns what it makes.
+    def make(self, name: str) -> Any:
+        """Imports the plugin, a function without arguments, calls it and returns its result.
 
         Raises:
             UnknownEntryError: No such name.
-            PluginError: As for `load`; or the function raises, or returns something else than the catalog is of.
+            PluginError: As for `load`; or the function raises, or its result is of another class than `product`.
         """
         make, entry = self.load(name), self.entry(name)
         try:
@@ -136,23 +148,19 @@ class Catalog:
             if name in self._builtin:
                 raise
             problem = f" cannot be made by '{entry.target}': {type(exc).__name__}: {exc}"
-            raise self._make_error(name, f"{problem}. Fix that distribution.") from exc
-        expected = _import_entry(self._makes or "builtins:object")
+            raise self._make_error(name, f"{problem}. Fix that package.") from exc
+        expected = _import_entry(self._product or "builtins:object")
         if not isinstance(found, expected):
             problem = f", '{entry.target}', returns {type(found).__name__}. Expected a {expected.__name__}"
-            raise self._make_error(name, f"{problem}. Fix that distribution.")
+            raise self._make_error(name, f"{problem}. Fix that package.")
         return found
 
     def _check_version(self, name: str, entry: CatalogEntry) -> None:
-        if not entry.requires:
-            return
-        try:
-            here = version(OURS)
-        except PackageNotFoundError:
-            return
-        if not SpecifierSet(entry.requires).contains(here, prereleases=True):
-            problem = f" was made for {OURS} {entry.requires}, and this is {here}. Install a version of {entry.origin}"
-            raise self._make_error(name, f"{problem} for this one: pip install --upgrade {entry.origin}.")
+        here = installed_version(DISTRIBUTION)
+        if here is not None and not SpecifierSet(entry.requires).contains(here, prereleases=True):
+            problem = f" was made for {DISTRIBUTION} {entry.requires}, and this is {here}."
+            advice = f"Install a version of {entry.origin} for this one: pip install --upgrade {entry.origin}."
+            raise self._make_error(name, f"{problem} {advice}")
 
     def _check_contract(self, name: str, entry: CatalogEntry, found: Any) -> None:
         if self._contract is None or name in self._builtin:
@@ -160,7 +168,7 @@ class Catalog:
         base = _import_entry(self._contract)
         if not (isinstance(found, type) and issubclass(found, base)):
             problem = f", '{entry.target}', is {found!r}. Expected a subclass of {base.__module__}.{base.__qualname__}"
-            raise self._make_error(name, f"{problem}. Fix that distribution.")
+            raise self._make_error(name, f"{problem}. Fix that package.")
 
     def _make_error(self, name: str, problem: str) -> PluginError:
         origin = self.entry(name).origin
@@ -171,10 +179,10 @@ class Catalog:
         return f"Catalog({self.kind}: {', '.join(self.names())})"
 
 
-def _entry_of(point: EntryPoint) -> CatalogEntry:
+def _read_entry_point(point: EntryPoint) -> CatalogEntry:
     target = point.value.partition("[")[0].replace(" ", "")  # without extras
     if point.dist is None:
-        return CatalogEntry(target, "from an unknown distribution", "an unknown distribution")
+        return CatalogEntry(target, "from an unknown package", "an unknown package")
     origin, metadata = point.dist.name, point.dist.metadata
     summary = f"{metadata['Summary']} (from {origin})" if "Summary" in metadata else f"from {origin}"
     return CatalogEntry(target, summary, origin, _find_requirement(point.dist))
@@ -187,7 +195,7 @@ def _find_requirement(dist: Distribution) -> str:
             requirement = Requirement(text)
         except InvalidRequirement:
             continue
-        if requirement.name == OURS:
+        if requirement.name == DISTRIBUTION:
             return str(requirement.specifier)
     return ""
 

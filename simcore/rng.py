@@ -13,7 +13,7 @@ import numpy as np
 from unlatch.simcore.errors import check_range
 
 STREAMS = ("layout", "physics", "visuals", "planner", "sensors", "language")
-"""The named streams of an episode; a name with a suffix (`planner.0.left.push`) is a stream of its own."""
+"""The named streams of an episode. A name with a suffix (`planner.0.left.push`) is another, independent stream."""
 
 
 def episode_seed(run_seed: int, number: int) -> int:

@@ -1,8 +1,7 @@
 """Temporary files of this process: generated objects, which can be generated again from their seed.
 
 Each process has one temporary folder. It is removed at the end of the process; the folder of a killed process is
-removed by the next process. A lock in each folder shows whether its process lives; process ids would not, since
-another container may share the temporary folder.
+removed by the next process.
 """
 
 from __future__ import annotations
@@ -11,28 +10,24 @@ import atexit
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.file_lock import HAS_LOCKS, try_lock
+from unlatch.simcore.locked_area import LockedArea, clean_areas
 from unlatch.simcore.lru_cache import LRUCache
 
 PREFIX = "unlatch-objects-"
 """Beginning of the folder's name, below the system's temporary folder."""
-
-_LOCK_FILE = "lock"
 _MAX_FOLDERS = 512
-"""Most objects that a process keeps, so that a long run does not fill the disk."""
-_STALE_S = 24 * 3600.0
+"""Largest number of objects that a process keeps, so that a long run does not fill the disk."""
 
 
 def scratch_files(name: str, files: Mapping[str, bytes]) -> Path:
-    """Writes files by relative name into a folder of this process, and returns it.
+    """Writes files by relative name into the folder `name` in the temporary folder of this process, and returns it.
 
-    The name of the folder is made from its content.
+    The caller derives `name` from the content of the files, so that equal objects share a folder.
 
     Raises:
         AssetError: The temporary folder cannot be written.
@@ -42,13 +37,13 @@ def scratch_files(name: str, files: Mapping[str, bytes]) -> Path:
     except OSError as exc:
         raise AssetError(
             f"The temporary folder {tempfile.gettempdir()} cannot be written ({exc.strerror or exc}). "
-            "Set TMPDIR to a folder that can.",
+            "Set TMPDIR to a folder that this user can write to.",
             path=tempfile.gettempdir(),
         ) from exc
 
 
-class ScratchArea:
-    """The temporary folder of one process."""
+class ScratchArea(LockedArea):
+    """The temporary folder of one process, with the objects that it used last."""
 
     def __init__(self) -> None:
         """Makes and locks the folder, and removes those of processes that have ended.
@@ -57,22 +52,8 @@ class ScratchArea:
             OSError: The temporary folder cannot be written, or has no locks.
         """
         root = Path(tempfile.gettempdir())
-        clean_leftovers(root)
-        self._pid = os.getpid()
-        while True:
-            self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
-            lock_path = self.folder / _LOCK_FILE
-            self._lock = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o600)
-            try:
-                # another process that cleans up may have removed the folder before it was locked: try again
-                if try_lock(self._lock) and lock_path.exists():
-                    break
-            except OSError:
-                os.close(self._lock)
-                shutil.rmtree(self.folder, ignore_errors=True)
-                raise
-            os.close(self._lock)
-        self._closed = False
+        clean_areas(root, prefix=PREFIX)
+        super().__init__(root, prefix=PREFIX, mode=0o700)
         self._folders: LRUCache[Path] = LRUCache(
             _MAX_FOLDERS, on_drop=lambda folder: shutil.rmtree(folder, ignore_errors=True)
         )
@@ -90,50 +71,6 @@ class ScratchArea:
         for file, data in files.items():
             (folder / file).write_bytes(data)
         return self._folders.get(name, lambda: folder)
-
-    def close(self) -> None:
-        """Removes the folder; may be called twice."""
-        if self._closed or self._pid != os.getpid():  # in a forked child, the folder is its parent's
-            return
-        self._closed = True
-        atexit.unregister(self.close)
-        shutil.rmtree(self.folder, ignore_errors=True)
-        os.close(self._lock)
-
-
-def clean_leftovers(root: Path) -> int:
-    """Removes the folders of killed processes from the system's temporary folder, and returns their number."""
-    return sum(_clean_one(path) for path in sorted(root.glob(f"{PREFIX}*")))
-
-
-def _clean_one(folder: Path) -> bool:
-    try:
-        descriptor = os.open(folder / _LOCK_FILE, os.O_RDWR)
-    except FileNotFoundError:  # its process has not locked it yet, or died before
-        return _is_old(folder) and _remove_leftover(folder)
-    except OSError:  # of another user
-        return False
-    try:
-        # without locks, age decides
-        if (not HAS_LOCKS and not _is_old(folder)) or not try_lock(descriptor):
-            return False
-        return _remove_leftover(folder)
-    except OSError:  # a file system without locks
-        return False
-    finally:
-        os.close(descriptor)
-
-
-def _remove_leftover(folder: Path) -> bool:
-    shutil.rmtree(folder, ignore_errors=True)
-    return not folder.exists()
-
-
-def _is_old(folder: Path) -> bool:
-    try:
-        return time.time() - folder.stat().st_mtime > _STALE_S
-    except OSError:
-        return False
 
 
 @lru_cache(maxsize=1)

@@ -1,46 +1,26 @@
-from .articulation import ArticulationSkill
-from .artpreplan import ArtPreplan, ArtPreplanCfg
-from .catalog import SKILLS
-from .close import Close
-from .concurrent_motions import planned_motion
-from .contract.command import ManipCommand, ManipKind, Phase
-from .contract.config import Sequences, SkillCfg, StrategyCfg
-from .contract.context import FrameSpeeds, SkillContext, Views
-from .contract.failure import Failure
-from .contract.skill import Skill
-from .hold import Hold, HoldCfg
-from .holding import HoldingSkill
-from .open import Open
-from .rotate import Rotate
-from .strategies.hand_fit import HandFit
-from .strategies.ranking import DERIVABLE_SKILLS, STRATEGY_NAMES
-from .strategies.rotate import MAX_DURATION_S
-
-__all__ = [
-    "DERIVABLE_SKILLS",
-    "MAX_DURATION_S",
-    "SKILLS",
-    "STRATEGY_NAMES",
-    "ArtPreplan",
-    "ArtPreplanCfg",
-    "ArticulationSkill",
-    "Close",
-    "Failure",
-    "FrameSpeeds",
-    "HandFit",
-    "Hold",
-    "HoldCfg",
-    "HoldingSkill",
-    "ManipCommand",
-    "ManipKind",
-    "Open",
-    "Phase",
-    "Rotate",
-    "Sequences",
-    "Skill",
-    "SkillCfg",
-    "SkillContext",
-    "StrategyCfg",
-    "Views",
-    "planned_motion",
-]
+from .articulation import ArticulationSkill as ArticulationSkill
+from .artpreplan import ArtPreplan as ArtPreplan
+from .artpreplan import ArtPreplanCfg as ArtPreplanCfg
+from .catalog import SKILLS as SKILLS
+from .close import Close as Close
+from .concurrent_motions import planned_motion as planned_motion
+from .contract.command import ManipCommand as ManipCommand
+from .contract.command import ManipKind as ManipKind
+from .contract.command import Phase as Phase
+from .contract.config import SkillCfg as SkillCfg
+from .contract.config import StageSequences as StageSequences
+from .contract.config import StrategyCfg as StrategyCfg
+from .contract.context import FrameSpeeds as FrameSpeeds
+from .contract.context import SkillContext as SkillContext
+from .contract.context import Views as Views
+from .contract.failure import Failure as Failure
+from .contract.skill import Skill as Skill
+from .hold import Hold as Hold
+from .hold import HoldCfg as HoldCfg
+from .holding import HoldingSkill as HoldingSkill
+from .open import Open as Open
+from .rotate import Rotate as Rotate
+from .strategies.hand_fit import HandFit as HandFit
+from .strategies.ranking import DERIVABLE_SKILLS as DERIVABLE_SKILLS
+from .strategies.ranking import STRATEGY_NAMES as STRATEGY_NAMES
+from .strategies.rotate import MAX_DURATION_S as MAX_DURATION_S

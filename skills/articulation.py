@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -25,12 +26,17 @@ from unlatch.solver.scene import Array, JointGeometry, PlanningScene
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 
 _CLOSED_WITHIN_M = 2e-3
-_UNEVEN = 1.5
+_CLOSING_TIME_FACTOR = 1.5
 """Factor on the mean time to close: fingers on levers move unevenly."""
+_GRASP_S = 0.85
+"""Shortest time to close the fingers: 40 mm at 50 mm/s, and a little to settle."""
+_SETTLE_S = 0.05
+_RELEASE_S = 0.4
+"""Time to open the fingers."""
 
 
 class ArticulationSkill(Skill):
-    """Acts on one part of one object along its joint."""
+    """Acts on one part of one object along its joint. A subclass writes `make_commands` and `default_target`."""
 
     success_modes: ClassVar[tuple[SuccessMode, ...]] = (SuccessMode.abs, SuccessMode.fraction)
 
@@ -41,8 +47,6 @@ class ArticulationSkill(Skill):
         self.part: Part = part_acted_on(cfg.name, cfg.part, self.object.asset.articulation)
         self.views: Views = context.views[(self.object_name, self.part.name)]
         self.s0 = self.s
-        joint = self.object.body.joint(self.part.joint)
-        self.range = joint.upper - joint.lower
 
     @property
     def s(self) -> float:
@@ -52,6 +56,11 @@ class ArticulationSkill(Skill):
     @abstractmethod
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """Returns the commands that carry out a plan."""
+
+    @property
+    def is_touched(self) -> bool:
+        """Whether a finger touches the part now."""
+        return float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
 
     @property
     def closed_gripper(self) -> bool:
@@ -103,17 +112,13 @@ class ArticulationSkill(Skill):
 
     def _plan_motion(self, rng: np.random.Generator) -> KeyframePlan:
         """Returns the plan for the loaded scene."""
-        return self._plan_request(self.request(), rng)
-
-    def _plan_request(self, request: PlanRequest, rng: np.random.Generator) -> KeyframePlan:
-        return plan_keyframes(request, self.context.checker, rng)
+        return plan_keyframes(self.request(), self.context.checker, rng)
 
     @property
     def follow_to(self) -> float:
-        """Joint position at the end: what `follow_joint` of the setting names, else the default [rad or m]."""
-        openness = self.part.openness
-        follow = self.cfg.planner_setting.follow_joint
-        target = follow.target(s_closed=openness.closed, s_open=openness.open) if follow is not None else None
+        """Joint position at the end: that of `follow_joint` in the setting, or else the default [rad or m]."""
+        openness, follow = self.part.openness, self.cfg.planner_setting.follow_joint
+        target = None if follow is None else follow.target(s_closed=openness.closed, s_open=openness.open)
         return self.default_target() if target is None else target
 
     @abstractmethod
@@ -130,11 +135,6 @@ class ArticulationSkill(Skill):
         """See `Skill.success_rule`: the joint is judged too, unless the skill only holds for others."""
         rule = super().success_rule
         return rule if rule.holds else replace(rule, success_mode=self.success_mode.value)
-
-    @property
-    def opening_sign(self) -> float:
-        """+1 where the joint's position grows as the part opens, else -1."""
-        return 1.0 if self.part.openness.open >= self.part.openness.closed else -1.0
 
     def displacement(self) -> Displacement:
         """Returns the displacement of the joint since the skill began, with its threshold."""
@@ -178,13 +178,13 @@ class ArticulationSkill(Skill):
         context = self.context
         setting = self.cfg.planner_setting if setting is None else setting
         scene = self.snapshot(setting)
-        led_to = self.follow_to if follow_to is None else follow_to
+        target = self.follow_to if follow_to is None else follow_to
         return PlanRequest(
             arm=context.arm_model,
             scene=scene if s is None else scene.at(s),
             setting=setting,
             q_current=context.arm.q_read if q_current is None else q_current,
-            follow_to=None if setting.follow_joint is None else led_to,
+            follow_to=None if setting.follow_joint is None else target,
             closed_gripper=self.closed_gripper,
             part_pairs=self.part_pairs(),
             frame_s=context.frame_s,
@@ -196,13 +196,14 @@ class ArticulationSkill(Skill):
         )
 
     def part_pairs(self) -> frozenset[tuple[str, str]]:
-        """Returns the pairs of links that may touch from contact on: the fingers and the touched link."""
+        """Returns the pairs of links that may touch once contact begins: each finger with the touched link."""
         fingers, link = self.context.arm.cfg.gripper.finger_links, self.touched_link or self.part.link
         return frozenset((finger, f"{self.object_name}/{link}") for finger in fingers)
 
     def snapshot(self, setting: PlannerSettingCfg | None = None) -> PlanningScene:
-        """Returns keypoints (with the shifts of the setting), axes and the joint in the arm's base frame, with the pose
-        errors that the planner sees.
+        """Returns keypoints, axes and the joint in the arm's base frame, as the planner sees them.
+
+        The setting's shifts are added to the keypoints, and the object's pose errors to everything.
         """
         setting = self.cfg.planner_setting if setting is None else setting
         T_base_world = self.context.arm.T_world_base.inverse()
@@ -214,12 +215,11 @@ class ArticulationSkill(Skill):
             keypoints[name] = keypoints[name] + frames[self.part.keypoints[name].frame].rotate(np.array(shift))
         joint = self.object.body.joint(self.part.joint)
         T_base_link: Pose = frames["link"]
+        vectors = {**self.part.keypoints, **self.part.axes}
         scene = PlanningScene(
             keypoints=keypoints,
             axes=axes,
-            link_frame=frozenset(
-                name for name, v in {**self.part.keypoints, **self.part.axes}.items() if v.frame == "link"
-            ),
+            moving_names=frozenset(name for name, v in vectors.items() if v.frame == "link"),
             R_base_link=T_base_link.R,
             R_base_world=T_base_world.R,
             joint=JointGeometry(
@@ -247,7 +247,7 @@ class ArticulationSkill(Skill):
         return True
 
     def _on_frame(self) -> None:
-        """Adds no check to those of every skill."""
+        """See `Skill._on_frame`; there is nothing more to check."""
 
     def _motion_commands(
         self, plan: KeyframePlan, segment_kind: str, kind: ManipKind, phase: Phase, *, gripper_m: float | None = None
@@ -259,6 +259,34 @@ class ArticulationSkill(Skill):
             )
             for segment in plan.segments
             if segment.kind == segment_kind
+        ]
+
+    def _grasp_commands(
+        self, plan: KeyframePlan, width_m: float, *, held: Sequence[ManipCommand], T_base_release: Pose
+    ) -> list[ManipCommand]:
+        """Returns the commands to approach with open fingers, grasp, act, release and step back.
+
+        Args:
+            plan: The motions to and from the part.
+            width_m: Opening of the fingers on the approach and the retreat [m].
+            held: Commands between grasp and release.
+            T_base_release: Pose of the ee frame at the release, arm's base frame.
+        """
+        T_base_grasp = plan.keyframes[plan.contact_pose_index].T_base_ee
+        close, release = ManipKind.close_gripper, ManipKind.open_gripper
+        frames, gripper = self.context.frames, self.context.arm.cfg.gripper
+        closing_s = max(_GRASP_S, 0.5 * gripper.max_width_m / gripper.max_speed_m_s + _SETTLE_S)
+        return [
+            self._allow_contact(plan, touching=False),
+            *self._motion_commands(plan, "transit", release, Phase.transit, gripper_m=width_m),
+            *self._motion_commands(plan, "approach", release, Phase.approach, gripper_m=width_m),
+            self._allow_contact(plan, touching=True),
+            ManipCommand(close, T_base_grasp, Phase.grasp, dwell_frames=frames(closing_s)),
+            *held,
+            ManipCommand(
+                release, T_base_release, Phase.release, dwell_frames=frames(_RELEASE_S), params={"width_m": width_m}
+            ),
+            *self._motion_commands(plan, "retreat", release, Phase.retreat, gripper_m=width_m),
         ]
 
     def _closed_gripper_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
@@ -278,7 +306,7 @@ class ArticulationSkill(Skill):
         gripper, opening = self.context.arm.cfg.gripper, self.context.arm.gripper_opening_m
         if not gripper.on_levers or opening <= gripper.widths_m[0] + _CLOSED_WITHIN_M:
             return []
-        frames = self.context.frames(_UNEVEN * 0.5 * opening / gripper.max_speed_m_s)
+        frames = self.context.frames(_CLOSING_TIME_FACTOR * 0.5 * opening / gripper.max_speed_m_s)
         return [ManipCommand(ManipKind.close_gripper, plan.keyframes[0].T_base_ee, Phase.transit, dwell_frames=frames)]
 
     def _allow_contact(self, plan: KeyframePlan, *, touching: bool) -> ManipCommand:

@@ -1,4 +1,4 @@
-"""Search for a layout in which the whole chain of skills plans; it executes nothing."""
+"""Asks for a search for a layout in which the whole chain of skills can be planned."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_CANDIDATES = 1000
 
 @dataclass
 class ArtPreplanCfg(SkillCfg):
-    """Entry of `artpreplan`: first in the chain; it searches for all skills that follow."""
+    """Entry of `artpreplan`, first in the chain: it searches for a layout in which all later skills have a plan."""
 
     candidates: int = 16
     """Largest number of layouts tried: object poses in their regions, openings, and start joints of the arms."""
@@ -33,10 +33,10 @@ class ArtPreplanCfg(SkillCfg):
 
 
 class ArtPreplan(Skill):
-    """The entry of a chain that stands for the search.
+    """Marks a chain whose layout is searched for; the skill itself moves nothing and has no frames.
 
     `unlatch.workflows.episode.layout_search` searches before the episode begins, while the layout can still change. The
-    search is over when this skill begins; it moves nothing and has no frames.
+    search is over when this skill begins.
     """
 
     cfg_type: ClassVar[type[SkillCfg]] = ArtPreplanCfg

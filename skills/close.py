@@ -19,8 +19,8 @@ _PAST_CLOSED_M = 0.003
 _PUSH_LIMIT_RAD = math.radians(60.0)
 _SLIDER_LIMIT_RAD = math.radians(45.0)
 _PRESS_N = 20.0
-"""Force of the fingers on a part at its stop that ends the push [N]. A stiff arm that goes on presses with 100 to
-400 N, which no real arm may, and drags the part along as it draws back."""
+"""The push of a part at its stop ends at this force of the fingers [N]. If a stiff arm goes on, it presses with 100 to
+400 N, which is too much for a real arm, and its fingers drag the part open when they step back."""
 _AT_STOP_RAD = 0.002
 _AT_STOP_M = 0.0005
 
@@ -37,9 +37,10 @@ class Close(ArticulationSkill):
 
     @property
     def slips(self) -> tuple[Slip, ...]:
-        """The hand may turn about the line between its fingertips while it pushes, else in a cone, else also slide.
+        """The hand may turn about the line between its fingertips; without a plan, also in a cone; then also slide.
 
-        On a slider it need not turn, and turns little if it must: fingertips roll off levers and bars.
+        On a slider a hand that does not turn is tried first, and the other turns are smaller than on a door: fingertips
+        roll off levers and bars.
         """
         prismatic = self.object.body.joint(self.part.joint).prismatic
         side = Slip(SlipMode.side, limit_rad=_SLIDER_LIMIT_RAD if prismatic else _PUSH_LIMIT_RAD)
@@ -51,7 +52,7 @@ class Close(ArticulationSkill):
         """Returns a position a little past closed: the joint limit stops the part."""
         prismatic = self.object.body.joint(self.part.joint).prismatic
         past = _PAST_CLOSED_M if prismatic else _PAST_CLOSED_RAD
-        return self.part.openness.closed - self.opening_sign * past
+        return self.part.openness.position(-past)
 
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """See `ArticulationSkill.make_commands`."""
@@ -67,7 +68,7 @@ class Close(ArticulationSkill):
     def _is_at_stop(self) -> bool:
         joint = self.object.body.joint(self.part.joint)
         stop = min(max(self.part.openness.closed, joint.lower), joint.upper)
-        return self.opening_sign * (self.s - stop) <= (_AT_STOP_M if joint.prismatic else _AT_STOP_RAD)
+        return self.part.openness.sign * (self.s - stop) <= (_AT_STOP_M if joint.prismatic else _AT_STOP_RAD)
 
     def _is_joint_held(self) -> bool:
         """The joint is held once the part is closed far enough."""

@@ -10,7 +10,6 @@ from abc import abstractmethod
 import numpy as np
 
 from unlatch.objects.annotation import HandleType
-from unlatch.robots.gripper import GripperCfg
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
@@ -19,10 +18,6 @@ from unlatch.solver.path.slip import Slip
 from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.solver.settings.setting import SuccessMode
 
-_GRASP_S = 0.85
-"""Shortest time to close the fingers: 40 mm at 50 mm/s, and a little to settle."""
-_SETTLE_S = 0.05
-_RELEASE_S = 0.4
 _FINGER_GAP_M = 0.001
 """Smallest gap between a knob and either finger on the approach: the arm is accurate to half a millimetre."""
 EMPTY_GRIPPER_M = 0.002
@@ -33,18 +28,8 @@ _MEETS_S = 2.0
 """Time for hooking fingers to meet the part: they start slowly, up to 10 mm away from it."""
 _OVERSHOOT = 1.2
 _HOOKED_SPEED = {True: 0.075, False: 0.25}
-"""Speed of a hooked part: sliders (True) [m/s], others [rad/s]; half the planner's own speed. A hook cannot brake: each
-step of its targets pushes the part ahead until friction stops it, at half the speed in a quarter of the time."""
-
-
-def closing_frames(context: SkillContext, gripper: GripperCfg) -> int:
-    """Returns the number of record frames in which fingers close from wide open and come to rest."""
-    return context.frames(max(_GRASP_S, 0.5 * gripper.max_width_m / gripper.max_speed_m_s + _SETTLE_S))
-
-
-def release_frames(context: SkillContext) -> int:
-    """Returns the number of record frames in which fingers let go."""
-    return context.frames(_RELEASE_S)
+"""Speed of a hooked part: sliders (True) [m/s], others [rad/s]; half the planner's own speed. A hook cannot brake: the
+part runs ahead of it until friction stops it. At half the speed it runs for a quarter of the way."""
 
 
 class GraspingSkill(ArticulationSkill):
@@ -53,7 +38,7 @@ class GraspingSkill(ArticulationSkill):
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         super().__init__(cfg, context)
         self._lost_frames = 0
-        self._led_by: int | None = None
+        self._follow_index: int | None = None
         self._has_met = False
 
     @property
@@ -86,11 +71,12 @@ class GraspingSkill(ArticulationSkill):
     def default_target(self) -> float:
         """Returns a position a fifth beyond the threshold: it makes up for slip of the grasp and lag of the arm."""
         setting, openness = self.cfg.planner_setting, self.part.openness
-        span = abs(openness.open - openness.closed)
-        wanted = float(setting.success_threshold) * (span if self.success_mode is SuccessMode.fraction else 1.0)
-        limit = openness.closed + self.opening_sign * 0.97 * span
-        target = self.s0 + self.opening_sign * _OVERSHOOT * wanted
-        return min(target, limit) if self.opening_sign > 0 else max(target, limit)
+        wanted = float(setting.success_threshold) * (
+            openness.span if self.success_mode is SuccessMode.fraction else 1.0
+        )
+        target = self.s0 + openness.sign * _OVERSHOOT * wanted
+        limit = openness.closed + openness.sign * 0.97 * openness.span
+        return min(target, limit) if openness.sign > 0 else max(target, limit)
 
     @property
     def closed_gripper(self) -> bool:
@@ -111,36 +97,22 @@ class GraspingSkill(ArticulationSkill):
 
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """See `ArticulationSkill.make_commands`."""
-        return (
-            self._closed_gripper_commands(plan)
-            if self.closed_gripper
-            else self._grasp_commands(plan, self.approach_width_m)
-        )
+        if self.closed_gripper:
+            return self._closed_gripper_commands(plan)
+        return self._grasp_and_lead(plan, self.approach_width_m)
 
-    def _grasp_commands(self, plan: KeyframePlan, width: float) -> list[ManipCommand]:
-        """Returns the commands to approach with fingers open by `width` [m], grasp, lead, release and step back."""
-        contact = plan.keyframes[plan.contact_pose_index].T_base_ee
-        last = plan.keyframes[-1].T_base_ee
-        grasp = closing_frames(self.context, self.context.arm.cfg.gripper)
-        release = release_frames(self.context)
-        return [
-            self._allow_contact(plan, touching=False),
-            *self._motion_commands(plan, "transit", ManipKind.open_gripper, Phase.transit, gripper_m=width),
-            *self._motion_commands(plan, "approach", ManipKind.open_gripper, Phase.approach, gripper_m=width),
-            self._allow_contact(plan, touching=True),
-            ManipCommand(ManipKind.close_gripper, contact, Phase.grasp, dwell_frames=grasp),
-            *self._motion_commands(plan, "follow", ManipKind.close_gripper, Phase.follow),
-            ManipCommand(ManipKind.open_gripper, last, Phase.release, dwell_frames=release, params={"width_m": width}),
-            *self._motion_commands(plan, "retreat", ManipKind.open_gripper, Phase.retreat, gripper_m=width),
-        ]
+    def _grasp_and_lead(self, plan: KeyframePlan, width_m: float) -> list[ManipCommand]:
+        """Returns the commands to grasp the part with fingers open by `width_m` [m], lead it, and let go."""
+        led = self._motion_commands(plan, "follow", ManipKind.close_gripper, Phase.follow)
+        return self._grasp_commands(plan, width_m, held=led, T_base_release=plan.keyframes[-1].T_base_ee)
 
     def _on_frame(self) -> None:
+        """Checks while the part is led that the fingers have grasped it, and then that they keep touching it."""
         if self.phase is not Phase.follow:
             return
-        s, expected = self.s, self.executor.expected_s
-        touching = float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
-        if self._led_by != self.executor.index:  # the first frame after the fingers closed
-            self._led_by, self._lost_frames = self.executor.index, 0
+        s, expected, touching = self.s, self.executor.expected_s, self.is_touched
+        if self._follow_index != self.executor.index:  # the first frame after the fingers closed
+            self._follow_index, self._lost_frames = self.executor.index, 0
             self._has_met = False
             if not self.closed_gripper:
                 self._check_grasp(touching=touching)

@@ -16,5 +16,5 @@ class Open(GraspingSkill):
 
     @property
     def slips(self) -> tuple[Slip, ...] | None:
-        """The planner's choice."""
+        """None: the planner's choice."""
         return None

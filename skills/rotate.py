@@ -1,4 +1,4 @@
-"""Rotates a knob, a lever or a wheel: grasps it, turns it about its axis, lets go, and regrasps where the wrist ends.
+"""Rotates a knob, a lever or a wheel: grasps it, turns it about its axis, lets go, and regrasps if the wrist must.
 
 Each turn uses the strategy that goes furthest. A bladed knob beside a spout, for example, is first held across its
 blade, and along its blade after a quarter turn.
@@ -16,6 +16,7 @@ from unlatch.skills.grasping import GraspingSkill
 from unlatch.skills.turning import TurningPlan, plan_turns
 from unlatch.solver.path.slip import Slip, SlipMode
 from unlatch.solver.planning.plan import KeyframePlan
+from unlatch.solver.planning.planner import plan_keyframes
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 
 Array = np.ndarray
@@ -40,7 +41,7 @@ class Rotate(GraspingSkill):
 
         def plan_turn(strategy: str, s: float, q: Array, to: float) -> KeyframePlan:
             request = self.request(s=s, q_current=q, follow_to=to, setting=self._settings_by_strategy[strategy])
-            return self._plan_request(request, rng)
+            return plan_keyframes(request, self.context.checker, rng)
 
         return plan_turns(
             plan_turn, list(self._settings_by_strategy), s=self.s, q=self.context.arm.q_read, target_s=self.follow_to
@@ -48,7 +49,7 @@ class Rotate(GraspingSkill):
 
     @property
     def _settings_by_strategy(self) -> dict[str, PlannerSettingCfg]:
-        """The planner settings by strategy, the one that is planned first."""
+        """The planner settings by strategy, in the order in which they are tried."""
         others = {item.name: item.planner_setting for item in self.cfg.strategies}
         return {self.cfg.strategy: self.cfg.planner_setting, **others}
 
@@ -60,5 +61,5 @@ class Rotate(GraspingSkill):
         return [
             command
             for turn in plan.turns
-            for command in self._grasp_commands(turn.plan, self._approach_width_of(settings[turn.strategy]))
+            for command in self._grasp_and_lead(turn.plan, self._approach_width_of(settings[turn.strategy]))
         ]

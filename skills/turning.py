@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.planning.plan import KeyframePlan
 
 Array = np.ndarray
-_Number = TypeVar("_Number", int, float)
 
 MOST_TURNS = 8
 """Largest number of turns."""
@@ -70,9 +69,17 @@ class TurningPlan(KeyframePlan):
 def plan_turns(
     plan_turn: TurnPlanner, strategies: Sequence[str], *, s: float, q: Array, target_s: float
 ) -> TurningPlan:
-    """Splits the motion of a part from s to target_s [rad] into turns that can be planned, from the arm's joints q (n,)
-    [rad]. Each turn first tries all that is left, then a half, a third, ... of it, with every strategy in order, and
-    takes the first that can be planned. Without a plan it has the diagnosis of the turn that cannot be planned.
+    """Splits the motion of a part into turns that can be planned.
+
+    Each turn first tries the whole angle that is left, then a half, a third, ... of it, with every strategy in order,
+    and takes the first plan. If a turn has no plan, the result has the diagnosis of that turn.
+
+    Args:
+        plan_turn: Plans one turn.
+        strategies: Names of strategies, in the order in which they are tried.
+        s: Joint position of the part at the start [rad].
+        q: (n,) joints of the arm at the start [rad].
+        target_s: Joint position of the part at the end [rad].
     """
     turns: list[PlannedTurn] = []
     refused: list[KeyframePlan] = []
@@ -87,7 +94,9 @@ def plan_turns(
         if here == target_s:
             return _join_turns(turns, refused)
         if len(turns) == MOST_TURNS:
-            return _refuse_too_many(turns, refused, s=here, target_s=target_s)
+            message = f"After {len(turns)} turns the part would stand at {here:.3f} of {target_s:.3f} rad"
+            evidence = {"reached_s": here, "target_s": target_s, "turns": len(turns)}
+            return _build_refusal(turns, refused, turn.plan, Diagnosis("path_infeasible", message, evidence))
 
 
 def _plan_furthest_turn(
@@ -129,8 +138,7 @@ def _join_turns(turns: list[PlannedTurn], refused: list[KeyframePlan]) -> Turnin
         keyframes=tuple(keyframe for plan in plans for keyframe in plan.keyframes),
         contact_pose_index=first.contact_pose_index,
         segments=tuple(segment for plan in plans for segment in plan.segments),
-        timings_ms=_sum_tables([plan.timings_ms for plan in [*plans, *refused]]),
-        counts=_sum_tables([plan.counts for plan in [*plans, *refused]]),
+        **_sum_work([*plans, *refused]),
         notices=tuple(notices),
         solution=first.solution,
         margin_rad=min(plan.margin_rad for plan in plans),
@@ -142,7 +150,7 @@ def _join_turns(turns: list[PlannedTurn], refused: list[KeyframePlan]) -> Turnin
 def _refuse_turn(
     turns: list[PlannedTurn], refused: list[KeyframePlan], plan: KeyframePlan, *, s: float, target_s: float
 ) -> TurningPlan:
-    """Returns no plan, with the diagnosis of the turn that cannot be planned."""
+    """Returns a plan with `found` false and the diagnosis of the turn that cannot be planned."""
     diagnosis = plan.diagnosis
     if turns and diagnosis is not None:
         diagnosis = replace(
@@ -153,33 +161,25 @@ def _refuse_turn(
     return _build_refusal(turns, refused, plan, diagnosis)
 
 
-def _refuse_too_many(
-    turns: list[PlannedTurn], refused: list[KeyframePlan], *, s: float, target_s: float
-) -> TurningPlan:
-    diagnosis = Diagnosis(
-        "path_infeasible",
-        f"After {len(turns)} turns the part would stand at {s:.3f} of {target_s:.3f} rad",
-        {"reached_s": s, "target_s": target_s, "turns": len(turns)},
-    )
-    return _build_refusal(turns, refused, turns[-1].plan, diagnosis)
-
-
 def _build_refusal(
     turns: list[PlannedTurn], refused: list[KeyframePlan], plan: KeyframePlan, diagnosis: Diagnosis | None
 ) -> TurningPlan:
-    """Returns no plan, with the turns planned until then and all times and counts."""
-    made = [*(turn.plan for turn in turns), *refused]
+    """Returns a plan with `found` false, the turns planned until then, and all times and counts."""
     return TurningPlan(
         found=False,
         keyframes=plan.keyframes[:1],
         diagnosis=diagnosis,
-        timings_ms=_sum_tables([item.timings_ms for item in made]),
-        counts=_sum_tables([item.counts for item in made]),
+        **_sum_work([*(turn.plan for turn in turns), *refused]),
         notices=plan.notices,
         solution=plan.solution,
         turns=tuple(turns),
     )
 
 
-def _sum_tables(tables: list[dict[str, _Number]]) -> dict[str, _Number]:
-    return {key: sum(table.get(key, 0) for table in tables) for key in dict.fromkeys(chain(*tables))}
+def _sum_work(plans: list[KeyframePlan]) -> dict[str, Any]:
+    """Returns the sums of times and counts, as fields of a plan."""
+    sums: dict[str, Any] = {}
+    for field in ("timings_ms", "counts"):
+        tables = [getattr(plan, field) for plan in plans]
+        sums[field] = {key: sum(table.get(key, 0) for table in tables) for key in dict.fromkeys(chain(*tables))}
+    return sums

@@ -1,75 +1,45 @@
-from .codegen import COMPILE_VARIABLE, has_compiler
-from .diagnosis.diagnosis import Diagnosis
-from .goal.goal_solver import GoalSolver
-from .goal.parameter_layout import Nearness, ParameterLayout, RowCounts
-from .goal.row_model import RowModel
-from .kinematics import Kinematics, frozen_array
-from .path.path_solver import PathSolver
-from .path.slip import Slide, Slip, SlipMode
-from .planning.goal_finder import GoalFinder
-from .planning.goal_ranker import GoalRanker
-from .planning.plan import KeyframePlan, PlanBudget, PlannerCfg, PlanRequest
-from .planning.plan_log import PlanLog
-from .scene import ArmModel, Array, JointGeometry, PlanningScene
-from .settings.peer_form import IGNORED
-from .settings.setting import FollowJointCfg, PlannerSettingCfg, SuccessMode
-from .terms.axis import (
-    AxisAngle,
-    FrameAxisOrthogonal,
-    FrameAxisParallel,
-    KeypointAxisOrthogonal,
-    KeypointAxisParallel,
-)
-from .terms.catalog import COSTS, TERMS
-from .terms.point2plane import Point2Plane, Point2PlaneCost
-from .terms.point2point import Point2Point, Point2PointCost
-from .terms.row import AxisRow, PlaneRow, PointRow, Row
-from .terms.term import Term
-
-__all__ = [
-    "COMPILE_VARIABLE",
-    "COSTS",
-    "IGNORED",
-    "TERMS",
-    "ArmModel",
-    "Array",
-    "AxisAngle",
-    "AxisRow",
-    "Diagnosis",
-    "FollowJointCfg",
-    "FrameAxisOrthogonal",
-    "FrameAxisParallel",
-    "GoalFinder",
-    "GoalRanker",
-    "GoalSolver",
-    "JointGeometry",
-    "KeyframePlan",
-    "KeypointAxisOrthogonal",
-    "KeypointAxisParallel",
-    "Kinematics",
-    "Nearness",
-    "ParameterLayout",
-    "PathSolver",
-    "PlanBudget",
-    "PlanLog",
-    "PlanRequest",
-    "PlaneRow",
-    "PlannerCfg",
-    "PlannerSettingCfg",
-    "PlanningScene",
-    "Point2Plane",
-    "Point2PlaneCost",
-    "Point2Point",
-    "Point2PointCost",
-    "PointRow",
-    "Row",
-    "RowCounts",
-    "RowModel",
-    "Slide",
-    "Slip",
-    "SlipMode",
-    "SuccessMode",
-    "Term",
-    "frozen_array",
-    "has_compiler",
-]
+from .codegen import COMPILE_VARIABLE as COMPILE_VARIABLE
+from .codegen import has_compiler as has_compiler
+from .diagnosis.diagnosis import Diagnosis as Diagnosis
+from .goal.goal_solver import GoalSolver as GoalSolver
+from .goal.parameter_layout import Nearness as Nearness
+from .goal.parameter_layout import ParameterLayout as ParameterLayout
+from .goal.parameter_layout import RowCounts as RowCounts
+from .goal.row_model import RowModel as RowModel
+from .kinematics import Kinematics as Kinematics
+from .kinematics import frozen_array as frozen_array
+from .path.path_solver import PathSolver as PathSolver
+from .path.slip import Slide as Slide
+from .path.slip import Slip as Slip
+from .path.slip import SlipMode as SlipMode
+from .planning.goal_finder import GoalFinder as GoalFinder
+from .planning.goal_ranker import GoalRanker as GoalRanker
+from .planning.plan import KeyframePlan as KeyframePlan
+from .planning.plan import PlanBudget as PlanBudget
+from .planning.plan import PlannerCfg as PlannerCfg
+from .planning.plan import PlanRequest as PlanRequest
+from .planning.plan_log import PlanLog as PlanLog
+from .scene import ArmModel as ArmModel
+from .scene import Array as Array
+from .scene import JointGeometry as JointGeometry
+from .scene import PlanningScene as PlanningScene
+from .settings.peer_form import IGNORED as IGNORED
+from .settings.setting import FollowJointCfg as FollowJointCfg
+from .settings.setting import PlannerSettingCfg as PlannerSettingCfg
+from .settings.setting import SuccessMode as SuccessMode
+from .terms.axis import AxisAngle as AxisAngle
+from .terms.axis import FrameAxisOrthogonal as FrameAxisOrthogonal
+from .terms.axis import FrameAxisParallel as FrameAxisParallel
+from .terms.axis import KeypointAxisOrthogonal as KeypointAxisOrthogonal
+from .terms.axis import KeypointAxisParallel as KeypointAxisParallel
+from .terms.catalog import COSTS as COSTS
+from .terms.catalog import TERMS as TERMS
+from .terms.point2plane import Point2Plane as Point2Plane
+from .terms.point2plane import Point2PlaneCost as Point2PlaneCost
+from .terms.point2point import Point2Point as Point2Point
+from .terms.point2point import Point2PointCost as Point2PointCost
+from .terms.row import AxisRow as AxisRow
+from .terms.row import PlaneRow as PlaneRow
+from .terms.row import PointRow as PointRow
+from .terms.row import Row as Row
+from .terms.term import Term as Term

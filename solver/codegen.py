@@ -1,7 +1,7 @@
 """Compiles CasADi functions to machine code: C from CasADi, a system compiler, a cache by content.
 
 The code does the same operations in the same order as CasADi's virtual machine, and the compiler options keep results
-equal (no fused multiply-add, no fast-math, no machine-specific code). Both give the same bits, which a trial checks
+equal (no fused multiply-add, no fast-math, no machine-specific code). Both give the same bits; a trial checks that
 before a program is kept. Without a compiler or a writable cache the virtual machine runs: slower, never different.
 """
 
@@ -30,18 +30,18 @@ Array = np.ndarray
 logger = logging.getLogger(__name__)
 
 COMPILE_VARIABLE = "UNLATCH_COMPILE"
-"""Environment variable; `0` keeps to the virtual machine, `now` compiles before the first call."""
+"""Environment variable: `0` never compiles, `now` compiles before the first call."""
 FLAGS = ("-O2", "-fPIC", "-shared", "-ffp-contract=off", "-fno-fast-math")
 _COMPILERS = ("cc", "gcc", "clang")
 _TIMEOUT_S = 300
 """Time limit of the compiler; results do not depend on it."""
 _TRIALS = 3
-_PAYS_AFTER_S = 0.5
-"""Compiling takes one to five seconds."""
+_COMPILE_AFTER_S = 0.5
+"""Time of calls after which a program is compiled; compiling takes one to five seconds [s]."""
 
 
 class CompiledFunction:
-    """A CasADi Function that is compiled to machine code once that pays.
+    """A CasADi Function that is compiled to machine code when that saves time.
 
     A program that an earlier process compiled is used from the first call. Otherwise the virtual machine runs until it
     has taken about as long as compiling: a short command waits for no compiler, and a long run has machine code for all
@@ -54,38 +54,38 @@ class CompiledFunction:
         """Whether calls run machine code."""
         self._is_decided = _compiler() is None
         self._spent_s = 0.0
-        self._shaped: dict[Any, Any] = {}
+        self._variants: dict[Any, Any] = {}
         if not self._is_decided:
-            self._take_program(build=os.environ.get(COMPILE_VARIABLE) == "now")
+            self._use_compiled_program(build=os.environ.get(COMPILE_VARIABLE) == "now")
 
-    def __call__(self, shape: Any, shaped: Callable[[Any], Any], *arguments: Array) -> Array:
-        """Calls the function in some shape.
+    def __call__(self, variant: Any, make_variant: Callable[[Any], Any], *arguments: Array) -> Array:
+        """Calls a variant of the function, such as its map over 16 columns.
 
         Args:
-            shape: Key of the shape, such as the size of a map.
-            shaped: Makes that shape of the function, such as `lambda f: f.map(16)`.
-            arguments: Inputs, a row for each column of what the shaped function takes; a single row stands for all.
+            variant: Key of the variant, such as the size of the map.
+            make_variant: Makes the variant from the function, such as `lambda f: f.map(16)`.
+            arguments: Inputs of the variant, a row for each of its columns, or one row for all.
 
         Returns:
             The first output, a row for each of its columns.
         """
-        if shape not in self._shaped:
-            self._shaped[shape] = _BufferedFunction(shaped(self._function))
+        if variant not in self._variants:
+            self._variants[variant] = _BufferedFunction(make_variant(self._function))
         if self._is_decided:
-            return self._shaped[shape](arguments)
+            return self._variants[variant](arguments)
         began = time.perf_counter()
-        answer = self._shaped[shape](arguments)
+        answer = self._variants[variant](arguments)
         self._spent_s += time.perf_counter() - began
-        if self._spent_s > _PAYS_AFTER_S:
-            self._take_program(build=True)
+        if self._spent_s > _COMPILE_AFTER_S:
+            self._use_compiled_program(build=True)
         return answer
 
-    def _take_program(self, *, build: bool) -> None:
-        """Uses the compiled program if there is one, or if it may be built now."""
+    def _use_compiled_program(self, *, build: bool) -> None:
+        """Uses the compiled program if the cache holds it; with `build`, compiles it first."""
         found = compile_function(self._function, build=build)
         if found is not self._function:
             self._function, self.is_machine_code = found, True
-            self._shaped.clear()
+            self._variants.clear()
         self._is_decided = build or self.is_machine_code
 
 
@@ -109,8 +109,9 @@ class _BufferedFunction:
 
 
 def compile_function(function: Any, *, build: bool = True) -> Any:
-    """Returns a CasADi Function of SX or MX operations as machine code, or the function itself if it cannot be
-    compiled, or `build` is False and the cache has none.
+    """Returns a CasADi Function of SX or MX operations as machine code.
+
+    Returns the function itself if it cannot be compiled, or if `build` is False and the cache has no program.
     """
     compiler = _compiler()
     if compiler is None:
@@ -121,7 +122,7 @@ def compile_function(function: Any, *, build: bool = True) -> Any:
     if not _is_intact(library) and not (build and _build_library(code, library, compiler[0], function)):
         return function
     try:
-        return _load(function.name(), library)
+        return ca.external(function.name(), str(library))
     except RuntimeError as exc:  # CasADi's: such as a cache on a file system that runs no programs
         logger.info("%s runs uncompiled, which is slower: %s", function.name(), exc)
         return function
@@ -157,10 +158,6 @@ def _c_code(function: Any) -> str:
     return str(generator.dump())
 
 
-def _load(name: str, library: Path) -> Any:
-    return ca.external(name, str(library))
-
-
 def _checksum_of(library: Path) -> Path:
     return library.with_suffix(".sha256")
 
@@ -186,10 +183,10 @@ def _build_library(code: str, library: Path, compiler: str, function: Any) -> bo
                 timeout=_TIMEOUT_S,
                 check=True,
             )
-            if not _same_bits(function, _load(function.name(), built)):
+            if not _same_bits(function, ca.external(function.name(), str(built))):
                 logger.warning(
-                    "%s compiles %s to something that gives other numbers than CasADi. It runs uncompiled, which is "
-                    "slower. Set %s=0 to be spared the attempt, or use another compiler.",
+                    "Compiled by %s, %s gives other numbers than CasADi. It runs uncompiled, which is slower. Set %s=0 "
+                    "to skip the attempt, or use another compiler.",
                     compiler,
                     function.name(),
                     COMPILE_VARIABLE,

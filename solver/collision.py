@@ -12,7 +12,7 @@ Array = np.ndarray
 
 
 class Collision(Protocol):
-    """One pair of links that touch or come too close; any object with these attributes will do."""
+    """One pair of links that touch or come too close; any class with these attributes fits."""
 
     @property
     def link_a(self) -> str:
@@ -20,7 +20,7 @@ class Collision(Protocol):
 
     @property
     def link_b(self) -> str:
-        """A link of the object, of the robot itself, or a thing of the environment."""
+        """A link of the object, another link of the robot, or a body of the environment."""
 
     @property
     def distance_m(self) -> float:
@@ -40,10 +40,10 @@ def describe_collision(hit: Collision) -> str:
 class CollisionChecker(Protocol):
     """Checks one arm in one scene, with the object at a given joint position."""
 
-    def first_collision(
+    def deepest_collision(
         self, q: Array, *, s: float | None = None, gripper: float | None = None, clearance_m: float | None = None
     ) -> Collision | None:
-        """The first colliding pair with the arm at q, or None when free.
+        """Returns the deepest collision with the arm at q, or None if nothing collides.
 
         Args:
             q: (n,) arm joint positions [rad].
@@ -53,4 +53,4 @@ class CollisionChecker(Protocol):
         """
 
     def allow(self, links: Iterable[str]) -> AbstractContextManager[object]:
-        """While the context is open, the fingers may touch these links of the object (`update_specific`)."""
+        """Returns a context in which the fingers may touch these links of the object."""

@@ -6,7 +6,6 @@ import math
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,8 +51,9 @@ class Kinematics:
     """
 
     def __init__(self, joints: list[ChainJoint], T_last_tip: Array, *, base_link: str, tip_link: str) -> None:
-        """Makes a chain from its joints, base to tip, and the tip frame (4, 4) in the last joint's frame;
-        `Kinematics.from_urdf` is the usual way.
+        """Makes a chain from its joints, base to tip, and the tip frame (4, 4) in the last joint's frame.
+
+        Most callers use `Kinematics.from_urdf`.
         """
         self.joints = tuple(joints)
         self.T_last_tip = np.array(T_last_tip, dtype=float)
@@ -117,20 +117,13 @@ class Kinematics:
         return cls(joints, T, base_link=base_link, tip_link=tip_link)
 
     def program(self, key: Any, build: Callable[[], T]) -> T:
-        """Returns an object that a solver builds for this chain, cached as long as the chain exists; the key begins
-        with its class.
+        """Returns the object that `build` makes for this chain; it is built once and kept as long as the chain exists.
+
+        The key begins with the class of the object.
         """
         if key not in self._programs:
             self._programs[key] = build()
-        built: T = self._programs[key]
-        return built
-
-    @cached_property
-    def symbolic(self) -> Any:
-        """CasADi Function `q -> (R, p)`: (3, 3) rotation and (3,) position [m] of the tip, base frame."""
-        q = ca.SX.sym("q", self.n_q)
-        R, p, _, _ = self.expressions(q)
-        return ca.Function("fk", [q], [R, p], ["q"], ["R", "p"])
+        return self._programs[key]
 
     def expressions(self, q: Any) -> tuple[Any, Any, list[Any], list[Any]]:
         """Returns CasADi expressions of the tip pose and of its geometric Jacobian.
@@ -145,10 +138,8 @@ class Kinematics:
         axes, origins = [], []
         for i, joint in enumerate(self.joints):
             R, p = _compose_symbolic(R, p, joint.T_previous_joint)
-            axis = ca.SX(
-                ca.DM(_snap_right_angles(joint.axis)).sparsity(), ca.DM(_snap_right_angles(joint.axis)).nonzeros()
-            )
-            world_axis = R @ axis
+            constant = ca.DM(_snap_right_angles(joint.axis))
+            world_axis = R @ ca.SX(constant.sparsity(), constant.nonzeros())
             axes.append(world_axis)
             origins.append(p)
             if joint.prismatic:
@@ -181,16 +172,12 @@ class Kinematics:
         return Pose(R[0], p[0])
 
     def fk_batch(self, q: Array) -> tuple[Array, Array]:
-        """Returns (B, 3, 3) rotations and (B, 3) positions [m] of the tip in the base frame at joints (B, n_q) [rad or
-        m].
-        """
+        """Returns (B, 3, 3) rotations and (B, 3) positions [m] of the tip, base frame, at joints q (B, n_q)."""
         R, p, _, _ = self.sweep(np.asarray(q, dtype=float))
         return R, p
 
     def sweep(self, q: Array) -> tuple[Array, Array, Array, Array]:
-        """Returns what `fk_batch` returns, then the (n_q, B, 3) unit axes and (n_q, B, 3) origins [m] of the joints,
-        base frame.
-        """
+        """Returns the two results of `fk_batch`, then unit axes and origins [m] of the joints, (n_q, B, 3) each."""
         count = q.shape[0]
         R = np.broadcast_to(np.eye(3), (count, 3, 3))
         p = np.zeros((count, 3))
@@ -207,7 +194,7 @@ class Kinematics:
         return R @ self.T_last_tip[:3, :3], p, axes, origins
 
     def jacobian(self, q: Array) -> Array:
-        """(6, n_q) geometric Jacobian at q: linear then angular velocity of the tip origin, base frame."""
+        """Returns the (6, n_q) geometric Jacobian at q: linear, then angular velocity of the tip, base frame."""
         _, p, axes, origins = self.sweep(np.asarray(q, dtype=float).reshape(1, -1))
         J = np.zeros((6, self.n_q))
         for i, joint in enumerate(self.joints):
@@ -248,7 +235,7 @@ def _read_origin(joint: ET.Element) -> Array:
 
 
 def _snap_right_angles(values: Array) -> Array:
-    """The values with rounding residues of right angles (1e-11 of `rpy=1.57079632679`) set to 0 or +-1."""
+    """Returns the values; those within 1e-10 of 0 or +-1 become exact, such as the cosine of `rpy=1.57079632679`."""
     snapped = np.round(values)
     return np.where(np.abs(values - snapped) < 1e-10, snapped, values)
 
@@ -278,15 +265,14 @@ def _read_joint(element: ET.Element, T: Array, *, urdf_path: Path) -> ChainJoint
 
 
 def _rodrigues(axis: Array, angles: Array) -> Array:
-    """(B, 3, 3) rotations by angles (B,) [rad] about one unit axis (3,)."""
+    """Returns (B, 3, 3) rotations by angles (B,) [rad] about one unit axis (3,)."""
     x, y, z = axis
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    turned: Array = np.eye(3) + np.sin(angles)[:, None, None] * K + (1.0 - np.cos(angles))[:, None, None] * (K @ K)
-    return turned
+    return np.eye(3) + np.sin(angles)[:, None, None] * K + (1.0 - np.cos(angles))[:, None, None] * (K @ K)
 
 
 def _axis_rotation(axis: Array, c: Any, s: Any) -> Any:
-    """Symbolic rotation about a constant axis; zeros stay structural, which halves the size of the program."""
+    """Returns the symbolic rotation about a constant axis; CasADi stores no zeros, which halves the program."""
     x, y, z = (float(v) for v in axis)
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     KK = K @ K

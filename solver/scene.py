@@ -1,4 +1,4 @@
-"""Input of the planner: keypoints, axes and the joint of the object, and the arm, in the arm's base frame."""
+"""Input of the planner, in the arm's base frame: the object's keypoints, axes and joint, and the arm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.geometry import matrix_from_axis_angle, unit
 from unlatch.solver.kinematics import Kinematics, frozen_array
 
@@ -21,7 +21,7 @@ class JointGeometry:
     """The joint of the moving part, in the arm's base frame."""
 
     prismatic: bool
-    """Slider (True) or hinge."""
+    """Whether the joint is a slider; False = a hinge."""
     origin: Array
     """(3,) a point on the axis [m]."""
     axis: Array
@@ -37,9 +37,16 @@ class JointGeometry:
         object.__setattr__(self, "origin", frozen_array(self.origin))
         object.__setattr__(self, "axis", frozen_array(unit(self.axis)))
 
+    @property
+    def unit(self) -> str:
+        """Unit of the joint position, `m` or `rad`."""
+        return "m" if self.prismatic else "rad"
+
     def motion(self, delta: float) -> tuple[Array, Array]:
-        """Returns rotation (3, 3) and translation (3,) [m] of the part, `p_moved = R p + t` in the base frame, when its
-        joint moves by `delta` [rad or m].
+        """Returns how the part moves, `p_moved = R p + t`, when its joint moves by `delta` [rad or m].
+
+        Returns:
+            Rotation R (3, 3) and translation t (3,) [m], base frame.
         """
         if self.prismatic:
             return np.eye(3), self.axis * delta
@@ -64,7 +71,7 @@ class PlanningScene:
     """Joint position when closed [rad or m]."""
     s_open: float
     """Joint position when open [rad or m]."""
-    link_frame: frozenset[str] = field(default_factory=frozenset)
+    moving_names: frozenset[str] = field(default_factory=frozenset)
     """Names of the keypoints and axes that move with the part."""
 
     def __post_init__(self) -> None:
@@ -74,14 +81,14 @@ class PlanningScene:
                 if np.shape(vector) != (3,) or not np.all(np.isfinite(vector)):
                     raise ConfigError(
                         f"The {kind} '{name}' of the object is {np.asarray(vector).tolist()}, expected three finite "
-                        "numbers. Mend the annotation.",
+                        "numbers. Correct the annotation.",
                         key=name,
                     )
         axes = {name: frozen_array(unit(a)) for name, a in self.axes.items()}
         object.__setattr__(self, "axes", axes)
         object.__setattr__(self, "R_base_link", frozen_array(self.R_base_link).reshape(3, 3))
         object.__setattr__(self, "R_base_world", frozen_array(self.R_base_world).reshape(3, 3))
-        object.__setattr__(self, "link_frame", frozenset(self.link_frame))
+        object.__setattr__(self, "moving_names", frozenset(self.moving_names))
 
     @property
     def s(self) -> float:
@@ -93,44 +100,27 @@ class PlanningScene:
         R, t = self.joint.motion(s - self.joint.position)
         return replace(
             self,
-            keypoints={n: R @ p + t if n in self.link_frame else p for n, p in self.keypoints.items()},
-            axes={n: R @ a if n in self.link_frame else a for n, a in self.axes.items()},
+            keypoints={n: R @ p + t if n in self.moving_names else p for n, p in self.keypoints.items()},
+            axes={n: R @ a if n in self.moving_names else a for n, a in self.axes.items()},
             R_base_link=R @ self.R_base_link,
             joint=replace(self.joint, position=float(s)),
-        )
-
-    def moved(self, R: ArrayLike, t: ArrayLike) -> PlanningScene:
-        """Returns the scene moved rigidly, `p -> R p + t`, base frame; for tests of invariance."""
-        turn, shift = np.asarray(R, dtype=float), np.asarray(t, dtype=float)
-        return replace(
-            self,
-            keypoints={n: turn @ p + shift for n, p in self.keypoints.items()},
-            axes={n: turn @ a for n, a in self.axes.items()},
-            R_base_link=turn @ self.R_base_link,
-            R_base_world=turn @ self.R_base_world,
-            joint=replace(self.joint, origin=turn @ self.joint.origin + shift, axis=turn @ self.joint.axis),
         )
 
     def keypoint(self, name: str) -> Array:
         """Returns the (3,) position of an object keypoint [m].
 
         Raises:
-            ConfigError: No such keypoint.
+            ConfigError: The keypoint does not exist.
         """
         if name not in self.keypoints:
-            raise ConfigError(
-                f"Object keypoint '{name}' does not exist.{close_matches(name, self.keypoints)} "
-                f"Keypoints of the object: {', '.join(sorted(self.keypoints))}. Name one of them.",
-                keypoint=name,
-                available=sorted(self.keypoints),
-            )
+            raise unknown_name(name, "a keypoint of the object", where="keypoint", known=sorted(self.keypoints))
         return self.keypoints[name]
 
     def axis(self, name: str) -> Array:
-        """Returns a (3,) unit axis of the annotation; `link0_x_axis` and `object_link0_x_axis` are the same.
+        """Returns a (3,) unit axis of the annotation; `link0_x_axis` and `object_link0_x_axis` name the same axis.
 
         Raises:
-            ConfigError: No such axis.
+            ConfigError: The axis does not exist.
         """
         short = axis_name(name)
         known = {axis_name(n): a for n, a in self.axes.items()}
@@ -138,22 +128,29 @@ class PlanningScene:
             return known[short]
         if short == "link0_vertical_axis" and {"link0_move_axis", "link0_contact_axis"} <= set(known):
             return unit(np.cross(known["link0_move_axis"], known["link0_contact_axis"]))
-        raise ConfigError(
-            f"Axis '{name}' does not exist on the object.{close_matches(short, known)} "
-            f"Axes of the annotation: {', '.join(sorted(known))}. Name one of them or give three numbers.",
-            axis=name,
-            available=sorted(known),
-        )
+        raise unknown_name(name, "an axis of the object", where="axis", known=sorted(known))
+
+
+def checked_joints(key: str, values: ArrayLike, n: int) -> Array:
+    """Returns n joint positions as a read-only array; `key` names them in the message.
+
+    Raises:
+        ConfigError: The values are not n finite numbers.
+    """
+    q = frozen_array(values)
+    if q.shape != (n,) or not np.all(np.isfinite(q)):
+        raise ConfigError(f"{key} must hold {n} finite joint positions, got {q.tolist()}.", key=key)
+    return q
 
 
 def axis_name(name: str) -> str:
-    """Returns the short form of an axis name: `object_link0_move_axis` and `link0_move_axis` are the same."""
+    """Returns the short form of an axis name: `object_link0_move_axis` becomes `link0_move_axis`."""
     return name[len("object_") :] if name.startswith("object_link0_") else name
 
 
 @dataclass(frozen=True)
 class ArmModel:
-    """The arm for the planner; limits include their margins."""
+    """The arm as the planner sees it; its limits include safety margins."""
 
     kinematics: Kinematics
     """Chain from the arm's base link to its ee link."""
@@ -205,8 +202,9 @@ class ArmModel:
         return self.kinematics.n_q
 
     def tool_variants(self) -> list[tuple[str, dict[str, Array]]]:
-        """Returns labels and tool keypoints, ee frame: `+`, and for a symmetric gripper `-`, turned by pi about the
-        approach axis. A goal for the second set is the same grasp with the two fingers exchanged.
+        """Returns the labelled sets of tool keypoints, ee frame: `+`, and for a symmetric gripper also `-`.
+
+        The set `-` is turned by pi about the approach axis. A goal for it is the same grasp with exchanged fingers.
         """
         variants = [("+", dict(self.tool_keypoints))]
         if self.symmetric_gripper and {"tool_head", "tool_tail"} <= set(self.tool_keypoints):
@@ -215,8 +213,14 @@ class ArmModel:
             variants.append(("-", {n: head + R @ (p - head) for n, p in self.tool_keypoints.items()}))
         return variants
 
+    def side_axis(self) -> Array:
+        """Returns the (3,) unit vector between the fingertips, ee frame; the ee y axis if a keypoint is missing."""
+        if {"tool_head", "tool_side"} <= set(self.tool_keypoints):
+            return unit(self.tool_keypoints["tool_side"] - self.tool_keypoints["tool_head"])
+        return np.array([0.0, 1.0, 0.0])
+
     def approach_axis(self) -> Array:
-        """Returns the (3,) unit vector tool_tail -> tool_head in the ee frame; the ee z axis if one is missing."""
+        """Returns the (3,) unit vector tool_tail -> tool_head, ee frame; the ee z axis if a keypoint is missing."""
         if {"tool_head", "tool_tail"} <= set(self.tool_keypoints):
             return unit(self.tool_keypoints["tool_head"] - self.tool_keypoints["tool_tail"])
         return np.array([0.0, 0.0, 1.0])

@@ -1,28 +1,19 @@
-from .language import FIELDS, fill_in, phrasing_draws, step_language, task_language
-from .layout import Layout, check_opening, describe_object, sample_layout
-from .phrasings import task_phrasings
-from .relation import RelationCfg, order_relations
-from .scene_names import TABLE, plinth_name
-from .task import GoalCfg, GoalKind, OpennessCfg, RegionCfg, TaskCfg
-
-__all__ = [
-    "FIELDS",
-    "TABLE",
-    "GoalCfg",
-    "GoalKind",
-    "Layout",
-    "OpennessCfg",
-    "RegionCfg",
-    "RelationCfg",
-    "TaskCfg",
-    "check_opening",
-    "describe_object",
-    "fill_in",
-    "order_relations",
-    "phrasing_draws",
-    "plinth_name",
-    "sample_layout",
-    "step_language",
-    "task_language",
-    "task_phrasings",
-]
+from .language import FIELDS as FIELDS
+from .language import fill_in as fill_in
+from .language import phrasing_draws as phrasing_draws
+from .language import step_language as step_language
+from .language import task_language as task_language
+from .layout import TABLE as TABLE
+from .layout import Layout as Layout
+from .layout import check_opening as check_opening
+from .layout import describe_object as describe_object
+from .layout import plinth_name as plinth_name
+from .layout import sample_layout as sample_layout
+from .phrasings import task_phrasings as task_phrasings
+from .relation import RelationCfg as RelationCfg
+from .relation import order_relations as order_relations
+from .task import GoalCfg as GoalCfg
+from .task import GoalKind as GoalKind
+from .task import OpennessCfg as OpennessCfg
+from .task import RegionCfg as RegionCfg
+from .task import TaskCfg as TaskCfg

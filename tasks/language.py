@@ -17,15 +17,15 @@ def task_language(texts: Sequence[str], steps: Sequence[tuple[str, ObjectAsset, 
     """Returns the phrasings of a task, filled in, with the drawn one in front.
 
     Args:
-        texts: The task's templates; where it has none, its steps give them.
-        steps: Skill, object and name of the part of each step of the chain; templates are about the first one.
+        texts: The task's templates, about the first step; empty: the templates of its steps.
+        steps: Skill, object and name of the part of each step of the chain.
         draw: A draw in [0, 1).
     """
     spoken = [(skill, part_words(asset, part)) for skill, asset, part in steps]
     if texts or len(spoken) == 1:
         skill, words = spoken[0]
         return put_chosen_first(fill_in(texts or task_phrasings(skill, words.manner), words), draw)
-    # the phrasing number i of a chain joins the template number i of every step: open ..., then close ...
+    # phrasing i of a chain joins template i of each step: open ..., then close ...
     filled = [fill_in(task_phrasings(skill, words.manner), words) for skill, words in spoken]
     filled = [each for each in filled if each]
     count = max(map(len, filled), default=0)

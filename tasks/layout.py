@@ -20,8 +20,15 @@ _PLINTH_INSET_M = 0.02
 _PLINTH_FRONT_INSET_M = 0.06
 _MIN_PLINTH_M = 0.005
 _FEET_M = 0.004
-"""Every object stands on feet of this height. The table would brake a door that grazes it, and Bullet would then solve
-finger motors and finger contacts one after the other, which leaves 1 N of a grip of 50 N."""
+"""Every object stands on feet of this height: the table would brake a door that grazes it. With such a contact, Bullet
+solves finger motors and finger contacts in turn, and a grip of 50 N has 1 N."""
+TABLE = "table"
+"""Name of the body that carries everything; no object may have it."""
+
+
+def plinth_name(name: str) -> str:
+    """Returns the name of the body that an object may stand on; no object may have it."""
+    return f"{name}_plinth"
 
 
 @dataclass(frozen=True)
@@ -158,7 +165,7 @@ def check_opening(entry: OpennessCfg, part: Part, asset: ObjectAsset, *, index: 
     Raises:
         ConfigError: The range exceeds it.
     """
-    most = abs(part.openness.open - part.openness.closed)
+    most = part.openness.span
     if entry.range[1] > most:
         raise ConfigError(
             f"task.openness[{index}].range={list(entry.range)} exceeds the opening of '{part.name}' of "
@@ -214,9 +221,8 @@ def _draw_openings(
         for index, entry in enumerate(cfg.openness):
             if entry.object == asset.name and entry.part == part_name:
                 check_opening(entry, part, asset, index=index)
-                sign = np.sign(part.openness.open - part.openness.closed)
                 opening = rng.uniform(*entry.range)
-                positions[part.joint] = float(part.openness.closed + sign * opening)
+                positions[part.joint] = part.openness.position(opening)
                 drawn[f"opening.{part_name}"] = opening
     for entry in cfg.openness:
         if entry.object == asset.name:

@@ -1,4 +1,4 @@
-"""Words for a part and its object in an instruction: `the upper drawer` of `the cabinet`, left-hinged or not.
+"""Words for a part and its object in an instruction, such as `upper drawer` and `cabinet`.
 
 Left, right, upper and lower are as seen from in front of the object.
 """
@@ -23,19 +23,19 @@ class Manner(Enum):
     """How a part moves; it decides the verbs of an instruction."""
 
     swing = "swing"
-    """A door."""
+    """Swings like a door."""
     lift = "lift"
-    """A lid."""
+    """Is lifted like a lid."""
     pull = "pull"
-    """A drawer: out of the front."""
+    """Is pulled out of the front like a drawer."""
     rise = "rise"
-    """A part that slides up and down."""
+    """Slides up and down."""
     slide = "slide"
-    """A part that slides to the side."""
+    """Slides to the side."""
     turn = "turn"
-    """A knob, a wheel."""
+    """Turns like a knob or a wheel."""
     lever = "lever"
-    """A lever."""
+    """Turns like a lever."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def part_words(asset: ObjectAsset, part: str) -> PartWords:
     asked = asset.articulation.part(part)
     parts = asset.articulation.parts
     model = asset.model
-    closed = {other.joint: other.openness.closed for other in parts.values()}
+    closed = asset.articulation.closed_positions()
     nouns = {name: _noun_for(asset.category, other, _manner_of(model, other, closed)) for name, other in parts.items()}
     alike = [name for name, noun in nouns.items() if noun == nouns[part]]
     place = ""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from unlatch.tasks.part_words import Manner
 
-_TURNED = [
+_KNOB_TASK = [
     "turn the {part} of the {object}",
     "rotate the {part} of the {object}",
     "twist the {object}'s {part}",
     "grip the {part} of the {object} and turn it",
 ]
-_PUSHED_ROUND = [
+_LEVER_TASK = [
     "turn the {part} of the {object}",
     "move the {object}'s {part}",
     "rotate the {part} of the {object}",
@@ -47,8 +47,8 @@ _TASKS: dict[tuple[str, Manner], list[str]] = {
         "slide the {object}'s {part} to the side",
         "take hold of the {part} of the {object} and slide it open",
     ],
-    ("open", Manner.turn): _TURNED,
-    ("open", Manner.lever): _PUSHED_ROUND,
+    ("open", Manner.turn): _KNOB_TASK,
+    ("open", Manner.lever): _LEVER_TASK,
     ("close", Manner.swing): [
         "close the {part} of the {object}",
         "close the {side} {part} of the {object}",
@@ -79,26 +79,26 @@ _TASKS: dict[tuple[str, Manner], list[str]] = {
         "push the {object}'s {part} closed",
         "slide the {part} of the {object} back",
     ],
-    ("rotate", Manner.turn): _TURNED,
-    ("rotate", Manner.lever): _PUSHED_ROUND,
+    ("rotate", Manner.turn): _KNOB_TASK,
+    ("rotate", Manner.lever): _LEVER_TASK,
 }
-_TURNED_STEP = ["take the {part} and turn it", "turn the {part}", "grip the {part} and rotate it"]
-_PUSHED_ROUND_STEP = ["take the {part} and turn it", "turn the {part}", "rotate the {part}"]
+_KNOB_STEP = ["take the {part} and turn it", "turn the {part}", "grip the {part} and rotate it"]
+_LEVER_STEP = ["take the {part} and turn it", "turn the {part}", "rotate the {part}"]
 _STEPS: dict[tuple[str, Manner], list[str]] = {
     ("open", Manner.swing): ["take hold of the {part} and pull it open", "pull the {part} open", "open the {part}"],
     ("open", Manner.lift): ["take hold of the {part} and lift it", "lift the {part}", "open the {part}"],
     ("open", Manner.pull): ["take hold of the {part} and pull it out", "pull the {part} out", "open the {part}"],
     ("open", Manner.rise): ["take hold of the {part} and lift it", "lift the {part}", "pull the {part} up"],
     ("open", Manner.slide): ["take hold of the {part} and slide it open", "slide the {part} open", "open the {part}"],
-    ("open", Manner.turn): _TURNED_STEP,
-    ("open", Manner.lever): _PUSHED_ROUND_STEP,
+    ("open", Manner.turn): _KNOB_STEP,
+    ("open", Manner.lever): _LEVER_STEP,
     ("close", Manner.swing): ["push the {part} closed", "push the {part} shut", "close the {part}"],
     ("close", Manner.lift): ["push the {part} closed", "push the {part} down", "close the {part}"],
     ("close", Manner.pull): ["push the {part} in", "push the {part} shut", "close the {part}"],
     ("close", Manner.rise): ["press the {part} down", "push the {part} down", "lower the {part}"],
     ("close", Manner.slide): ["slide the {part} shut", "push the {part} back", "close the {part}"],
-    ("rotate", Manner.turn): _TURNED_STEP,
-    ("rotate", Manner.lever): _PUSHED_ROUND_STEP,
+    ("rotate", Manner.turn): _KNOB_STEP,
+    ("rotate", Manner.lever): _LEVER_STEP,
 }
 _HELD = [
     "hold the {object} by its handle",
@@ -121,7 +121,7 @@ def step_phrasings(skill: str, manner: Manner) -> list[str]:
 
 
 def _find_templates(table: dict[tuple[str, Manner], list[str]], skill: str, manner: Manner, moved: str) -> list[str]:
-    """Returns the templates in a table; a skill that is not in it, such as a plugin, is its own verb."""
+    """Returns the templates in a table; for other skills, such as those of plugins, the name is the verb."""
     if skill == "hold":
         return list(_HELD)
     own = [f"{skill.replace('_', ' ')} {moved}"]

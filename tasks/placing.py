@@ -25,6 +25,7 @@ _REST_M = 0.002
 _SKY_M = 3.0
 """Height of the space above an object that must be free for it to be `on` another one."""
 _CARRIED = (RelationKind.inside, RelationKind.on)
+"""Relations in which the other object carries the object."""
 _HALF_TURN = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, np.pi)).R
 
 
@@ -111,7 +112,7 @@ def find_free_place(
         T_base_item, drawn = _draw_pose(cfg, item.asset, base, rng)
         if cfg.relation in _CARRIED:
             levels = _carrying_levels(cfg, item.asset, base, T_base_item, box, feet_m)
-            met = [f"no board of '{cfg.of}' carries it with room about it"] if not levels else []
+            met = [f"no board of '{cfg.of}' has enough free space for it"] if not levels else []
         else:
             levels, met = [height - float(base.T_world_root.p[2])], []
         if levels:
@@ -144,7 +145,7 @@ def _draw_pose(
         drawn = {"distance_m": float(distance), "bearing_rad": float(bearing)}
     else:
         center, half = cfg.center_m, np.array(cfg.half_extent_m)
-        if center is None:  # anywhere within which its unrotated footprint lies
+        if center is None:  # anywhere that its footprint, not rotated, lies within
             depth, width = np.maximum(base.asset.size_m[:2] - asset.size_m[:2], 0.0)
             center, half = [0.5 * depth, 0.0], 0.5 * np.array([depth, width])
         x, y = np.array(center) + half * rng.uniform(-1.0, 1.0, size=2)

@@ -25,9 +25,9 @@ class RelationKind(Enum):
 class RelationCfg:
     """Where an object is placed relative to another one, in place of a region.
 
-    Positions are those of the middle of the object's front, in the front frame of the other object: its origin lies at
-    the middle of the lower edge of the front, x points into the object, y to the left as seen from the robot, z up. For
-    an object that faces the robot, these are the directions of the world frame.
+    Positions are those of the middle of the object's front, in the front frame of the other object. The origin of that
+    frame is the middle of the lower edge of the front. Its x axis points into the other object, y to the left as seen
+    from the robot, z up. If the other object faces the robot, these are the directions of the world frame.
     """
 
     object: str = MISSING
@@ -67,8 +67,7 @@ class RelationCfg:
                 )
         for key in ("half_extent_m", "height_m", "distance_m", "yaw_deg", "margin_m"):
             value = getattr(self, key)
-            if value is not None and np.min(value) < 0.0:
-                raise ConfigError(f"{where}.{key} is below 0. Raise it.", key=f"task.relations.{key}")
+            check_range(f"{where}.{key}", None if value is None else float(np.min(value)), 0.0)
         check_range(f"{where}.tries", self.tries, 1)
         if isinstance(self.relation, RelationKind):
             self._check_keys(where)

@@ -89,12 +89,8 @@ class GoalCfg:
 
     def __post_init__(self) -> None:
         highest = 1.0 if self.kind is GoalKind.moved_fraction else 10.0
-        if isinstance(self.value, int | float) and not 0.0 < self.value <= highest:
-            raise ConfigError(
-                f"task.goal[{self.object}.{self.part}].value={self.value} is out of range. Expected above 0, at most "
-                f"{highest:g} for {self.kind.value}.",
-                key="task.goal.value",
-            )
+        if isinstance(self.value, int | float):  # not a value that is missing
+            check_range(f"task.goal[{self.object}.{self.part}].value", self.value, 0.0, highest, above=True)
 
 
 @dataclass

@@ -1,79 +1,43 @@
 """The public names of `unlatch`: `lazy_loader` imports each on use, editors and mypy read their types here."""
 
-from .objects.annotate.annotator import AnnotationResult
-from .simcore.errors import (
-    AssetError,
-    ConfigError,
-    FormatVersionError,
-    NoSolutionError,
-    PluginError,
-    RecordingError,
-    SimCoreError,
-    SkillError,
-    SolverError,
-    WorldError,
-)
-from .simcore.recording.data_set.data_set import DataSet, open_dataset
-from .simcore.recording.data_set.index import EpisodeSummary
-from .simcore.recording.episode import EpisodeRecord
-from .simcore.recording.export.run import ExportReport
-from .simcore.recording.images.renders import RenderSet
-from .solver.diagnosis.diagnosis import Diagnosis
-from .solver.planning.plan import KeyframePlan
-from .workflows.assets.annotate import annotate
-from .workflows.gym.config import ActionCfg, ObservationCfg
-from .workflows.gym.make_env import make_env
-from .workflows.images.export import export
-from .workflows.images.render import render
-from .workflows.policies.policy import Policy
-from .workflows.runs.collect import collect
-from .workflows.runs.evaluate import EvaluationResult, evaluate
-from .workflows.runs.loading import load
-from .workflows.runs.plan import EpisodePlan, SkillPlan, plan
-from .workflows.runs.progress import Progress
-from .workflows.runs.replay import Deviation, ReplayOutcome, replay
-from .workflows.runs.schema import CollectCfg
-from .workflows.runs.statistics import RunStatistics
+from .objects.annotate.annotator import AnnotationResult as AnnotationResult
+from .simcore.errors import AssetError as AssetError
+from .simcore.errors import ConfigError as ConfigError
+from .simcore.errors import FormatVersionError as FormatVersionError
+from .simcore.errors import NoSolutionError as NoSolutionError
+from .simcore.errors import PluginError as PluginError
+from .simcore.errors import RecordingError as RecordingError
+from .simcore.errors import SimCoreError as SimCoreError
+from .simcore.errors import SkillError as SkillError
+from .simcore.errors import SolverError as SolverError
+from .simcore.errors import WorldError as WorldError
+from .simcore.recording.data_set.data_set import DataSet as DataSet
+from .simcore.recording.data_set.data_set import open_dataset as open_dataset
+from .simcore.recording.data_set.index import EpisodeSummary as EpisodeSummary
+from .simcore.recording.episode import EpisodeRecord as EpisodeRecord
+from .simcore.recording.export.run import ExportReport as ExportReport
+from .simcore.recording.images.renders import RenderSet as RenderSet
+from .solver.diagnosis.diagnosis import Diagnosis as Diagnosis
+from .solver.planning.plan import KeyframePlan as KeyframePlan
+from .workflows.assets.annotate import annotate as annotate
+from .workflows.gym.config import ActionCfg as ActionCfg
+from .workflows.gym.config import ObservationCfg as ObservationCfg
+from .workflows.gym.make_env import make_env as make_env
+from .workflows.images.export import export as export
+from .workflows.images.render import render as render
+from .workflows.policies.policy import Policy as Policy
+from .workflows.runs.collect import collect as collect
+from .workflows.runs.evaluate import EvaluationResult as EvaluationResult
+from .workflows.runs.evaluate import evaluate as evaluate
+from .workflows.runs.loading import load as load
+from .workflows.runs.plan import EpisodePlan as EpisodePlan
+from .workflows.runs.plan import SkillPlan as SkillPlan
+from .workflows.runs.plan import plan as plan
+from .workflows.runs.progress import Progress as Progress
+from .workflows.runs.replay import Deviation as Deviation
+from .workflows.runs.replay import ReplayOutcome as ReplayOutcome
+from .workflows.runs.replay import replay as replay
+from .workflows.runs.schema import CollectCfg as CollectCfg
+from .workflows.runs.statistics import RunStatistics as RunStatistics
 
 __version__: str
-__all__ = [
-    "ActionCfg",
-    "AnnotationResult",
-    "AssetError",
-    "CollectCfg",
-    "ConfigError",
-    "DataSet",
-    "Deviation",
-    "Diagnosis",
-    "EpisodePlan",
-    "EpisodeRecord",
-    "EpisodeSummary",
-    "EvaluationResult",
-    "ExportReport",
-    "FormatVersionError",
-    "KeyframePlan",
-    "NoSolutionError",
-    "ObservationCfg",
-    "PluginError",
-    "Policy",
-    "Progress",
-    "RecordingError",
-    "RenderSet",
-    "ReplayOutcome",
-    "RunStatistics",
-    "SimCoreError",
-    "SkillError",
-    "SkillPlan",
-    "SolverError",
-    "WorldError",
-    "annotate",
-    "collect",
-    "evaluate",
-    "export",
-    "load",
-    "make_env",
-    "open_dataset",
-    "plan",
-    "render",
-    "replay",
-]

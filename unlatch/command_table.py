@@ -6,13 +6,13 @@ help text is `workflows/commands/help/make_object.txt`, so that `--help` imports
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.resources import files
 
 from unlatch import __version__
+from unlatch.simcore.errors import close_matches
 
 COMMANDS = {
     "annotate": "find what opens, turns or slides on an object",
@@ -61,28 +61,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     name = arguments[0]
     if name not in COMMANDS:
-        matches = difflib.get_close_matches(name, COMMANDS, n=2, cutoff=0.5)
-        guess = f" Did you mean {' or '.join(repr(match) for match in matches)}?" if matches else ""
-        sys.stderr.write(f"unlatch: Unknown command '{name}'.{guess} Known: {', '.join(COMMANDS)}.\n")
+        sys.stderr.write(
+            f"unlatch: Unknown command '{name}'.{close_matches(name, COMMANDS)} Known: {', '.join(COMMANDS)}.\n"
+        )
         return 2
     if any(argument in _HELP_FLAGS for argument in arguments):
         import_module("unlatch.workflows.cli.help_text").print_help(
             read_help("new-robot" if arguments[:2] == ["new", "robot"] else name)
         )
         return 0
-    code: int = import_module(_module_of(name)).main(arguments[1:])
+    command = import_module(f"unlatch.workflows.commands.{name.replace('-', '_')}")
+    code: int = command.main(arguments[1:])
     return code
 
 
 def read_help(name: str) -> str:
-    """Returns the help text of a command; the text of the shared flags stands where it says `{flags}`."""
+    """Returns the help text of a command; the text of the shared flags replaces `{flags}`."""
     folder = files("unlatch.workflows.commands") / "help"
     text = (folder / f"{name.replace('-', '_')}.txt").read_text(encoding="utf-8")
     return text.replace("{flags}", (folder / "flags.txt").read_text(encoding="utf-8").rstrip())
-
-
-def _module_of(name: str) -> str:
-    return f"unlatch.workflows.commands.{name.replace('-', '_')}"
 
 
 def _list_commands() -> str:

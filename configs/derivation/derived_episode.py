@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import itemgetter
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.derivation.derived_task import derive_layout
@@ -30,8 +31,14 @@ def fill_skill_setting(
 ) -> SkillCfg:
     """Returns an entry of `skills` with planner setting and strategies: its own, or derived ones if they are left out.
 
-    The part's joint is at `s` [rad or m]. A derived skill moves the part at least as far as the task's goal needs:
-    `wanted` [rad or m].
+    Args:
+        entry: The entry.
+        asset: The object.
+        part: The part that the skill acts on.
+        robot: The robot.
+        arm: The arm that acts.
+        s: Joint position of the part [rad or m].
+        wanted: Displacement that the task's goal needs [rad or m]; a derived skill moves the part at least as far.
 
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
@@ -78,12 +85,9 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
     ranges = [entry.range for entry in task.openness if (entry.object, entry.part) == (asset.name, part.name)]
     start = (float(ranges[0][0]), float(ranges[0][1])) if ranges else None
     acting = next((entry.arm for entry in cfg.skills if entry.name == derived.skill), None)
-    layouts = [
-        derive_layout(derived.skill, asset, part, hand, start=start) for hand in hand_shapes(cfg.robot, arm=acting)
-    ]
-    made, _ = max(
-        layouts, key=lambda item: item[1]
-    )  # an opening that is wide enough for one hand may be too narrow for another
+    hands = hand_shapes(cfg.robot, arm=acting)
+    # of the openings for each hand, the widest is taken: a narrower one may not fit the other hand
+    made, _ = max((derive_layout(derived.skill, asset, part, hand, start=start) for hand in hands), key=itemgetter(1))
     found = read_dataclass(TaskCfg, {"name": task.name, **made}, where="task")
     described = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
     placed = {region.object for region in task.regions} | {relation.object for relation in task.relations}
@@ -95,8 +99,8 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
             regions=[*task.regions, *(entry for entry in found.regions if entry.object not in placed)],
             openness=[*task.openness, *(e for e in found.openness if (e.object, e.part) not in opened)],
             goal=list(task.goal) or found.goal,
-            language=list(task.language)
-            or (found.language if len(described) == 1 else []),  # a chain combines the texts of its skills
+            # a chain combines the phrasings of its skills
+            language=list(task.language) or (found.language if len(described) == 1 else []),
             max_duration_s=max(task.max_duration_s, found.max_duration_s),
         ),
     )

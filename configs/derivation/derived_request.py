@@ -1,4 +1,4 @@
-"""Handles choices without a file: `object=PATH`, `skill=open` instead of a task, `part=NAME`."""
+"""Derives the groups that `object=PATH`, `skill=open` in place of a task, and `part=NAME` stand for."""
 
 from __future__ import annotations
 

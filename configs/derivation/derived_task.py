@@ -13,11 +13,12 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.skills.strategies.hand_fit import HandFit
-from unlatch.skills.strategies.open_close import approach_m, goal_value, opened_to, roomy_start, start_range
+from unlatch.skills.strategies.open_close import approach_m, goal_value, opened_to, start_range, widened_start
 from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies
 from unlatch.skills.strategies.rotate import MAX_DURATION_S, check_turns, turned_by, turned_to
 from unlatch.tasks.part_words import part_words
 from unlatch.tasks.phrasings import task_phrasings
+from unlatch.tasks.placing import front_frame
 
 REACH_CENTER_M = (0.54, 0.0, 0.34)
 REACH_HALF_M = (0.10, 0.18)
@@ -25,11 +26,14 @@ REACH_HALF_M = (0.10, 0.18)
 its elbow folds; farther, it is stretched before a pull ends [m]."""
 YAW_DEG = 20.0
 LEAST_HALF_M = 0.02
+"""Smallest half extent of a region."""
 HEIGHT_HALF_M = 0.04
-MOST_PLINTH_M = 0.45
-LEAST_FRONT_M, LEAST_PART_M = 0.33, 0.38
-"""Smallest distances from the arm's base at the start: of the object's front, and of its part, which may be as close
-as the hand of the folded arm [m]."""
+"""Half the range of the height of an object."""
+MAX_PLINTH_M = 0.45
+"""Largest height of a plinth at the middle of that range."""
+MIN_FRONT_DISTANCE_M, MIN_PART_DISTANCE_M = 0.33, 0.38
+"""Smallest distances of the object's front and of its part from the arm's base at the start [m]. The hand of the folded
+arm reaches the part at this distance."""
 _SAMPLES = 9
 
 
@@ -78,7 +82,7 @@ def derive_layout(
     if start is None:
         start = start_range(skill, part, asset)
         if skill == "open":
-            start = roomy_start(start, part, HandFit(asset, part, hand, approach_m=approach_m(part)))
+            start = widened_start(start, part, HandFit(asset, part, hand, approach_m=approach_m(part)))
     value = turned_by(part) if turns else goal_value(skill, part, start)
     where = {"object": asset.name, "part": part.name}
     task: dict[str, Any] = {
@@ -92,9 +96,9 @@ def derive_layout(
 
 
 def derive_task_for_any(skill: str, cfg: ObjectCfg, part: str | None) -> dict[str, Any]:
-    """Returns the content of a task's YAML file for objects that are drawn in each episode, where the rest is derived.
+    """Returns the content of a task's YAML file for objects that are drawn in each episode.
 
-    Without a part, the skill acts on the first part of each object that fits it.
+    Each episode derives the rest. Without a part, the skill acts on the first part of each object that fits it.
     """
     where = {"objects": [cfg.name], **({} if part is None else {"part": part})}
     return {
@@ -116,7 +120,7 @@ def task_name(skill: str, asset: ObjectAsset, part: Part) -> str:
 def derive_region(skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float]) -> dict[str, Any]:
     """Returns the region of an object: the path of the contact point is within the arm's reach.
 
-    The yaw swings that point about the middle of the front; the half extents are the rest of the box of the reach.
+    Yaw moves that point about the middle of the front; the half extents are those of the reach less this motion.
     `start` is the smallest and largest opening [rad or m].
     """
     path = _contact_path(skill, asset, part, start)
@@ -126,10 +130,10 @@ def derive_region(skill: str, asset: ObjectAsset, part: Part, start: tuple[float
     half_x = max(REACH_HALF_M[0] - swing * abs(across), LEAST_HALF_M)
     half_y = max(REACH_HALF_M[1] - swing * abs(depth), LEAST_HALF_M)
     # the object faces the arm: its x and y axes are turned by 180 degrees
-    room = max(LEAST_FRONT_M, LEAST_PART_M + _protrusion(asset, part, start))
+    room = max(MIN_FRONT_DISTANCE_M, MIN_PART_DISTANCE_M + _protrusion(asset, part, start))
     x = max(REACH_CENTER_M[0] + depth, room + half_x)
     y = REACH_CENTER_M[1] + across
-    lift = float(np.clip(REACH_CENTER_M[2] - height, 0.0, MOST_PLINTH_M))
+    lift = float(np.clip(REACH_CENTER_M[2] - height, 0.0, MAX_PLINTH_M))
     return {
         "object": asset.name,
         "center_m": [_round_to_mm(x), _round_to_mm(y)],
@@ -142,26 +146,23 @@ def derive_region(skill: str, asset: ObjectAsset, part: Part, start: tuple[float
 def _contact_path(skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float]) -> np.ndarray:
     """Returns the path (N, 3) of the contact point from the lower middle of the object's front, root frame [m]."""
     model = asset.model
-    low, high = asset.bounds_obj
-    front = np.array([high[0], (low[1] + high[1]) / 2, low[2]])
+    front = front_frame(asset).p
     point = part.keypoint("link_contact_point" if skill == "close" else "articulated_object_head").xyz
-    sign = float(np.sign(part.openness.open - part.openness.closed))
     end = 0.0
     if skill != "close":
         end = turned_to(part) if skill == "rotate" else opened_to(part, start)
-    closed = {other.joint: other.openness.closed for other in asset.articulation.parts.values()}
+    closed = asset.articulation.closed_positions()
     openings = np.linspace(start[1] if skill == "close" else start[0], end, _SAMPLES)
-    positions = [{**closed, part.joint: part.openness.closed + sign * float(opening)} for opening in openings]
+    positions = [{**closed, part.joint: part.openness.position(float(opening))} for opening in openings]
     return np.array([model.link_pose(part.link, s) @ point - front for s in positions])
 
 
 def _protrusion(asset: ObjectAsset, part: Part, start: tuple[float, float]) -> float:
     """Returns how far a part protrudes from the closed object's front at the start; negative behind it [m]."""
     model = asset.model
-    sign = float(np.sign(part.openness.open - part.openness.closed))
     most = -np.inf
     for opening in start:
-        T_root_link = model.link_pose(part.link, {part.joint: part.openness.closed + sign * opening})
+        T_root_link = model.link_pose(part.link, {part.joint: part.openness.position(opening)})
         for shape in model.links[part.link].collisions:
             points = T_root_link @ (shape.T_link_shape @ shape_mesh(shape).vertices)
             most = max(most, float(points[:, 0].max(initial=-np.inf)))

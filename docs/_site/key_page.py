@@ -13,7 +13,7 @@ from unlatch.objects.importers.mesh_converter import MeshConverterCfg
 from unlatch.objects.importers.urdf_converter import UrdfConverterCfg
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.skills.catalog import SKILLS
-from unlatch.workflows.cli.help_text import fitted
+from unlatch.workflows.cli.help_text import fit_to_width
 from unlatch.workflows.runs import schema
 
 COLUMNS = 80
@@ -43,7 +43,7 @@ def command_page() -> str:
     """Returns the page with the `--help` text of every command as Markdown."""
     parts = ["# Commands\n\nThis page shows what `unlatch COMMAND --help` prints for each command.\n"]
     for name in command_table.COMMANDS:
-        parts.append(f"## {name}\n\n```text\n{fitted(command_table.read_help(name).strip(), COLUMNS)}\n```\n")
+        parts.append(f"## {name}\n\n```text\n{fit_to_width(command_table.read_help(name).strip(), COLUMNS)}\n```\n")
     return "\n".join(parts)
 
 
@@ -123,4 +123,6 @@ def _yaml_text(value: Any) -> str:
     value = value.value if isinstance(value, Enum) else value
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
+    if isinstance(value, list) and any(isinstance(item, Enum) for item in value):
+        return f"[{', '.join(_yaml_text(item) for item in value)}]"
     return "''" if value == "" else str(value)

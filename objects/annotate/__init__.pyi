@@ -1,52 +1,31 @@
-from .annotator import PARTNET_LICENCE, AnnotateCfg, AnnotationResult, PosedPart, annotate_source, sized_parts
-from .geometry import ObjectGeometry
-from .joints import JointChoice, all_joint_ends, part_names
-from .openness import joint_limits
-from .part import annotated_part
-from .peer_info import read_peer_info
-from .posing import Ends, PosedMesh, PosedObject, pose_object
-from .source import (
-    PARTNET_URDF,
-    UNKNOWN_CATEGORY,
-    SourceObject,
-    find_urdf,
-    read_category,
-    read_json,
-    read_source,
-)
-from .storage import AnnotatedUrdf, check_replaceable, load_annotation, marked, write_annotation_file
-from .view import GRIP_MAX_M, Grip
-
-__all__ = [
-    "GRIP_MAX_M",
-    "PARTNET_LICENCE",
-    "PARTNET_URDF",
-    "UNKNOWN_CATEGORY",
-    "AnnotateCfg",
-    "AnnotatedUrdf",
-    "AnnotationResult",
-    "Ends",
-    "Grip",
-    "JointChoice",
-    "ObjectGeometry",
-    "PosedMesh",
-    "PosedObject",
-    "PosedPart",
-    "SourceObject",
-    "all_joint_ends",
-    "annotate_source",
-    "annotated_part",
-    "check_replaceable",
-    "find_urdf",
-    "joint_limits",
-    "load_annotation",
-    "marked",
-    "part_names",
-    "pose_object",
-    "read_category",
-    "read_json",
-    "read_peer_info",
-    "read_source",
-    "sized_parts",
-    "write_annotation_file",
-]
+from .annotator import PARTNET_LICENCE as PARTNET_LICENCE
+from .annotator import AnnotateCfg as AnnotateCfg
+from .annotator import AnnotationResult as AnnotationResult
+from .annotator import PosedPart as PosedPart
+from .annotator import annotate_source as annotate_source
+from .annotator import sized_parts as sized_parts
+from .geometry import ObjectGeometry as ObjectGeometry
+from .joints import JointChoice as JointChoice
+from .joints import all_joint_ends as all_joint_ends
+from .joints import part_names as part_names
+from .openness import joint_limits as joint_limits
+from .part import annotated_part as annotated_part
+from .peer_info import read_peer_info as read_peer_info
+from .posing import Ends as Ends
+from .posing import PosedMesh as PosedMesh
+from .posing import PosedObject as PosedObject
+from .posing import pose_object as pose_object
+from .source import PARTNET_URDF as PARTNET_URDF
+from .source import UNKNOWN_CATEGORY as UNKNOWN_CATEGORY
+from .source import SourceObject as SourceObject
+from .source import find_urdf as find_urdf
+from .source import read_category as read_category
+from .source import read_json as read_json
+from .source import read_source as read_source
+from .storage import AnnotatedUrdf as AnnotatedUrdf
+from .storage import check_replaceable as check_replaceable
+from .storage import load_annotation as load_annotation
+from .storage import with_mark as with_mark
+from .storage import write_annotation_file as write_annotation_file
+from .view import GRIP_MAX_M as GRIP_MAX_M
+from .view import Grip as Grip

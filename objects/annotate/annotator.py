@@ -1,4 +1,4 @@
-"""Annotates an object: every joint that a skill fits, the best one first."""
+"""Annotates an object: finds every joint that a skill can act on, and puts the best one first."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PARTNET_LICENCE = "PartNet-Mobility (SAPIEN), non-commercial research"
 
 GROWTH = (1.0, 1.25, 1.5, 1.75, 2.0, 2.25)
 """An object is enlarged by these factors, one after the other, until a hand fits its handle."""
-MOST_GROWN = 1.3
+MAX_GROWTH = 1.3
 """An object is enlarged to at most this multiple of its usual size."""
 _PART_NAMES = {
     PartKind.hinge_vertical: "door",
@@ -54,7 +54,7 @@ class AnnotateCfg:
 
     def __post_init__(self) -> None:
         if self.scale is not None and self.size_m is not None:
-            raise ConfigError("scale and size_m are both set. They say the same: set one.", key="scale")
+            raise ConfigError("scale and size_m are both set, and each determines the other. Set one.", key="scale")
         for key, value in (("scale", self.scale), ("size_m", self.size_m)):
             check_range(key, value, 1e-6, 1e6)
 
@@ -146,8 +146,9 @@ def sized_parts(
         choices: The joints.
         ends: See `pose_object`.
         cfg: Scale or size, if they are given.
-        usual_m: Largest extent of such an object [m], where neither it nor `info.json` says; without it, by category.
-        largest_m: How large the object may become [m]; without it, `MOST_GROWN` times its usual size.
+        usual_m: Largest extent of such an object [m]; without it, `cfg`, the files of the object or its category
+            decide.
+        largest_m: Largest allowed extent of the enlarged object [m]; without it, `MAX_GROWTH` times its usual size.
         rigid_only: See `pose_object`.
 
     Raises:
@@ -163,28 +164,26 @@ def sized_parts(
     named = any(
         shape.name.startswith(HANDLE_NAMES)
         for choice in choices
-        for link in geometry.model.links
-        if geometry.model.is_below(link, choice.joint.child)
+        for link in geometry.moving_links(choice.joint)
         for shape in geometry.model.links[link].visuals
     )
     usual = max(base * extent, LARGEST_EXTENT_M.get(source.category, 0.0))
-    largest = largest_m if largest_m is not None else MOST_GROWN * usual
-    first: list[PosedPart] = []
+    largest = largest_m if largest_m is not None else MAX_GROWTH * usual
+    usual_parts: list[PosedPart] = []
     for factor in GROWTH if named and not is_given else GROWTH[:1]:
         if factor > 1.0 and base * factor * extent > largest:
             break
         parts = [_pose_part(geometry, choice, base * factor, ends, cfg, rigid_only=rigid_only) for choice in choices]
-        if not first:
-            first = parts
         if any(item.grip.is_graspable for item in parts):
-            first = parts
-            break
-    return sorted(first, key=_rank_part)
+            return sorted(parts, key=_rank_part)
+        usual_parts = usual_parts or parts
+    return sorted(usual_parts, key=_rank_part)
 
 
 def base_scale(source: SourceObject, extent: float, cfg: AnnotateCfg) -> tuple[float, bool]:
-    """Returns the metres per unit of a source whose largest extent, closed, is `extent` units, and whether this is
-    certain rather than usual for the category.
+    """Returns the metres per unit of a source, and whether this scale is certain; otherwise it is only an estimate.
+
+    `extent` is the largest extent of the closed object in the units of the source.
     """
     if cfg.scale is not None:
         return cfg.scale, True
@@ -235,13 +234,9 @@ def _name_entry(item: PosedPart, used: list[str]) -> str:
 def _rank_part(item: PosedPart) -> tuple[bool, bool, float]:
     """Returns the sort key: parts that open before parts that only turn, then graspable ones, then large ones."""
     turns = item.posed.kind in (PartKind.knob, PartKind.lever)
-    return turns, not item.grip.is_graspable, -_face_area(item.view)
-
-
-def _face_area(view: PartView) -> float:
-    """Returns the area of the part's bounding box that faces the hand [m^2]."""
-    low, high = view.bounds
-    return float(np.prod((high - low)[1:]))
+    low, high = item.view.bounds
+    front_area = float(np.prod((high - low)[1:]))
+    return turns, not item.grip.is_graspable, -front_area
 
 
 def _source_record(source: SourceObject) -> dict[str, str]:

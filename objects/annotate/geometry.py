@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from unlatch.objects.annotate.source import SourceObject
-from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
-from unlatch.simcore.urdf.model import Shape
+from unlatch.simcore.urdf.model import Joint, Shape
 
 
 @dataclass(frozen=True)
@@ -21,15 +21,17 @@ class LinkMesh:
     shape: Shape
     mesh: TriangleMesh
     """The mesh in the link frame, in the units of the source."""
-    seen: bool
-    touched: bool
+    is_visual: bool
+    """Whether the mesh counts as visible; so do colliders of a link without visuals."""
+    is_collider: bool
+    """Whether the mesh counts as a collider; so do visuals of a link without colliders."""
 
 
 class ObjectGeometry:
     """Meshes by link and the tree of joints; lengths are in the units of the source."""
 
     def __init__(self, source: SourceObject) -> None:
-        """Takes an object; meshes are read when they are first used."""
+        """Takes an object; its meshes are read on first use."""
         self.source = source
         self.model = source.model
         self._meshes: dict[str, list[LinkMesh]] = {}
@@ -46,8 +48,16 @@ class ObjectGeometry:
 
     def vertices(self, link: str) -> np.ndarray:
         """Returns (N, 3) vertices of a link, in its frame."""
-        found = [item.mesh.vertices for item in self.meshes(link)]
-        return np.concatenate(found) if found else np.zeros((0, 3))
+        return np.concatenate([np.zeros((0, 3)), *(item.mesh.vertices for item in self.meshes(link))])
+
+    def points(self, links: Iterable[str], positions: dict[str, float] | None = None) -> np.ndarray:
+        """Returns (N, 3) vertices of links in the root frame; joints without a position are at 0."""
+        clouds = [self.model.link_pose(name, positions) @ self.vertices(name) for name in links]
+        return np.concatenate([np.zeros((0, 3)), *clouds])
+
+    def moving_links(self, joint: Joint) -> list[str]:
+        """Returns the links that a joint moves."""
+        return [name for name in self.model.links if self.model.is_below(name, joint.child)]
 
     @cached_property
     def fixed_links(self) -> list[str]:
@@ -57,25 +67,14 @@ class ObjectGeometry:
 
     def _read_meshes(self, link: str) -> list[LinkMesh]:
         entry = self.model.links[link]
-        seen, touched = _shapes_by_file(entry.visuals), _shapes_by_file(entry.collisions)
+        visuals, colliders = _shapes_by_file(entry.visuals), _shapes_by_file(entry.collisions)
         result = []
-        for key, shape in {**touched, **seen}.items():
+        for key, shape in {**colliders, **visuals}.items():
             mesh = shape_mesh(shape).moved(shape.T_link_shape)
             if len(mesh.faces):
-                # Some objects have no colliders: their visuals are used instead.
-                result.append(LinkMesh(shape, mesh, key in seen or not seen, key in touched or not touched))
+                is_visual, is_collider = key in visuals or not visuals, key in colliders or not colliders
+                result.append(LinkMesh(shape, mesh, is_visual, is_collider))
         return result
-
-
-def joint_motion(kind: str, origin: np.ndarray, axis: np.ndarray, position: float) -> Pose:
-    """Returns the motion of a part from joint position 0 to another [rad or units of the source], in the root frame.
-    `origin` (3,) is a point on the axis; `axis` (3,) has unit length.
-    """
-    if kind == "prismatic":
-        return Pose.from_translation(axis * position)
-    half = position / 2
-    turn = Pose.from_quat_xyzw(np.zeros(3), [*(axis * np.sin(half)), float(np.cos(half))])
-    return Pose.from_translation(origin) @ turn @ Pose.from_translation(-origin)
 
 
 def _shapes_by_file(shapes: tuple[Shape, ...]) -> dict[tuple[str, bytes], Shape]:

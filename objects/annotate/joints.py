@@ -38,12 +38,11 @@ def joint_choices(geometry: ObjectGeometry) -> list[JointChoice]:
     """Returns every joint that moves, in the order of the file, with the reason if no skill fits.
 
     Raises:
-        AssetError: A mesh is damaged, or the object is of no size that any unit would make sense of.
+        AssetError: A mesh is damaged, or the size of the object is implausible in any unit.
     """
-    points = [geometry.model.link_pose(n) @ geometry.vertices(n) for n in geometry.model.links]
-    points = [cloud for cloud in points if len(cloud)]
-    extent = float(np.max(np.ptp(np.concatenate(points), axis=0))) if points else 0.0
-    if points and not SMALLEST_UNITS <= extent <= LARGEST_UNITS:
+    points = geometry.points(geometry.model.links)
+    extent = float(np.max(np.ptp(points, axis=0))) if len(points) else 0.0
+    if len(points) and not SMALLEST_UNITS <= extent <= LARGEST_UNITS:
         raise AssetError(
             f"{geometry.source.folder}: the largest extent is {extent:.4g} units, expected {SMALLEST_UNITS:g} to "
             f"{LARGEST_UNITS:g}. Correct the scales and origins of the URDF.",
@@ -61,7 +60,7 @@ def fitting_joints(geometry: ObjectGeometry) -> list[JointChoice]:
     """Returns the joints that a skill fits.
 
     Raises:
-        AssetError: There is none; the message says of each why not.
+        AssetError: There is none; the message gives the reason for each joint.
     """
     choices = joint_choices(geometry)
     fitting = [choice for choice in choices if not choice.refusal]
@@ -85,9 +84,9 @@ def all_joint_ends(geometry: ObjectGeometry) -> dict[str, tuple[float, float]]:
 
 def part_names(geometry: ObjectGeometry, joint: Joint) -> str:
     """Returns the names of the part that a joint moves: from `semantics.txt`, else of its visuals, else of its link."""
-    said = geometry.source.semantics.get(joint.child)
-    if said:
-        return _plain_words(said)
+    stated = geometry.source.semantics.get(joint.child)
+    if stated:
+        return _plain_words(stated)
     visuals = {_plain_words(re.sub(r"-\d+$", "", shape.name)) for shape in geometry.model.links[joint.child].visuals}
     visuals = {name for name in visuals if name}
     return " ".join(sorted(visuals)) or _plain_words(f"{joint.child} {joint.name}")
@@ -108,11 +107,10 @@ def _find_refusal(geometry: ObjectGeometry, joint: Joint, names: str, extent: fl
     unfit = [word for word in names.split() if word in UNFIT_NAMES]
     if unfit:
         return f"is a {unfit[0]}"
-    moving = [name for name in geometry.model.links if geometry.model.is_below(name, joint.child)]
-    points = [geometry.vertices(name) for name in moving if len(geometry.vertices(name))]
-    if not points:
+    clouds = [cloud for name in geometry.moving_links(joint) if len(cloud := geometry.vertices(name))]
+    if not clouds:
         return "nothing can be seen of its part"
-    size = max(float(np.max(np.ptp(cloud, axis=0))) for cloud in points)
+    size = max(float(np.max(np.ptp(cloud, axis=0))) for cloud in clouds)
     if size < MIN_PART_SHARE * extent:
         return f"its part measures {size:.3g} of {extent:.3g}"
     return ""

@@ -97,7 +97,8 @@ def _turned_kind(joint: Joint, names: str, spread: Spread) -> PartKind | None:
     if any(word in names for word in KNOB_NAMES):
         return PartKind.knob
     if any(word in names for word in LEVER_NAMES):
-        return PartKind.knob if is_balanced and not _is_slender(spread) else PartKind.lever
+        is_slender = spread.length > _SLENDER * spread.thickness
+        return PartKind.knob if is_balanced and not is_slender else PartKind.lever
     if names.split() and all(word == "handle" for word in names.split()):
         return PartKind.lever  # the part is only a handle: a bail, or the lever of a door
     if joint.kind == "continuous" or is_balanced:
@@ -105,7 +106,3 @@ def _turned_kind(joint: Joint, names: str, spread: Spread) -> PartKind | None:
     # A stick beside its axis is a lever; a panel is thin in one direction only.
     stick = max(spread.along, spread.thickness)
     return PartKind.lever if spread.reach > _SLENDER * stick else None
-
-
-def _is_slender(spread: Spread) -> bool:
-    return spread.length > _SLENDER * spread.thickness

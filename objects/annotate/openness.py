@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlatch.objects.annotate.geometry import ObjectGeometry, joint_motion
+from unlatch.objects.annotate.geometry import ObjectGeometry
 from unlatch.simcore.urdf.model import Joint
 
 MAX_OPEN_RAD = 3.1416
@@ -33,14 +33,12 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     """
     lower, upper = joint_limits(joint)
     model = geometry.model
-    moving = [name for name in model.links if model.is_below(name, joint.child)]
-    # What other joints move is no part of the body here: it may be open itself.
+    moving = geometry.moving_links(joint)
+    # Links that other joints move do not count as body: they may be open themselves.
     body = [name for name in geometry.fixed_links if len(geometry.vertices(name))]
     body = body or [name for name in model.links if name not in moving]
-    fixed = _link_points(geometry, body)
-    moved = _link_points(geometry, moving)
-    T_root_joint = model.link_pose(joint.child)
-    axis = T_root_joint.rotate(joint.axis / np.linalg.norm(joint.axis))
+    fixed = geometry.points(body)
+    axis = model.link_pose(joint.child).rotate(joint.axis / np.linalg.norm(joint.axis))
 
     rises = joint.kind == "prismatic" and abs(axis[2]) > 0.7
     positions = [lower, upper]
@@ -50,11 +48,11 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
         # A door that turns both ways may be closed in between, where the data set poses it.
         positions = [0.0, lower, upper]
     closed = positions[0]
-    if len(fixed) and len(moved) and joint.kind != "continuous":
-        volumes = {s: _box_volume(fixed, joint_motion(joint.kind, T_root_joint.p, axis, s) @ moved) for s in positions}
+    if len(fixed) and len(geometry.points(moving)) and joint.kind != "continuous":
+        volumes = {s: _box_volume(fixed, geometry.points(moving, {joint.name: s})) for s in positions}
         closed = min(volumes, key=lambda s: round(volumes[s], 6))
         if joint.kind == "prismatic" and 0.0 in volumes and volumes[0.0] <= (1.0 + _FLUSH) * volumes[closed]:
-            closed = 0.0  # flush, as it is modelled: further on it would only be pushed inside
+            closed = 0.0  # the part is flush with the body; any further, it would move into the body
         if rises:
             least, most = sorted(volumes.values())
             if most - least < _SAME_BOX * most:
@@ -63,12 +61,6 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     if joint.kind == "revolute":
         opened = closed + float(np.clip(opened - closed, -MAX_OPEN_RAD, MAX_OPEN_RAD))
     return closed, opened
-
-
-def _link_points(geometry: ObjectGeometry, links: list[str]) -> np.ndarray:
-    """Returns (N, 3) vertices of links in the root frame, with every joint at 0."""
-    found = [geometry.model.link_pose(name) @ geometry.vertices(name) for name in links if len(geometry.vertices(name))]
-    return np.concatenate(found) if found else np.zeros((0, 3))
 
 
 def _box_volume(fixed: np.ndarray, moved: np.ndarray) -> float:

@@ -27,9 +27,19 @@ def annotated_part(
 ) -> Part:
     """Returns the entry of one part.
 
-    `posed` is in the root frame, `view` and `grip` are in the work frame; the object is closed. `cross(tail - head,
-    contact axis)` is the outward direction. Head to tail lies where the fingers close: at right angles to the motion of
-    what slides, and across the axis of what turns, or along it where a bar runs across.
+    `cross(tail - head, contact axis)` is the outward direction. Head to tail is the direction in which the fingers
+    close. For a slider, it is at right angles to the motion. For a part that turns, it is at right angles to the axis
+    of the joint, or along this axis if a bar runs across.
+
+    Args:
+        posed: The closed object, root frame.
+        view: The part, work frame.
+        grip: Where the hand holds the part, work frame.
+        name: Name of the entry.
+        link: Link of the part in the annotated URDF.
+        base: Link that it moves against.
+        T_root_link: Frame of `link` in the root frame.
+        T_root_base: Frame of `base` in the root frame.
     """
     T_link_root, T_base_root = T_root_link.inverse(), T_root_base.inverse()
     held = root_grip(grip, posed.R_root_work)
@@ -67,7 +77,7 @@ def annotated_part(
             "link0_contact_axis": direction(np.cross(posed.outward, across)),
             "base_front_axis": FramedVector.of("base", T_base_root.rotate(np.array([1.0, 0.0, 0.0]))),
         },
-        handle=Handle(grip.type, grip.size, T_root_link.inverse() @ Pose(held.R_handle, held.centre)),
+        handle=Handle(grip.type, grip.size, T_link_root @ Pose(held.R_handle, held.centre)),
         openness=Openness(closed=posed.closed, open=posed.open),
     )
 
@@ -75,15 +85,13 @@ def annotated_part(
 def grip_across(view: PartView, grip: Grip) -> np.ndarray:
     """Returns (3,) the direction from head to tail in the work frame.
 
-    Of a slider it is where the fingers close: downwards at a horizontal bar; move axis x contact axis then points up.
-    Of a hinged part it runs from the hinge to the free side, unless a long bar does; of a knob across its blade, of a
-    lever along its motion.
+    The fingers of a hand close along it. At the horizontal bar of a slider, it points down, so that move axis x contact
+    axis points up. At a hinged part, it runs from the hinge to the free side; if a long bar runs that way, it runs
+    along the hinge instead. It crosses the blade of a knob, and follows the motion of a lever.
     """
     if view.slides:
         y = grip.R_handle[:, 1]
-        if abs(float(y[1])) > 0.5:
-            return y
-        return np.array([0.0, 0.0, -1.0])
+        return y if abs(float(y[1])) > 0.5 else np.array([0.0, 0.0, -1.0])
     if view.kind in (PartKind.knob, PartKind.lever):
         return grip.R_handle[:, 1]
     away = 1.0 if grip.centre[1] > view.origin[1] else -1.0

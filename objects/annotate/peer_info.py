@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
-from typing import Any
 
 import numpy as np
 
@@ -27,23 +24,16 @@ _INDEX_KEYS = ("joint_index", "object_revolute_joint_idx")
 _RIGHT_ANGLE = 0.05
 
 
-class PeerForm(Enum):
-    """The project that wrote the file."""
-
-    gensim2 = "gensim2"
-    intern_data_engine = "intern_data_engine"
-
-
 @dataclass(frozen=True)
 class PeerInfo:
     """Content of an `info.json` about one joint; positions in the units of the source."""
 
-    form: PeerForm
     joint: str
     keypoints: dict[str, np.ndarray]
-    """(3,) by name; in the frame of the joint's child link; names with `base` in that of the base."""
+    """(3,) points by name, in the frame of the joint's child link. If the name contains `base`, the frame is that of
+    the base link."""
     axes: dict[str, np.ndarray]
-    """(3,) unit vectors by name without `object_`; in the same frames."""
+    """(3,) unit vectors by name without `object_`, in the same frames."""
 
 
 def read_peer_info(source: SourceObject) -> PeerInfo | None:
@@ -52,11 +42,11 @@ def read_peer_info(source: SourceObject) -> PeerInfo | None:
     Raises:
         AssetError: A value has the wrong type, or names a joint that is not there.
     """
-    info = source.info
-    if "object_keypoints" in info:
-        return _read_intern_data_engine(source, info)
-    if "keypoints" in info:
-        return _read_gensim2(source, info)
+    reader = MappingReader(source.info, where=str(source.folder / "info.json"))
+    if "object_keypoints" in source.info:
+        return _read_intern_data_engine(source, reader)
+    if "keypoints" in source.info:
+        return _read_gensim2(source, reader)
     return None
 
 
@@ -68,7 +58,10 @@ def with_peer_info(part: Part, peer: PeerInfo, geometry: ObjectGeometry, scale: 
     if peer.joint != part.joint:
         return part
     keypoints, axes = dict(part.keypoints), dict(part.axes)
-    T_link_child = _child_in_link(part, geometry, scale)
+    model = geometry.model
+    # the annotated link may be another link, fixed to the joint's child
+    T_root_child, T_root_link = model.link_pose(model.joints[part.joint].child), model.link_pose(part.link)
+    T_link_child = scaled_pose(T_root_link.inverse() @ T_root_child, scale)
     head = peer.keypoints.get("articulated_object_head")
     if head is not None:
         old_head, old_tail = keypoints["articulated_object_head"].xyz, keypoints["articulated_object_tail"].xyz
@@ -110,15 +103,7 @@ def _with_tail(part: Part, peer: PeerInfo, T_link_child: Pose, scale: float) -> 
     )
 
 
-def _child_in_link(part: Part, geometry: ObjectGeometry, scale: float) -> Pose:
-    """Returns the frame of the joint's child link in the link of the part, which may be fixed to it [m]."""
-    model = geometry.model
-    T_root_child, T_root_link = model.link_pose(model.joints[part.joint].child), model.link_pose(part.link)
-    return scaled_pose(T_root_link.inverse() @ T_root_child, scale)
-
-
-def _read_gensim2(source: SourceObject, info: Mapping[str, Any]) -> PeerInfo | None:
-    reader = MappingReader(str(source.folder / "info.json"))
+def _read_gensim2(source: SourceObject, reader: MappingReader) -> PeerInfo | None:
     joint = next((joint for joint in source.model.joints.values() if joint.moves), None)
     if joint is None:
         return None
@@ -126,40 +111,33 @@ def _read_gensim2(source: SourceObject, info: Mapping[str, Any]) -> PeerInfo | N
     T_child_shape = shapes[0].T_link_shape if shapes else Pose.identity()
     keypoints = {
         name: point if "base" in name else T_child_shape @ point
-        for name, point in _read_points(reader, info["keypoints"], "keypoints").items()
+        for name, point in _read_points(reader, "keypoints").items()
     }
     # its `axis` is the turning axis of the task, which the joint gives more exactly
-    return PeerInfo(PeerForm.gensim2, joint.name, keypoints, {})
+    return PeerInfo(joint.name, keypoints, {})
 
 
-def _read_intern_data_engine(source: SourceObject, info: Mapping[str, Any]) -> PeerInfo | None:
-    reader = MappingReader(str(source.folder / "info.json"))
+def _read_intern_data_engine(source: SourceObject, reader: MappingReader) -> PeerInfo | None:
     movable = [joint.name for joint in source.model.joints.values() if joint.moves]
     if not movable:
         return None
-    index = next((info[key] for key in _INDEX_KEYS if key in info), 0)
-    key = next((key for key in _INDEX_KEYS if key in info), _INDEX_KEYS[0])
+    key = next((key for key in _INDEX_KEYS if key in reader.data), _INDEX_KEYS[0])
+    index = reader.value(key, 0)
     if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(movable):
         raise reader.fail(key, f"is {index!r}, expected 0 to {len(movable) - 1}: the URDF has {', '.join(movable)}.")
     axes = {}
     for name in _AXES:
-        if name in info:
-            letter = info[name]
+        if name in reader.data:
+            letter = reader.value(name)
             if not isinstance(letter, str) or letter not in _LETTERS:
                 raise reader.fail(name, f"is {letter!r}, expected one of: {', '.join(_LETTERS)}.")
             axes[name.removeprefix("object_")] = _LETTERS[letter]
-    return PeerInfo(
-        PeerForm.intern_data_engine,
-        movable[index],
-        _read_points(reader, info["object_keypoints"], "object_keypoints"),
-        axes,
-    )
+    return PeerInfo(movable[index], _read_points(reader, "object_keypoints"), axes)
 
 
-def _read_points(reader: MappingReader, raw: Any, key: str) -> dict[str, np.ndarray]:
-    points = {}
-    for name, value in reader.mapping(raw, key).items():
-        # points may be homogeneous
-        numbers = value[:3] if isinstance(value, list) and len(value) == 4 else value
-        points[str(name)] = reader.vector(numbers, f"{key}.{name}")
-    return points
+def _read_points(reader: MappingReader, key: str) -> dict[str, np.ndarray]:
+    values = reader.section(key).data
+    # points may be homogeneous
+    plain = {name: v[:3] if isinstance(v, list) and len(v) == 4 else v for name, v in values.items()}
+    points = MappingReader(plain, where=reader.where, key=key)
+    return {str(name): points.vector(name) for name in plain}

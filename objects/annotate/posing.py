@@ -42,7 +42,7 @@ class PosedMesh:
 
 @dataclass(frozen=True)
 class PosedObject:
-    """The object with one moving part: closed, front along +x, standing on z = 0 over its footprint's middle [m]."""
+    """The object with one moving part: closed, front along +x, on z = 0, its footprint's middle at the origin [m]."""
 
     source: SourceObject
     joint: Joint
@@ -53,8 +53,8 @@ class PosedObject:
     axis: np.ndarray
     """(3,) unit axis of the joint."""
     R_root_work: np.ndarray
-    """(3, 3) the work frame, in which handles are searched. x is the direction in which a hand leaves with the part
-    (out of a door, up from a lid, along a slider), z is the axis of a hinge, and y runs across the part."""
+    """(3, 3) the work frame, in which handles are searched. x is the direction in which a hand pulls the part (out of a
+    door, up from a lid, along a slider), z is the axis of a hinge, and y runs across the part."""
     lower: float
     upper: float
     closed: float
@@ -79,9 +79,8 @@ class PosedObject:
 
     @property
     def outward(self) -> np.ndarray:
-        """(3,) direction in which a hand leaves with the part, root frame."""
-        direction: np.ndarray = self.R_root_work[:, 0]
-        return direction
+        """(3,) direction in which a hand pulls the part, root frame."""
+        return self.R_root_work[:, 0]
 
 
 def pose_object(
@@ -95,16 +94,17 @@ def pose_object(
         scale: Metres per unit.
         ends: Closed and open position of every joint that moves.
         names: What the files call the part, see `part_kind`.
-        rigid_only: Whether only what is fixed to the joint's links counts as part and body. Otherwise everything that
-            hangs on the part belongs to it, and the rest to the body, as if all other joints were fixed.
+        rigid_only: If true, the part is the joint's child link with the links fixed to it, and the body is its parent
+            link with the links fixed to that. If false, all other joints count as fixed: the part is everything below
+            the joint, and the body is the rest.
 
     Raises:
-        AssetError: Nothing can be seen or touched of the part.
+        AssetError: The part has no meshes.
     """
     model, source = geometry.model, geometry.source
     held = {name: end[0] for name, end in ends.items()}
     closed, opened = ends[joint.name]
-    moving = {name for name in model.links if model.is_below(name, joint.child)}
+    moving = geometry.moving_links(joint)
     poses = {name: model.link_pose(name, held) for name in model.links}
     T_root_joint = poses[joint.child]
     axis = T_root_joint.rotate(joint.axis / np.linalg.norm(joint.axis))
@@ -120,8 +120,8 @@ def pose_object(
             f"{source.folder}: joint '{joint.name}' has no meshes on its part '{joint.child}'.",
             path=str(source.folder),
         )
-    surface = join_meshes([TriangleMesh(pose @ item.mesh.vertices, item.mesh.faces) for pose, item in part])
-    # all over the surface: vertices alone would favour curved pieces
+    surface = join_meshes(item.mesh.moved(pose) for pose, item in part)
+    # points all over the surface: vertices alone would favour curved pieces
     points = sample_surface(surface, spacing_m=float(np.max(surface.extents)) / 60.0, max_points=20_000)  # (N, 3)
     opens = float(np.sign(opened - closed))
     spread = measure_spread(points, T_root_joint.p, axis)
@@ -131,10 +131,10 @@ def pose_object(
     work = _work_frame(kind, spread, axis, outward, points, middle)
     R_front = _turn_to_front(kind, work, T_root_joint.p, axis, points, middle)
 
-    corners = np.concatenate([pose @ item.mesh.vertices for pose, item in around if item.touched])
+    corners = np.concatenate([pose @ item.mesh.vertices for pose, item in around if item.is_collider])
     turned = corners @ R_front.T * scale
     low, high = turned.min(axis=0), turned.max(axis=0)
-    T_new = Pose(R_front, -np.array([(low[0] + high[0]) / 2, (low[1] + high[1]) / 2, low[2]]))
+    T_root_old = Pose(R_front, -np.array([(low[0] + high[0]) / 2, (low[1] + high[1]) / 2, low[2]]))
     factor = scale if joint.kind == "prismatic" else 1.0
     lower, upper = sorted((closed, opened)) if joint.kind == "continuous" else (joint.lower, joint.upper)
     return PosedObject(
@@ -142,29 +142,26 @@ def pose_object(
         joint=joint,
         kind=kind,
         scale=scale,
-        origin=T_new @ (T_root_joint.p * scale),
-        axis=T_new.rotate(axis),
+        origin=T_root_old @ (T_root_joint.p * scale),
+        axis=T_root_old.rotate(axis),
         R_root_work=R_front @ work,
         lower=min(lower, closed, opened) * factor,
         upper=max(upper, closed, opened) * factor,
         closed=closed * factor,
         open=opened * factor,
-        body_visuals=_pose_meshes(body, T_new, scale, visual=True),
-        body_collisions=_pose_meshes(body, T_new, scale, visual=False),
-        part_visuals=_pose_meshes(part, T_new, scale, visual=True),
-        part_collisions=_pose_meshes(part, T_new, scale, visual=False),
-        T_root_link=T_new @ scaled_pose(T_root_joint, scale),
-        T_root_base=T_new @ scaled_pose(poses[joint.parent], scale),
-        info_head=_find_info_head(source, joint, T_root_joint, T_new, scale),
-        bounds=np.stack([low + T_new.p, high + T_new.p]),
+        body_visuals=_pose_meshes(body, T_root_old, scale, visual=True),
+        body_collisions=_pose_meshes(body, T_root_old, scale, visual=False),
+        part_visuals=_pose_meshes(part, T_root_old, scale, visual=True),
+        part_collisions=_pose_meshes(part, T_root_old, scale, visual=False),
+        T_root_link=T_root_old @ scaled_pose(T_root_joint, scale),
+        T_root_base=T_root_old @ scaled_pose(poses[joint.parent], scale),
+        info_head=_find_info_head(source, joint, T_root_joint, T_root_old, scale),
+        bounds=np.stack([low + T_root_old.p, high + T_root_old.p]),
     )
 
 
-_Item = tuple[Pose, LinkMesh]
-
-
 def _find_info_head(
-    source: SourceObject, joint: Joint, T_root_link: Pose, T_new: Pose, scale: float
+    source: SourceObject, joint: Joint, T_root_link: Pose, T_root_old: Pose, scale: float
 ) -> np.ndarray | None:
     """Returns the head of `info.json`, given in the frame of the first collider of the first moving joint's link."""
     head = source.info_head
@@ -173,13 +170,12 @@ def _find_info_head(
         return None
     shapes = source.model.links[joint.child].collisions
     point = shapes[0].T_link_shape @ head if shapes else head
-    return T_new @ ((T_root_link @ point) * scale)
+    return T_root_old @ ((T_root_link @ point) * scale)
 
 
 def _box_middle(clouds: list[np.ndarray]) -> np.ndarray:
     points = np.concatenate(clouds)
-    middle: np.ndarray = (points.min(axis=0) + points.max(axis=0)) / 2
-    return middle
+    return (points.min(axis=0) + points.max(axis=0)) / 2
 
 
 def _outward_direction(
@@ -198,36 +194,33 @@ def _outward_direction(
         along = np.cross(_mean_normal(surface, thin, axis), axis)
         lever = along * float(np.sign(along @ arm) or 1.0)
     else:
-        # A deep part: the larger component of its arm along the axes of the object shows which way it faces.
+        # A deep part: of the arm from the hinge to its middle, only its larger component along the axes counts.
         lever = arm.copy()
         plane = [k for k in range(3) if abs(axis[k]) < 0.5]
         if len(plane) == 2:
             lever[min(plane, key=lambda k: abs(lever[k]))] = 0.0
     direction = opens * np.cross(axis, _snap_to_axis(lever, axis))
     length = float(np.linalg.norm(direction))
-    unit: np.ndarray = direction / length if length > 1e-9 else _any_perpendicular(axis)
-    return unit
+    return direction / length if length > 1e-9 else _any_perpendicular(axis)
 
 
 def _mean_normal(surface: TriangleMesh, thin: np.ndarray, axis: np.ndarray) -> np.ndarray:
     """Returns (3,) the unit normal of a panel across its hinge, from the faces that look along its thin direction.
 
-    A handle tilts the spread of a panel, but not its faces.
+    A handle tilts the principal axes of a panel's points, but not the normals of its faces.
     """
-    a, b, c = surface.triangles.swapaxes(0, 1)
-    normals = np.cross(b - a, c - a)  # (F, 3), twice the area long
-    normals -= np.outer(normals @ axis, axis)
+    normals = surface.area_normals
+    normals = normals - np.outer(normals @ axis, axis)
     normals *= np.sign(normals @ thin)[:, None]
     lengths = np.linalg.norm(normals, axis=1)
     facing = normals @ thin > _FACING * lengths
     mean = normals[facing].sum(axis=0) if facing.any() else thin
     length = float(np.linalg.norm(mean))
-    unit: np.ndarray = mean / length if length > 0.2 * float(lengths.sum()) else thin
-    return unit
+    return mean / length if length > 0.2 * float(lengths.sum()) else thin
 
 
 def _snap_to_axis(direction: np.ndarray, axis: np.ndarray) -> np.ndarray:
-    """Returns a direction, or the coordinate axis within 15 degrees of it: a handle tilts the spread of a panel."""
+    """Returns a direction, or the coordinate axis within 15 degrees of it: a handle tilts the principal axes."""
     unit = direction / max(float(np.linalg.norm(direction)), 1e-12)
     nearest = int(np.argmax(np.abs(unit)))
     if abs(unit[nearest]) > 0.966 and abs(axis[nearest]) < _ALIGNED:
@@ -238,8 +231,7 @@ def _snap_to_axis(direction: np.ndarray, axis: np.ndarray) -> np.ndarray:
 def _any_perpendicular(axis: np.ndarray) -> np.ndarray:
     """Returns (3,) a unit vector at right angles to an axis, always the same one."""
     across = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
-    unit: np.ndarray = across / np.linalg.norm(across)
-    return unit
+    return across / np.linalg.norm(across)
 
 
 def _work_frame(
@@ -297,17 +289,23 @@ def _turn_to_front(
             direction = direction - axis * float(direction @ axis)
     if float(np.linalg.norm(direction[:2])) < 1e-6:
         direction = np.array([1.0, 0.0, 0.0])
-    quarter = round(float(np.arctan2(direction[1], direction[0])) / (np.pi / 2))
-    c, s = [(1, 0), (0, 1), (-1, 0), (0, -1)][quarter % 4]
+    return turn_to_x(round(float(np.arctan2(direction[1], direction[0])) / (np.pi / 2)))
+
+
+def turn_to_x(quarters: int) -> np.ndarray:
+    """Returns (3, 3) the exact rotation about z that turns a direction, `quarters` quarter turns from +x, to +x."""
+    c, s = [(1, 0), (0, 1), (-1, 0), (0, -1)][quarters % 4]
     return np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def _pose_meshes(items: list[_Item], T_new: Pose, scale: float, *, visual: bool) -> list[PosedMesh]:
+def _pose_meshes(
+    items: list[tuple[Pose, LinkMesh]], T_root_old: Pose, scale: float, *, visual: bool
+) -> list[PosedMesh]:
     placed = []
     for pose, item in items:
-        if not (item.seen if visual else item.touched):
+        if not (item.is_visual if visual else item.is_collider):
             continue
-        T_root_link = T_new @ scaled_pose(pose, scale)
+        T_root_link = T_root_old @ scaled_pose(pose, scale)
         placed.append(
             PosedMesh(
                 shape=item.shape,

@@ -1,4 +1,4 @@
-"""Finds the link that stands for a part among links that are fixed to each other."""
+"""Finds the link with the shapes of a part among links that are fixed to each other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def shaped_link(model: UrdfModel, link: str) -> tuple[str, Pose]:
 
 
 def shaped_base(model: UrdfModel, link: str) -> tuple[str, Pose]:
-    """As `shaped_link`, for the base of a part: links above that it is fixed to count as well."""
+    """Returns the same for the base of a part. A base without shapes may also be fixed to a parent that has some."""
     found, pose = shaped_link(model, link)
     if _has_shapes(model.links[found]):
         return found, pose

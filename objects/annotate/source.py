@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from unlatch.objects.annotation import ANNOTATION_FILE, read_articulation
+from unlatch.simcore.cache import content_hash
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.meshes.mesh_dependencies import model_files
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import model_folder, read_urdf
 
@@ -49,6 +52,13 @@ class SourceObject:
     def asset_folder(self) -> Path:
         """The folder that holds all its files: that of its URDF, or that of the packages that the URDF names."""
         return model_folder(self.folder / self.urdf, self.model)
+
+    def files_hash(self, side_files: Iterable[str]) -> str:
+        """Returns SHA-256 over the URDF, the existing `side_files` beside it, and every file that it refers to."""
+        beside = {name: self.folder / name for name in (self.urdf, *side_files)}
+        files = {name: path for name, path in beside.items() if path.is_file()}
+        files |= model_files(self.model, self.asset_folder)
+        return content_hash({name: path.read_bytes() for name, path in files.items()})
 
     @property
     def info_scale(self) -> float | None:
@@ -127,26 +137,26 @@ def read_category(urdf: Path) -> str:
     annotated = path.parent / ANNOTATION_FILE
     if annotated.is_file():
         try:
-            there = read_articulation(annotated)
+            found = read_articulation(annotated)
         except AssetError:  # reported when the object is loaded
             return UNKNOWN_CATEGORY
-        if there.is_about(path.name):
-            return there.category
+        if found.is_about(path.name):
+            return found.category
     return category_of(path.parent, is_partnet=path.name == PARTNET_URDF) or UNKNOWN_CATEGORY
 
 
 def category_of(folder: Path, *, is_partnet: bool) -> str:
     """Returns the category of an object: `model_cat` of `meta.json`, or a data set's folder name."""
-    said = read_json(folder / "meta.json").get("model_cat")
-    if isinstance(said, str) and said.strip():
-        return plain_category(said)
+    stated = read_json(folder / "meta.json").get("model_cat")
+    if isinstance(stated, str) and stated.strip():
+        return plain_category(stated)
     # numbers are ids, not categories; the folder above a user's own URDF may have any name
     name = plain_category(folder.parent.name) if is_partnet else ""
     return name if name and not name.isdigit() else UNKNOWN_CATEGORY
 
 
 def plain_category(name: str) -> str:
-    """Returns a category as our tables have it: `storagefurniture`, `safe` for `safe_rotate`."""
+    """Returns a category in the spelling of our tables, for example `safe` for `safe_rotate`."""
     plain = name.strip().lower()
     for ending in _TASK_ENDINGS:
         plain = plain.removesuffix(ending)

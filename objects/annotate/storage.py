@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, read_articulation
 from unlatch.objects.scaled_model import scaled_model
 from unlatch.objects.validation import articulation_problems, raise_problems
+from unlatch.simcore.cache import json_hash
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.files import write_whole_file
 from unlatch.simcore.meshes.shape_surface import shape_cloud
 from unlatch.simcore.urdf.model import UrdfModel
-from unlatch.simcore.urdf.reader import inside, read_urdf
+from unlatch.simcore.urdf.reader import read_urdf, resolve_inside
 
 TOOL = "unlatch annotate"
 """Mark in a file that the command made."""
@@ -41,7 +39,7 @@ class AnnotatedUrdf:
         return articulation_problems(self.articulation, self.model, size_m=self.size_m)
 
 
-def marked(articulation: Articulation) -> Articulation:
+def with_mark(articulation: Articulation) -> Articulation:
     """Returns the annotation with a mark: the command made it, and the digest of its content."""
     plain = _without_mark(articulation)
     return replace(plain, extra={**plain.extra, "made_by": {"tool": TOOL, "digest": _content_digest(plain)}})
@@ -59,26 +57,24 @@ def check_replaceable(path: Path, *, urdf: str, force: bool) -> None:
     """Refuses to replace an annotation made by hand, or one about another URDF than `urdf`, unless `force` is set.
 
     Raises:
-        AssetError: There is an annotation that the command has not made, or that has been changed since, or of another
-            URDF.
+        AssetError: A person made or changed the annotation, or it is about another URDF.
     """
     if force or not path.exists():
         return
     try:
-        there = read_articulation(path)
-        hand_made = is_hand_made(there)
+        found = read_articulation(path)
+        hand_made = is_hand_made(found)
     except AssetError:
-        hand_made = True  # an unknown file, which the command did not make
+        hand_made = True  # the command did not make a file that it cannot read
     else:
-        said = there.extra.get("urdf")
-        about = said.get("file") if isinstance(said, Mapping) else None
+        about = found.urdf_record.get("file")
         if not hand_made and about != urdf:
             raise AssetError(
                 f"{path} is about {about}, not {urdf}. Give out=FOLDER, or force=true to replace it.", path=str(path)
             )
     if hand_made:
         raise AssetError(
-            f"{path} was not made by `unlatch annotate`, or changed since. It stays as it is; force=true replaces it.",
+            f"{path} was not made by `unlatch annotate`, or was changed since. It is kept; force=true replaces it.",
             path=str(path),
         )
 
@@ -93,13 +89,18 @@ def write_annotation_file(path: Path, data: bytes) -> None:
         write_whole_file(path, data)
     except OSError as exc:
         raise AssetError(
-            f"{path} cannot be written ({exc.strerror or exc}). Give out=FOLDER, a folder that can.", path=str(path)
+            f"{path} cannot be written ({exc.strerror or exc}). Give out=FOLDER, a folder that can be written.",
+            path=str(path),
         ) from exc
 
 
 def load_annotation(path: Path | str, *, urdf: Path | None = None, check: bool = True) -> AnnotatedUrdf:
-    """Reads an annotation file, or that of a folder, and the URDF beside it or `urdf`, in metres. Checks that they fit
-    unless `check` is False.
+    """Reads an annotation and its URDF, in metres.
+
+    Args:
+        path: The annotation file, or its folder.
+        urdf: The URDF; without it, the one that the annotation names, or the only one in the folder.
+        check: Whether to check that the annotation fits the URDF.
 
     Raises:
         AssetError: One of them is missing or damaged, or the annotation does not fit the URDF.
@@ -107,16 +108,16 @@ def load_annotation(path: Path | str, *, urdf: Path | None = None, check: bool =
     file = Path(path)
     file = file / ANNOTATION_FILE if file.is_dir() else file
     articulation = read_articulation(file)
-    said = articulation.extra.get("urdf", {})
-    name, scale = ("object.urdf", 1.0) if not isinstance(said, Mapping) else (said.get("file"), said.get("scale", 1.0))
-    if not said:
+    record = articulation.urdf_record
+    name, scale = record.get("file"), record.get("scale", 1.0)
+    if not record:
         found = sorted(file.parent.glob("*.urdf"))
         name = found[0].name if len(found) == 1 else "object.urdf"
     if not isinstance(name, str) or isinstance(scale, bool) or not isinstance(scale, (int, float)) or not scale > 0:
         raise AssetError(
-            f"{file}: urdf is {dict(said)!r}, expected {{file: NAME, scale: METRES_PER_UNIT}}.", path=str(file)
+            f"{file}: urdf is {dict(record)!r}, expected {{file: NAME, scale: METRES_PER_UNIT}}.", path=str(file)
         )
-    place = urdf if urdf is not None else inside(file.parent, name, where=str(file))
+    place = urdf if urdf is not None else resolve_inside(file.parent, name, where=str(file))
     model = scaled_model(read_urdf(place), float(scale))
     loaded = AnnotatedUrdf(articulation, model, file, model_extent(model, articulation))
     if check:
@@ -135,5 +136,4 @@ def _without_mark(articulation: Articulation) -> Articulation:
 
 
 def _content_digest(articulation: Articulation) -> str:
-    data: dict[str, Any] = articulation.to_dict()
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+    return json_hash(articulation.to_dict())[:16]

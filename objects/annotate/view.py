@@ -1,4 +1,4 @@
-"""The part in the work frame of a hand that comes to open it: x towards the hand, z along the hinge."""
+"""A part in the work frame of the hand that opens it: x points towards the hand, z along the hinge."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Grip:
     centre: np.ndarray
     """(3,) middle of the graspable cross-section [m]."""
     R_handle: np.ndarray
-    """(3, 3): x away from the part, y where the fingers close, z along."""
+    """(3, 3): x away from the part, y the closing direction of the fingers, z along the handle."""
     size: np.ndarray
     """(3,) depth, thickness, length [m]."""
     clearance_m: float = 0.0
@@ -68,13 +68,13 @@ class PartView:
     part: list[NamedMesh]
     """Visuals of the part; its colliders if it has none."""
     body: list[NamedMesh]
-    """Visuals of the rest."""
+    """Visuals of the rest; its colliders if it has none."""
     hint: np.ndarray | None
-    """(3,) where others hold the part, if that is known and used."""
+    """(3,) where another project holds the part; None if that is unknown or not used."""
 
     @classmethod
     def of(cls, posed: PosedObject, *, use_info: bool) -> PartView:
-        """Makes the view of a posed object; with `use_info`, the head of `info.json` is a hint."""
+        """Makes the view of a posed object; with `use_info`, the hint is the head in `info.json`."""
         R = posed.R_root_work.T
         hint = posed.info_head if use_info else None
         return cls(
@@ -82,8 +82,8 @@ class PartView:
             origin=R @ posed.origin,
             axis=R @ posed.axis,
             rises=bool(abs(posed.axis[2]) > 0.7),
-            part=_turned(posed.part_visuals or posed.part_collisions, R),
-            body=_turned(posed.body_visuals or posed.body_collisions, R),
+            part=_turn_meshes(posed.part_visuals or posed.part_collisions, R),
+            body=_turn_meshes(posed.body_visuals or posed.body_collisions, R),
             hint=None if hint is None else R @ hint,
         )
 
@@ -93,22 +93,22 @@ class PartView:
         return self.kind is PartKind.slider
 
     @cached_property
-    def whole(self) -> TriangleMesh:
-        """The whole part."""
+    def part_mesh(self) -> TriangleMesh:
+        """The meshes of the part as one."""
         return join_meshes([item.mesh for item in self.part])
 
     @cached_property
-    def rest(self) -> TriangleMesh:
-        """The whole body."""
+    def body_mesh(self) -> TriangleMesh:
+        """The meshes of the body as one."""
         return join_meshes([item.mesh for item in self.body])
 
     @cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper corner (3,) of the part."""
-        return self.whole.vertices.min(axis=0), self.whole.vertices.max(axis=0)
+        return self.part_mesh.vertices.min(axis=0), self.part_mesh.vertices.max(axis=0)
 
     @property
-    def away(self) -> float:
+    def free_side(self) -> float:
         """+1 if the free side of a hinged part is towards +y of its axis, else -1."""
         low, high = self.bounds
         return 1.0 if high[1] - self.origin[1] > self.origin[1] - low[1] else -1.0
@@ -119,7 +119,7 @@ def root_grip(grip: Grip, R_root_work: np.ndarray) -> Grip:
     return replace(grip, centre=R_root_work @ grip.centre, R_handle=R_root_work @ grip.R_handle)
 
 
-def _turned(items: list[PosedMesh], R: np.ndarray) -> list[NamedMesh]:
+def _turn_meshes(items: list[PosedMesh], R: np.ndarray) -> list[NamedMesh]:
     if np.array_equal(R, np.eye(3)):
         return [NamedMesh(p.shape.name, p.mesh) for p in items]
     return [NamedMesh(p.shape.name, TriangleMesh(p.mesh.vertices @ R.T, p.mesh.faces)) for p in items]

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
-import logging
 import shutil
 import tempfile
 import time
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
-from dataclasses import dataclass
-from enum import Enum
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from unlatch.objects.importers.converted_asset import PHYSICS_FILE, ConvertedAsset
 from unlatch.objects.importers.usd.openusd import import_openusd
 from unlatch.objects.importers.usd.writer import write_usd
-from unlatch.simcore.cache import MANIFEST_FILE, intact_hash, replaced_folder, write_manifest
+from unlatch.simcore.cache import MANIFEST_FILE, intact_hash, json_hash, replaced_folder, write_manifest
 from unlatch.simcore.errors import AssetError, ConfigError
-
-logger = logging.getLogger(__name__)
+from unlatch.simcore.registry import installed_version
 
 MISSING = "???"
 """OmegaConf's mark for a required field without a value."""
@@ -49,11 +44,13 @@ class AssetConverterBaseCfg:
     asset_path: str = MISSING
     """The asset file to convert."""
     usd_dir: str | None = None
-    """Folder of the USD output. None: `out_dir` if that is given, else a unique temporary folder. Given, a USD is
-    written; one folder holds one asset."""
+    """Folder of the USD output. None: `out_dir` if that is given, else a unique temporary folder. If you set it, the
+    converter writes a USD. A folder holds one asset.
+    """
     usd_file_name: str | None = None
-    """Name of the USD file; `.usd` is appended unless it ends with `.usd` or `.usda`. None: the asset's name. Given, a
-    USD is written."""
+    """Name of the USD file; `.usd` is appended unless it ends with `.usd` or `.usda`. None: the asset's name. If you
+    set it, the converter writes a USD.
+    """
     force_usd_conversion: bool = False
     """Convert even if the output is up to date, and overwrite it."""
     make_instanceable: bool = True
@@ -112,11 +109,11 @@ class AssetConverterBase(ABC, Generic[CfgT]):
         """Converts the asset unless the output is up to date.
 
         Raises:
-            MissingAssetError: There is no such file; a ValueError too.
+            MissingAssetError: There is no such file. The error is a ValueError too.
             AssetError: The asset cannot be converted, or the output not written; nothing is left behind.
         """
         # configurations are plain dataclasses: values set after their creation are checked here
-        self.cfg = dataclasses.replace(cfg)
+        self.cfg = replace(cfg)
         self._asset = Path(cfg.asset_path).expanduser().absolute()
         if not self._asset.is_file():
             raise MissingAssetError(
@@ -128,10 +125,11 @@ class AssetConverterBase(ABC, Generic[CfgT]):
         """Notices for the reader of a report, one line each; empty if nothing was converted."""
         self.was_converted = False
         """Whether this instance converted the asset; False if the output was up to date."""
-        self._out, self._usd, lazy = self._choose_folders(cfg)
-        self._is_temporary = not lazy
+        self._out, self._usd = self._choose_folders()
+        self._is_forced = cfg.force_usd_conversion or cfg.force_conversion
         self._key = self._make_key()
-        if not (lazy and not cfg.force_usd_conversion and not cfg.force_conversion and self._is_up_to_date()):
+        # a new temporary folder is empty, so it is never up to date
+        if self._is_forced or not all(self._is_intact(folder) for folder in {self._out, self._usd}):
             self._convert_or_clean_up()
 
     @property
@@ -182,7 +180,7 @@ class AssetConverterBase(ABC, Generic[CfgT]):
     @property
     def content_hash(self) -> str:
         """SHA-256 over the output that holds the URDF."""
-        return intact_hash(self._out, key=self._key, others=True) or ""
+        return intact_hash(self._out, key=self._key, allow_unlisted=True) or ""
 
     @abstractmethod
     def _source_files(self) -> dict[str, Path]:
@@ -190,29 +188,29 @@ class AssetConverterBase(ABC, Generic[CfgT]):
 
     @abstractmethod
     def _convert_asset(self, folder: Path) -> ConvertedAsset:
-        """Writes URDF, meshes and physics into an empty folder, which is moved later, and returns what it wrote."""
+        """Writes the meshes into an empty folder, which is moved later, and returns the content of URDF and physics."""
 
     @property
     def _urdf_name(self) -> str:
         return f"{self._asset.stem}.urdf"
 
-    def _choose_folders(self, cfg: AssetConverterBaseCfg) -> tuple[Path, Path, bool]:
-        chosen = cfg.out_dir or cfg.usd_dir
-        if chosen is not None:
-            out = Path(chosen).expanduser().resolve()
-            usd = Path(cfg.usd_dir).expanduser().resolve() if cfg.usd_dir else out
-            for folder in (out, usd):
-                if self._asset.is_relative_to(folder):
-                    key = "usd_dir" if folder != out else "out_dir"
-                    raise ConfigError(
-                        f"{key}='{folder}' holds the asset itself, and an output folder is replaced as a whole. "
-                        "Name another folder.",
-                        key=key,
-                    )
-            return out, usd, True
-        stamp = time.strftime("%Y%m%d_%H%M%S")
-        out = Path(tempfile.mkdtemp(prefix=f"unlatch-usd_{stamp}_")) / self._asset.stem
-        return out, out, False
+    def _choose_folders(self) -> tuple[Path, Path]:
+        """Returns the folders of the URDF and of the USD."""
+        chosen = self.cfg.out_dir or self.cfg.usd_dir
+        if chosen is None:
+            stamp = time.strftime("%Y%m%d_%H%M%S")
+            out = Path(tempfile.mkdtemp(prefix=f"unlatch-usd_{stamp}_")) / self._asset.stem
+            return out, out
+        out = Path(chosen).expanduser().resolve()
+        usd = Path(self.cfg.usd_dir).expanduser().resolve() if self.cfg.usd_dir else out
+        for key, folder in (("out_dir", out), ("usd_dir", usd)):
+            if self._asset.is_relative_to(folder):
+                raise ConfigError(
+                    f"{key}='{folder}' holds the asset itself, and an output folder is replaced as a whole. "
+                    "Name another folder.",
+                    key=key,
+                )
+        return out, usd
 
     def _make_key(self) -> str:
         """Returns SHA-256 over contents, configuration and versions; paths do not count."""
@@ -222,23 +220,21 @@ class AssetConverterBase(ABC, Generic[CfgT]):
                 files[name] = hashlib.sha256(path.read_bytes()).hexdigest()
             except OSError as exc:
                 raise AssetError(f"{path}: the file cannot be read ({exc.strerror or exc}).", path=str(path)) from exc
-        made_of = {
+        sources = {
             "converter": type(self).__name__,
             "version": self.VERSION,
             "packages": {
-                name: _package_version(name) for name in ("coacd", *(["usd-core"] if self.cfg.wants_usd else []))
+                name: installed_version(name) or "none"
+                for name in ("coacd", *(["usd-core"] if self.cfg.wants_usd else []))
             },
             "files": files,
             "name": self._asset.stem,
-            "cfg": {name: _to_json(value) for name, value in vars(self.cfg).items() if name not in _NOT_IN_KEY},
+            "cfg": {name: value for name, value in asdict(self.cfg).items() if name not in _NOT_IN_KEY},
         }
-        return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
-
-    def _is_up_to_date(self) -> bool:
-        return all(self._is_intact(folder) for folder in {self._out, self._usd})
+        return json_hash(sources)
 
     def _is_intact(self, folder: Path) -> bool:
-        if intact_hash(folder, key=self._key, others=True) is None:
+        if intact_hash(folder, key=self._key, allow_unlisted=True) is None:
             return False
         needed = [self._urdf_name] if folder == self._out else []
         if self.cfg.wants_usd and folder == self._usd:
@@ -249,7 +245,7 @@ class AssetConverterBase(ABC, Generic[CfgT]):
         try:
             self._write_output()
         except BaseException:
-            if self._is_temporary:
+            if not (self.cfg.out_dir or self.cfg.usd_dir):  # the folder is a temporary one
                 shutil.rmtree(self._out.parent, ignore_errors=True)
             raise
 
@@ -264,6 +260,9 @@ class AssetConverterBase(ABC, Generic[CfgT]):
             if self._usd != self._out:
                 usd = stack.enter_context(replaced_folder(self._usd, carry_over=_carry_over))
             asset = self._convert_asset(out)
+            (out / self._urdf_name).write_text(asset.model.to_urdf(), encoding="utf-8")
+            physics = json.dumps(asset.physics, indent=1, sort_keys=True) + "\n"
+            (out / PHYSICS_FILE).write_text(physics, encoding="utf-8")
             self.notices = list(asset.notices)
             if self.cfg.wants_usd:
                 write_usd(asset, usd / self.usd_file_name, usd / MESHES_USD, instanceable=self.cfg.make_instanceable)
@@ -273,8 +272,8 @@ class AssetConverterBase(ABC, Generic[CfgT]):
         self.was_converted = True
 
     def _is_good(self, folder: Path) -> bool:
-        """Returns whether the output of another process may stay; with `force` it may not."""
-        return not (self.cfg.force_usd_conversion or self.cfg.force_conversion) and self._is_intact(folder)
+        """Returns whether output that another process has just written is kept."""
+        return not self._is_forced and self._is_intact(folder)
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -294,26 +293,10 @@ def _carry_over(old: Path, new: Path) -> None:
     try:
         listed = set(json.loads((old / MANIFEST_FILE).read_text(encoding="utf-8"))["files"])
     except (OSError, ValueError, KeyError, TypeError):
-        listed = set()  # it is unknown which files are ours: better one too many than an annotation lost
+        listed = set()  # it is unknown which files are ours: all are copied, so that no annotation is lost
     for path in sorted(old.rglob("*")):
         name = str(path.relative_to(old))
         target = new / name
         if path.is_file() and name != MANIFEST_FILE and name not in listed and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
-
-
-def _to_json(value: Any) -> Any:
-    """Returns a value of a configuration as JSON."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {item.name: _to_json(getattr(value, item.name)) for item in dataclasses.fields(value)}
-    if isinstance(value, Enum):
-        return value.value
-    return [_to_json(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-def _package_version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "none"

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from unlatch.objects.annotate.posing import turn_to_x
 from unlatch.objects.annotation import Articulation, FramedVector, Handle, Part
 from unlatch.objects.importers.converted_asset import ConvertedLink
-from unlatch.objects.importers.fixed_joints import MergeLink, merge_fixed
+from unlatch.objects.importers.fixed_joints import merge_fixed
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.shape_surface import shape_cloud
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, UrdfModel
@@ -17,8 +18,6 @@ from unlatch.simcore.urdf.model import Inertial, Joint, Link, UrdfModel
 ROOT = "object_root"
 """Name of the root link; underscores are appended if the file uses it."""
 _LEVEL = 0.1
-_QUARTER_TURNS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
-"""Cosine and sine, exact."""
 _TOKEN_KG = 1e-3
 
 
@@ -40,7 +39,7 @@ def facing_model(
     Args:
         model: The URDF in metres.
         articulation: Its annotation.
-        held: Where joints that are not annotated stay for good, by name [rad or m].
+        held: Positions at which joints without an annotation are fixed, by name [rad or m].
         turn: Quarter turns from +x to the front, see `front_turn`.
 
     Returns:
@@ -49,8 +48,7 @@ def facing_model(
     root = ROOT
     while root in model.links:
         root += "_"
-    cosine, sine = _QUARTER_TURNS[turn]
-    T_root_source = Pose(np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]]), np.zeros(3))
+    T_root_source = Pose(turn_to_x(turn), np.zeros(3))
     moving = {part.joint for part in articulation.parts.values()}
     joints = {
         name: joint
@@ -63,9 +61,7 @@ def facing_model(
     # a gram: Bullet gives a link without inertial a kilogram, and warns
     body = Link(root, inertial=Inertial(_TOKEN_KG, np.zeros(3), np.eye(3) * 1e-7))
     turned = UrdfModel(model.name, {root: body, **model.links}, joints)
-    links, kept = merge_fixed(
-        {name: MergeLink(link, ConvertedLink()) for name, link in turned.links.items()}, joints, kept=set()
-    )
+    links, kept = merge_fixed({name: ConvertedLink(link) for name, link in turned.links.items()}, joints, kept=set())
     facing = UrdfModel(model.name, {name: item.link for name, item in links.items()}, kept)
     parts = {name: _move_part(part, turned, T_root_source) for name, part in articulation.parts.items()}
     return facing, replace(articulation, parts=parts)

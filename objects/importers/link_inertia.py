@@ -13,7 +13,7 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, closed_volume
 from unlatch.simcore.urdf.model import Inertial
 
 DEFAULT_DENSITY_KG_M3 = 1000.0
-"""Density without a value in file or configuration: that of `UsdPhysics`."""
+"""Density if neither the file nor the configuration states one; `UsdPhysics` has the same default."""
 SMALLEST_M, LARGEST_M = 1e-3, 100.0
 """Plausible sizes of a whole object [m]."""
 
@@ -25,7 +25,7 @@ def check_size(surfaces: Sequence[TriangleMesh], *, where: str) -> float:
     """Returns the largest extent of surfaces in one frame [m].
 
     Raises:
-        AssetError: It is no size of an object: a unit is wrong.
+        AssetError: No object has this size: its unit is wrong.
     """
     low = np.min([s.vertices[np.unique(s.faces)].min(axis=0) for s in surfaces], axis=0)
     high = np.max([s.vertices[np.unique(s.faces)].max(axis=0) for s in surfaces], axis=0)
@@ -40,14 +40,18 @@ def check_size(surfaces: Sequence[TriangleMesh], *, where: str) -> float:
 
 
 def solid_inertial(
-    surface: Sequence[TriangleMesh], parts: Sequence[TriangleMesh], *, mass_kg: float | None, density: float | None
+    surface: Sequence[TriangleMesh],
+    parts: Sequence[TriangleMesh],
+    *,
+    mass_kg: float | None = None,
+    density: float | None = None,
 ) -> Inertial:
     """Returns mass, centre and inertia of a link from its shape; a tiny ball for a link without one.
 
     Args:
-        surface: What the link's colliders were made from; used if all of it is closed.
+        surface: Meshes that the link's colliders were made from; used if all of them are closed.
         parts: Its convex colliders; used otherwise.
-        mass_kg: Its mass; None: density times volume [kg].
+        mass_kg: Its mass [kg]; None: density times volume.
         density: [kg/m^3]; None: `DEFAULT_DENSITY_KG_M3`.
     """
     solids = list(surface) if surface and all(closed_volume(mesh) is not None for mesh in surface) else list(parts)
@@ -79,11 +83,7 @@ def combined_inertial(first: Inertial, second: Inertial) -> Inertial:
 
 
 def inertia_problem(inertial: Inertial) -> str | None:
-    """Returns why no rigid body can have an inertial: its mass or moments are not positive, or break a rule.
-
-    Returns:
-        One clause, or None if all is sane.
-    """
+    """Returns what is wrong with an inertial, as one clause; None if a rigid body can have it."""
     if inertial.mass_kg <= 0.0:
         return f"mass {inertial.mass_kg:g} kg is not above 0"
     moments = np.linalg.eigvalsh(inertial.inertia)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from unlatch.objects.importers.asset_converter_base import AssetConverterBase, AssetConverterBaseCfg
-from unlatch.objects.importers.converted_asset import ConvertedAsset, ConvertedLink, VisualMesh, write_physics
+from unlatch.objects.importers.converted_asset import ConvertedAsset, ConvertedLink, PlacedMesh, mesh_collider
 from unlatch.objects.importers.link_inertia import check_size
 from unlatch.objects.importers.property_groups import (
     CollisionPropertiesCfg,
@@ -18,7 +18,6 @@ from unlatch.objects.importers.property_groups import (
     given_values,
     read_choice,
 )
-from unlatch.objects.importers.urdf_surfaces import placed_mesh
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, quat_xyzw_from_wxyz
 from unlatch.simcore.meshes.convex_hull import hulls_inertial, mesh_hull
@@ -33,7 +32,7 @@ from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.meshes.mesh_store import MeshStore
 from unlatch.simcore.meshes.obj_materials import mesh_colour
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, closed_volume
-from unlatch.simcore.urdf.model import Inertial, Link, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.model import Inertial, Link, Shape, ShapeKind
 
 LINK = "base_link"
 """Name of the only link."""
@@ -48,9 +47,9 @@ class MeshConverterCfg(AssetConverterBaseCfg):
     rigid_props: RigidBodyPropertiesCfg | None = None
     """Rigid body properties to add. None: none are added."""
     collision_props: CollisionPropertiesCfg | None = None
-    """Properties of the colliders. None: none are added; there are colliders all the same."""
+    """Properties of the colliders. None: the colliders have no such properties."""
     collision_approximation: CollisionApproximation = CollisionApproximation.convexDecomposition
-    """How colliders follow the mesh; `none` makes none."""
+    """Kind of the colliders; `none` makes no colliders."""
     translation: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Position of the mesh's origin in the object's frame [m]."""
     rotation: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
@@ -77,7 +76,7 @@ class MeshConverterCfg(AssetConverterBaseCfg):
                 key="rotation",
             )
         if not all(abs(value) >= 1e-9 for value in self.scale):
-            raise ConfigError(f"scale={list(self.scale)} has a 0, which leaves no body. Change it.", key="scale")
+            raise ConfigError(f"scale={list(self.scale)} has a 0, which makes the body flat. Change it.", key="scale")
 
 
 class MeshConverter(AssetConverterBase[MeshConverterCfg]):
@@ -90,31 +89,27 @@ class MeshConverter(AssetConverterBase[MeshConverterCfg]):
     VERSION = 3
 
     def _source_files(self) -> dict[str, Path]:
-        folder = self._asset.parent
-        return {self._asset.name: self._asset, **mesh_dependencies(self._asset, folder)}
+        return {self._asset.name: self._asset, **mesh_dependencies(self._asset, self._asset.parent)}
 
     def _convert_asset(self, folder: Path) -> ConvertedAsset:
         cfg, where = self.cfg, str(self._asset)
         source = read_mesh(self._asset, turn_to_z_up=True)
         pose = Pose.from_quat_xyzw(cfg.translation, quat_xyzw_from_wxyz(np.array(cfg.rotation)))
-        surface = placed_mesh(source.mesh, cfg.scale, pose)
+        visual_mesh = PlacedMesh(source.mesh, cfg.scale, pose)
+        surface = visual_mesh.in_link()
         size_m = check_size([surface], where=where)
         colliders = make_colliders(
             [surface], cfg.collision_approximation, size_m=size_m, where=where, settings=cfg.convex_decomposition
         )
-        notices = []
-        if closed_volume(surface) is None:
-            notices.append("the surface is not closed; its volume is that of its colliders")
+        open_notice = "the surface is not closed; its volume is that of its colliders"
         store = MeshStore(folder, self._asset.parent, shared=cfg.make_instanceable)
         file = store.add(self._asset, source.mesh)
         shape = Shape(ShapeKind.mesh, cfg.scale, pose, "geometry", source.rgba, mesh=file, path=self._asset)
         rgba = mesh_colour(shape, self._asset.parent) if self._asset.suffix.lower() == ".obj" else source.rgba
-        visual = Shape(ShapeKind.mesh, cfg.scale, pose, "geometry", rgba, mesh=file, path=folder / file)
+        visual = replace(shape, rgba=rgba, path=folder / file)
         enabled = cfg.collision_props is None or cfg.collision_props.collision_enabled is not False
         collisions = collision_shapes(colliders, store, "collision.obj") if enabled else ()
         link = Link(LINK, (visual,), collisions, self._make_inertial(surface, colliders, where))
-        model = UrdfModel(self._asset.stem, {LINK: link}, {})
-        (folder / self._urdf_name).write_text(model.to_urdf(), encoding="utf-8")
         physics = {
             "self_collision": False,
             "drives": {},
@@ -122,20 +117,14 @@ class MeshConverter(AssetConverterBase[MeshConverterCfg]):
             "rigid": given_values(cfg.rigid_props),
             "collision": given_values(cfg.collision_props),
         }
-        write_physics(physics, folder)
-        made = ConvertedLink(
-            (VisualMesh(source.mesh, cfg.scale, pose, rgba),),
-            tuple(colliders.convex),
-            colliders.triangles,
-            (surface,),
-            colliders.methods or {},
-        )
+        made = ConvertedLink(link, (replace(visual_mesh, rgba=rgba),), tuple(colliders.convex))
         return ConvertedAsset(
-            model,
+            self._asset.stem,
             {LINK: made},
+            {},
             physics,
             approximation=cfg.collision_approximation.value,
-            notices=tuple(notices),
+            notices=(open_notice,) if closed_volume(surface) is None else (),
         )
 
     def _make_inertial(self, surface: TriangleMesh, colliders: Colliders, where: str) -> Inertial | None:
@@ -152,13 +141,8 @@ def collision_shapes(colliders: Colliders, store: MeshStore, name: str) -> tuple
     """Returns the shapes of colliders, in the link frame, for a URDF, and writes their meshes to the store."""
     if colliders.primitive is not None:
         return (colliders.primitive,)
-    one = (1.0, 1.0, 1.0)
     if colliders.triangles is not None:
-        file = store.add_surface(colliders.triangles, kind="collision")
-        return (
-            Shape(ShapeKind.mesh, one, Pose.identity(), "triangles", mesh=file, path=store.folder / file, concave=True),
-        )
+        return (mesh_collider(store.folder, store.add_surface(colliders.triangles, kind="collision"), concave=True),)
     if not colliders.convex:
         return ()
-    file = store.add_parts(tuple(colliders.convex), name)
-    return (Shape(ShapeKind.mesh, one, Pose.identity(), "hulls", mesh=file, path=store.folder / file),)
+    return (mesh_collider(store.folder, store.add_parts(tuple(colliders.convex), name)),)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, check_range
 
 Choice = TypeVar("Choice", bound=Enum)
 
 
 @dataclass
 class MassPropertiesCfg:
-    """Mass of a body; if both are given, the mass wins."""
+    """Mass of a body; if both are given, the mass is used."""
 
     mass: float | None = None
     """Mass [kg], above 0."""
@@ -23,7 +23,7 @@ class MassPropertiesCfg:
 
     def __post_init__(self) -> None:
         for name in ("mass", "density"):
-            check_number(f"mass_props.{name}", getattr(self, name), above=0.0)
+            check_number(f"mass_props.{name}", getattr(self, name), 0.0, above=True)
 
 
 @dataclass
@@ -41,18 +41,18 @@ class RigidBodyPropertiesCfg:
     max_angular_velocity: float | None = None
     """[rad/s]"""
     kinematic: bool | None = None
-    """Whether it moves only by being placed: forces and contacts do not move it."""
+    """Whether forces and contacts do not move the body: it moves only if its pose is written."""
 
     def __post_init__(self) -> None:
         for name in ("linear_damping", "angular_damping"):
-            check_number(f"rigid_props.{name}", getattr(self, name), least=0.0)
+            check_number(f"rigid_props.{name}", getattr(self, name), 0.0)
         for name in ("max_linear_velocity", "max_angular_velocity"):
-            check_number(f"rigid_props.{name}", getattr(self, name), above=0.0)
+            check_number(f"rigid_props.{name}", getattr(self, name), 0.0, above=True)
 
 
 @dataclass
 class CollisionPropertiesCfg:
-    """How a collider meets others; None leaves a value to the engine."""
+    """Contact properties of a collider; None leaves a value to the engine."""
 
     collision_enabled: bool | None = None
     """False: nothing collides with it."""
@@ -62,7 +62,7 @@ class CollisionPropertiesCfg:
     """Distance at which two colliders come to rest [m]; below 0, they overlap."""
 
     def __post_init__(self) -> None:
-        check_number("collision_props.contact_offset", self.contact_offset, least=0.0)
+        check_number("collision_props.contact_offset", self.contact_offset, 0.0)
         check_number("collision_props.rest_offset", self.rest_offset)
         contact, rest = self.contact_offset, self.rest_offset
         if contact is not None and rest is not None and rest >= contact:
@@ -73,26 +73,23 @@ class CollisionPropertiesCfg:
             )
 
 
-def check_number(key: str, value: float | None, *, above: float | None = None, least: float | None = None) -> None:
-    """Checks that a number, if there is one, is finite, larger than `above` and not smaller than `least`.
+def check_number(key: str, value: float | None, low: float = -math.inf, *, above: bool = False) -> None:
+    """Checks that a value is a finite number in a range, see `check_range`; None passes.
 
     Raises:
-        ConfigError: It is none, not finite, or out of its range.
+        ConfigError: The value is not a number, not finite, or out of the range.
     """
-    if value is None:
-        return
-    wanted = f"above {above:g}" if above is not None else f"{least:g} or more" if least is not None else "finite"
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ConfigError(f"{key}={value} is not a finite number. Expected a number, {wanted}.", key=key)
-    if (above is not None and value <= above) or (least is not None and value < least):
-        raise ConfigError(f"{key}={value:g} is out of range. Expected {wanted}. Change it.", key=key)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and not (is_number and math.isfinite(value)):
+        raise ConfigError(f"{key}={value} is not a finite number.", key=key)
+    check_range(key, value, low, above=above)
 
 
 def read_choice(key: str, value: object, kind: type[Choice]) -> Choice:
     """Returns a member of an enum from the member itself or its value.
 
     Raises:
-        ConfigError: It is none of them.
+        ConfigError: There is no such member.
     """
     try:
         return kind(value)
@@ -103,7 +100,4 @@ def read_choice(key: str, value: object, kind: type[Choice]) -> Choice:
 
 def given_values(group: Any) -> dict[str, Any]:
     """Returns the fields of a group that are not None, by name; empty without a group."""
-    if group is None:
-        return {}
-    values = {item.name: getattr(group, item.name) for item in fields(group)}
-    return {name: value for name, value in values.items() if value is not None}
+    return {} if group is None else {name: value for name, value in asdict(group).items() if value is not None}

@@ -1,7 +1,7 @@
 """Loads objects that `scene-synthesizer` generates as URDFs (extra `synthesizer`).
 
 Note:
-    It needs the package `triangle`, whose licence bars commercial use: hence an extra, imported on use alone.
+    It needs the package `triangle`, whose licence bars commercial use. So it is an extra, imported only on use.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.config import ObjectCfg
+from unlatch.objects.config import ObjectCfg, ObjectSource, check_category
 from unlatch.objects.importers.urdf_object import load_urdf_object, urdf_object_set
 from unlatch.simcore.cache import cache_root, cached_folder
-from unlatch.simcore.errors import AssetError, ConfigError, close_matches
+from unlatch.simcore.errors import AssetError
 from unlatch.simcore.extras import import_extra
 
 PACKAGE = "scene_synthesizer"
@@ -73,19 +73,12 @@ def _as_urdf_object(cfg: ObjectCfg) -> ObjectCfg:
     cached_folder(
         folder, key=key, make=lambda temporary: _generate_urdf(generator, seed, temporary, category=cfg.category)
     )
-    sources = type(cfg.source)
-    named = cfg.at(str(seed))
-    return replace(named, source=sources.urdf, root=str(folder / _URDF), instance=None)
+    named = cfg.with_instance(str(seed))
+    return replace(named, source=ObjectSource.urdf, root=str(folder / _URDF), instance=None)
 
 
 def _find_generator(cfg: ObjectCfg) -> Any:
-    if cfg.category not in GENERATORS:
-        raise ConfigError(
-            f"object.category='{cfg.category}' is not known for source={cfg.source.value}."
-            f"{close_matches(cfg.category, GENERATORS)} Known: {', '.join(GENERATORS)}.",
-            key="object.category",
-            available=list(GENERATORS),
-        )
+    check_category(cfg, GENERATORS)
     module = import_extra(
         f"{PACKAGE}.procedural_assets", extra=EXTRA, needed_by=f"source={cfg.source.value}", error=AssetError
     )

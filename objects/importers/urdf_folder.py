@@ -10,7 +10,7 @@ from unlatch.objects.annotate.source import PARTNET_URDF
 from unlatch.simcore.errors import AssetError
 
 _DEPTH = 3
-"""Number of levels below the folder that are searched: a data set's category, its object, and a folder of its URDF."""
+"""Number of searched levels below the folder: a data set has folders for a category, an object, and its URDF."""
 _MOST_ENTRIES = 100_000
 
 
@@ -18,15 +18,15 @@ def is_urdf_folder(path: Path) -> bool:
     """Returns whether a path is a folder of many objects, and not a URDF or the folder of one."""
     if not path.is_dir() or (path / PARTNET_URDF).is_file():
         return False
-    beside = len(_list_urdfs(path))
-    return beside > 1 or (not beside and next(_find_instances(path, path, _DEPTH, [0]), None) is not None)
+    count = len(_list_urdfs(path))
+    return count > 1 or (count == 0 and next(_find_instances(path, path, _DEPTH, [0]), None) is not None)
 
 
 def urdf_instances(root: Path) -> dict[str, Path]:
     """Returns URDFs by instance id, sorted; the id is the path from the folder, such as `oven_3` or `drawer/19179`.
 
     Raises:
-        AssetError: There is none in it, or it holds more than anybody would look through.
+        AssetError: The folder holds no URDF, or more than `_MOST_ENTRIES` files and folders.
     """
     found = dict(_find_instances(root, root, _DEPTH, [0]))
     if not found:
@@ -59,8 +59,8 @@ def _find_instances(folder: Path, root: Path, depth: int, seen: list[int]) -> It
     inside = folder.relative_to(root)
     urdfs = [folder / PARTNET_URDF] if (folder / PARTNET_URDF).is_file() else _list_urdfs(folder)
     if urdfs:
-        alone = len(urdfs) == 1 and folder != root
-        yield from ((inside.as_posix() if alone else (inside / p.stem).as_posix(), p) for p in urdfs)
+        is_own_folder = len(urdfs) == 1 and folder != root
+        yield from ((inside.as_posix() if is_own_folder else (inside / p.stem).as_posix(), p) for p in urdfs)
         if folder != root:
             return
     for path in entries:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -25,9 +23,9 @@ from unlatch.objects.importers.facing_model import closed_bounds, facing_model, 
 from unlatch.objects.importers.joint_friction import joint_friction
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
 from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances, urdf_state
-from unlatch.simcore.cache import cache_root, cached_folder, content_hash
-from unlatch.simcore.errors import ConfigError, close_matches
-from unlatch.simcore.meshes.mesh_dependencies import model_files
+from unlatch.simcore.cache import cache_root, cached_folder, json_hash
+from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
+from unlatch.simcore.files import plain_name
 from unlatch.simcore.urdf.reader import read_urdf
 
 VERSION = 4
@@ -44,17 +42,17 @@ _SIDE_FILES = ("info.json", "semantics.txt", "meta.json")
 def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
     """Loads the object of the URDF at `cfg.root`, and converts and annotates it first unless the cache holds it.
 
-    An `articulation.yaml` beside the URDF, if it is about it, is used as it is. Joints that the annotation does not
-    name are fixed where they are closed.
+    If an `articulation.yaml` beside the URDF describes it, it is used without changes. Joints that the annotation does
+    not name are fixed in their closed positions.
 
     Raises:
-        ConfigError: It has no such part, or two scales are given.
+        ConfigError: The object has no part `cfg.part`, or two different scales are given.
         AssetError: There is no such URDF, it is damaged, or it has no joint that a skill fits.
     """
     source = _find_source(cfg)
     given = _read_given_annotation(source, cfg)
     key = _cache_key(source, cfg, given=given is not None)
-    folder = cache_root(cfg.cache_dir) / "urdf" / f"{_folder_name(source.instance)}-{key[:16]}"
+    folder = cache_root(cfg.cache_dir) / "urdf" / f"{plain_name(source.instance)[:64]}-{key[:16]}"
     digest = cached_folder(folder, key=key, make=lambda temporary: _convert(source, cfg, given, temporary))
     facts = json.loads((folder / _FACTS_FILE).read_text(encoding="utf-8"))
     turn = facts["turns"][_choose_part(facts["turns"], cfg)]
@@ -75,8 +73,9 @@ def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
 
 
 def urdf_object_set(cfg: ObjectCfg, *, among: Sequence[str] = ()) -> dict[str, Any]:
-    """Returns the identity of the set that an object is drawn from, see `describe_object_set`; `among` are the
-    instances of a folder that may be drawn if none is named.
+    """Returns the identity of the set that an object is drawn from, see `describe_object_set`.
+
+    `among` are the instances of a folder that may be drawn; it is empty if the configuration names one.
 
     Raises:
         AssetError: There is no such URDF, or it is damaged.
@@ -87,7 +86,8 @@ def urdf_object_set(cfg: ObjectCfg, *, among: Sequence[str] = ()) -> dict[str, A
         return {"converter": VERSION, "coacd": version("coacd"), "instances": instances}
     source = _find_source(cfg)
     given = _read_given_annotation(source, cfg) is not None
-    return {"converter": VERSION, "coacd": version("coacd"), "files": _source_hash(source, given=given)[:16]}
+    files = source.files_hash(_list_side_files(given=given))
+    return {"converter": VERSION, "coacd": version("coacd"), "files": files[:16]}
 
 
 def _find_source(cfg: ObjectCfg) -> SourceObject:
@@ -103,7 +103,7 @@ def _find_source(cfg: ObjectCfg) -> SourceObject:
     source = read_source(path, category=cfg.category, packages=True)
     if cfg.instance not in (None, source.instance):
         raise ConfigError(
-            f"object.instance='{cfg.instance}' is not at {cfg.root}, which is '{source.instance}'. Remove "
+            f"object.instance='{cfg.instance}' does not fit {cfg.root}, which holds '{source.instance}'. Remove "
             "object.instance, or change object.root.",
             key="object.instance",
         )
@@ -111,7 +111,7 @@ def _find_source(cfg: ObjectCfg) -> SourceObject:
 
 
 def _source_in_folder(folder: Path, cfg: ObjectCfg) -> SourceObject:
-    """Returns the instance of a folder of objects; each states its category unless the configuration does."""
+    """Returns the instance from a folder of objects; without a configured category, that of its own files counts."""
     urdfs = urdf_instances(folder)
     if cfg.instance not in urdfs:
         raise ConfigError(
@@ -133,48 +133,31 @@ def _read_given_annotation(source: SourceObject, cfg: ObjectCfg) -> Articulation
     if not read_articulation(path).is_about(source.urdf):
         return None
     found = load_annotation(path, urdf=source.folder / source.urdf).articulation
-    scale = _annotation_scale(found)
+    scale = found.urdf_scale
     if cfg.scale is not None and cfg.scale != scale:
         raise ConfigError(
-            f"object.scale={cfg.scale:g} and the scale {scale:g} of {path} contradict each other. Remove object.scale, "
-            "or the file.",
+            f"object.scale={cfg.scale:g} contradicts the scale {scale:g} in {path}. Remove object.scale or the file.",
             key="object.scale",
         )
     return found
 
 
-def _annotation_scale(articulation: Articulation) -> float:
-    """Returns the metres per unit of the URDF of an annotation."""
-    said = articulation.extra.get("urdf")
-    return float(said.get("scale", 1.0)) if isinstance(said, Mapping) else 1.0
-
-
-def _source_hash(source: SourceObject, *, given: bool) -> str:
-    """Returns SHA-256 over the URDF, the files beside it and every file that it refers to, names included."""
-    names = (source.urdf, *_SIDE_FILES, *((ANNOTATION_FILE,) if given else ()))
-    files = {name: source.folder / name for name in names if (source.folder / name).is_file()}
-    files |= model_files(source.model, source.asset_folder)
-    return content_hash({name: path.read_bytes() for name, path in files.items()})
+def _list_side_files(*, given: bool) -> tuple[str, ...]:
+    """Returns the names of the files that count beside the URDF: the annotation only if it is `given`."""
+    return (*_SIDE_FILES, ANNOTATION_FILE) if given else _SIDE_FILES
 
 
 def _cache_key(source: SourceObject, cfg: ObjectCfg, *, given: bool) -> str:
-    made_of = [
-        VERSION,
-        UrdfConverter.VERSION,
-        version("coacd"),
-        _source_hash(source, given=given),
-        source.instance,
-        source.category,
-        cfg.scale,
-    ]
-    return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
+    versions = (VERSION, UrdfConverter.VERSION, version("coacd"))
+    files = source.files_hash(_list_side_files(given=given))
+    return json_hash([*versions, files, source.instance, source.category, cfg.scale])
 
 
 def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, folder: Path) -> None:
     # annotated first: an object without a usable part is refused before minutes of convex decomposition
-    # keypoints of others' `info.json` are not used: they lie on faces and beside handles, as their own skills need them
+    # keypoints of `info.json` are not used: they suit the skills of other projects and may lie beside a handle
     annotation = given or annotate_source(source, AnnotateCfg(scale=cfg.scale, use_info=False)).articulation
-    scale = _annotation_scale(annotation)
+    scale = annotation.urdf_scale
     model = read_urdf(_convert_model(source, cfg, scale, folder / _MODEL_FOLDER))
     held = {
         name: ends[0] * (scale if model.joints[name].kind == "prismatic" else 1.0)
@@ -194,17 +177,17 @@ def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, f
             "damping": {joint: values[1] for joint, values in dynamics.items()},
         }
     facts = {"turns": turns, "facing": facing, "parameters": _record_parameters(annotation, given=given is not None)}
-    # parts keep their order: the first one is acted on if none is named
+    # keys keep their order: if the configuration names no part, the first one faces the robot
     (folder / _FACTS_FILE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
 def _convert_model(source: SourceObject, cfg: ObjectCfg, scale: float, folder: Path) -> Path:
     """Returns the URDF of the converted object, copied into a folder.
 
-    The converter keeps its own, by content: another annotation of the same object needs no other colliders.
+    The converter caches its own copy by content, so a new annotation of the same object needs no new colliders.
     """
-    made_of = [_source_hash(source, given=False), UrdfConverter.VERSION, version("coacd"), scale]
-    name = f"{_folder_name(source.instance)}-{hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:16]}"
+    key = json_hash([source.files_hash(_SIDE_FILES), UrdfConverter.VERSION, version("coacd"), scale])
+    name = f"{plain_name(source.instance)[:64]}-{key[:16]}"
     made = UrdfConverter(
         UrdfConverterCfg(
             asset_path=str(source.folder / source.urdf),
@@ -223,7 +206,7 @@ def _convert_model(source: SourceObject, cfg: ObjectCfg, scale: float, folder: P
 def _record_parameters(annotation: Articulation, *, given: bool) -> dict[str, float | str]:
     return {
         "annotation": "given" if given else "derived",
-        "scale": round(_annotation_scale(annotation), 6),
+        "scale": round(annotation.urdf_scale, 6),
         "handles": ", ".join(f"{name} {part.handle.type.value}" for name, part in annotation.parts.items()),
     }
 
@@ -232,15 +215,5 @@ def _choose_part(turns: Mapping[str, int], cfg: ObjectCfg) -> str:
     if cfg.part is None:
         return next(iter(turns))
     if cfg.part not in turns:
-        raise ConfigError(
-            f"object.part='{cfg.part}' is not a part of {cfg.root}.{close_matches(cfg.part, turns)} "
-            f"Parts: {', '.join(turns)}. Name one of them.",
-            key="object.part",
-            available=list(turns),
-        )
+        raise unknown_name(cfg.part, f"a part of {cfg.root}", where="object.part", known=turns, listed="Parts")
     return cfg.part
-
-
-def _folder_name(name: str) -> str:
-    """Returns a name that can be a folder name on every system."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]

@@ -1,5 +1,1 @@
-from .catalog import GENERATORS
-
-__all__ = [
-    "GENERATORS",
-]
+from .catalog import GENERATORS as GENERATORS

@@ -17,13 +17,10 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.annotation import HandleType, PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, PartMotion
+from unlatch.objects.procedural.building.assembly import Assembly, ObjectGenerator, PartMotion
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform
 from unlatch.objects.procedural.building.finishes import darker, draw_contrast, mark_colour
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder, Z
+from unlatch.objects.procedural.building.link_builder import LID_BEHIND, LinkBuilder, PanelBuilder, Z
 from unlatch.objects.procedural.building.panel_handles import grip_standing_out
 from unlatch.simcore.geometry import Pose
 
@@ -108,7 +105,7 @@ def draw_parameters(rng: np.random.Generator) -> BottleParameters:
     )
 
 
-def build(assembly: Assembly, p: BottleParameters) -> GeneratedObject:
+def build(assembly: Assembly, p: BottleParameters) -> None:
     """Builds a bottle.
 
     The root frame is at the middle of the bottom, z up, x out of the front, which has the label. The cap's frame lies
@@ -136,14 +133,13 @@ def build(assembly: Assembly, p: BottleParameters) -> GeneratedObject:
     lower, upper = (radius * 0.3, -0.002, top + 0.0008), (radius * 0.78, 0.002, top + 0.0014)
     cap.visual.box("mark", lower, upper, rgba=mark)
     depth = min(_HELD_M, p.cap_height_m / 2)
-    held = grip_standing_out(
+    grip = grip_standing_out(
         LID_BEHIND, HandleType.knob, at=(0.0, 0.0), out=top - depth, size=(p.cap_height_m, p.cap_m, p.cap_m)
     )
     # counterclockwise, as a right-handed thread opens
-    moving = PartMotion(PartKind.knob, "body", (0.0, 0.0, seat), Z, p.range_rad, p.friction_n_m, p.damping_n_m_s)
+    motion = PartMotion(PartKind.knob, "body", (0.0, 0.0, seat), Z, p.range_rad, p.friction_n_m, p.damping_n_m_s)
     push = LID_BEHIND.at(radius * 0.5, 0.0, top)
-    assembly.add_part(cap, moving, held, mass_kg=cap.mass_kg(900.0, digits=5), push=push)
-    return assembly.finish(p)
+    assembly.add_part(cap, motion, grip, mass_kg=cap.mass_kg(900.0, digits=5), push=push)
 
 
 generate = ObjectGenerator("bottle", draw_parameters, build)
@@ -157,7 +153,7 @@ def _add_body(body: LinkBuilder, p: BottleParameters) -> float:
         "body", (0, 0, (0.004 + p.height_m) / 2), axis="z", radius=radius, length=p.height_m - 0.004, rgba=p.colour
     )
     for number in range(_SHOULDERS):
-        # a quarter of a wave from the side of the body to that of the neck
+        # half a cosine wave from the side of the body to that of the neck
         share = (number + 0.5) / _SHOULDERS
         wide = neck + (radius - neck) * (1 + float(np.cos(np.pi * share))) / 2
         low, length = p.height_m + p.shoulder_m * number / _SHOULDERS, p.shoulder_m / _SHOULDERS

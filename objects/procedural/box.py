@@ -10,7 +10,7 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lid_motion
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, ObjectGenerator, lid_motion
 from unlatch.objects.procedural.building.carcass import Carcass
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform
 from unlatch.objects.procedural.building.finishes import (
@@ -23,16 +23,11 @@ from unlatch.objects.procedural.building.finishes import (
     darker,
     draw_contrast,
 )
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
+from unlatch.objects.procedural.building.link_builder import LID_BEHIND, LinkBuilder, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import (
+    HandlePlace,
     PanelHandle,
-    add_handle,
     draw_handle,
-    handle_record,
-    push_point,
 )
 
 _GAP_M = 0.002
@@ -40,7 +35,7 @@ _GAP_M = 0.002
 
 @dataclass(frozen=True)
 class BoxParameters:
-    """The values that vary between boxes, without the handle."""
+    """The values that vary between boxes."""
 
     width_m: Annotated[float, uniform(0.24, 0.42)]
     depth_m: Annotated[float, uniform(0.18, 0.30)]
@@ -60,15 +55,16 @@ class BoxParameters:
     lid_colour: Colour
     trim_colour: Colour
     handle_colour: Colour
+    handle: PanelHandle
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[BoxParameters, PanelHandle]:
+def draw_parameters(rng: np.random.Generator) -> BoxParameters:
     """Draws a box and the handle of its lid."""
     wooden = rng.random() < 0.5
     wood, plastic = WOODS[int(rng.integers(2))], draw_colour(rng, PLASTICS)
     lid_colour = wood[1] if wooden else darker(plastic, 1.15 if rng.random() < 0.5 else 0.8)
     metal = draw_contrast(rng, (CHROME, BRASS, DARK), lid_colour)
-    parameters = draw_fields(
+    return draw_fields(
         BoxParameters,
         rng,
         material="wood" if wooden else "plastic",
@@ -77,14 +73,12 @@ def draw_parameters(rng: np.random.Generator) -> tuple[BoxParameters, PanelHandl
         lid_colour=lid_colour,
         trim_colour=BRASS if wooden else DARK,
         handle_colour=metal,
+        handle=lambda: draw_handle(rng, {"edge": 0.5, "knob": 0.25, "bar": 0.25}, length=(0.09, 0.14)),
     )
-    handle = draw_handle(rng, {"edge": 0.5, "knob": 0.25, "bar": 0.25}, length=(0.09, 0.14))
-    return parameters, handle
 
 
-def build(assembly: Assembly, box: tuple[BoxParameters, PanelHandle]) -> GeneratedObject:
+def build(assembly: Assembly, p: BoxParameters) -> None:
     """Builds a box. The lid's frame lies on the hinge, at the upper back edge of the box."""
-    p, handle = box
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
     body = LinkBuilder("body")
     Carcass((x0, -half, 0.0), (x1, half, p.height_m), p.wall_m, opening="z").build(
@@ -103,17 +97,13 @@ def build(assembly: Assembly, box: tuple[BoxParameters, PanelHandle]) -> Generat
         for number, along in enumerate((-0.33, 0.33)):
             lower = (0.0, along * side - 0.0008, face)
             lid.visual.box(f"seam_{number}", lower, (depth, along * side + 0.0008, face + 0.0004), rgba=rgba)
-    at = (depth - 0.035, 0.0)
-    held = add_handle(
-        lid, handle, at=at, face=face, thickness=p.lid_m, edge=depth, length=2 * side, rgba=p.handle_colour
-    )
-    moving = lid_motion(LID_BEHIND, (x0, 0.0, p.height_m), p)
-    push = push_point(LID_BEHIND, handle, at=at, edge=depth, face=face)
-    assembly.add_part(lid, moving, held, mass_kg=lid.mass_kg(p.density_kg_m3), push=push)
+    place = HandlePlace((depth - 0.035, 0.0), face, edge=depth, thickness=p.lid_m, length=2 * side)
+    grip = p.handle.add_to(lid, place, p.handle_colour)
+    motion = lid_motion(LID_BEHIND, (x0, 0.0, p.height_m), p)
+    push = p.handle.push_point(LID_BEHIND, place)
+    assembly.add_part(lid, motion, grip, mass_kg=lid.mass_kg(p.density_kg_m3), push=push)
     if p.material == "wood":
-        for rgba in (p.colour, p.lid_colour, darker(p.colour, 0.8)):
-            assembly.set_texture(board_texture(rgba), rgba)
-    return assembly.finish(p, **handle_record(handle))
+        assembly.set_texture(board_texture, p.colour, p.lid_colour, darker(p.colour, 0.8))
 
 
 generate = ObjectGenerator("box", draw_parameters, build)

@@ -11,20 +11,15 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import Assembly, door_motion
+from unlatch.objects.procedural.building.assembly import Assembly, ObjectGenerator, door_motion
 from unlatch.objects.procedural.building.carcass import Carcass, add_base
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, either, uniform, whole
 from unlatch.objects.procedural.building.finishes import HANDLE_COLOURS, WOODS, board_texture, darker, draw_contrast
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import PanelBuilder, door_frame
+from unlatch.objects.procedural.building.link_builder import LinkBuilder, PanelBuilder, door_frame
 from unlatch.objects.procedural.building.panel_handles import (
+    HandlePlace,
     PanelHandle,
-    add_handle,
     draw_handle,
-    handle_record,
-    push_point,
 )
 
 _GAP_M = 0.003
@@ -33,7 +28,7 @@ _INSIDE: Colour = (0.88, 0.83, 0.74, 1.0)
 
 @dataclass(frozen=True)
 class CabinetParameters:
-    """The values that vary between cabinets, without the handle."""
+    """The values that vary between cabinets."""
 
     width_m: float
     depth_m: Annotated[float, uniform(0.25, 0.38)]
@@ -60,15 +55,16 @@ class CabinetParameters:
     colour: Colour
     front_colour: Colour
     handle_colour: Colour
+    handle: PanelHandle
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[CabinetParameters, PanelHandle]:
+def draw_parameters(rng: np.random.Generator) -> CabinetParameters:
     """Draws a cabinet and the handle of its doors."""
     doors = 1 if rng.random() < 0.45 else 2
     height = draw_uniform(rng, 0.38, 0.62)
     wood = WOODS[int(rng.integers(len(WOODS)))]
     thickness = draw_uniform(rng, 0.016, 0.022)
-    parameters = draw_fields(
+    return draw_fields(
         CabinetParameters,
         rng,
         width_m=lambda: draw_uniform(rng, 0.34, 0.45) if doors == 1 else draw_uniform(rng, 0.46, 0.60),
@@ -78,28 +74,25 @@ def draw_parameters(rng: np.random.Generator) -> tuple[CabinetParameters, PanelH
         colour=wood[0],
         front_colour=wood[1],
         handle_colour=lambda: draw_contrast(rng, HANDLE_COLOURS, wood[1]),
+        handle=lambda: draw_handle(rng, {"bar": 0.5, "knob": 0.3, "edge": 0.2}, length=(0.10, min(0.20, 0.4 * height))),
     )
-    handle = draw_handle(rng, {"bar": 0.5, "knob": 0.3, "edge": 0.2}, length=(0.10, min(0.20, 0.4 * height)))
-    return parameters, handle
 
 
-def build(assembly: Assembly, cabinet: tuple[CabinetParameters, PanelHandle]) -> GeneratedObject:
+def build(assembly: Assembly, p: CabinetParameters) -> None:
     """Builds a cabinet.
 
     The frame of a door lies on its hinge, in the plane of the carcass' front at the door's mid height.
     """
-    p, handle = cabinet
     body = LinkBuilder("body")
     _add_body(body, p)
-    assembly.add_body(
-        body, mass_kg=body.mass_kg(p.density_kg_m3, digits=3), edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m)
-    )
+    mass_kg = body.mass_kg(p.density_kg_m3, digits=3)
+    assembly.add_body(body, mass_kg=mass_kg, edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m))
     sides = [p.hinge_side] if p.doors == 1 else ["right", "left"]
     for number, side in enumerate(sides):
-        _add_door(assembly, "door" if number == 0 else f"door_{number + 1}", side, p, handle)
-    for rgba in (p.colour, p.front_colour, _INSIDE, darker(p.colour), darker(p.front_colour, 0.9)):
-        assembly.set_texture(board_texture(rgba), rgba)
-    return assembly.finish(p, **handle_record(handle))
+        _add_door(assembly, "door" if number == 0 else f"door_{number + 1}", side, p)
+    assembly.set_texture(
+        board_texture, p.colour, p.front_colour, _INSIDE, darker(p.colour), darker(p.front_colour, 0.9)
+    )
 
 
 generate = ObjectGenerator("cabinet", draw_parameters, build)
@@ -107,7 +100,7 @@ generate = ObjectGenerator("cabinet", draw_parameters, build)
 
 def _add_body(builder: LinkBuilder, p: CabinetParameters) -> None:
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
-    add_base(builder, p.foot_style, depth=(x0, x1), half_m=half, height_m=p.feet_m, rgba=p.colour)
+    add_base(builder, p.foot_style, (x1, half), height_m=p.feet_m, rgba=p.colour)
     top = p.height_m - 0.018
     room = Carcass((x0, -half, p.feet_m), (x1, half, top), p.wall_m, back_m=0.010)
     room.build(builder, rgba=p.colour, lining=_INSIDE)
@@ -119,7 +112,7 @@ def _add_body(builder: LinkBuilder, p: CabinetParameters) -> None:
         builder.box(f"shelf_{shelf}", (a0, b0, z), (a1 - 0.03, b1, z + 0.014), rgba=_INSIDE)
 
 
-def _add_door(assembly: Assembly, name: str, side: str, p: CabinetParameters, handle: PanelHandle) -> None:
+def _add_door(assembly: Assembly, name: str, side: str, p: CabinetParameters) -> None:
     frame = door_frame(side)
     low, high = p.feet_m + _GAP_M / 2, p.height_m - 0.018 - _GAP_M
     width, half = p.width_m / p.doors - _GAP_M / 2, (high - low) / 2
@@ -134,16 +127,8 @@ def _add_door(assembly: Assembly, name: str, side: str, p: CabinetParameters, ha
         )
     up = float(frame.along[2])
     at = (width - p.handle_inset_m, up * min(p.handle_rise_m, 0.4 * half))
-    held = add_handle(
-        door,
-        handle,
-        at=at,
-        face=face,
-        thickness=p.door_thickness_m,
-        edge=width,
-        length=2 * half,
-        rgba=p.handle_colour,
-    )
-    moving = door_motion(frame, (p.depth_m / 2, -frame.across[1] * p.width_m / 2, (low + high) / 2), p)
-    push = push_point(frame, handle, at=at, edge=width, face=face)
-    assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.density_kg_m3), push=push)
+    place = HandlePlace(at, face, edge=width, thickness=p.door_thickness_m, length=2 * half)
+    grip = p.handle.add_to(door, place, p.handle_colour)
+    motion = door_motion(frame, (p.depth_m / 2, -frame.across[1] * p.width_m / 2, (low + high) / 2), p)
+    push = p.handle.push_point(frame, place)
+    assembly.add_part(door, motion, grip, mass_kg=door.mass_kg(p.density_kg_m3), push=push)

@@ -11,15 +11,12 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lid_motion
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, ObjectGenerator, lid_motion
 from unlatch.objects.procedural.building.carcass import Carcass
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, either, one_of, uniform
 from unlatch.objects.procedural.building.finishes import darker
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame, Y, Z
-from unlatch.objects.procedural.building.panel_handles import EDGE_PUSH_M, edge_grip
+from unlatch.objects.procedural.building.link_builder import LinkBuilder, PanelBuilder, PanelFrame, Y, Z
+from unlatch.objects.procedural.building.panel_handles import HandlePlace, edge_grip, edge_push
 from unlatch.objects.procedural.building.textures import TextureKind
 
 _GAP_M = 0.002
@@ -57,6 +54,8 @@ class CartonParameters:
     print: Annotated[str, either("arrows", "label")]
     colour: Annotated[Colour, one_of(_BOARDS)]
     tape_colour: Annotated[Colour, one_of(_TAPES)]
+    handle_kind: str = "edge"
+    """Kind of its handle, for the record; it is always the same."""
 
 
 def draw_parameters(rng: np.random.Generator) -> CartonParameters:
@@ -64,7 +63,7 @@ def draw_parameters(rng: np.random.Generator) -> CartonParameters:
     return draw_fields(CartonParameters, rng)
 
 
-def build(assembly: Assembly, p: CartonParameters) -> GeneratedObject:
+def build(assembly: Assembly, p: CartonParameters) -> None:
     """Builds a carton. The frame of a flap lies on its fold, at the upper outer edge of a side."""
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
     body = LinkBuilder("body")
@@ -72,13 +71,11 @@ def build(assembly: Assembly, p: CartonParameters) -> GeneratedObject:
         body, rgba=p.colour, lining=darker(p.colour, 0.85)
     )
     _add_print(body, p)
-    assembly.add_body(
-        body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(p.depth_m / 2 - p.board_m / 2, 0.0, p.height_m)
-    )
+    mass_kg = body.mass_kg(p.density_kg_m3)
+    assembly.add_body(body, mass_kg=mass_kg, edge=(p.depth_m / 2 - p.board_m / 2, 0.0, p.height_m))
     for label, frame in _FLAPS.items():
         _add_flap(assembly, label, frame, p)
     assembly.set_texture(TextureKind.cardboard, p.colour, darker(p.colour, 0.85))
-    return assembly.finish(p, handle_kind="edge")
 
 
 generate = ObjectGenerator("carton", draw_parameters, build)
@@ -92,10 +89,10 @@ def _add_flap(assembly: Assembly, label: str, frame: PanelFrame, p: CartonParame
     lower = (width - p.tape_m / 2, -half, face)
     flap.visual.box("tape", lower, (width, half, face + 0.0005), rgba=p.tape_colour)
     side = -frame.across[1]
-    held = edge_grip(frame, edge=width, along=0.0, face=face, thickness=p.board_m, length=p.depth_m)
-    moving = lid_motion(frame, (0.0, side * p.width_m / 2, p.height_m), p)
-    push = frame.at(width - EDGE_PUSH_M, 0.0, face)
-    assembly.add_part(flap, moving, held, mass_kg=flap.mass_kg(p.density_kg_m3), push=push)
+    place = HandlePlace((width, 0.0), face, edge=width, thickness=p.board_m, length=p.depth_m)
+    motion = lid_motion(frame, (0.0, side * p.width_m / 2, p.height_m), p)
+    mass_kg, push = flap.mass_kg(p.density_kg_m3), edge_push(frame, place)
+    assembly.add_part(flap, motion, edge_grip(frame, place), mass_kg=mass_kg, push=push)
 
 
 def _add_print(body: LinkBuilder, p: CartonParameters) -> None:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from unlatch.objects.procedural.building.assembly import ObjectGenerator
 from unlatch.objects.procedural.building.drawing import draw_uniform
 from unlatch.objects.procedural.building.finishes import HANDLE_COLOURS, WOODS, draw_contrast
-from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.panel_handles import draw_handle
-from unlatch.objects.procedural.drawer_cabinet import DrawerCabinet, DrawerCabinetParameters, build
+from unlatch.objects.procedural.drawer_cabinet import DrawerCabinetParameters, build
 
 
-def draw_parameters(rng: np.random.Generator) -> DrawerCabinet:
+def draw_parameters(rng: np.random.Generator) -> DrawerCabinetParameters:
     """Draws a small chest and the handle of its drawers."""
     wood = WOODS[int(rng.integers(len(WOODS)))]
     width, travel = draw_uniform(rng, 0.18, 0.26), draw_uniform(rng, 0.08, 0.13)
-    parameters = DrawerCabinetParameters(
+    return DrawerCabinetParameters(
         width_m=width,
         depth_m=round(travel + draw_uniform(rng, 0.07, 0.08), 4),
         feet_m=draw_uniform(rng, 0.006, 0.015),
@@ -35,9 +35,8 @@ def draw_parameters(rng: np.random.Generator) -> DrawerCabinet:
         colour=wood[0],
         front_colour=wood[1],
         handle_colour=draw_contrast(rng, HANDLE_COLOURS, wood[1]),
+        handle=draw_handle(rng, {"bar": 0.5, "knob": 0.5}, length=(0.06, min(0.10, width - 0.10))),
     )
-    handle = draw_handle(rng, {"bar": 0.5, "knob": 0.5}, length=(0.06, min(0.10, width - 0.10)))
-    return parameters, handle
 
 
 generate = ObjectGenerator("desk_drawers", draw_parameters, build)

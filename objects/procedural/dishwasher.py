@@ -11,7 +11,7 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, flap_limit, flap_motion
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, ObjectGenerator, flap_motion
 from unlatch.objects.procedural.building.carcass import Carcass, add_feet
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform, whole
 from unlatch.objects.procedural.building.finishes import (
@@ -25,19 +25,12 @@ from unlatch.objects.procedural.building.finishes import (
     mark_colour,
     sheet_texture,
 )
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import FLAP_BELOW, PanelBuilder
+from unlatch.objects.procedural.building.link_builder import FLAP_BELOW, LinkBuilder, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import (
     PUSH_ROOM_M,
+    HandlePlace,
     PanelHandle,
-    add_handle,
     draw_handle,
-    half_across,
-    handle_reach,
-    handle_record,
-    push_beside,
 )
 
 _GAP_M = 0.003
@@ -47,7 +40,7 @@ _TRIM: Colour = (0.52, 0.54, 0.56, 1.0)
 
 @dataclass(frozen=True)
 class DishwasherParameters:
-    """The values that vary between dishwashers, without the handle."""
+    """The values that vary between dishwashers."""
 
     width_m: float
     depth_m: Annotated[float, uniform(0.40, 0.46)]
@@ -70,56 +63,47 @@ class DishwasherParameters:
     colour: Colour
     fascia_colour: Colour
     handle_colour: Colour
+    handle: PanelHandle
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[DishwasherParameters, PanelHandle]:
+def draw_parameters(rng: np.random.Generator) -> DishwasherParameters:
     """Draws a dishwasher and the handle of its door."""
     colour = draw_colour(rng, APPLIANCES[:3])
     width = draw_uniform(rng, 0.50, 0.56)
-    parameters = draw_fields(
+    return draw_fields(
         DishwasherParameters,
         rng,
         width_m=width,
         colour=colour,
         fascia_colour=lambda: DARK if rng.random() < 0.6 else colour,
         handle_colour=lambda: draw_contrast(rng, (CHROME, DARK, _TRIM), colour),
+        handle=lambda: draw_handle(
+            rng, {"bar": 0.65, "edge": 0.35}, length=(0.18, width - 2 * PUSH_ROOM_M), thickness=(0.012, 0.020)
+        ),
     )
-    handle = draw_handle(
-        rng, {"bar": 0.65, "edge": 0.35}, length=(0.18, width - 2 * PUSH_ROOM_M), thickness=(0.012, 0.020)
-    )
-    return parameters, handle
 
 
-def build(assembly: Assembly, dishwasher: tuple[DishwasherParameters, PanelHandle]) -> GeneratedObject:
+def build(assembly: Assembly, p: DishwasherParameters) -> None:
     """Builds a dishwasher. The door's frame lies on its hinge, in the plane of the body's front."""
-    p, handle = dishwasher
     body = LinkBuilder("body")
     _add_body(body, p)
-    assembly.add_body(
-        body, mass_kg=body.mass_kg(p.body_density_kg_m3, digits=3), edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m)
-    )
+    mass_kg = body.mass_kg(p.body_density_kg_m3, digits=3)
+    assembly.add_body(body, mass_kg=mass_kg, edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m))
 
     height, half, t = _door_height(p), p.width_m / 2 - 0.001, p.door_thickness_m
     door = PanelBuilder("door", FLAP_BELOW)
     door.box("slab", (0.0, -half, _GAP_M), (height, half, t), rgba=p.colour)
     door.visual.box("inside", (0.02, -half + 0.03, _GAP_M - 0.001), (height - 0.02, half - 0.03, _GAP_M), rgba=_TUB)
     door.visual.box("soap", (0.4 * height, -0.05, _GAP_M - 0.002), (0.62 * height, 0.03, _GAP_M - 0.001), rgba=_TRIM)
-    at = (height - p.handle_inset_m, 0.0)
-    if not handle_reach(handle):  # a strip along the edge that is held
+    if p.handle.kind == "edge":  # a strip along the edge that is held
         low = (height - 0.014, -half + 0.01, t)
         door.visual.box("strip", low, (height, half - 0.01, t + 0.0008), rgba=p.handle_colour)
-    held = add_handle(door, handle, at=at, face=t, thickness=t, edge=height, length=2 * half, rgba=p.handle_colour)
-    limit = flap_limit(
-        far_m=at[0] + half_across(handle),
-        out_m=t + handle_reach(handle),
-        height_m=p.sill_m - 0.004,
-        most_rad=p.most_open_rad,
-    )
-    moving = flap_motion((p.depth_m / 2, 0.0, p.sill_m), p, limit_rad=limit)
-    push = push_beside(FLAP_BELOW, handle, at=at, edge=height, half=half, face=t)
-    assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)
-    assembly.set_texture(sheet_texture(p.colour), p.colour)
-    return assembly.finish(p, **handle_record(handle))
+    place = HandlePlace((height - p.handle_inset_m, 0.0), t, edge=height, thickness=t, length=2 * half)
+    grip = p.handle.add_to(door, place, p.handle_colour)
+    motion = flap_motion((p.depth_m / 2, 0.0, p.sill_m), p, p.handle, place)
+    push = p.handle.push_beside(FLAP_BELOW, place)
+    assembly.add_part(door, motion, grip, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)
+    assembly.set_texture(sheet_texture, p.colour)
 
 
 generate = ObjectGenerator("dishwasher", draw_parameters, build)
@@ -132,7 +116,7 @@ def _door_height(p: DishwasherParameters) -> float:
 def _add_body(builder: LinkBuilder, p: DishwasherParameters) -> None:
     x0, x1, half, h = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2, p.height_m
     feet, front, low = 0.018, x1 + p.door_thickness_m, h - p.fascia_m
-    add_feet(builder, depth=(x0 + 0.04, x1 - 0.04), width=(-half + 0.04, half - 0.04), height_m=feet, radius_m=0.018)
+    add_feet(builder, (x1, half), inset_m=0.04, height_m=feet, radius_m=0.018)
     builder.box("bottom", (x0, -half, feet), (x1, half, p.sill_m - 0.004), rgba=p.colour)
     tub = Carcass((x0, -half, p.sill_m - 0.004), (x1, half, low), p.wall_m)
     tub.build(builder, rgba=p.colour, lining=_TUB)

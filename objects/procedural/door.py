@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.annotation import HandleType, PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, PartMotion, door_motion
+from unlatch.objects.procedural.building.assembly import Assembly, ObjectGenerator, PartMotion, door_motion
 from unlatch.objects.procedural.building.carcass import Carcass
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, either, uniform, whole
 from unlatch.objects.procedural.building.finishes import (
@@ -25,12 +25,9 @@ from unlatch.objects.procedural.building.finishes import (
     darker,
     draw_contrast,
 )
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
 from unlatch.objects.procedural.building.inset_door import InsetDoor
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import DRAWER_FRONT, PanelBuilder, X
-from unlatch.objects.procedural.building.panel_handles import edge_grip, grip_standing_out
+from unlatch.objects.procedural.building.link_builder import DRAWER_FRONT, LinkBuilder, PanelBuilder, X
+from unlatch.objects.procedural.building.panel_handles import HandlePlace, edge_grip, grip_standing_out
 
 _PLATE_M = 0.006
 
@@ -73,6 +70,8 @@ class DoorParameters:
     colour: Colour
     leaf_colour: Colour
     metal: Colour
+    handle_kind: str = "lever"
+    """Kind of its handle, for the record; it is always the same."""
 
 
 def draw_parameters(rng: np.random.Generator) -> DoorParameters:
@@ -92,10 +91,10 @@ def draw_parameters(rng: np.random.Generator) -> DoorParameters:
     )
 
 
-def build(assembly: Assembly, p: DoorParameters) -> GeneratedObject:
+def build(assembly: Assembly, p: DoorParameters) -> None:
     """Builds a door.
 
-    The door's frame lies on its hinge, at the outer edge of its face at mid height; the lever's on its axis, where that
+    The door's frame lies on its hinge, at the outer edge of its face at mid height. The lever's frame is where its axis
     meets the leaf.
     """
     half = p.width_m / 2
@@ -114,16 +113,16 @@ def build(assembly: Assembly, p: DoorParameters) -> GeneratedObject:
     axis_at = (high - p.backset_m, up * p.lever_rise_m)
     # the edge is held below the lever, clear of it
     along = -up * min(0.16 - p.lever_rise_m, half_z - 0.05)
-    held = edge_grip(frame, edge=high, along=along, face=0.0, thickness=p.leaf_m, length=2 * half_z)
-    moving = door_motion(frame, inset.at, p)
+    place = HandlePlace((high, along), 0.0, edge=high, thickness=p.leaf_m, length=2 * half_z)
+    motion = door_motion(frame, inset.at, p)
     push = frame.at(0.78 * high, axis_at[1] - up * 0.12, 0.0)
-    assembly.add_part(leaf, moving, held, mass_kg=leaf.mass_kg(p.density_kg_m3), push=push)
+    assembly.add_part(leaf, motion, edge_grip(frame, place), mass_kg=leaf.mass_kg(p.density_kg_m3), push=push)
     _add_lever(
         assembly, p, frame.at(*axis_at, 0.001), toward=-frame.across[1], top=frame.at(high / 2, up * half_z, 0.0)
     )
-    for rgba in (p.colour, p.leaf_colour, darker(p.leaf_colour, 0.86), darker(p.colour, 0.8), darker(p.colour)):
-        assembly.set_texture(board_texture(rgba), rgba)
-    return assembly.finish(p, handle_kind="lever")
+    assembly.set_texture(
+        board_texture, p.colour, p.leaf_colour, darker(p.leaf_colour, 0.86), darker(p.colour, 0.8), darker(p.colour)
+    )
 
 
 generate = ObjectGenerator("door", draw_parameters, build)
@@ -168,7 +167,7 @@ def _add_lever(assembly: Assembly, p: DoorParameters, at: np.ndarray, *, toward:
     else:
         ends = sorted((-toward * 0.010, toward * p.lever_m))
         lever.box("handle", (-height, ends[0], middle - depth), (height, ends[1], middle + depth), rgba=p.metal)
-    held = grip_standing_out(
+    grip = grip_standing_out(
         frame,
         HandleType.bar,
         at=(0.0, toward * (p.lever_m - 0.018)),
@@ -177,6 +176,6 @@ def _add_lever(assembly: Assembly, p: DoorParameters, at: np.ndarray, *, toward:
     )
     opens = -toward * p.lever_range_rad  # about +x, y turns to z: down if the lever points to -y
     friction, damping = p.lever_friction_n_m, p.lever_damping_n_m_s
-    moving = PartMotion(PartKind.lever, "door", at.tolist(), X, opens, friction, damping)
+    motion = PartMotion(PartKind.lever, "door", at.tolist(), X, opens, friction, damping)
     push = frame.at(-height, toward * (p.lever_m - 0.05), middle)
-    assembly.add_part(lever, moving, held, mass_kg=lever.mass_kg(4000.0), push=push, edge=top.tolist())
+    assembly.add_part(lever, motion, grip, mass_kg=lever.mass_kg(4000.0), push=push, edge=top.tolist())

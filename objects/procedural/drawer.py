@@ -1,29 +1,24 @@
-"""A low cabinet with one or two drawers; the acted one is the part `drawer`."""
+"""A low cabinet with one or two drawers; tasks move the part `drawer`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
 
 from unlatch.objects.annotation import PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, PanelGrip, PartMotion
+from unlatch.objects.procedural.building.assembly import Assembly, ObjectGenerator, PartMotion
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, one_of, uniform
 from unlatch.objects.procedural.building.finishes import HANDLE_COLOURS, board_texture
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.handles import (
+from unlatch.objects.procedural.building.link_builder import DRAWER_FRONT, LinkBuilder, PanelBuilder
+from unlatch.objects.procedural.building.panel_handles import (
     BarParameters,
+    HandlePlace,
     KnobParameters,
-    add_bar,
-    add_knob,
     draw_bar,
-    draw_knob,
 )
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import DRAWER_FRONT
-from unlatch.objects.procedural.building.panel_handles import handle_record
+from unlatch.simcore.geometry import Pose
 
 _WOODS: tuple[tuple[Colour, Colour], ...] = (
     ((0.78, 0.62, 0.42, 1.0), (0.86, 0.72, 0.52, 1.0)),
@@ -63,6 +58,7 @@ class DrawerParameters:
     colour: Colour
     front_colour: Colour
     handle_colour: Annotated[Colour, one_of(HANDLE_COLOURS)]
+    handle: BarParameters | KnobParameters
 
     @property
     def height_m(self) -> float:
@@ -70,7 +66,7 @@ class DrawerParameters:
         return self.plinth_m + self.count * self.front_height_m + self.wall_m
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[DrawerParameters, BarParameters | KnobParameters]:
+def draw_parameters(rng: np.random.Generator) -> DrawerParameters:
     """Draws one cabinet and the handle of its drawers."""
     count = 1 if rng.random() < 0.5 else 2
     acted = 1 if count == 2 and rng.random() < 0.75 else 0
@@ -80,7 +76,13 @@ def draw_parameters(rng: np.random.Generator) -> tuple[DrawerParameters, BarPara
     front_height = draw_uniform(rng, 0.13, 0.17) if count == 2 else draw_uniform(rng, 0.15, 0.20)
     plinth_low = max(0.035, 0.135 - (acted + 0.5) * front_height)
     wood = _WOODS[int(rng.integers(len(_WOODS)))]
-    parameters = draw_fields(
+
+    def draw_front_handle() -> BarParameters | KnobParameters:
+        if rng.random() < 0.25:
+            return draw_fields(KnobParameters, rng)
+        return draw_bar(rng, length=(0.12, min(0.22, width - 0.20)), thickness=(0.01, 0.018))
+
+    return draw_fields(
         DrawerParameters,
         rng,
         width_m=width,
@@ -92,24 +94,19 @@ def draw_parameters(rng: np.random.Generator) -> tuple[DrawerParameters, BarPara
         travel_m=travel,
         colour=wood[0],
         front_colour=wood[1],
+        handle=draw_front_handle,
     )
-    if rng.random() < 0.25:
-        return parameters, draw_knob(rng)
-    return parameters, draw_bar(rng, length=(0.12, min(0.22, width - 0.20)), thickness=(0.01, 0.018))
 
 
-def build(assembly: Assembly, drawer: tuple[DrawerParameters, BarParameters | KnobParameters]) -> GeneratedObject:
+def build(assembly: Assembly, p: DrawerParameters) -> None:
     """Builds a cabinet. A drawer's frame lies at the middle of the back of its front panel."""
-    p, handle = drawer
     assembly.renames_shapes = False  # the names of the first version: same seed, same bytes
     body = LinkBuilder("body")
     _add_body(body, p)
     assembly.add_body(body, mass_kg=p.body_mass_kg, edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m))
     for index in sorted(range(p.count), key=lambda i: i != p.acted):
-        _add_drawer(assembly, "drawer" if index == p.acted else "drawer_2", index, p, handle)
-    for rgba in (p.colour, p.front_colour, _INSIDE):
-        assembly.set_texture(board_texture(rgba), rgba)
-    return assembly.finish(p, **handle_record(handle))
+        _add_drawer(assembly, "drawer" if index == p.acted else "drawer_2", index, p)
+    assembly.set_texture(board_texture, p.colour, p.front_colour, _INSIDE)
 
 
 generate = ObjectGenerator("drawer", draw_parameters, build)
@@ -127,32 +124,29 @@ def _add_body(builder: LinkBuilder, p: DrawerParameters) -> None:
     builder.box("back", (x0, y0 + w, p.plinth_m), (x0 + _PANEL_M, y1 - w, h - w), rgba=p.colour)
 
 
-def _add_drawer(
-    assembly: Assembly, label: str, index: int, p: DrawerParameters, handle: BarParameters | KnobParameters
-) -> None:
+def _add_drawer(assembly: Assembly, label: str, index: int, p: DrawerParameters) -> None:
     t = p.front_thickness_m
     half_w, half_h = p.width_m / 2 - _GAP_M / 2, p.front_height_m / 2 - _GAP_M / 2
     box_w, box_h = p.width_m / 2 - p.wall_m - 0.008, half_h - 0.018
     back = -(p.depth_m - _PANEL_M - 0.012)
-    builder = LinkBuilder(label)
-    builder.box("front", (0.0, -half_w, -half_h), (t, half_w, half_h), rgba=p.front_colour)
-    builder.box("bottom", (back, -box_w, -box_h), (0.0, box_w, -box_h + 0.008), rgba=_INSIDE)
-    builder.box("side_low_y", (back, -box_w, -box_h + 0.008), (0.0, -box_w + _PANEL_M, box_h), rgba=_INSIDE)
-    builder.box("side_high_y", (back, box_w - _PANEL_M, -box_h + 0.008), (0.0, box_w, box_h), rgba=_INSIDE)
-    builder.box(
-        "back", (back, -box_w + _PANEL_M, -box_h + 0.008), (back + _PANEL_M, box_w - _PANEL_M, box_h), rgba=_INSIDE
-    )
-    if isinstance(handle, KnobParameters):
-        grip = add_knob(builder, handle, at_front=(t, 0.0, 0.0), rgba=p.handle_colour)
-        half_handle = handle.diameter_m / 2
+    drawer = PanelBuilder(label, DRAWER_FRONT)
+    drawer.box("front", (-half_h, -half_w, 0.0), (half_h, half_w, t), rgba=p.front_colour)
+    floor, inner = box_h - 0.008, box_w - _PANEL_M  # across runs down
+    drawer.box("bottom", (floor, -box_w, back), (box_h, box_w, 0.0), rgba=_INSIDE)
+    drawer.box("side_low_y", (-box_h, -box_w, back), (floor, -inner, 0.0), rgba=_INSIDE)
+    drawer.box("side_high_y", (-box_h, inner, back), (floor, box_w, 0.0), rgba=_INSIDE)
+    drawer.box("back", (-box_h, -inner, back), (floor, inner, back + _PANEL_M), rgba=_INSIDE)
+    place = HandlePlace((0.0, 0.0), t)
+    # the names, the frame of a knob and the posts of a bar are those of the first version
+    if isinstance(p.handle, KnobParameters):
+        grip = p.handle.add_to(drawer, place, p.handle_colour, head_name="handle_knob")
+        grip = replace(grip, handle=replace(grip.handle, T_link_handle=Pose.from_translation(grip.head)))
     else:
-        grip = add_bar(builder, handle, at_front=(t, 0.0, 0.0), along="y", rgba=p.handle_colour)
-        half_handle = handle.length_m / 2
-    # Beside the handle by more than half the thickness of a hand, which is wider than the fingers are long.
-    push_y = min(half_handle + 0.06, half_w - 0.03)
+        grip = p.handle.add_to(drawer, place, p.handle_colour, overhang_m=0.0)
+    # Farther from the handle than half a hand's thickness: a hand is wider than its fingers are long.
+    push_y = min(p.handle.extents_m[2] / 2 + 0.06, half_w - 0.03)
     z = p.plinth_m + (index + 0.5) * p.front_height_m
     at = (p.depth_m / 2, 0.0, z)
-    moving = PartMotion(PartKind.slider, "body", at, (1.0, 0.0, 0.0), p.travel_m, p.friction_n, p.damping_n_s_m)
-    held = PanelGrip(grip, np.array([t + handle.reach_m, 0.0, 0.0]), DRAWER_FRONT)
+    motion = PartMotion(PartKind.slider, "body", at, (1.0, 0.0, 0.0), p.travel_m, p.friction_n, p.damping_n_s_m)
     push = np.array([t, push_y, 0.0])
-    assembly.add_part(builder, moving, held, mass_kg=p.drawer_mass_kg, push=push)
+    assembly.add_part(drawer, motion, grip, mass_kg=p.drawer_mass_kg, push=push)

@@ -12,13 +12,10 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.annotation import HandleType, PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, PartMotion
+from unlatch.objects.procedural.building.assembly import Assembly, ObjectGenerator, PartMotion
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, one_of, uniform
 from unlatch.objects.procedural.building.finishes import DARK, METALS, darker
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder, PanelFrame, Z
+from unlatch.objects.procedural.building.link_builder import LID_BEHIND, LinkBuilder, PanelBuilder, PanelFrame, Z
 from unlatch.objects.procedural.building.panel_handles import grip_standing_out
 from unlatch.objects.procedural.building.textures import TextureKind
 from unlatch.objects.procedural.building.turning_knob import TurningKnobParameters, add_turning_knob, draw_turning_knob
@@ -34,7 +31,7 @@ _DECK_M = 0.02
 
 @dataclass(frozen=True)
 class FaucetParameters:
-    """The values that vary between faucets, without the knobs."""
+    """The values that vary between faucets."""
 
     kind: str
     """`lever` or `knobs`."""
@@ -60,33 +57,40 @@ class FaucetParameters:
     damping_n_m_s: Annotated[float, uniform(0.002, 0.01)]
     metal: Annotated[Colour, one_of(METALS)]
     top_colour: Annotated[Colour, one_of(_TOPS)]
+    knob: TurningKnobParameters | None
+    """None with a lever."""
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[FaucetParameters, TurningKnobParameters]:
+def draw_parameters(rng: np.random.Generator) -> FaucetParameters:
     """Draws a faucet and its knobs."""
     kind = "lever" if rng.random() < 0.5 else "knobs"
     column = draw_uniform(rng, 0.022, 0.027) if kind == "lever" else draw_uniform(rng, 0.014, 0.018)
-    parameters = draw_fields(
+
+    def draw_knob() -> TurningKnobParameters | None:
+        if kind == "lever":
+            return None
+        knob = draw_turning_knob(rng, diameter=(0.038, 0.050), depth=(0.030, 0.038))
+        return replace(knob, range_rad=round(min(knob.range_rad, 4.2), 4))
+
+    return draw_fields(
         FaucetParameters,
         rng,
         kind=kind,
         column_m=column,
         height_m=lambda: draw_uniform(rng, 0.12, 0.20) if kind == "lever" else draw_uniform(rng, 0.12, 0.18),
+        knob=draw_knob,
     )
-    knob = draw_turning_knob(rng, diameter=(0.038, 0.050), depth=(0.030, 0.038))
-    return parameters, replace(knob, range_rad=round(min(knob.range_rad, 4.2), 4))
 
 
-def build(assembly: Assembly, faucet: tuple[FaucetParameters, TurningKnobParameters]) -> GeneratedObject:
+def build(assembly: Assembly, p: FaucetParameters) -> None:
     """Builds a faucet.
 
-    The root frame is at the middle of the worktop's piece, z up from the bottom, x to where the water runs. The frame
-    of a lever or knob lies on its axis, where that meets what it sits on.
+    The root frame is at the middle of the worktop's piece, z up from the bottom, x towards the outlet. The frame of
+    a lever or knob lies on its axis, at its lower end.
     """
-    p, knob = faucet
     body = LinkBuilder("body")
     x = -p.reach_m / 2
-    half = (p.spread_m if p.kind == "knobs" else 0.06) + 0.05
+    half = (p.spread_m if p.knob else 0.06) + 0.05
     assembly.set_texture(TextureKind.wood if p.top_colour == _WOOD else TextureKind.stone, p.top_colour)
     body.box("worktop", (x - 0.06, -half, 0.0), (-x + 0.06, half, _DECK_M), rgba=p.top_colour)
     body.visual.cylinder("hole", (-x, 0.0, _DECK_M), axis="z", radius=0.022, length=0.001, rgba=DARK)
@@ -94,11 +98,11 @@ def build(assembly: Assembly, faucet: tuple[FaucetParameters, TurningKnobParamet
         "drain", (-x, 0.0, _DECK_M + 0.0005), axis="z", radius=0.016, length=0.001, rgba=darker(p.metal)
     )
     edge = (-x + 0.05, 0.0, _DECK_M)
-    if p.kind == "lever":
+    if p.knob is None:
         _add_mixer(body, p, x)
         assembly.add_body(body, mass_kg=body.mass_kg(2500.0, digits=3))
         _add_lever(assembly, p, x, edge)
-        return assembly.finish(p)
+        return
     _add_gooseneck(body, p, x)
     for number, sign in enumerate((-1.0, 1.0)):
         y, colour = sign * p.spread_m, _RED if number == 0 else _BLUE
@@ -113,7 +117,7 @@ def build(assembly: Assembly, faucet: tuple[FaucetParameters, TurningKnobParamet
         add_turning_knob(
             assembly,
             "knob" if number == 0 else "knob_2",
-            replace(knob, friction_n_m=p.friction_n_m),
+            replace(p.knob, friction_n_m=p.friction_n_m),
             frame=LID_BEHIND,  # the fingers close from behind and in front: the spout is beside the knob
             parent="body",
             at=(x, sign * p.spread_m, _DECK_M + p.post_m),
@@ -122,7 +126,6 @@ def build(assembly: Assembly, faucet: tuple[FaucetParameters, TurningKnobParamet
             mark=_RED if number == 0 else _BLUE,
             density_kg_m3=4500.0,
         )
-    return assembly.finish(p, knob_style=knob.style, knob_diameter_m=knob.diameter_m)
 
 
 generate = ObjectGenerator("faucet", draw_parameters, build)
@@ -178,7 +181,7 @@ def _add_lever(assembly: Assembly, p: FaucetParameters, x: float, edge: tuple[fl
     for number, (colour, y) in enumerate(((_RED, 0.003), (_BLUE, -0.003))):
         lower = (y - 0.003, side, cap * 0.35)
         lever.visual.box(f"dot_{number}", lower, (y + 0.003, p.column_m + 0.0008, cap * 0.35 + 0.006), rgba=colour)
-    held = grip_standing_out(
+    grip = grip_standing_out(
         _ABOVE,
         HandleType.bar,
         at=(0.0, float(end[0]) - 0.016),
@@ -186,6 +189,6 @@ def _add_lever(assembly: Assembly, p: FaucetParameters, x: float, edge: tuple[fl
         size=(p.lever_height_m, p.lever_width_m, 0.03),
     )
     at = (x, 0.0, _DECK_M + p.height_m)
-    moving = PartMotion(PartKind.lever, "body", at, Z, p.lever_range_rad, p.friction_n_m, p.damping_n_m_s)
+    motion = PartMotion(PartKind.lever, "body", at, Z, p.lever_range_rad, p.friction_n_m, p.damping_n_m_s)
     push = _ABOVE.at(half_w, float(end[0]) - 0.03, float(end[2]))
-    assembly.add_part(lever, moving, held, mass_kg=lever.mass_kg(4500.0), push=push, edge=edge)
+    assembly.add_part(lever, motion, grip, mass_kg=lever.mass_kg(4500.0), push=push, edge=edge)

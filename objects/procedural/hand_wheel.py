@@ -12,7 +12,7 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.annotation import HandleType, PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, PartMotion
+from unlatch.objects.procedural.building.assembly import Assembly, ObjectGenerator, PartMotion
 from unlatch.objects.procedural.building.drawing import (
     Colour,
     draw_fields,
@@ -23,10 +23,7 @@ from unlatch.objects.procedural.building.drawing import (
     whole,
 )
 from unlatch.objects.procedural.building.finishes import CHROME, DARK, darker
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame, X, Z
+from unlatch.objects.procedural.building.link_builder import LinkBuilder, PanelBuilder, PanelFrame, X, Z
 from unlatch.objects.procedural.building.panel_handles import grip_standing_out
 from unlatch.objects.procedural.building.textures import TextureKind
 
@@ -81,7 +78,7 @@ def draw_parameters(rng: np.random.Generator) -> HandWheelParameters:
     )
 
 
-def build(assembly: Assembly, p: HandWheelParameters) -> GeneratedObject:
+def build(assembly: Assembly, p: HandWheelParameters) -> None:
     """Builds a hand wheel.
 
     The root frame is at the middle of the foot, z up from the bottom, x towards the robot. The wheel's frame lies in
@@ -99,15 +96,14 @@ def build(assembly: Assembly, p: HandWheelParameters) -> GeneratedObject:
 
     wheel = PanelBuilder("knob", frame)
     head = _add_wheel(wheel, p)
-    held = grip_standing_out(frame, HandleType.bar, at=head[:2], out=head[2], size=(p.rim_m, p.rim_m, 0.05))
+    grip = grip_standing_out(frame, HandleType.bar, at=head[:2], out=head[2], size=(p.rim_m, p.rim_m, 0.05))
     at = (middle + out * p.stem_m).tolist()
     # a valve opens counterclockwise
-    moving = PartMotion(PartKind.knob, "body", at, frame.out, p.range_rad, p.friction_n_m, p.damping_n_m_s)
+    motion = PartMotion(PartKind.knob, "body", at, frame.out, p.range_rad, p.friction_n_m, p.damping_n_m_s)
     edge = middle + out * (p.stem_m - 0.02) + np.asarray(frame.across) * 0.011
     push = frame.at(-p.radius_m, 0.0, p.dish_m + p.rim_m / 2)
-    assembly.add_part(wheel, moving, held, mass_kg=wheel.mass_kg(4000.0), push=push, edge=edge.tolist())
+    assembly.add_part(wheel, motion, grip, mass_kg=wheel.mass_kg(4000.0), push=push, edge=edge.tolist())
     assembly.set_texture(TextureKind.cast_metal, p.body_colour, darker(p.body_colour, 0.75))
-    return assembly.finish(p)
 
 
 generate = ObjectGenerator("hand_wheel", draw_parameters, build)

@@ -11,14 +11,11 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lid_motion
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, ObjectGenerator, lid_motion
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform
 from unlatch.objects.procedural.building.finishes import DARK, RUBBER, darker, sheet_texture
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
-from unlatch.objects.procedural.building.panel_handles import EDGE_PUSH_M, edge_grip
+from unlatch.objects.procedural.building.link_builder import LID_BEHIND, LinkBuilder, PanelBuilder
+from unlatch.objects.procedural.building.panel_handles import HandlePlace, edge_grip, edge_push
 
 _GAP_M = 0.002
 _CASES: tuple[Colour, ...] = (
@@ -74,7 +71,7 @@ def draw_parameters(rng: np.random.Generator) -> LaptopParameters:
     )
 
 
-def build(assembly: Assembly, p: LaptopParameters) -> GeneratedObject:
+def build(assembly: Assembly, p: LaptopParameters) -> None:
     """Builds a laptop.
 
     The root frame is at the middle of the footprint, z up from the bottom, x towards the user. The lid's frame is on
@@ -100,12 +97,11 @@ def build(assembly: Assembly, p: LaptopParameters) -> GeneratedObject:
     lid.visual.cylinder(
         "logo", (depth / 2, 0.0, face), axis="out", radius=0.014, length=0.0008, rgba=darker(p.colour, 0.7)
     )
-    held = edge_grip(LID_BEHIND, edge=depth, along=0.0, face=face, thickness=p.lid_m, length=p.width_m)
-    moving = lid_motion(LID_BEHIND, (x0, 0.0, top), p)
-    push = LID_BEHIND.at(depth - EDGE_PUSH_M, 0.0, face)
-    assembly.add_part(lid, moving, held, mass_kg=lid.mass_kg(p.lid_density_kg_m3), push=push)
-    assembly.set_texture(sheet_texture(p.colour), p.colour)
-    return assembly.finish(p)
+    place = HandlePlace((depth, 0.0), face, edge=depth, thickness=p.lid_m, length=p.width_m)
+    motion = lid_motion(LID_BEHIND, (x0, 0.0, top), p)
+    grip, push = edge_grip(LID_BEHIND, place), edge_push(LID_BEHIND, place)
+    assembly.add_part(lid, motion, grip, mass_kg=lid.mass_kg(p.lid_density_kg_m3), push=push)
+    assembly.set_texture(sheet_texture, p.colour)
 
 
 generate = ObjectGenerator("laptop", draw_parameters, build)

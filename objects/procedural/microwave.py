@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.annotation import Handle, PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, PanelGrip, hinge_motion
+from unlatch.objects.procedural.building.assembly import Assembly, ObjectGenerator, door_motion
 from unlatch.objects.procedural.building.drawing import (
     Colour,
     draw_fields,
     draw_uniform,
     either,
     one_of,
-    parameter_record,
     uniform,
 )
 from unlatch.objects.procedural.building.finishes import BODY_COLOURS, HANDLE_COLOURS, sheet_texture
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.handles import BarParameters, add_bar, draw_bar
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import door_frame
+from unlatch.objects.procedural.building.link_builder import FRONT, LinkBuilder, PanelBuilder, door_frame
+from unlatch.objects.procedural.building.panel_handles import BarParameters, HandlePlace, PanelGrip, draw_bar
 
 _GLASS: Colour = (0.05, 0.06, 0.07, 1.0)
 _INSIDE: Colour = (0.85, 0.85, 0.82, 1.0)
@@ -56,49 +51,47 @@ class MicrowaveParameters:
     damping_n_m_s: Annotated[float, uniform(0.05, 0.3)]
     colour: Annotated[Colour, one_of(BODY_COLOURS)]
     handle_colour: Annotated[Colour, one_of(HANDLE_COLOURS)]
+    handle: BarParameters
 
     @property
     def door_width_m(self) -> float:
         """From the hinge to the free edge [m]."""
         return round(self.width_m - self.panel_m, 6)
 
+    @property
+    def limit_rad(self) -> float:
+        """How far the door opens."""
+        return self.upper_limit_rad
 
-def draw_parameters(rng: np.random.Generator) -> tuple[MicrowaveParameters, BarParameters]:
+
+def draw_parameters(rng: np.random.Generator) -> MicrowaveParameters:
     """Draws one microwave and its handle."""
     height = draw_uniform(rng, 0.27, 0.33)
-    parameters = draw_fields(MicrowaveParameters, rng, height_m=height)
-    bar = draw_bar(rng, length=(0.15, min(0.22, height - 0.06)), thickness=(0.012, 0.022))
-    return parameters, bar
+    longest = min(0.22, height - 0.06)
+    return draw_fields(
+        MicrowaveParameters,
+        rng,
+        height_m=height,
+        handle=lambda: draw_bar(rng, length=(0.15, longest), thickness=(0.012, 0.022)),
+    )
 
 
-def build(assembly: Assembly, microwave: tuple[MicrowaveParameters, BarParameters]) -> GeneratedObject:
+def build(assembly: Assembly, p: MicrowaveParameters) -> None:
     """Builds a microwave; the door's frame lies on the hinge, at the body's front plane and the door's mid height."""
-    p, bar = microwave
     frame = door_frame(p.hinge_side)
     away = frame.across[1]
     body = LinkBuilder("body")
     _add_body(body, p, away)
     assembly.add_body(body, mass_kg=p.body_mass_kg, edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m))
-    door = LinkBuilder("door")
-    handle = _add_door(door, p, bar, away)
-    head = np.array([p.door_thickness_m + bar.reach_m, away * (p.door_width_m - p.handle_inset_m), p.handle_rise_m])
-    moving = hinge_motion(
-        frame,
-        kind=PartKind.hinge_vertical,
-        at=(p.depth_m / 2, -away * p.width_m / 2, p.height_m / 2),
-        limit_rad=p.upper_limit_rad,
-        friction=p.friction_n_m,
-        damping=p.damping_n_m_s,
-    )
-    held = PanelGrip(handle, head, frame)
-    push = np.array([p.door_thickness_m, head[1] - away * (bar.thickness_m / 2 + 0.065), 0.0])
-    assembly.add_part(door, moving, held, mass_kg=p.door_mass_kg, push=push)
-    values = {f"handle_{key}": value for key, value in parameter_record(bar).items()}
-    assembly.set_texture(sheet_texture(p.colour), p.colour)
-    return assembly.finish(p, **values)
+    door = PanelBuilder("door", FRONT)  # as if the hinge were on the left, whichever side it is on
+    handle = _add_door(door, p, away)
+    motion = door_motion(frame, (p.depth_m / 2, -away * p.width_m / 2, p.height_m / 2), p)
+    push = np.array([p.door_thickness_m, handle.head[1] - away * (p.handle.thickness_m / 2 + 0.065), 0.0])
+    assembly.add_part(door, motion, replace(handle, frame=frame), mass_kg=p.door_mass_kg, push=push)
+    assembly.set_texture(sheet_texture, p.colour)
 
 
-generate = ObjectGenerator("microwave", draw_parameters, build)
+generate = ObjectGenerator("microwave", draw_parameters, build, unrecorded=("handle_kind",))
 
 
 def _add_body(builder: LinkBuilder, p: MicrowaveParameters, away: float) -> None:
@@ -163,17 +156,12 @@ def _add_lining(builder: LinkBuilder, p: MicrowaveParameters, away: float) -> No
     )
 
 
-def _add_door(builder: LinkBuilder, p: MicrowaveParameters, bar: BarParameters, away: float) -> Handle:
-    width, t, half = p.door_width_m, p.door_thickness_m, p.height_m / 2
-
-    def span(a: float, b: float) -> tuple[float, float]:
-        return (away * a, away * b) if away > 0 else (away * b, away * a)
-
-    low, high = span(0.0, width)
-    builder.box("slab", (0.0, low, -half), (t, high, half), rgba=p.colour)
-    low, high = span(0.035, width - 0.075)
-    builder.visual.box("window", (t, low, -half + 0.045), (t + 0.001, high, half - 0.045), rgba=_GLASS)
-    low, high = span(0.03, width - 0.03)
-    builder.visual.box("seal", (-0.001, low, -half + 0.03), (0.0, high, half - 0.03), rgba=_DARK)
-    handle_y = away * (width - p.handle_inset_m)
-    return add_bar(builder, bar, at_front=(t, handle_y, p.handle_rise_m), along="z", rgba=p.handle_colour)
+def _add_door(door: PanelBuilder, p: MicrowaveParameters, away: float) -> PanelGrip:
+    width, t, half = away * p.door_width_m, p.door_thickness_m, p.height_m / 2
+    door.box("slab", (0.0, -half, 0.0), (width, half, t), rgba=p.colour)
+    low, high = (away * 0.035, -half + 0.045, t), (width - away * 0.075, half - 0.045, t + 0.001)
+    door.visual.box("window", low, high, rgba=_GLASS)
+    low, high = (away * 0.03, -half + 0.03, -0.001), (width - away * 0.03, half - 0.03, 0.0)
+    door.visual.box("seal", low, high, rgba=_DARK)
+    place = HandlePlace((width - away * p.handle_inset_m, p.handle_rise_m), t)
+    return p.handle.add_to(door, place, p.handle_colour, overhang_m=0.0)

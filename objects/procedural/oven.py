@@ -7,11 +7,11 @@ deep. An arm on a table cannot reach a built-in oven, 60 cm wide and a metre off
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, flap_limit, flap_motion
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, ObjectGenerator, flap_motion
 from unlatch.objects.procedural.building.carcass import Carcass, add_feet
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform
 from unlatch.objects.procedural.building.finishes import (
@@ -24,17 +24,12 @@ from unlatch.objects.procedural.building.finishes import (
     mark_colour,
     sheet_texture,
 )
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.handles import BarParameters, draw_bar
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import FLAP_BELOW, FRONT, PanelBuilder
+from unlatch.objects.procedural.building.link_builder import FLAP_BELOW, FRONT, LinkBuilder, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import (
     PUSH_ROOM_M,
-    add_handle,
-    handle_reach,
-    handle_record,
-    push_beside,
+    HandlePlace,
+    PanelHandle,
+    draw_bar,
 )
 from unlatch.objects.procedural.building.turning_knob import TurningKnobParameters, add_turning_knob, draw_turning_knob
 
@@ -44,7 +39,7 @@ _CAVITY: Colour = (0.30, 0.30, 0.31, 1.0)
 
 @dataclass(frozen=True)
 class OvenParameters:
-    """The values that vary between ovens, without the handle and the knobs."""
+    """The values that vary between ovens."""
 
     width_m: float
     depth_m: Annotated[float, uniform(0.30, 0.42)]
@@ -73,9 +68,11 @@ class OvenParameters:
     front_colour: Colour
     handle_colour: Colour
     knob_colour: Colour
+    handle: PanelHandle
+    knob: TurningKnobParameters
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[OvenParameters, BarParameters, TurningKnobParameters]:
+def draw_parameters(rng: np.random.Generator) -> OvenParameters:
     """Draws an oven, its handle and its knobs."""
     above = rng.random() < 0.35
     width = draw_uniform(rng, 0.40, 0.55)
@@ -83,7 +80,13 @@ def draw_parameters(rng: np.random.Generator) -> tuple[OvenParameters, BarParame
     most = 4 if above else 3 if height > 0.28 else 2
     colour = draw_colour(rng, APPLIANCES)
     front = colour if rng.random() < 0.5 else DARK
-    parameters = draw_fields(
+
+    def draw_door_handle(drawn: dict[str, Any]) -> PanelHandle:
+        # beside the bar there is room to push
+        door = width if above else width - drawn["panel_m"]
+        return draw_bar(rng, length=(0.12, door - 2 * PUSH_ROOM_M), thickness=(0.012, 0.020))
+
+    return draw_fields(
         OvenParameters,
         rng,
         width_m=width,
@@ -95,29 +98,26 @@ def draw_parameters(rng: np.random.Generator) -> tuple[OvenParameters, BarParame
         front_colour=front,
         handle_colour=lambda: draw_contrast(rng, (CHROME, DARK), GLASS),
         knob_colour=lambda: draw_contrast(rng, (DARK, CHROME), front),
+        handle=draw_door_handle,
+        knob=lambda: draw_turning_knob(rng, diameter=(0.032, 0.040)),
     )
-    # beside the bar there is room to push
-    door = width if above else width - parameters.panel_m
-    bar = draw_bar(rng, length=(0.12, door - 2 * PUSH_ROOM_M), thickness=(0.012, 0.020))
-    return parameters, bar, draw_turning_knob(rng, diameter=(0.032, 0.040))
 
 
-def build(assembly: Assembly, oven: tuple[OvenParameters, BarParameters, TurningKnobParameters]) -> GeneratedObject:
+def build(assembly: Assembly, p: OvenParameters) -> None:
     """Builds an oven.
 
-    The door's frame lies on its hinge, in the plane of the body's front; a knob's on its axis, where that meets the
+    The door's frame lies on its hinge, in the plane of the body's front. A knob's frame is where its axis meets the
     panel.
     """
-    p, bar, knob = oven
     body = LinkBuilder("body")
     _add_body(body, p)
     assembly.add_body(body, mass_kg=body.mass_kg(p.body_density_kg_m3, digits=3), edge=_upper_edge(p))
-    _add_door(assembly, p, bar)
+    _add_door(assembly, p)
     for number, (y, z) in enumerate(_knob_places(p)):
         add_turning_knob(
             assembly,
             "knob" if number == 0 else f"knob_{number + 1}",
-            knob,
+            p.knob,
             frame=FRONT,
             parent="body",
             at=(p.depth_m / 2 + p.door_thickness_m, y, z),
@@ -125,9 +125,7 @@ def build(assembly: Assembly, oven: tuple[OvenParameters, BarParameters, Turning
             rgba=p.knob_colour,
             mark=mark_colour(p.knob_colour),
         )
-    assembly.set_texture(sheet_texture(p.colour), p.colour)
-    assembly.set_texture(sheet_texture(p.front_colour), p.front_colour)
-    return assembly.finish(p, **handle_record(bar), knob_style=knob.style, knob_diameter_m=knob.diameter_m)
+    assembly.set_texture(sheet_texture, p.colour, p.front_colour)
 
 
 generate = ObjectGenerator("oven", draw_parameters, build)
@@ -161,13 +159,7 @@ def _add_body(builder: LinkBuilder, p: OvenParameters) -> None:
     y0, y1, z0, z1 = _door_span(p)
     x0, x1, half, h = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2, p.height_m
     front = x1 + p.door_thickness_m
-    add_feet(
-        builder,
-        depth=(x0 + 0.03, x1 - 0.03),
-        width=(-half + 0.03, half - 0.03),
-        height_m=p.feet_m,
-        radius_m=0.014,
-    )
+    add_feet(builder, (x1, half), inset_m=0.03, height_m=p.feet_m, radius_m=0.014)
     builder.box("bottom", (x0, -half, p.feet_m), (x1, half, z0 - 0.004), rgba=p.colour)
     high = h if p.panel == "right" else z1 + _GAP_M
     cavity = Carcass((x0, y0, z0 - 0.004), (x1, y1, high), p.wall_m)
@@ -205,7 +197,7 @@ def _add_dial_marks(builder: LinkBuilder, p: OvenParameters, front: float) -> No
             builder.visual.box(f"tick_{number}_{tick}", lower, upper, rgba=rgba)
 
 
-def _add_door(assembly: Assembly, p: OvenParameters, bar: BarParameters) -> None:
+def _add_door(assembly: Assembly, p: OvenParameters) -> None:
     y0, y1, z0, z1 = _door_span(p)
     height, half, t = z1 - z0, (y1 - y0) / 2 - 0.001, p.door_thickness_m
     door = PanelBuilder("door", FLAP_BELOW)
@@ -217,14 +209,8 @@ def _add_door(assembly: Assembly, p: OvenParameters, bar: BarParameters) -> None
         lower = (a, -half + 0.05, t + 0.0008)
         door.visual.box(f"seen_{number}", lower, (a + 0.003, half - 0.05, t + 0.0012), rgba=(0.33, 0.34, 0.35, 1.0))
     door.visual.box("inside", (0.012, -half + 0.012, _GAP_M - 0.001), (height - 0.012, half - 0.012, _GAP_M), rgba=DARK)
-    at = (height - p.handle_inset_m, 0.0)
-    held = add_handle(door, bar, at=at, face=t, thickness=t, edge=height, length=2 * half, rgba=p.handle_colour)
-    limit = flap_limit(
-        far_m=at[0] + bar.thickness_m / 2,
-        out_m=t + handle_reach(bar),
-        height_m=z0 - 0.004,
-        most_rad=p.most_open_rad,
-    )
-    moving = flap_motion((p.depth_m / 2, (y0 + y1) / 2, z0), p, limit_rad=limit)
-    push = push_beside(FLAP_BELOW, bar, at=at, edge=height, half=half, face=t)
-    assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)
+    place = HandlePlace((height - p.handle_inset_m, 0.0), t, edge=height, thickness=t, length=2 * half)
+    grip = p.handle.add_to(door, place, p.handle_colour)
+    motion = flap_motion((p.depth_m / 2, (y0 + y1) / 2, z0), p, p.handle, place)
+    push = p.handle.push_beside(FLAP_BELOW, place)
+    assembly.add_part(door, motion, grip, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)

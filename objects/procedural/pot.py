@@ -12,14 +12,11 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.fixed_handle import FixedHandle
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lid_motion
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, ObjectGenerator, lid_motion
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, uniform
 from unlatch.objects.procedural.building.finishes import BRASS, CHROME, DARK, darker, draw_contrast, sheet_texture
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
-from unlatch.objects.procedural.building.panel_handles import PanelHandle, add_handle, draw_handle, handle_record
+from unlatch.objects.procedural.building.link_builder import LID_BEHIND, LinkBuilder, PanelBuilder
+from unlatch.objects.procedural.building.panel_handles import HandlePlace, PanelHandle, draw_handle
 from unlatch.objects.procedural.building.round_lid import RoundLid
 
 _POTS: tuple[Colour, ...] = (
@@ -35,7 +32,7 @@ _GLASS: Colour = (0.70, 0.79, 0.82, 1.0)
 
 @dataclass(frozen=True)
 class PotParameters:
-    """The values that vary between pots, without the lid's handle."""
+    """The values that vary between pots."""
 
     radius_m: float
     height_m: Annotated[float, uniform(0.09, 0.15)]
@@ -57,15 +54,16 @@ class PotParameters:
     colour: Colour
     trim_colour: Colour
     handle_colour: Colour
+    handle: PanelHandle
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[PotParameters, PanelHandle]:
+def draw_parameters(rng: np.random.Generator) -> PotParameters:
     """Draws a pot and the handle of its lid."""
     colour = draw_colour(rng, _POTS)
     style = "glass" if rng.random() < 0.5 else "solid"
     ground = _GLASS if style == "glass" else colour
     radius = draw_uniform(rng, 0.09, 0.125)
-    parameters = draw_fields(
+    return draw_fields(
         PotParameters,
         rng,
         radius_m=radius,
@@ -73,17 +71,16 @@ def draw_parameters(rng: np.random.Generator) -> tuple[PotParameters, PanelHandl
         colour=colour,
         trim_colour=lambda: draw_contrast(rng, (CHROME, DARK, BRASS), colour),
         handle_colour=lambda: draw_contrast(rng, (CHROME, DARK, BRASS), ground),
+        handle=lambda: draw_handle(rng, {"knob": 0.65, "bar": 0.35}, length=(0.08, 0.10)),
     )
-    return parameters, draw_handle(rng, {"knob": 0.65, "bar": 0.35}, length=(0.08, 0.10))
 
 
-def build(assembly: Assembly, pot: tuple[PotParameters, PanelHandle]) -> GeneratedObject:
+def build(assembly: Assembly, p: PotParameters) -> None:
     """Builds a pot.
 
     The root frame is at the middle of the bottom, z up, x away from the hinge. The lid's frame is on the hinge, at the
     height of the rim.
     """
-    p, handle = pot
     vessel = RoundLid(p.radius_m, p.wall_m, 0.0, p.height_m, p.lid_m, 0.004)
     body = LinkBuilder("body")
     vessel.add_vessel(body, rgba=p.colour, inside=(0.62, 0.63, 0.64, 1.0))
@@ -98,13 +95,11 @@ def build(assembly: Assembly, pot: tuple[PotParameters, PanelHandle]) -> Generat
     top = vessel.add_dome(lid, shares=(0.88, 0.62), step_m=p.dome_m, rgba=rgba)
     at = (vessel.lid_radius_m, 0.0)
     lid.visual.cylinder("plate", (*at, top + 0.001), axis="out", radius=0.026, length=0.002, rgba=p.handle_colour)
-    edge = 2 * vessel.lid_radius_m
-    held = add_handle(lid, handle, at=at, face=top, thickness=p.lid_m, edge=edge, length=0.0, rgba=p.handle_colour)
-    moving = lid_motion(LID_BEHIND, vessel.hinge, p)
-    push = LID_BEHIND.at(edge - 0.014, 0.0, vessel.face_m)
-    assembly.add_part(lid, moving, held, mass_kg=lid.mass_kg(p.density_kg_m3 * 0.6), push=push)
-    assembly.set_texture(sheet_texture(p.colour), p.colour)
-    return assembly.finish(p, **handle_record(handle))
+    grip = p.handle.add_to(lid, HandlePlace(at, top), p.handle_colour)
+    motion = lid_motion(LID_BEHIND, vessel.hinge, p)
+    push = LID_BEHIND.at(2 * vessel.lid_radius_m - 0.014, 0.0, vessel.face_m)
+    assembly.add_part(lid, motion, grip, mass_kg=lid.mass_kg(p.density_kg_m3 * 0.6), push=push)
+    assembly.set_texture(sheet_texture, p.colour)
 
 
 generate = ObjectGenerator("pot", draw_parameters, build)

@@ -1,4 +1,4 @@
-"""A small refrigerator with one door, or with a freezer's door over it.
+"""A small refrigerator with one door, or with a second one above for the freezer.
 
 Sizes come from catalogues of mini bars and table-top refrigerators: 44 to 50 cm wide, 42 to 50 cm deep, 48 to 85 cm
 high. An arm on a table cannot reach the handles of a kitchen refrigerator, 60 cm wide and 1.5 m high.
@@ -7,11 +7,11 @@ high. An arm on a table cannot reach the handles of a kitchen refrigerator, 60 c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import Assembly, door_motion
+from unlatch.objects.procedural.building.assembly import Assembly, ObjectGenerator, door_motion
 from unlatch.objects.procedural.building.carcass import Carcass, add_feet
 from unlatch.objects.procedural.building.drawing import (
     Colour,
@@ -35,17 +35,11 @@ from unlatch.objects.procedural.building.finishes import (
     mark_colour,
     sheet_texture,
 )
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import PanelBuilder, door_frame
+from unlatch.objects.procedural.building.link_builder import LinkBuilder, PanelBuilder, door_frame
 from unlatch.objects.procedural.building.panel_handles import (
-    EdgeParameters,
+    HandlePlace,
     PanelHandle,
-    add_handle,
     draw_handle,
-    handle_record,
-    push_point,
 )
 
 _SEAL_M = 0.008
@@ -56,7 +50,7 @@ _GAP_M = 0.006
 
 @dataclass(frozen=True)
 class RefrigeratorParameters:
-    """The values that vary between refrigerators, without the handle."""
+    """The values that vary between refrigerators."""
 
     width_m: Annotated[float, uniform(0.44, 0.50)]
     depth_m: Annotated[float, uniform(0.40, 0.47)]
@@ -80,15 +74,22 @@ class RefrigeratorParameters:
     colour: Colour
     door_colour: Colour
     handle_colour: Colour
+    handle: PanelHandle
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[RefrigeratorParameters, PanelHandle]:
+def draw_parameters(rng: np.random.Generator) -> RefrigeratorParameters:
     """Draws a refrigerator and the handle of its doors."""
     height = draw_uniform(rng, 0.48, 0.85)
     doors = 2 if height > 0.62 and rng.random() < 0.6 else 1
     colour = draw_colour(rng, APPLIANCES)
     door_colour = colour if rng.random() < 0.75 else APPLIANCES[2]
-    parameters = draw_fields(
+
+    def draw_door_handle(drawn: dict[str, Any]) -> PanelHandle:
+        upper = drawn["freezer_share"] if doors == 2 else 1.0
+        longest = min(0.30, 0.7 * upper * height - 0.02)
+        return draw_handle(rng, {"bar": 0.7, "edge": 0.3}, length=(0.10, longest), thickness=(0.012, 0.022))
+
+    return draw_fields(
         RefrigeratorParameters,
         rng,
         height_m=height,
@@ -96,29 +97,22 @@ def draw_parameters(rng: np.random.Generator) -> tuple[RefrigeratorParameters, P
         colour=colour,
         door_colour=door_colour,
         handle_colour=lambda: draw_contrast(rng, (CHROME, DARK, BRASS), door_colour),
+        handle=draw_door_handle,
     )
-    upper = parameters.freezer_share if doors == 2 else 1.0
-    longest = min(0.30, 0.7 * upper * height - 0.02)
-    handle = draw_handle(rng, {"bar": 0.7, "edge": 0.3}, length=(0.10, longest), thickness=(0.012, 0.022))
-    return parameters, handle
 
 
-def build(assembly: Assembly, refrigerator: tuple[RefrigeratorParameters, PanelHandle]) -> GeneratedObject:
+def build(assembly: Assembly, p: RefrigeratorParameters) -> None:
     """Builds a refrigerator.
 
     The frame of a door lies on its hinge, in the plane of the body's front at the door's mid height.
     """
-    p, handle = refrigerator
     body = LinkBuilder("body")
     _add_body(body, p)
-    assembly.add_body(
-        body, mass_kg=body.mass_kg(p.body_density_kg_m3, digits=3), edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m)
-    )
+    mass_kg = body.mass_kg(p.body_density_kg_m3, digits=3)
+    assembly.add_body(body, mass_kg=mass_kg, edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m))
     for number, span in enumerate(_door_spans(p)):
-        _add_door(assembly, "door" if number == 0 else f"door_{number + 1}", p, handle, span)
-    assembly.set_texture(sheet_texture(p.colour), p.colour)
-    assembly.set_texture(sheet_texture(p.door_colour), p.door_colour)
-    return assembly.finish(p, **handle_record(handle))
+        _add_door(assembly, "door" if number == 0 else f"door_{number + 1}", p, span)
+    assembly.set_texture(sheet_texture, p.colour, p.door_colour)
 
 
 generate = ObjectGenerator("refrigerator", draw_parameters, build)
@@ -135,13 +129,7 @@ def _door_spans(p: RefrigeratorParameters) -> list[tuple[float, float]]:
 
 def _add_body(builder: LinkBuilder, p: RefrigeratorParameters) -> None:
     x0, x1, half, h = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2, p.height_m
-    add_feet(
-        builder,
-        depth=(x0 + 0.04, x1 - 0.04),
-        width=(-half + 0.04, half - 0.04),
-        height_m=p.feet_m,
-        radius_m=0.018,
-    )
+    add_feet(builder, (x1, half), inset_m=0.04, height_m=p.feet_m, radius_m=0.018)
     front = x1 + _SEAL_M + p.door_thickness_m
     builder.box("top", (x0, -half, h - 0.010), (front, half, h), rgba=p.colour)
     spans = _door_spans(p)
@@ -155,12 +143,10 @@ def _add_body(builder: LinkBuilder, p: RefrigeratorParameters) -> None:
             builder.box(f"shelf_{shelf}", (a0, b0, z), (a1 - 0.06, b1, z + 0.006), rgba=SHELF)
 
 
-def _add_door(
-    assembly: Assembly, name: str, p: RefrigeratorParameters, handle: PanelHandle, span: tuple[float, float]
-) -> None:
+def _add_door(assembly: Assembly, name: str, p: RefrigeratorParameters, span: tuple[float, float]) -> None:
     frame = door_frame(p.hinge_side)
     width, half = p.width_m, (span[1] - span[0]) / 2
-    face, t = _SEAL_M + p.door_thickness_m, p.door_thickness_m
+    face = _SEAL_M + p.door_thickness_m
     door = PanelBuilder(name, frame)
     door.box("slab", (0.0, -half, _SEAL_M), (width, half, face), rgba=p.door_colour)
     door.visual.border("seal", (0.014, width - 0.014), half - 0.014, width=0.02, out=(0.001, _SEAL_M), rgba=RUBBER)
@@ -174,7 +160,7 @@ def _add_door(
         low = (width * 0.12, up * (half - 0.050), face)
         badge = (width * 0.12 + 0.09, up * (half - 0.036), face + 0.001)
         door.visual.box("badge", low, badge, rgba=CHROME if mark_colour(p.door_colour) == DARK else WHITE)
-    if isinstance(handle, EdgeParameters):  # a pocket at the edge that is held
+    if p.handle.kind == "edge":  # a pocket at the edge that is held
         pocket = 0.35 * half
         low, high = (width - 0.028, at[1] - pocket, face), (width - 0.004, at[1] + pocket, face + 0.0008)
         door.visual.box("pocket", low, high, rgba=DARK)
@@ -182,8 +168,9 @@ def _add_door(
         foot = up * (-half + 0.05 + number * 0.9 * half)
         lower, upper = (0.06, min(foot, foot + up * 0.07), -0.045), (width - 0.06, max(foot, foot + up * 0.07), 0.002)
         door.visual.box(f"bin_{number}", lower, upper, rgba=SHELF)
-    held = add_handle(door, handle, at=at, face=face, thickness=t, edge=width, length=2 * half, rgba=p.handle_colour)
+    place = HandlePlace(at, face, edge=width, thickness=p.door_thickness_m, length=2 * half)
+    grip = p.handle.add_to(door, place, p.handle_colour)
     away = frame.across[1]
-    moving = door_motion(frame, (p.depth_m / 2, -away * p.width_m / 2, (span[0] + span[1]) / 2), p)
-    push = push_point(frame, handle, at=at, edge=width, face=face)
-    assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)
+    motion = door_motion(frame, (p.depth_m / 2, -away * p.width_m / 2, (span[0] + span[1]) / 2), p)
+    push = p.handle.push_point(frame, place)
+    assembly.add_part(door, motion, grip, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)

@@ -1,4 +1,4 @@
-"""A small safe: a thick door that lies in the front, with a bar and a dial.
+"""A small safe: a thick door, flush with the front, with a bar and a dial.
 
 Sizes come from catalogues of home and hotel safes: 31 to 43 cm wide, 25 to 36 cm deep, 22 to 40 cm high.
 """
@@ -10,7 +10,7 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import Assembly, door_motion
+from unlatch.objects.procedural.building.assembly import Assembly, ObjectGenerator, door_motion
 from unlatch.objects.procedural.building.carcass import Carcass
 from unlatch.objects.procedural.building.drawing import (
     Colour,
@@ -22,13 +22,13 @@ from unlatch.objects.procedural.building.drawing import (
     uniform,
 )
 from unlatch.objects.procedural.building.finishes import BRASS, CHROME, DARK, PAINTS, darker, mark_colour
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.handles import BarParameters, draw_bar
 from unlatch.objects.procedural.building.inset_door import InsetDoor
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import PanelBuilder
-from unlatch.objects.procedural.building.panel_handles import add_handle, handle_record, push_point
+from unlatch.objects.procedural.building.link_builder import LinkBuilder, PanelBuilder
+from unlatch.objects.procedural.building.panel_handles import (
+    HandlePlace,
+    PanelHandle,
+    draw_bar,
+)
 from unlatch.objects.procedural.building.textures import TextureKind
 from unlatch.objects.procedural.building.turning_knob import TurningKnobParameters, add_turning_knob, draw_turning_knob
 
@@ -37,7 +37,7 @@ _TICKS = 20
 
 @dataclass(frozen=True)
 class SafeParameters:
-    """The values that vary between safes, without the handle and the dial."""
+    """The values that vary between safes."""
 
     width_m: Annotated[float, uniform(0.33, 0.43)]
     depth_m: Annotated[float, uniform(0.25, 0.36)]
@@ -55,24 +55,29 @@ class SafeParameters:
     density_kg_m3: Annotated[float, uniform(2200.0, 3500.0)]
     colour: Annotated[Colour, one_of(PAINTS)]
     metal: Colour
+    handle: PanelHandle
+    dial: TurningKnobParameters
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[SafeParameters, BarParameters, TurningKnobParameters]:
+def draw_parameters(rng: np.random.Generator) -> SafeParameters:
     """Draws a safe, its handle and its dial."""
     height = draw_uniform(rng, 0.24, 0.40)
-    parameters = draw_fields(SafeParameters, rng, height_m=height, metal=lambda: draw_colour(rng, (CHROME, BRASS)))
-    bar = draw_bar(rng, length=(0.11, min(0.16, height - 0.1)), thickness=(0.014, 0.022))
-    dial = draw_turning_knob(rng, diameter=(0.048, 0.058), depth=(0.038, 0.046))
-    return parameters, bar, dial
+    return draw_fields(
+        SafeParameters,
+        rng,
+        height_m=height,
+        metal=lambda: draw_colour(rng, (CHROME, BRASS)),
+        handle=lambda: draw_bar(rng, length=(0.11, min(0.16, height - 0.1)), thickness=(0.014, 0.022)),
+        dial=lambda: draw_turning_knob(rng, diameter=(0.048, 0.058), depth=(0.038, 0.046)),
+    )
 
 
-def build(assembly: Assembly, safe: tuple[SafeParameters, BarParameters, TurningKnobParameters]) -> GeneratedObject:
+def build(assembly: Assembly, p: SafeParameters) -> None:
     """Builds a safe.
 
-    The door's frame lies on its hinge, at the outer edge of its face at mid height; the dial's on its axis, where that
+    The door's frame lies on its hinge, at the outer edge of its face at mid height. The dial's frame is where its axis
     meets the door.
     """
-    p, bar, dial = safe
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
     body = LinkBuilder("body")
     box = Carcass((x0, -half, 0.0), (x1, half, p.height_m), p.wall_m)
@@ -97,18 +102,18 @@ def build(assembly: Assembly, safe: tuple[SafeParameters, BarParameters, Turning
         out=(0.0, 0.0006),
         rgba=darker(p.colour, 0.6),
     )
-    at = (high - p.handle_inset_m, 0.0)
-    held = add_handle(door, bar, at=at, face=0.0, thickness=p.door_thickness_m, edge=high, length=0.0, rgba=p.metal)
+    place = HandlePlace((high - p.handle_inset_m, 0.0), 0.0)
+    grip = p.handle.add_to(door, place, p.metal)
     up = float(frame.along[2])
     spot = (p.dial_share * high, up * p.dial_rise_m)
-    _add_ticks(door, spot, dial, p)
-    moving = door_motion(frame, inset.at, p)
-    push = push_point(frame, bar, at=at, edge=high, face=0.0) - frame.along * up * 0.32 * half_z * 2
-    assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.density_kg_m3), push=push)
+    _add_ticks(door, spot, p.dial)
+    motion = door_motion(frame, inset.at, p)
+    push = p.handle.push_point(frame, place) - frame.along * up * 0.32 * half_z * 2
+    assembly.add_part(door, motion, grip, mass_kg=door.mass_kg(p.density_kg_m3), push=push)
     add_turning_knob(
         assembly,
         "knob",
-        dial,
+        p.dial,
         frame=frame,
         parent="door",
         at=frame.at(*spot, 0.001).tolist(),
@@ -118,13 +123,12 @@ def build(assembly: Assembly, safe: tuple[SafeParameters, BarParameters, Turning
         density_kg_m3=2700.0,
     )
     assembly.set_texture(TextureKind.hammered_metal, p.colour, darker(p.colour, 1.12), darker(p.colour, 0.55))
-    return assembly.finish(p, **handle_record(bar), dial_style=dial.style, dial_diameter_m=dial.diameter_m)
 
 
 generate = ObjectGenerator("safe", draw_parameters, build)
 
 
-def _add_ticks(door: PanelBuilder, spot: tuple[float, float], dial: TurningKnobParameters, p: SafeParameters) -> None:
+def _add_ticks(door: PanelBuilder, spot: tuple[float, float], dial: TurningKnobParameters) -> None:
     """Adds a dark ring with ticks around the dial, every fourth one longer."""
     radius = dial.diameter_m / 2 * 1.12
     centre = (*spot, 0.0005)

@@ -1,4 +1,4 @@
-"""A window with two sashes, one of which slides sideways behind a pull.
+"""A window with two sashes; one of them slides sideways and has a pull.
 
 The sections are those of aluminium and vinyl sliders in catalogues (sashes of 30 to 45 mm, frames of 70 to 100 mm
 depth). The size, 50 to 68 cm by 38 to 54 cm, is that of a small window, as over a sink or in a caravan.
@@ -6,20 +6,18 @@ depth). The size, 50 to 68 cm by 38 to 54 cm, is that of a small window, as over
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.annotation import Handle, HandleType, PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, PanelGrip, PartMotion
+from unlatch.objects.annotation import HandleType, PartKind
+from unlatch.objects.procedural.building.assembly import Assembly, ObjectGenerator, PartMotion
 from unlatch.objects.procedural.building.carcass import Carcass
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, either, one_of, uniform
 from unlatch.objects.procedural.building.finishes import CHROME, DARK, draw_contrast
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import PanelFrame, Y
+from unlatch.objects.procedural.building.link_builder import DRAWER_FRONT, LinkBuilder, PanelFrame, Y
+from unlatch.objects.procedural.building.panel_handles import PanelGrip, grip_standing_out
 from unlatch.objects.procedural.building.textures import TextureKind
 from unlatch.simcore.geometry import Pose
 
@@ -65,6 +63,8 @@ class SlidingWindowParameters:
     colour: Colour
     pane_colour: Annotated[Colour, one_of(_PANES)]
     grip_colour: Colour
+    handle_kind: str = "knob"
+    """Kind of its handle, for the record; it is always the same."""
 
 
 def draw_parameters(rng: np.random.Generator) -> SlidingWindowParameters:
@@ -75,12 +75,12 @@ def draw_parameters(rng: np.random.Generator) -> SlidingWindowParameters:
     )
 
 
-def build(assembly: Assembly, p: SlidingWindowParameters) -> GeneratedObject:
+def build(assembly: Assembly, p: SlidingWindowParameters) -> None:
     """Builds a window.
 
     The root frame is at the middle of the footprint, z up from the bottom, x to the room. The sash's frame is in its
-    middle, in the plane of its back. Its pull stands at the stile that leads when it closes; fingers close on it from
-    above and below.
+    middle, in the plane of its back. Its pull is on the stile that goes ahead when the sash closes; fingers close
+    on it from above and below.
     """
     # seen along -x, +y is to the right
     side = 1.0 if p.closed_side == "right" else -1.0
@@ -100,14 +100,13 @@ def build(assembly: Assembly, p: SlidingWindowParameters) -> GeneratedObject:
     frame = PanelFrame(across=(0.0, 0.0, -1.0), out=(0.0, -side, 0.0))
     sash = LinkBuilder("slider")
     _add_sash(sash, "sash", p, (0.0, 0.0, 0.0), half_w, half_h)
-    held, push = _add_pull(sash, p, side, half_w, half_h, frame)
+    grip, push = _add_pull(sash, p, side, half_w, half_h, frame)
     closed_y = (b1 - width / 2) if side > 0 else (b0 + width / 2)
     at, opens = (_GAP_M / 2, closed_y, middle), -side * round((b1 - b0) - width - 0.012, 4)
-    moving = PartMotion(PartKind.slider, "body", at, Y, opens, p.friction_n, p.damping_n_s_m)
-    assembly.add_part(sash, moving, held, mass_kg=sash.mass_kg(p.density_kg_m3), push=push)
+    motion = PartMotion(PartKind.slider, "body", at, Y, opens, p.friction_n, p.damping_n_s_m)
+    assembly.add_part(sash, motion, grip, mass_kg=sash.mass_kg(p.density_kg_m3), push=push)
     if p.colour == _WOOD:
         assembly.set_texture(TextureKind.wood, p.colour)
-    return assembly.finish(p, handle_kind="knob")
 
 
 generate = ObjectGenerator("sliding_window", draw_parameters, build)
@@ -172,9 +171,8 @@ def _add_pull(
     z, end = p.grip_rise_m, front + p.grip_depth_m
     low = (front, y - p.grip_length_m / 2, z - p.grip_m / 2)
     sash.box("handle", low, (end, y + p.grip_length_m / 2, z + p.grip_m / 2), rgba=p.grip_colour)
-    head = np.array([end - 0.012, y, z])
-    R_link_handle = np.column_stack([[1.0, 0.0, 0.0], frame.across, np.cross([1.0, 0.0, 0.0], frame.across)])
-    size = np.array([p.grip_depth_m - p.rail_m, p.grip_m, p.grip_length_m])
+    size = (p.grip_depth_m - p.rail_m, p.grip_m, p.grip_length_m)
+    grip = grip_standing_out(DRAWER_FRONT, HandleType.knob, at=(-z, y), out=end - 0.012, size=size)
     # the face of the rail that looks in the opening direction
     push = np.array([front + p.rail_m / 2, y - side * half, -0.5 * tall])
-    return PanelGrip(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head, frame), push
+    return replace(grip, frame=frame), push

@@ -4,7 +4,8 @@ Sizes come from catalogues of toasters for two and four slices: 27 to 36 cm long
 by side: 27 to 31 cm), 17 to 21 cm high.
 
 Note:
-    As in the data sets, what slides up and down is closed below: `open` lifts the lever, `close` presses it down.
+    As in the data sets, a part that slides up and down is closed at its lowest position: `open` lifts the lever,
+    `close` presses it down.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.annotation import Handle, HandleType, PartKind
-from unlatch.objects.procedural.building.assembly import Assembly, PanelGrip, PartMotion
+from unlatch.objects.annotation import HandleType, PartKind
+from unlatch.objects.procedural.building.assembly import Assembly, ObjectGenerator, PartMotion
 from unlatch.objects.procedural.building.carcass import add_feet
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, either, uniform
 from unlatch.objects.procedural.building.finishes import (
@@ -26,10 +27,8 @@ from unlatch.objects.procedural.building.finishes import (
     mark_colour,
     sheet_texture,
 )
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame, Z
+from unlatch.objects.procedural.building.link_builder import LinkBuilder, PanelBuilder, PanelFrame, Z
+from unlatch.objects.procedural.building.panel_handles import grip_standing_out
 from unlatch.simcore.geometry import Pose
 
 _UPWARDS = PanelFrame(across=(0.0, -1.0, 0.0), out=Z)
@@ -86,7 +85,7 @@ def draw_parameters(rng: np.random.Generator) -> ToasterParameters:
     )
 
 
-def build(assembly: Assembly, p: ToasterParameters) -> GeneratedObject:
+def build(assembly: Assembly, p: ToasterParameters) -> None:
     """Builds a toaster.
 
     The root frame is at the middle of the footprint, z up from the bottom, x out of the end with the lever. The lever's
@@ -108,16 +107,13 @@ def build(assembly: Assembly, p: ToasterParameters) -> GeneratedObject:
     )
     # held from the front and slightly above, at its outer end
     out = _GAP_M + p.lever_depth_m - min(0.012, p.lever_depth_m / 2)
-    head = _UPWARDS.at(0.0, out, 0.0)
-    R_link_handle = np.column_stack([_UPWARDS.out, _UPWARDS.across, _UPWARDS.along])
-    size = np.array([p.lever_height_m, p.lever_width_m, p.lever_depth_m])
+    size = (p.lever_height_m, p.lever_width_m, p.lever_depth_m)
+    grip = grip_standing_out(_UPWARDS, HandleType.knob, at=(0.0, out), out=0.0, size=size)
     at = (p.length_m / 2, 0.0, p.low_m)
-    moving = PartMotion(PartKind.slider, "body", at, Z, p.travel_m, p.friction_n, p.damping_n_s_m)
-    held = PanelGrip(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head, _UPWARDS)
+    motion = PartMotion(PartKind.slider, "body", at, Z, p.travel_m, p.friction_n, p.damping_n_s_m)
     push = _UPWARDS.at(0.0, out, half_h)
-    assembly.add_part(lever, moving, held, mass_kg=round(max(lever.volume_m3 * 1500.0, 0.02), 4), push=push)
-    assembly.set_texture(sheet_texture(p.colour), p.colour)
-    return assembly.finish(p)
+    assembly.add_part(lever, motion, grip, mass_kg=round(max(lever.volume_m3 * 1500.0, 0.02), 4), push=push)
+    assembly.set_texture(sheet_texture, p.colour)
 
 
 generate = ObjectGenerator("toaster", draw_parameters, build)
@@ -126,9 +122,7 @@ generate = ObjectGenerator("toaster", draw_parameters, build)
 def _add_body(builder: LinkBuilder, p: ToasterParameters) -> None:
     """Adds a block with rounded upper edges between two end plates, slots on top, a dial and keys below the lever."""
     x0, x1, half, h, r = -p.length_m / 2, p.length_m / 2, p.width_m / 2, p.height_m, p.rounding_m
-    add_feet(
-        builder, depth=(x0 + 0.04, x1 - 0.04), width=(-half + 0.03, half - 0.03), height_m=p.feet_m, radius_m=0.012
-    )
+    add_feet(builder, (x1 - 0.01, half), inset_m=0.03, height_m=p.feet_m, radius_m=0.012)
     a0, a1 = x0 + 0.012, x1 - 0.012
     for label, (low, high), rgba, inset in (
         ("middle", (a0, a1), p.colour, 0.0),

@@ -1,4 +1,4 @@
-"""A children's toilet with a lid that is hinged behind, with a tank or before a wall that hides it.
+"""A children's toilet with a lid that is hinged behind. Its tank is visible or hidden in a wall.
 
 The seat is at about 26 cm, as recommended for day nurseries up to the age of three. Widths and depths come from
 catalogues of training toilets, 26 to 29 cm by 33 to 51 cm. The lid of a toilet for adults, 42 cm off the ground, opens
@@ -12,15 +12,12 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lid_motion
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, ObjectGenerator, lid_motion
 from unlatch.objects.procedural.building.carcass import add_ring_wall
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, draw_uniform, either, uniform
 from unlatch.objects.procedural.building.finishes import CHROME, DARK, RUBBER, darker
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
-from unlatch.objects.procedural.building.panel_handles import EDGE_PUSH_M, edge_grip
+from unlatch.objects.procedural.building.link_builder import LID_BEHIND, LinkBuilder, PanelBuilder
+from unlatch.objects.procedural.building.panel_handles import HandlePlace, edge_grip, edge_push
 from unlatch.simcore.geometry import Pose
 
 _GAP_M = 0.006
@@ -78,6 +75,8 @@ class ToiletParameters:
     colour: Colour
     lid_colour: Colour
     seat_colour: Colour
+    handle_kind: str = "edge"
+    """Kind of its handle, for the record; it is always the same."""
 
     @property
     def behind_m(self) -> float:
@@ -113,7 +112,7 @@ def draw_parameters(rng: np.random.Generator) -> ToiletParameters:
     )
 
 
-def build(assembly: Assembly, p: ToiletParameters) -> GeneratedObject:
+def build(assembly: Assembly, p: ToiletParameters) -> None:
     """Builds a toilet.
 
     The root frame is at the middle of the footprint, z up from the bottom, x towards the user. The lid's frame lies on
@@ -124,7 +123,8 @@ def build(assembly: Assembly, p: ToiletParameters) -> GeneratedObject:
     middle, top = front - radius, p.height_m + p.seat_m
     body = LinkBuilder("body")
     _add_bowl(body, p, middle)
-    _add_seat(body, p, middle)
+    rim = (p.height_m, top)
+    _add_horseshoe(body, "seat", p, span=(hinge_x + 0.008, middle), width=0.044, height=rim, rgba=p.seat_colour)
     _add_back(body, p)
     assembly.add_body(body, mass_kg=body.mass_kg(p.body_density_kg_m3, digits=3))
 
@@ -145,17 +145,15 @@ def build(assembly: Assembly, p: ToiletParameters) -> GeneratedObject:
         )
         spot = (edge - 0.06, sign * 0.3 * side, _GAP_M / 2 + 0.001)
         lid.visual.cylinder(f"buffer_{number}", spot, axis="out", radius=0.007, length=0.004, rgba=RUBBER)
-    held = edge_grip(LID_BEHIND, edge=edge, along=0.0, face=face, thickness=p.lid_m, length=0.4 * radius)
-    push = LID_BEHIND.at(edge - EDGE_PUSH_M, 0.0, face)
+    place = HandlePlace((edge, 0.0), face, edge=edge, thickness=p.lid_m, length=0.4 * radius)
     assembly.add_part(
         lid,
         lid_motion(LID_BEHIND, (hinge_x, 0.0, top), p),
-        held,
+        edge_grip(LID_BEHIND, place),
         mass_kg=round(area * p.lid_m * p.lid_density_kg_m3, 4),
-        push=push,
+        push=edge_push(LID_BEHIND, place),
         edge=(front - p.wall_m / 2, 0.0, p.height_m),
     )
-    return assembly.finish(p, handle_kind="edge")
 
 
 generate = ObjectGenerator("toilet", draw_parameters, build)
@@ -194,11 +192,6 @@ def _add_bowl(body: LinkBuilder, p: ToiletParameters, middle: float) -> None:
             count=_STAVES,
             T_link_ring=ring,
         )
-
-
-def _add_seat(body: LinkBuilder, p: ToiletParameters, middle: float) -> None:
-    height = (p.height_m, p.height_m + p.seat_m)
-    _add_horseshoe(body, "seat", p, span=(p.hinge_x_m + 0.008, middle), width=0.044, height=height, rgba=p.seat_colour)
 
 
 def _add_horseshoe(

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, lid_motion
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, ObjectGenerator, lid_motion
 from unlatch.objects.procedural.building.carcass import Carcass
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, either, uniform
 from unlatch.objects.procedural.building.finishes import (
@@ -22,16 +22,11 @@ from unlatch.objects.procedural.building.finishes import (
     draw_contrast,
     sheet_texture,
 )
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
+from unlatch.objects.procedural.building.link_builder import LID_BEHIND, LinkBuilder, PanelBuilder
 from unlatch.objects.procedural.building.panel_handles import (
+    HandlePlace,
     PanelHandle,
-    add_handle,
     draw_handle,
-    handle_record,
-    push_point,
 )
 from unlatch.objects.procedural.building.round_lid import GAP_M, RoundLid
 
@@ -41,7 +36,7 @@ _BAG: Colour = (0.22, 0.22, 0.23, 1.0)
 
 @dataclass(frozen=True)
 class TrashCanParameters:
-    """The values that vary between bins, without the lid's handle."""
+    """The values that vary between bins."""
 
     shape: Annotated[str, either("round", "square", 0.6)]
     radius_m: Annotated[float, uniform(0.095, 0.13)]
@@ -61,29 +56,29 @@ class TrashCanParameters:
     colour: Colour
     lid_colour: Colour
     handle_colour: Colour
+    handle: PanelHandle
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[TrashCanParameters, PanelHandle]:
+def draw_parameters(rng: np.random.Generator) -> TrashCanParameters:
     """Draws a bin and the handle of its lid."""
     colour = draw_colour(rng, _CANS)
     lid_colour = DARK if rng.random() < 0.5 else darker(colour, 0.9)
-    parameters = draw_fields(
+    return draw_fields(
         TrashCanParameters,
         rng,
         colour=colour,
         lid_colour=lid_colour,
         handle_colour=lambda: draw_contrast(rng, (CHROME, DARK), lid_colour),
+        handle=lambda: draw_handle(rng, {"edge": 0.7, "bar": 0.3}, length=(0.08, 0.11)),
     )
-    return parameters, draw_handle(rng, {"edge": 0.7, "bar": 0.3}, length=(0.08, 0.11))
 
 
-def build(assembly: Assembly, trash_can: tuple[TrashCanParameters, PanelHandle]) -> GeneratedObject:
+def build(assembly: Assembly, p: TrashCanParameters) -> None:
     """Builds a bin.
 
     The root frame is at the middle of the bottom, z up, x away from the hinge. The lid's frame is on the hinge, at the
     height of the rim.
     """
-    p, handle = trash_can
     vessel = RoundLid(p.radius_m, p.wall_m, p.foot_m, p.height_m, p.lid_m, p.overhang_m)
     body = LinkBuilder("body")
     lid = PanelBuilder("lid", LID_BEHIND)
@@ -104,23 +99,14 @@ def build(assembly: Assembly, trash_can: tuple[TrashCanParameters, PanelHandle])
     _add_pedal(body, p)
     assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(p.radius_m - p.wall_m / 2, 0.0, p.height_m))
 
-    at = (0.72 * reach, 0.0)
-    handle_face = vessel.face_m if handle_record(handle)["handle_kind"] == "edge" else face
-    held = add_handle(
-        lid,
-        handle,
-        at=at,
-        face=handle_face,
-        thickness=p.lid_m,
-        edge=reach,
-        length=2 * vessel.lid_radius_m * (1.0 if p.shape == "square" else 0.4),
-        rgba=p.handle_colour,
-    )
-    moving = lid_motion(LID_BEHIND, vessel.hinge, p)
-    push = push_point(LID_BEHIND, handle, at=at, edge=reach, face=face)
-    assembly.add_part(lid, moving, held, mass_kg=lid.mass_kg(p.density_kg_m3 * 0.7), push=push)
+    length = 2 * vessel.lid_radius_m * (1.0 if p.shape == "square" else 0.4)
+    place = HandlePlace((0.72 * reach, 0.0), face, edge=reach, thickness=p.lid_m, length=length)
+    at_edge = place._replace(face=vessel.face_m)
+    grip = p.handle.add_to(lid, at_edge if p.handle.kind == "edge" else place, p.handle_colour)
+    motion = lid_motion(LID_BEHIND, vessel.hinge, p)
+    push = p.handle.push_point(LID_BEHIND, place)
+    assembly.add_part(lid, motion, grip, mass_kg=lid.mass_kg(p.density_kg_m3 * 0.7), push=push)
     assembly.set_texture(sheet_texture(p.colour), p.colour, darker(p.colour, 0.9))
-    return assembly.finish(p, **handle_record(handle))
 
 
 generate = ObjectGenerator("trash_can", draw_parameters, build)

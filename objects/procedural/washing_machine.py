@@ -1,8 +1,8 @@
 """A small front loader: a round door with a porthole, hinged at its side, before a drum.
 
 Sizes come from catalogues of compact front loaders for 3 to 4 kg: 48 to 52 cm wide, 62 to 70 cm high, 40 to 50 cm deep,
-doors of 30 to 34 cm. The door of the usual size, 60 cm wide and 85 cm high, is at the limit of the reach of an arm on a
-table.
+doors of 30 to 34 cm. The door of a machine of the usual size, 60 cm wide and 85 cm high, is at the limit of the reach
+of an arm on a table.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.procedural.building.assembly import Assembly, door_motion
+from unlatch.objects.procedural.building.assembly import Assembly, ObjectGenerator, door_motion
 from unlatch.objects.procedural.building.carcass import Carcass, add_feet, add_ring_wall
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour, draw_fields, either, uniform
 from unlatch.objects.procedural.building.finishes import (
@@ -28,17 +28,11 @@ from unlatch.objects.procedural.building.finishes import (
     mark_colour,
     sheet_texture,
 )
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import PanelBuilder, door_frame
+from unlatch.objects.procedural.building.link_builder import LinkBuilder, PanelBuilder, door_frame
 from unlatch.objects.procedural.building.panel_handles import (
-    EdgeParameters,
+    HandlePlace,
     PanelHandle,
-    add_handle,
     draw_handle,
-    handle_record,
-    push_point,
 )
 from unlatch.simcore.geometry import Pose
 
@@ -56,7 +50,7 @@ _R_LINK_RING = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
 
 @dataclass(frozen=True)
 class WashingMachineParameters:
-    """The values that vary between washing machines, without the handle."""
+    """The values that vary between washing machines."""
 
     width_m: Annotated[float, uniform(0.48, 0.52)]
     depth_m: Annotated[float, uniform(0.40, 0.50)]
@@ -84,6 +78,7 @@ class WashingMachineParameters:
     panel_colour: Colour
     ring_colour: Colour
     handle_colour: Colour
+    handle: PanelHandle
 
     @property
     def opening_m(self) -> float:
@@ -96,27 +91,26 @@ class WashingMachineParameters:
         return (self.height_m - self.panel_m + self.feet_m + self.skirt_m) / 2
 
 
-def draw_parameters(rng: np.random.Generator) -> tuple[WashingMachineParameters, PanelHandle]:
+def draw_parameters(rng: np.random.Generator) -> WashingMachineParameters:
     """Draws a washing machine and the handle of its door."""
     colour = draw_colour(rng, APPLIANCES[:4])
     ring = draw_contrast(rng, (CHROME, DARK, WHITE), colour)
-    parameters = draw_fields(
+    return draw_fields(
         WashingMachineParameters,
         rng,
         colour=colour,
         panel_colour=lambda: DARK if rng.random() < 0.35 else colour,
         ring_colour=ring,
         handle_colour=lambda: draw_contrast(rng, (CHROME, DARK, WHITE), ring),
+        handle=lambda: draw_handle(rng, {"bar": 0.55, "edge": 0.45}, length=(0.085, 0.115), thickness=(0.012, 0.018)),
     )
-    return parameters, draw_handle(rng, {"bar": 0.55, "edge": 0.45}, length=(0.085, 0.115), thickness=(0.012, 0.018))
 
 
-def build(assembly: Assembly, machine: tuple[WashingMachineParameters, PanelHandle]) -> GeneratedObject:
+def build(assembly: Assembly, p: WashingMachineParameters) -> None:
     """Builds a washing machine.
 
     The door's frame lies on its hinge, in the plane of the body's front at the height of the door's middle.
     """
-    p, handle = machine
     body = LinkBuilder("body")
     frame = door_frame(p.hinge_side)
     away = frame.across[1]
@@ -125,14 +119,13 @@ def build(assembly: Assembly, machine: tuple[WashingMachineParameters, PanelHand
     _add_drum(body, p)
     _add_panel(body, p)
     _add_hinge(body, p, hinge_y)
-    if isinstance(handle, EdgeParameters):  # a hollow in the front, for the fingers
+    if p.handle.kind == "edge":  # a hollow in the front, for the fingers
         y = away * (p.door_radius_m - 0.012)
         lower = (p.depth_m / 2, min(y, y + away * 0.034), p.door_z_m - 0.045)
         upper = (p.depth_m / 2 + 0.0008, max(y, y + away * 0.034), p.door_z_m + 0.045)
         body.visual.box("hollow", lower, upper, rgba=darker(p.colour, 0.45))
-    assembly.add_body(
-        body, mass_kg=body.mass_kg(p.body_density_kg_m3, digits=3), edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m)
-    )
+    mass_kg = body.mass_kg(p.body_density_kg_m3, digits=3)
+    assembly.add_body(body, mass_kg=mass_kg, edge=(p.depth_m / 2 - 0.05, 0.0, p.height_m))
 
     door = PanelBuilder("door", frame)
     r, t, face = p.door_radius_m, p.door_thickness_m, _GAP_M + p.door_thickness_m
@@ -151,13 +144,12 @@ def build(assembly: Assembly, machine: tuple[WashingMachineParameters, PanelHand
         centre = (middle, 0, (low + _GAP_M) / 2)
         door.cylinder(f"bowl_{number}", centre, axis="out", radius=radius, length=_GAP_M - low, rgba=GLASS)
     door.visual.box("arm", (-0.004, -0.03, _GAP_M), (_OFFSET_M + 0.02, 0.03, _GAP_M + 0.010), rgba=_STEEL)
-    at = (edge - p.handle_inset_m, 0.0)
-    held = add_handle(door, handle, at=at, face=face, thickness=t, edge=edge, length=0.4 * r, rgba=p.handle_colour)
-    moving = door_motion(frame, (p.depth_m / 2, hinge_y, p.door_z_m), p)
-    push = push_point(frame, handle, at=at, edge=edge, face=face + 0.003)
-    assembly.add_part(door, moving, held, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)
-    assembly.set_texture(sheet_texture(p.colour), p.colour)
-    return assembly.finish(p, **handle_record(handle))
+    place = HandlePlace((edge - p.handle_inset_m, 0.0), face, edge=edge, thickness=t, length=0.4 * r)
+    grip = p.handle.add_to(door, place, p.handle_colour)
+    motion = door_motion(frame, (p.depth_m / 2, hinge_y, p.door_z_m), p)
+    push = p.handle.push_point(frame, place._replace(face=face + 0.003))
+    assembly.add_part(door, motion, grip, mass_kg=door.mass_kg(p.door_density_kg_m3), push=push)
+    assembly.set_texture(sheet_texture, p.colour)
 
 
 generate = ObjectGenerator("washing_machine", draw_parameters, build)
@@ -166,8 +158,7 @@ generate = ObjectGenerator("washing_machine", draw_parameters, build)
 def _add_casing(body: LinkBuilder, p: WashingMachineParameters) -> None:
     """Adds a hollow box whose front has a round opening."""
     x0, x1, half, h = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2, p.height_m
-    middles, across = (x0 + 0.05, x1 - 0.05), (-half + 0.05, half - 0.05)
-    add_feet(body, depth=middles, width=across, height_m=p.feet_m, radius_m=0.02)
+    add_feet(body, (x1, half), inset_m=0.05, height_m=p.feet_m, radius_m=0.02)
     inner = x1 - _FRONT_M
     Carcass((x0, -half, p.feet_m), (inner, half, h), 0.012).build(body, rgba=p.colour)
     # a square hole, whose corners the staves of the ring fill

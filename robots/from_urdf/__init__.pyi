@@ -1,6 +1,2 @@
-from .reach import ReachModel, ReachRegion
-
-__all__ = [
-    "ReachModel",
-    "ReachRegion",
-]
+from .reach import ReachModel as ReachModel
+from .reach import ReachRegion as ReachRegion

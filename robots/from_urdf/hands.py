@@ -1,4 +1,4 @@
-"""Finds arms and hands in a URDF, and measures from the fingers' shapes how the hand is held."""
+"""Finds arms and hands in a URDF, and measures on the shapes of the fingers where they hold a part."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from unlatch.robots.hand_shape import collider_points
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import unit
-from unlatch.simcore.meshes.shape_surface import shape_mesh
-from unlatch.simcore.meshes.triangle_mesh import sample_surface
 from unlatch.simcore.urdf.model import Joint, UrdfModel
 from unlatch.simcore.urdf.xml import parse_xml
 
@@ -29,8 +28,7 @@ _SNAP = 0.99
 _EVEN_M = 1e-3
 _LEAST_OPENING_M = 0.01
 _HEAD_M, _TAIL_M, _SIDE_M = 0.009, 0.054, 0.04
-"""Distances from the fingertips back to the middle of the pads and to a point behind it; distance of a point beside it.
-"""
+"""Places of `tool_head` and `tool_tail` behind the fingertips, and of `tool_side` beside `tool_head` [m]."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ class Hand:
 
 
 def read_mimics(urdf: Path) -> dict[str, tuple[str, float, float]]:
-    """Returns for each mimic joint the joint that it follows, the multiplier and the offset."""
+    """Returns for each mimic joint the joint that it mimics, the multiplier and the offset."""
     found = {}
     for joint in parse_xml(urdf).iter("joint"):
         mimic = joint.find("mimic")
@@ -126,13 +124,13 @@ def _all_joints_below(model: UrdfModel, first: Joint) -> list[Joint]:
     return [first, *below]
 
 
-def measure_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, float, float]]) -> Hand:
-    """Measures how far the fingers of an arm open and where they hold; for `follows` see `read_mimics`.
+def measure_hand(model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, float, float]]) -> Hand:
+    """Measures how far the fingers of an arm open and where they hold; for `mimics` see `read_mimics`.
 
     Raises:
         AssetError: The fingers have no colliders, do not open and close, or have motors of their own.
     """
-    driven = [name for name in chain.finger_joints if name not in follows]
+    driven = [name for name in chain.finger_joints if name not in mimics]
     if len(driven) > _MOST_DRIVEN:
         raise AssetError(
             f"The hand at '{chain.ee_link}' has {len(driven)} joints of its own ({', '.join(driven[:4])}, ...), "
@@ -140,9 +138,9 @@ def measure_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, f
             "supported.",
             link=chain.ee_link,
         )
-    ends = [_finger_positions(model, chain, follows, share) for share in (0.0, 1.0)]
+    ends = [_finger_positions(model, chain, mimics, share) for share in (0.0, 1.0)]
     links = _moved_links(model, chain)
-    shapes = {name: _collider_points(model, name) for name in links}
+    shapes = {name: collider_points(model, name, spacing_m=_SPACING_M) for name in links}
     shapes = {name: points for name, points in shapes.items() if len(points)}
     if len(shapes) < 2:
         raise AssetError(
@@ -156,7 +154,7 @@ def measure_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, f
     tips = [name for name, points in clouds[0].items() if float((points @ forward).max()) > reach - _TIPS_M]
     # fingers part along the direction in which their tips move relative to each other
     moved = {name: (clouds[1][name] - clouds[0][name]).mean(axis=0) for name in tips}
-    apart = max(moved.values(), key=lambda way: float(np.linalg.norm(way)))
+    apart = max(moved.values(), key=lambda shift: float(np.linalg.norm(shift)))
     across = apart - forward * float(apart @ forward)
     if float(np.linalg.norm(across)) < 1e-3:
         raise AssetError(
@@ -172,12 +170,12 @@ def measure_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, f
     low, high = (np.array(end) for end in ends)
     shares = np.linspace(0.0, 1.0, SAMPLES)
 
-    def swept(high: Array) -> tuple[list[dict[str, Array]], Array]:
+    def measure_openings(high: Array) -> tuple[list[dict[str, Array]], Array]:
         rows = [dict(zip(chain.finger_joints, (low + s * (high - low)).tolist(), strict=True)) for s in shares]
         placed = [_place_points(model, chain, shapes, row) for row in rows]
         return placed, np.maximum.accumulate([max(_measure_gap(c, tips, forward, across, middle), 0.0) for c in placed])
 
-    placed, widths = swept(high)
+    placed, widths = measure_openings(high)
     if widths[-1] < _LEAST_OPENING_M:
         raise AssetError(
             f"The fingers below '{chain.ee_link}' open by {1e3 * widths[-1]:.1f} mm, expected at least "
@@ -185,9 +183,9 @@ def measure_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, f
             link=chain.ee_link,
         )
     widest = int(np.argmax(widths > widths[-1] - _EVEN_M))
-    if widest < SAMPLES - 1:  # levers that swing on although they are wide open
+    if widest < SAMPLES - 1:  # levers that swing further although the opening no longer grows
         high = low + shares[widest] * (high - low)
-        placed, widths = swept(high)
+        placed, widths = measure_openings(high)
     widths = widths + 1e-5 * np.arange(SAMPLES)  # strictly rising, even if fingers meet before their joint limits
     tip = max(float((points @ forward).max()) for name, points in placed[1].items() if name in tips)
     side = unit(np.cross(forward, across))
@@ -209,7 +207,7 @@ def measure_hand(model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, f
 
 
 def _finger_positions(
-    model: UrdfModel, chain: Chain, follows: dict[str, tuple[str, float, float]], share: float
+    model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, float, float]], share: float
 ) -> list[float]:
     """Returns the positions of the finger joints at a share of the range of the driven ones."""
     positions: dict[str, float] = {}
@@ -217,8 +215,8 @@ def _finger_positions(
         joint = model.joints[name]
         positions[name] = joint.lower + share * (joint.upper - joint.lower)
     for name in chain.finger_joints:
-        if name in follows and follows[name][0] in positions:
-            of, multiplier, offset = follows[name]
+        if name in mimics and mimics[name][0] in positions:
+            of, multiplier, offset = mimics[name]
             positions[name] = multiplier * positions[of] + offset
     return [positions[name] for name in chain.finger_joints]
 
@@ -229,22 +227,13 @@ def _moved_links(model: UrdfModel, chain: Chain) -> list[str]:
     return [name for name, joint in nearest.items() if joint is not None and joint.name in chain.finger_joints]
 
 
-def _collider_points(model: UrdfModel, link: str) -> Array:
-    """Returns (N, 3) points over the colliders of a link, link frame [m]."""
-    found = [
-        sample_surface(shape_mesh(shape).moved(shape.T_link_shape), spacing_m=_SPACING_M)
-        for shape in model.links[link].collisions
-    ]
-    return np.concatenate(found) if found else np.zeros((0, 3))
-
-
 def _place_points(model: UrdfModel, chain: Chain, shapes: dict[str, Array], at: dict[str, float]) -> dict[str, Array]:
     T_ee_root = model.link_pose(chain.ee_link, at).inverse()
     return {name: T_ee_root @ model.link_pose(name, at) @ points for name, points in shapes.items()}
 
 
 def _measure_gap(clouds: dict[str, Array], tips: list[str], forward: Array, across: Array, middle: float) -> float:
-    """Returns the distance between what is on either side of the middle, near the tips [m]."""
+    """Returns the gap between the fingers on the two sides of the middle, near the tips [m]."""
     reach = max(float((clouds[name] @ forward).max()) for name in tips)
     inner: dict[bool, float] = {}
     for name in tips:

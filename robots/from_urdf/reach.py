@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
+from unlatch.robots.hand_shape import tool_frame
 from unlatch.robots.model import model_path
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.urdf.reader import read_urdf
@@ -116,7 +117,7 @@ def hand_poses(arm: ArmCfg, *, region: ReachRegion, count: int = 3) -> tuple[Arr
     """Returns (P, 3, 3) rotations and (P, 3) positions [m] of the ee frame in the world, with `tool_head` at `count`
     points along each edge of a region.
     """
-    T_ee_tool = tool_frame(arm)
+    T_ee_tool = tool_frame(arm.keypoints)
     center, half = np.array(region.center_m), np.array(region.half_m)
     grid = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, count)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
     rotations, points = [], []
@@ -132,14 +133,6 @@ def hand_poses(arm: ArmCfg, *, region: ReachRegion, count: int = 3) -> tuple[Arr
                 rotations.append(R)
                 points.append(center + offset - R @ T_ee_tool.p)
     return np.array(rotations), np.array(points)
-
-
-def tool_frame(arm: ArmCfg) -> Pose:
-    """Returns `T_ee_tool`: x from the palm to the fingertips, y where the fingers open, origin `tool_head`."""
-    head, tail, side = (np.array(arm.keypoints[name]) for name in ("tool_head", "tool_tail", "tool_side"))
-    x = unit(head - tail)
-    y = unit(side - head - x * float((side - head) @ x))
-    return Pose(np.column_stack([x, y, np.cross(x, y)]), head)
 
 
 def find_reach(
@@ -163,7 +156,7 @@ def find_homes(
     A better home is farther from singularities (the smallest singular value of the Jacobian) and from joint limits, and
     its joints are nearer to 0. The arm's own home is not read.
     """
-    T_ee_tool = tool_frame(arm)
+    T_ee_tool = tool_frame(arm.keypoints)
     rotations, points = [], []
     for turn in np.linspace(0.0, np.pi, 4, endpoint=False):
         y = np.array([np.cos(turn), np.sin(turn), 0.0])
@@ -193,7 +186,10 @@ def _to_base_frame(R_world: Array, p_world: Array, T_world_base: Pose) -> tuple[
 def _solve_poses(
     kinematics: ArmKinematics, arm: ArmCfg, R_goal: Array, p_goal: Array, *, starts: int, first: Array | None, seed: int
 ) -> tuple[Array, Array]:
-    """Returns (P,) whether each pose is reached and (P, n) how, by damped least squares; poses in the base frame."""
+    """Returns (P,) whether each pose is reached and (P, n) the joint positions; poses in the base frame.
+
+    The method is damped least squares from several starts.
+    """
     low, high = np.array(arm.lower) + _MARGIN_RAD, np.array(arm.upper) - _MARGIN_RAD
     rng = np.random.default_rng(seed)
     n = len(low)

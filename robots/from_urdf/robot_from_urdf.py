@@ -29,7 +29,7 @@ Array = np.ndarray
 _HOME_HEADS_M = tuple((x, z) for z in (0.49, 0.55, 0.43, 0.62) for x in (0.31, 0.27, 0.35, 0.4))
 """Places of the hand at home, x and z, best first: before the nearest object, as for the Panda [m]."""
 GRIP_N = 30.0
-"""Grip force unless the URDF allows only a smaller one: that of the smallest grippers in the catalog [N]."""
+"""Grip force, that of the smallest grippers in the catalog; smaller if the URDF allows less [N]."""
 _ACCELERATION_RAD_S2 = 5.0
 _FASTEST_RAD_S = 3.0
 _STRONGEST_NM = 500.0
@@ -38,7 +38,7 @@ _ARMATURE_KG_M2 = 1e-3
 _BASE_X_M = tuple(round(0.1 * i, 1) for i in range(-4, 4))
 _BASE_HEIGHTS_M = (0.0, 0.1, 0.2, 0.3)
 _FRONT_M = 0.2
-"""The base must end here above the table: objects come as near as 0.3 m, and their doors swing out [m]."""
+"""Largest x of the base above the table: objects come as near as 0.3 m, and their doors swing out [m]."""
 _WHEEL_CLEARANCE_M = 2e-3
 """Distance of wheels from the table; the robot is held there [m]."""
 _POSTURES = 60
@@ -56,16 +56,16 @@ def robot_from_urdf(urdf: Path, *, name: str, stated: str, reach: ReachModel) ->
     Args:
         urdf: The file.
         name: Name of the robot.
-        stated: How the description names the file.
+        stated: The path of the file as the description states it.
         reach: Measures how much of a region the arms reach.
 
     Raises:
         AssetError: The file cannot be used, or has no arm with a gripper of two fingers.
     """
     model = read_urdf(urdf)
-    follows = read_mimics(urdf)
+    mimics = read_mimics(urdf)
     chains = find_arm_chains(model, urdf)
-    hands = [measure_hand(model, chain, follows) for chain in chains]
+    hands = [measure_hand(model, chain, mimics) for chain in chains]
     names = _arm_names(model, chains)
     arms = [_describe_arm(model, *item) for item in zip(chains, hands, names, strict=True)]
     order = sorted(range(len(arms)), key=lambda i: names[i])
@@ -95,10 +95,10 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
     lower = [round((-math.pi if f else j.lower) + 1e-4, 4) for j, f in zip(joints, free, strict=True)]
     upper = [round((math.pi if f else j.upper) - 1e-4, 4) for j, f in zip(joints, free, strict=True)]
     drive = model.joints[chain.finger_joints[0]]
-    way = abs(hand.opened[0] - hand.closed[0])
+    travel = abs(hand.opened[0] - hand.closed[0])
     stroke = hand.widths_m[-1] - hand.widths_m[0]
     # by virtual work, the force at the pads that the motor of the first joint can give
-    allowed = drive.effort * way / stroke if drive.effort > 0.0 and stroke > 0.0 else GRIP_N
+    allowed = drive.effort * travel / stroke if drive.effort > 0.0 and stroke > 0.0 else GRIP_N
     force = float(round(min(GRIP_N, max(allowed, 1.0)), 1))
     slides = model.joints[chain.finger_joints[0]].kind == "prismatic"
     gripper = GripperCfg(
@@ -148,7 +148,7 @@ def _forbidden_links(model: UrdfModel, chain: Chain, hand: Hand) -> list[str]:
 def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
     """Returns the robot with its base where its arms reach most; of equal places it takes the lowest and nearest."""
     places = [(height, x) for height in _BASE_HEIGHTS_M for x in sorted(_BASE_X_M, key=abs)]
-    # torsos and masts with high arms stand lower than the table
+    # a torso or mast with high arms stands lower than the surface of the table
     model = read_urdf(model_path(cfg))
     shoulder = max(float(model.link_pose(arm.base_link).p[2]) for arm in cfg.arms)
     still, loose = _standing_points(cfg, model)
@@ -174,9 +174,9 @@ def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
 
 
 def _standing_points(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
-    """Returns (V, 3) vertices of the links that no arm moves, and (U, 3) of those among them not fixed to the root [m].
+    """Returns (V, 3) vertices of links that no arm moves, and (U, 3) those among them that another joint moves [m].
 
-    The root may be sunk in the table that it is mounted on; wheels and a torso that could move may not.
+    The root may be below the surface of the table that it is mounted on; wheels and a movable torso may not.
     """
     moving = {joint for arm in cfg.arms for joint in (*arm.joints, *arm.gripper.joints)}
     clouds, loose = [np.zeros((0, 3))], [np.zeros((0, 3))]

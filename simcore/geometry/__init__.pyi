@@ -1,33 +1,13 @@
-from .cube_faces import CubeFace
-from .fisheye import Fisheye
-from .pinhole import Pinhole
-from .pose import Pose
-from .rotations import (
-    angle_between,
-    matrix_from_axis_angle,
-    matrix_from_quat_xyzw,
-    matrix_from_rpy,
-    quat_wxyz_from_xyzw,
-    quat_xyzw_from_matrix,
-    quat_xyzw_from_rpy,
-    quat_xyzw_from_wxyz,
-    rpy_from_matrix,
-    unit,
-)
-
-__all__ = [
-    "CubeFace",
-    "Fisheye",
-    "Pinhole",
-    "Pose",
-    "angle_between",
-    "matrix_from_axis_angle",
-    "matrix_from_quat_xyzw",
-    "matrix_from_rpy",
-    "quat_wxyz_from_xyzw",
-    "quat_xyzw_from_matrix",
-    "quat_xyzw_from_rpy",
-    "quat_xyzw_from_wxyz",
-    "rpy_from_matrix",
-    "unit",
-]
+from .cube_faces import CubeFace as CubeFace
+from .fisheye import Fisheye as Fisheye
+from .pinhole import Pinhole as Pinhole
+from .pose import Pose as Pose
+from .rotations import angle_between as angle_between
+from .rotations import matrix_from_axis_angle as matrix_from_axis_angle
+from .rotations import matrix_from_quat_xyzw as matrix_from_quat_xyzw
+from .rotations import matrix_from_rpy as matrix_from_rpy
+from .rotations import quat_wxyz_from_xyzw as quat_wxyz_from_xyzw
+from .rotations import quat_xyzw_from_matrix as quat_xyzw_from_matrix
+from .rotations import quat_xyzw_from_wxyz as quat_xyzw_from_wxyz
+from .rotations import rpy_from_matrix as rpy_from_matrix
+from .rotations import unit as unit

@@ -12,9 +12,10 @@ from unlatch.simcore.geometry.pinhole import Pinhole
 
 Array = np.ndarray
 
-_FINER = 1.5
-"""Pixels of a face per pixel of the image, along a side, at the centre of both."""
+_OVERSAMPLING = 1.5
+"""Resolution of a face over that of the fisheye image, at the centres of both."""
 _RIM_PX = 2
+"""Width of the rim of each face, which interpolation at its edge needs."""
 _R_CAMERA_FACES = tuple(
     np.array(R, dtype=float)
     for R in (
@@ -26,7 +27,7 @@ _R_CAMERA_FACES = tuple(
         [[-1, 0, 0], [0, 1, 0], [0, 0, -1]],
     )
 )
-"""Columns: x, y and z of each face's camera; forward, right, left, down, up, back."""
+"""Orientations of the faces in the camera frame: forward, right, left, down, up, back."""
 
 
 @dataclass(frozen=True)
@@ -41,20 +42,20 @@ class CubeFace:
     """(N,) column in the face's image."""
     row: Array
     """(N,) row in the face's image."""
-    stretch: Array
+    ray_lengths: Array
     """(N,) distance to the camera's centre divided by distance to the face's image plane."""
 
 
 @lru_cache(maxsize=16)
 def cube_faces(lens: Fisheye) -> tuple[tuple[CubeFace, ...], Array]:
-    """Returns the faces that fill any pixel, and the cosine (height, width) of every pixel's angle from the axis."""
+    """Returns the faces that fill any pixels, and the cosine of each pixel's angle to the axis (height, width)."""
     rays = lens.rays()
     seen = np.isfinite(rays).all(axis=-1)
-    size = max(8, round(2.0 * _FINER * max(lens.fx, lens.fy)))
-    focal, whole = 0.5 * size, size + 2 * _RIM_PX
-    pinhole = Pinhole(whole, whole, focal, focal, 0.5 * (whole - 1), 0.5 * (whole - 1))
-    along = np.stack([np.where(seen, rays @ R[:, 2], -2.0) for R in _R_CAMERA_FACES])
-    nearest = np.argmax(along, axis=0)
+    size = max(8, round(2.0 * _OVERSAMPLING * max(lens.fx, lens.fy)))
+    focal, width = 0.5 * size, size + 2 * _RIM_PX
+    pinhole = Pinhole(width, width, focal, focal, 0.5 * (width - 1), 0.5 * (width - 1))
+    cosines = np.stack([np.where(seen, rays @ R[:, 2], -2.0) for R in _R_CAMERA_FACES])
+    nearest = np.argmax(cosines, axis=0)
     faces = []
     for index, R in enumerate(_R_CAMERA_FACES):
         pixels = seen & (nearest == index)

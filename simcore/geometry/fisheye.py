@@ -14,7 +14,7 @@ Array = np.ndarray
 
 WIDEST_RAD = float(np.radians(110.0))
 """Largest visible angle from the optical axis."""
-_STEPS = 4000
+_ANGLE_SAMPLES = 4000
 
 
 @dataclass(frozen=True)
@@ -31,27 +31,11 @@ class Fisheye(Optics):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if np.any(np.diff(self._radius_at(np.linspace(0.0, WIDEST_RAD, _STEPS))) <= 0.0):
+        if np.any(np.diff(self._radius_at(np.linspace(0.0, WIDEST_RAD, _ANGLE_SAMPLES))) <= 0.0):
             raise GeometryError(
                 f"The distortion k={list(self.k)} folds the image: its radius does not grow up to "
                 f"{np.degrees(WIDEST_RAD):.0f} degrees from the axis. Give smaller values."
             )
-
-    @classmethod
-    def from_fov(
-        cls, width: int, height: int, fov_rad: float, k: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
-    ) -> Fisheye:
-        """Returns a lens with equal pixels per radian, the axis in the centre and a vertical field of view [rad]."""
-        focal = 0.5 * height / float(_polynomial(np.array(0.5 * fov_rad), k))
-        return cls(width, height, focal, focal, 0.5 * (width - 1), 0.5 * (height - 1), k)
-
-    @property
-    def fov_rad(self) -> float:
-        """Vertical field of view, with the axis in the centre of the image [rad]."""
-        return float(2.0 * self._angle_at(np.array(0.5 * self.height / self.fy)))
-
-    def _focal_length(self, fov_rad: float) -> float:
-        return 0.5 * self.height / float(self._radius_at(np.array(0.5 * fov_rad)))
 
     def project(self, points_camera: ArrayLike) -> Array:
         """Returns columns and rows (K, 2) of points (K, 3) in the camera frame [m]; NaN beyond `WIDEST_RAD`."""
@@ -74,18 +58,14 @@ class Fisheye(Optics):
         return np.stack([x * scale, y * scale, np.cos(angle)], axis=-1)
 
     def _radius_at(self, angle: Array) -> Array:
-        return _polynomial(angle, self.k)
+        return angle * (1.0 + sum(value * angle ** (2 * i + 2) for i, value in enumerate(self.k)))
 
     def _angle_at(self, radius: Array) -> Array:
-        """Returns the angle of a radius; NaN beyond `WIDEST_RAD`."""
-        angles = np.linspace(0.0, WIDEST_RAD, _STEPS)
+        """As in `Optics`; NaN beyond `WIDEST_RAD`."""
+        angles = np.linspace(0.0, WIDEST_RAD, _ANGLE_SAMPLES)
         radii = self._radius_at(angles)
         angle: Array = np.interp(radius, radii, angles, right=np.nan)
         for _ in range(2):  # Newton, from a guess with an error of a few microradians
             slope = 1.0 + sum((2 * i + 3) * k * angle ** (2 * i + 2) for i, k in enumerate(self.k))
             angle = angle - (self._radius_at(angle) - radius) / slope
         return angle
-
-
-def _polynomial(angle: Array, k: tuple[float, float, float, float]) -> Array:
-    return angle * (1.0 + sum(value * angle ** (2 * i + 2) for i, value in enumerate(k)))

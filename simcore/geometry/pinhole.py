@@ -1,10 +1,11 @@
-"""The pinhole camera: pixels, depth and surface normals."""
+"""What all camera lenses share, and the pinhole camera: pixels, depth and surface normals."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +20,7 @@ OpticsT = TypeVar("OpticsT", bound="Optics")
 class Optics(ABC):
     """A camera whose frame has x to the right of the image, y down and z forward.
 
-    Columns and rows count from the upper left, whole numbers at the centres of pixels.
+    Columns and rows count from the upper left. Whole numbers are the centres of pixels.
     """
 
     width: int
@@ -42,26 +43,52 @@ class Optics(ABC):
                 "impossible. Give numbers above 0."
             )
 
+    @classmethod
+    def from_fov(cls: type[OpticsT], width: int, height: int, fov_rad: float, **lens: Any) -> OpticsT:
+        """Returns a camera with equal focal lengths, the axis in the centre and a vertical field of view [rad].
+
+        `lens` are the fields that only this kind of camera has.
+        """
+        return cls(width, height, 1.0, 1.0, 0.5 * (width - 1), 0.5 * (height - 1), **lens).with_fov(fov_rad)
+
     @abstractmethod
-    def _focal_length(self, fov_rad: float) -> float:
-        """Returns the focal length down for a vertical field of view, with the axis in the centre."""
+    def _radius_at(self, angle: Array) -> Array:
+        """Returns the distance from the centre, in focal lengths, at which an angle from the axis [rad] appears."""
+
+    @abstractmethod
+    def _angle_at(self, radius: Array) -> Array:
+        """Returns the angle from the axis [rad] that appears at a distance from the centre, in focal lengths."""
 
     @abstractmethod
     def rays_at(self, columns: Array, rows: Array) -> Array:
         """Returns directions (..., 3) of any positions (...) in the image [pixels]."""
 
-    def with_fov(self: OpticsT, fov_rad: float) -> OpticsT:
-        """Returns the camera with another vertical field of view [rad] and the same aspect of its pixels.
+    @property
+    def fov_rad(self) -> float:
+        """Vertical field of view if the axis were in the centre of the image [rad]."""
+        return float(2.0 * self._angle_at(np.array(0.5 * self.height / self.fy)))
 
-        The axis counts as in the centre of the image.
+    def with_fov(self: OpticsT, fov_rad: float) -> OpticsT:
+        """Returns the camera with another vertical field of view [rad] and the same ratio of its focal lengths.
+
+        The field of view is that of a camera with the axis in the centre of the image.
         """
-        focal = self._focal_length(fov_rad)
+        focal = 0.5 * self.height / float(self._radius_at(np.array(0.5 * fov_rad)))
         return replace(self, fx=self.fx * focal / self.fy, fy=focal)
 
     def rays(self) -> Array:
         """Returns the directions (height, width, 3) of all pixels in the camera frame, as `rays_at`."""
         v, u = np.indices((self.height, self.width))
         return self.rays_at(u, v)
+
+    def points(self, lengths: ArrayLike) -> Array:
+        """Returns the point of each pixel (height, width, 3) in the camera frame [m]; NaN for an infinite length.
+
+        `lengths` (height, width) are factors on the directions of `rays`: depth for a pinhole, distance for a fisheye
+        [m].
+        """
+        along = np.asarray(lengths, dtype=float)
+        return self.rays() * np.where(np.isfinite(along), along, np.nan)[..., None]
 
 
 @dataclass(frozen=True)
@@ -72,19 +99,11 @@ class Pinhole(Optics):
     image plane, not to the camera's centre.
     """
 
-    @classmethod
-    def from_fov(cls, width: int, height: int, fov_rad: float) -> Pinhole:
-        """Returns a pinhole with square pixels, the axis in the centre and a vertical field of view [rad]."""
-        focal = 0.5 * height / float(np.tan(0.5 * fov_rad))
-        return cls(width, height, focal, focal, 0.5 * (width - 1), 0.5 * (height - 1))
+    def _radius_at(self, angle: Array) -> Array:
+        return np.tan(angle)
 
-    @property
-    def fov_rad(self) -> float:
-        """Vertical field of view, with the axis in the centre of the image [rad]."""
-        return float(2.0 * np.arctan(0.5 * self.height / self.fy))
-
-    def _focal_length(self, fov_rad: float) -> float:
-        return 0.5 * self.height / float(np.tan(0.5 * fov_rad))
+    def _angle_at(self, radius: Array) -> Array:
+        return np.arctan(radius)
 
     @property
     def matrix(self) -> Array:
@@ -104,25 +123,20 @@ class Pinhole(Optics):
         x, y = (columns - self.cx) / self.fx, (rows - self.cy) / self.fy
         return np.stack([x, y, np.ones(x.shape)], axis=-1)
 
+    @cached_property
     def ray_lengths(self) -> Array:
-        """Returns (height, width) distance to the camera's centre divided by distance to the image plane."""
-        return np.linalg.norm(self.rays(), axis=-1)
-
-    def points(self, depth_m: ArrayLike) -> Array:
-        """Returns points (height, width, 3) in the camera frame [m] of a depth image (height, width) [m].
-
-        Points of infinite depth are NaN.
-        """
-        depth = np.asarray(depth_m, dtype=float)
-        return self.rays() * np.where(np.isfinite(depth), depth, np.nan)[..., None]
+        """(height, width) distance to the camera's centre divided by distance to the image plane; read-only."""
+        lengths = np.linalg.norm(self.rays(), axis=-1)
+        lengths.setflags(write=False)
+        return lengths
 
     def normals(self, depth_m: ArrayLike) -> Array:
         """Returns unit normals (height, width, 3) of visible surfaces, in the camera frame, towards the camera.
 
         Depth (height, width) is infinite where nothing is visible [m]. The inverse depth of a plane is affine in the
-        pixel: `1/z = a u + b v + c`, and its normal is along `K^T (a, b, c)`. The gradient (a, b) is taken on the side,
-        or over both sides, where the inverse depth bends least, so edges and creases stay sharp; planes are exact up to
-        rounding.
+        pixel: `1/z = a u + b v + c`, and its normal is along `K^T (a, b, c)`. In each direction, the slope is that to
+        the pixel before, to the pixel after, or between both: the one where the inverse depth bends least. So edges
+        and creases stay sharp, and planes are exact up to rounding.
 
         Returns:
             The normals; zero where nothing is visible and on specks of fewer than three pixels.

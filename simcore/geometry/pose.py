@@ -33,7 +33,10 @@ class Pose:
         """Makes a pose from a rotation matrix (3, 3) and a position (3,) [m].
 
         Raises:
-            GeometryError: There are not 9 and 3 numbers. Whether the matrix is a rotation is not checked.
+            GeometryError: The matrix does not have 9 numbers, or the position 3.
+
+        Note:
+            It does not check whether the matrix is a rotation.
         """
         rotation = np.array(R, dtype=float)
         position = np.array(p, dtype=float)

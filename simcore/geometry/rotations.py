@@ -38,7 +38,7 @@ def matrix_from_quat_xyzw(quat_xyzw: ArrayLike) -> Array:
     """Returns the rotation (3, 3) of a quaternion (x, y, z, w) of any length above 0.
 
     Raises:
-        GeometryError: It lacks four finite components or a length.
+        GeometryError: It does not have four finite components, or its length is 0.
     """
     quat = np.asarray(quat_xyzw, dtype=float)
     n = math.sqrt(float(quat.ravel() @ quat.ravel()))
@@ -92,16 +92,14 @@ def matrix_from_rpy(rpy: ArrayLike) -> Array:
     )
 
 
-def quat_xyzw_from_rpy(rpy: ArrayLike) -> Array:
-    """Returns the unit quaternion (x, y, z, w) of URDF roll, pitch, yaw [rad]."""
-    return quat_xyzw_from_matrix(matrix_from_rpy(rpy))
+def rpy_from_matrix(R: ArrayLike, *, gimbal_lock_rad: float = 1e-9) -> Array:
+    """Returns URDF roll, pitch, yaw (3,) [rad] of a rotation (3, 3); with a pitch of +-pi/2, the roll is 0.
 
-
-def rpy_from_matrix(R: ArrayLike) -> Array:
-    """Returns URDF roll, pitch, yaw (3,) [rad] of a rotation (3, 3); at pitch +-pi/2, roll is 0."""
+    A pitch less than `gimbal_lock_rad` from +-pi/2 counts as +-pi/2 [rad].
+    """
     m = np.asarray(R, dtype=float)
     pitch = math.atan2(-m[2, 0], math.hypot(m[0, 0], m[1, 0]))
-    if math.hypot(m[0, 0], m[1, 0]) < 1e-9:
+    if math.hypot(m[0, 0], m[1, 0]) < gimbal_lock_rad:
         return np.array([0.0, pitch, math.atan2(-m[0, 1], m[1, 1])])
     return np.array([math.atan2(m[2, 1], m[2, 2]), pitch, math.atan2(m[1, 0], m[0, 0])])
 

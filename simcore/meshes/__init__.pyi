@@ -1,39 +1,25 @@
-from .convex_hull import hulls_inertial, mesh_hull
-from .mesh_dependencies import model_files
-from .mesh_reader import MESH_SUFFIXES, SurfaceMesh, read_coloured_parts, read_mesh
-from .mesh_store import MeshStore
-from .obj_file import format_obj
-from .obj_materials import mesh_colour
-from .shape_surface import primitive_mesh, shape_cloud, shape_mesh, surface_distance
-from .silhouette import in_front, nearest_through
-from .solids import Solids
-from .textured_surface import TexturedSurface, linear_light, read_textured_surface
-from .triangle_mesh import TriangleMesh, closed_volume, join_meshes, sample_surface, split_components
-
-__all__ = [
-    "MESH_SUFFIXES",
-    "MeshStore",
-    "Solids",
-    "SurfaceMesh",
-    "TexturedSurface",
-    "TriangleMesh",
-    "closed_volume",
-    "format_obj",
-    "hulls_inertial",
-    "in_front",
-    "join_meshes",
-    "linear_light",
-    "mesh_colour",
-    "mesh_hull",
-    "model_files",
-    "nearest_through",
-    "primitive_mesh",
-    "read_coloured_parts",
-    "read_mesh",
-    "read_textured_surface",
-    "sample_surface",
-    "shape_cloud",
-    "shape_mesh",
-    "split_components",
-    "surface_distance",
-]
+from .convex_hull import hulls_inertial as hulls_inertial
+from .convex_hull import mesh_hull as mesh_hull
+from .mesh_dependencies import model_files as model_files
+from .mesh_reader import MESH_SUFFIXES as MESH_SUFFIXES
+from .mesh_reader import SurfaceMesh as SurfaceMesh
+from .mesh_reader import read_coloured_parts as read_coloured_parts
+from .mesh_reader import read_mesh as read_mesh
+from .mesh_store import MeshStore as MeshStore
+from .obj_file import format_obj as format_obj
+from .obj_materials import mesh_colour as mesh_colour
+from .shape_surface import primitive_mesh as primitive_mesh
+from .shape_surface import shape_cloud as shape_cloud
+from .shape_surface import shape_mesh as shape_mesh
+from .shape_surface import surface_distance as surface_distance
+from .silhouette import clip_at_near_plane as clip_at_near_plane
+from .silhouette import nearest_triangles_any_lens as nearest_triangles_any_lens
+from .solids import Solids as Solids
+from .textured_surface import TexturedSurface as TexturedSurface
+from .textured_surface import linear_light as linear_light
+from .textured_surface import read_textured_surface as read_textured_surface
+from .triangle_mesh import TriangleMesh as TriangleMesh
+from .triangle_mesh import closed_volume as closed_volume
+from .triangle_mesh import join_meshes as join_meshes
+from .triangle_mesh import sample_surface as sample_surface
+from .triangle_mesh import split_components as split_components

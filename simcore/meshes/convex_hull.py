@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+import scipy
 
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
@@ -16,7 +16,7 @@ Array = np.ndarray
 
 def convex_hull(points: Array) -> TriangleMesh:
     """Returns the convex hull of points (N, 3), its triangles turned outwards."""
-    hull = ConvexHull(points)
+    hull = scipy.spatial.ConvexHull(points)
     used, renumbered = np.unique(hull.simplices, return_inverse=True)
     mesh = TriangleMesh(points[used], renumbered.reshape(-1, 3))
     flipped = np.einsum("ij,ij->i", mesh.area_normals, hull.equations[:, :3]) < 0
@@ -34,7 +34,7 @@ def mesh_hull(mesh: TriangleMesh, *, least_m: float, where: str) -> TriangleMesh
     thickened, changed = thicken_points(points, least_m=least_m)
     try:
         return convex_hull(thickened if changed else points)
-    except (QhullError, ValueError) as exc:
+    except (scipy.spatial.QhullError, ValueError) as exc:
         raise AssetError(f"{where}: the mesh has no convex hull. Expected a surface. Export it again.") from exc
 
 
@@ -56,7 +56,7 @@ def thicken_points(points: Array, *, least_m: float) -> tuple[Array, bool]:
 
 
 def hulls_inertial(hulls: Sequence[TriangleMesh], mass_kg: float) -> Inertial:
-    """Returns mass, centre and inertia of convex pieces of one density; where two pieces overlap counts twice."""
+    """Returns mass, centre and inertia of convex pieces of one density; overlaps count twice."""
     volume = sum(hull.volume for hull in hulls)
     first, second = np.zeros(3), np.zeros((3, 3))
     for hull in hulls:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.obj_materials import material_files, texture_files
 from unlatch.simcore.urdf.model import UrdfModel
-from unlatch.simcore.urdf.reader import inside
+from unlatch.simcore.urdf.reader import resolve_inside
 from unlatch.simcore.urdf.xml import parse_xml
 
 
@@ -29,7 +29,8 @@ def mesh_dependencies(path: Path, folder: Path) -> dict[str, Path]:
         found = [*libraries, *(texture for library in libraries for texture in texture_files(library, folder))]
     elif suffix in (".glb", ".gltf"):
         found = [
-            inside(folder, _relative_name(path.parent / name, folder), where=str(path)) for name in _gltf_files(path)
+            resolve_inside(folder, _relative_name(path.parent / name, folder), where=str(path))
+            for name in _gltf_files(path)
         ]
     elif suffix == ".dae":
         for element in parse_xml(path).iter():
@@ -37,7 +38,7 @@ def mesh_dependencies(path: Path, folder: Path) -> dict[str, Path]:
             if element.tag.rpartition("}")[2] == "init_from" and name and "://" not in name:
                 candidate = (path.parent / unquote(name)).resolve()
                 if candidate.is_file():
-                    found.append(inside(folder, _relative_name(candidate, folder), where=str(path)))
+                    found.append(resolve_inside(folder, _relative_name(candidate, folder), where=str(path)))
     return {file.relative_to(folder).as_posix(): file for file in sorted(set(found))}
 
 

@@ -11,14 +11,14 @@ from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
-import trimesh
 
-from unlatch.simcore.errors import AssetError
+from unlatch.simcore.errors import AssetError, shorten
 from unlatch.simcore.extras import import_extra
+from unlatch.simcore.lazy_imports import trimesh
 from unlatch.simcore.meshes.obj_file import read_obj
 from unlatch.simcore.meshes.obj_materials import first_texture
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
-from unlatch.simcore.urdf.reader import MAX_MESH_BYTES, inside
+from unlatch.simcore.urdf.reader import MAX_MESH_BYTES, resolve_inside
 from unlatch.simcore.urdf.xml import parse_xml
 
 Array = np.ndarray
@@ -29,14 +29,14 @@ MESH_SUFFIXES = (".dae", ".fbx", ".glb", ".gltf", ".obj", ".ply", ".stl")
 """Supported endings, in lower case."""
 
 MAX_FACES = 2_000_000
-"""Most triangles of one mesh."""
+"""Largest number of triangles in one mesh."""
 
 _EXTRA = "assets"
 _TO_Z_UP = {
     "x": np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]]),
     "y": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]),
 }
-_FAULTS = (
+_READER_ERRORS = (
     ValueError,
     KeyError,
     IndexError,
@@ -51,7 +51,7 @@ _FAULTS = (
     NotImplementedError,
     AssertionError,
 )
-"""Exceptions that third-party readers raise over a damaged file."""
+"""Exceptions that third-party readers raise for a damaged file."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class SurfaceMesh:
     rgba: Colour | None = None
     """Its colour, if the file has one for the whole mesh."""
     corner_normals: Array | None = None
-    """(F, 3, 3) unit normals at the corners; None where they are not stated."""
+    """(F, 3, 3) unit normals at the corners; None if the file does not state them."""
     corner_uvs: Array | None = None
     """(F, 3, 2) texture coordinates: to the right, and upwards from the image's lower edge; the image repeats outside
     0 to 1."""
@@ -81,10 +81,15 @@ def read_mesh(
 ) -> SurfaceMesh:
     """Reads one mesh file; everything in it is one surface.
 
-    OBJ, STL and PLY state neither axes nor unit: they are z up and in metres. COLLADA and FBX state both; glTF is
-    always y up and in metres. Lengths become metres. With `turn_to_z_up`, a file with another up axis is turned; in a
-    URDF, coordinates stay as written. With `allow_empty`, a file without a triangle or without extent is read, too;
-    with `with_shading`, also normals and texture of an OBJ. `where` names the file in errors.
+    OBJ, STL and PLY state neither axes nor unit: they are z up and in metres. COLLADA and FBX state both. glTF is
+    always y up and in metres. Lengths become metres.
+
+    Args:
+        path: The file.
+        turn_to_z_up: Whether a file with another up axis is turned; false for the mesh of a URDF.
+        where: Name of the file in errors; by default its path.
+        allow_empty: Whether a file without a triangle or without extent is read, too.
+        with_shading: Whether normals and texture of an OBJ are read, too.
 
     Raises:
         AssetError: The format is unknown, its reader is not installed, or the file is damaged, empty, too large or not
@@ -106,9 +111,9 @@ def read_mesh(
 
 
 def read_coloured_parts(path: Path, *, with_materials: bool) -> list[SurfaceMesh]:
-    """Reads the parts of a mesh file of different materials, for display; in the axes and the unit of the file.
+    """Reads the parts of a mesh file with their colours, for display; in the axes and the unit of the file.
 
-    It does not read FBX. Colours of material files are read `with_materials`.
+    It does not read FBX. With `with_materials`, it reads colours of material files, too.
 
     Raises:
         AssetError: The file cannot be read.
@@ -119,13 +124,7 @@ def read_coloured_parts(path: Path, *, with_materials: bool) -> list[SurfaceMesh
         raise AssetError(
             f"Mesh '{path}' cannot be read ({type(exc).__name__}: {exc}). Restore the asset.", path=str(path)
         ) from exc
-    parts = []
-    for T, name in (scene.graph[node] for node in scene.graph.nodes_geometry):
-        piece = scene.geometry[name]
-        if isinstance(piece, trimesh.Trimesh) and len(piece.faces):
-            mesh = _place_mesh(np.asarray(piece.vertices), np.asarray(piece.faces), T[:3])
-            parts.append(SurfaceMesh(mesh, _read_colour(piece, of_vertices=True)))
-    return parts
+    return [part for part in _read_scene_parts(scene, per_vertex=True) if len(part.mesh.faces)]
 
 
 def _check_file(path: Path, where: str) -> None:
@@ -196,18 +195,19 @@ def _read_with_trimesh(path: Path, where: str, *, turn: bool) -> SurfaceMesh:
             warnings.simplefilter("ignore")
             scene = trimesh.load_scene(BytesIO(data), file_type=suffix[1:], resolver=resolver, process=False)
         parts = _read_scene_parts(scene)
-    except _FAULTS as exc:
+    except _READER_ERRORS as exc:
         raise AssetError(
             f"{where}: no readable {suffix[1:].upper()} mesh ({_shorten(exc)}). Export it again.", path=str(path)
         ) from exc
-    whole = join_meshes(mesh for mesh, _ in parts)
+    whole = join_meshes(part.mesh for part in parts)
     vertices = whole.vertices * scale
     if turn and up in _TO_Z_UP:
         vertices = vertices @ _TO_Z_UP[up].T
-    return SurfaceMesh(TriangleMesh(vertices, whole.faces), _common_colour({colour for _, colour in parts}))
+    return SurfaceMesh(TriangleMesh(vertices, whole.faces), _common_colour({part.rgba for part in parts}))
 
 
-def _read_scene_parts(scene: Any) -> list[tuple[TriangleMesh, Colour | None]]:
+def _read_scene_parts(scene: Any, *, per_vertex: bool = False) -> list[SurfaceMesh]:
+    """Returns the parts of a scene of trimesh, each with the colour that `_read_colour` returns."""
     parts = []
     for node in sorted(scene.graph.nodes_geometry):
         T, name = scene.graph[node]
@@ -217,7 +217,7 @@ def _read_scene_parts(scene: Any) -> list[tuple[TriangleMesh, Colour | None]]:
         T = np.asarray(T, dtype=float)
         vertices = np.asarray(geometry.vertices, dtype=float).reshape(-1, 3)
         faces = np.asarray(geometry.faces, dtype=int).reshape(-1, 3)
-        parts.append((_place_mesh(vertices, faces, T[:3]), _read_colour(geometry)))
+        parts.append(SurfaceMesh(_place_mesh(vertices, faces, T[:3]), _read_colour(geometry, per_vertex=per_vertex)))
     return parts
 
 
@@ -228,9 +228,9 @@ def _place_mesh(vertices: Array, faces: Array, T: Array) -> TriangleMesh:
     return TriangleMesh(vertices @ T[:, :3].T + T[:, 3], faces)
 
 
-def _read_colour(geometry: Any, *, of_vertices: bool = False) -> Colour | None:
-    """Returns the colour of a part's material; with `of_vertices` also the main one of its vertices or faces."""
-    source = getattr(geometry.visual, "material", geometry.visual if of_vertices else None)
+def _read_colour(geometry: Any, *, per_vertex: bool) -> Colour | None:
+    """Returns the colour of a part's material; without one, and with `per_vertex`, the main one of its vertices."""
+    source = getattr(geometry.visual, "material", geometry.visual if per_vertex else None)
     colour = getattr(source, "main_color", None)
     if colour is None:
         return None
@@ -266,7 +266,7 @@ class _FolderResolver:
         self.folder = folder
 
     def get(self, name: str) -> bytes:
-        return inside(self.folder, unquote(name), where=str(self.folder)).read_bytes()
+        return resolve_inside(self.folder, unquote(name), where=str(self.folder)).read_bytes()
 
     __getitem__ = get
 
@@ -293,7 +293,7 @@ def _read_fbx(path: Path, where: str, *, z_up: bool) -> SurfaceMesh:
         nodes = [node for node in scene.nodes if node.mesh is not None]
         mesh = join_meshes([_read_fbx_node(node) for node in nodes])
         colours = {_read_fbx_colour(material) for node in nodes for material in node.mesh.materials}
-    except (*_FAULTS, ufbx.UfbxError) as exc:
+    except (*_READER_ERRORS, ufbx.UfbxError) as exc:
         raise AssetError(f"{where}: no readable FBX mesh ({_shorten(exc)}). Export it again.", path=str(path)) from exc
     return SurfaceMesh(mesh, _common_colour(colours))
 
@@ -319,5 +319,4 @@ def _read_fbx_colour(material: Any) -> Colour | None:
 
 
 def _shorten(exc: BaseException) -> str:
-    words = " ".join(str(exc).split()) or type(exc).__name__
-    return words if len(words) <= 160 else words[:157] + "..."
+    return shorten(" ".join(str(exc).split()) or type(exc).__name__, 160)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.model import Shape
-from unlatch.simcore.urdf.reader import check_bytes
+from unlatch.simcore.urdf.reader import check_file_size
 
 Colour = tuple[float, float, float, float]
 
@@ -35,10 +35,10 @@ def first_texture(library: Path) -> Path | None:
 
 
 def mesh_colour(shape: Shape, folder: Path) -> Colour:
-    """Returns diffuse colour and opacity of a mesh's first material; the URDF's own colour, or grey without any.
+    """Returns diffuse colour and opacity of a mesh: those of the URDF, else of its first material, else grey.
 
-    Bullet multiplies it with the texture, and ignores the colours of material libraries. These lie inside the asset's
-    resolved folder.
+    Bullet multiplies the colour with the texture, and ignores the colours of material libraries. `folder` is the
+    asset's resolved folder, in which the libraries lie.
     """
     if shape.rgba is not None or shape.path is None:
         return shape.rgba or _GREY
@@ -74,6 +74,6 @@ def _existing_files(base: Path, names: list[str], folder: Path) -> list[Path]:
                 f"{base}: '{name}' leads out of the asset's folder {folder}. Keep files inside it.", file=name
             )
         if path.is_file():
-            check_bytes(path, name, where=str(base))
+            check_file_size(path, name, where=str(base))
             found.append(path)
     return found

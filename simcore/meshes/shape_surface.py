@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import trimesh
 
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.lazy_imports import trimesh
 from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
 
-MAX_UNITS = 1e9
+MAX_LENGTH = 1e9
 """Sizes and positions beyond this are mistakes, whatever their unit."""
 
 
@@ -25,17 +25,19 @@ def surface_distance(shapes: Iterable[Shape], point: np.ndarray) -> float:
 
 
 def shape_mesh(shape: Shape) -> TriangleMesh:
-    """Returns the triangles of a shape, in the frame of the shape [m], its scale applied; a shape without a path: none.
+    """Returns the triangles of a shape in its own frame [m], with its scale applied.
+
+    A mesh without a path has no triangles.
 
     Raises:
         AssetError: Its mesh file cannot be read or holds a number that is not finite; or its size or position is
             larger than any unit could explain.
     """
     largest = max(*(abs(v) for v in shape.size), float(np.max(np.abs(shape.T_link_shape.p))))
-    if largest > MAX_UNITS:
+    if largest > MAX_LENGTH:
         raise AssetError(
             f"{shape.kind.name} '{shape.name or shape.mesh}' has size {shape.size} at {shape.T_link_shape.p.tolist()}, "
-            f"expected at most {MAX_UNITS:g}. Fix the URDF.",
+            f"expected at most {MAX_LENGTH:g}. Fix the URDF.",
             size=shape.size,
         )
     if shape.kind is not ShapeKind.mesh:
@@ -48,7 +50,7 @@ def shape_mesh(shape: Shape) -> TriangleMesh:
 def primitive_mesh(kind: ShapeKind, size: Sequence[float]) -> TriangleMesh:
     """Returns a box, cylinder or sphere around its origin as triangles; its size is as in `Shape`.
 
-    A cylinder is a prism of 48 sides, a sphere a polyhedron: up to 0.3 % of a radius within the true surface.
+    A cylinder is a prism of 48 sides, a sphere a polyhedron. Both lie up to 0.3 % of a radius inside the true surface.
     """
     if kind is ShapeKind.box:
         solid = trimesh.creation.box(extents=size)

@@ -11,10 +11,10 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 Array = np.ndarray
 
-_SAME = 0.1
-"""Tolerance of the distance to a triangle's plane, as a share of the distance of a neighbouring ray."""
+_PLANE_TOLERANCE = 0.1
+"""Largest difference between the distances along a pixel's ray and along a ray beside it, as a share of the latter."""
 _BATCH = 2_000_000
-"""Most pairs of a triangle and a pixel per batch."""
+"""Largest number of pairs of a triangle and a pixel per batch."""
 
 
 def nearest_triangles(pinhole: Pinhole, mesh: TriangleMesh, *, near_m: float) -> tuple[Array, Array]:
@@ -28,7 +28,7 @@ def nearest_triangles(pinhole: Pinhole, mesh: TriangleMesh, *, near_m: float) ->
     """
     depth: Array = np.full(pinhole.height * pinhole.width, np.inf)
     which: Array = np.full(pinhole.height * pinhole.width, -1)
-    cut, source = in_front(mesh, near_m)
+    cut, source = clip_at_near_plane(mesh, near_m)
     corners = pinhole.project(cut.vertices)[cut.faces]  # (F, 3, 2)
     inverse = (1.0 / cut.vertices[:, 2])[cut.faces]  # (F, 3)
     limits = [pinhole.width, pinhole.height]
@@ -50,7 +50,7 @@ def nearest_triangles(pinhole: Pinhole, mesh: TriangleMesh, *, near_m: float) ->
     return depth.reshape(shape), which.reshape(shape)
 
 
-def nearest_through(optics: Pinhole | Fisheye, mesh: TriangleMesh, *, near_m: float) -> tuple[Array, Array]:
+def nearest_triangles_any_lens(optics: Pinhole | Fisheye, mesh: TriangleMesh, *, near_m: float) -> tuple[Array, Array]:
     """As `nearest_triangles` for any lens; for a fisheye, distances are to the camera's centre.
 
     Fisheye images are assembled from pinhole images and exact to a pixel.
@@ -64,18 +64,18 @@ def nearest_through(optics: Pinhole | Fisheye, mesh: TriangleMesh, *, near_m: fl
         turned = TriangleMesh(mesh.vertices @ face.R_camera_face, mesh.faces)
         depth, found = nearest_triangles(face.pinhole, turned, near_m=near_m)
         row, column = np.rint(face.row).astype(int), np.rint(face.column).astype(int)
-        distance[face.pixels] = depth[row, column] * face.stretch
+        distance[face.pixels] = depth[row, column] * face.ray_lengths
         which[face.pixels] = found[row, column]
     met = which >= 0
-    a, b, c = mesh.vertices[mesh.faces[which[met]]].transpose(1, 0, 2)
-    normals = np.cross(b - a, c - a)
+    hit = TriangleMesh(mesh.vertices, mesh.faces[which[met]])
+    normals, a = hit.area_normals, hit.vertices[hit.faces[:, 0]]
     with np.errstate(divide="ignore", invalid="ignore"):  # the pixel's own ray on the triangle's plane
         exact = np.einsum("ij,ij->i", normals, a) / np.einsum("ij,ij->i", normals, optics.rays()[met])
-    distance[met] = np.where(np.abs(exact - distance[met]) < _SAME * distance[met], exact, distance[met])
+    distance[met] = np.where(np.abs(exact - distance[met]) < _PLANE_TOLERANCE * distance[met], exact, distance[met])
     return distance, which
 
 
-def in_front(mesh: TriangleMesh, near_m: float) -> tuple[TriangleMesh, Array]:
+def clip_at_near_plane(mesh: TriangleMesh, near_m: float) -> tuple[TriangleMesh, Array]:
     """Returns the part of a mesh at z >= near_m [m], and (G,) the original face of each of its faces."""
     inside = mesh.vertices[:, 2] >= near_m  # (V,)
     if inside.all():

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+import scipy
 
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
@@ -20,7 +20,7 @@ Array = np.ndarray
 _SHEET_M = 5e-4
 """Thickness of flat colliders [m]."""
 
-_LOOKS_UP = 0.999
+_UPWARD_COSINE = 0.999
 """Cosine of the largest tilt of a horizontal face."""
 
 
@@ -58,7 +58,7 @@ class Solids:
     @classmethod
     def from_urdf(cls, urdf: Path) -> Solids:
         """Returns the solids of a converted or generated URDF; the last ones are cached."""
-        return _solids_of(urdf, urdf.stat().st_mtime_ns)
+        return _load_solids(urdf, urdf.stat().st_mtime_ns)
 
     def vertices(self, link: str) -> Array:
         """Returns corners (N, 3) of a link's solids, in its frame [m]."""
@@ -69,7 +69,7 @@ class Solids:
         return [
             float((T_root_link @ solid.vertices)[:, 2].max())
             for solid in self._solids[link]
-            if np.any(solid.normals @ T_root_link.R[2] > _LOOKS_UP)
+            if np.any(solid.normals @ T_root_link.R[2] > _UPWARD_COSINE)
         ]
 
     def section(self, link: str, normal: Array, at: float) -> Array:
@@ -98,7 +98,7 @@ class Solids:
     ) -> bool:
         """Returns whether any box is closer to the object than a margin.
 
-        Two solids are apart if a face plane of one separates them; pairs that only two edges separate touch.
+        Solids are apart if a face plane of one separates them. Pairs that only two edges separate count as touching.
 
         Args:
             boxes: (B, 2, 3) lower and upper corners, in their own frame [m].
@@ -118,7 +118,9 @@ class Solids:
                 continue
             T_box_link = T_root_box.inverse() @ self.model.link_pose(name, positions)
             for solid in solids:
-                if float(np.linalg.norm(T_box_link @ solid.middle - middle)) <= reach + solid.radius and _any_meets(
+                if float(
+                    np.linalg.norm(T_box_link @ solid.middle - middle)
+                ) <= reach + solid.radius and _any_box_touches(
                     low, high, T_box_link @ solid.vertices, solid.normals @ T_box_link.R.T, solid, T_box_link
                 ):
                     return True
@@ -128,11 +130,11 @@ class Solids:
 def convex_solid(points: Array) -> ConvexSolid:
     """Returns the hull of points (N, 3) [m]; flat ones are thickened."""
     try:
-        hull = ConvexHull(points)
-    except (QhullError, ValueError):
+        hull = scipy.spatial.ConvexHull(points)
+    except (scipy.spatial.QhullError, ValueError):
         offsets = np.stack(np.meshgrid(*[[-_SHEET_M / 2, _SHEET_M / 2]] * 3), axis=-1).reshape(-1, 3)
         points = (points[:, None] + offsets).reshape(-1, 3)
-        hull = ConvexHull(points)
+        hull = scipy.spatial.ConvexHull(points)
     planes = np.unique(np.round(hull.equations, 6), axis=0)
     vertices = points[hull.vertices]
     middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
@@ -140,7 +142,7 @@ def convex_solid(points: Array) -> ConvexSolid:
     return ConvexSolid(vertices, planes[:, :3], -planes[:, 3], middle, radius)
 
 
-def _any_meets(low: Array, high: Array, vertices: Array, normals: Array, solid: ConvexSolid, T: Pose) -> bool:
+def _any_box_touches(low: Array, high: Array, vertices: Array, normals: Array, solid: ConvexSolid, T: Pose) -> bool:
     """Returns whether a box touches a solid: no axis of the box and no face of the solid separates them."""
     apart = np.any((vertices.min(axis=0) > high) | (vertices.max(axis=0) < low), axis=1)  # (B,)
     if apart.all():
@@ -153,6 +155,6 @@ def _any_meets(low: Array, high: Array, vertices: Array, normals: Array, solid: 
 
 
 @lru_cache(maxsize=16)
-def _solids_of(urdf: Path, changed_ns: int) -> Solids:
+def _load_solids(urdf: Path, changed_ns: int) -> Solids:
     del changed_ns  # part of the key: a changed file is read again
     return Solids(read_urdf(urdf))

@@ -26,7 +26,7 @@ class TexturedSurface:
     faces: np.ndarray
     """(F, 3) indices."""
     picture: Path
-    """The PNG or JPEG; the visible colour is its shade times the colour of the visual."""
+    """The PNG or JPEG; the visible colour is that of the picture times that of the visual."""
 
 
 def read_textured_surface(path: Path, folder: Path) -> TexturedSurface | None:

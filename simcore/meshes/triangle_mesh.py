@@ -1,4 +1,4 @@
-"""Triangle meshes: measuring, joining, welding, splitting and sampling them."""
+"""Triangle meshes: measuring, joining, welding, splitting, sampling and smooth normals."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import ConvexHull, QhullError
+import scipy
 
 from unlatch.simcore.geometry.pose import Pose
 
@@ -53,11 +51,11 @@ class TriangleMesh:
         return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
 
     @cached_property
-    def outermost(self) -> Array:
-        """(H, 3) vertices that have the extents of all of them along any direction [m]."""
+    def hull_points(self) -> Array:
+        """(H, 3) vertices of the convex hull, which has the same extents along any direction [m]."""
         try:
-            return self.vertices[ConvexHull(self.vertices).vertices]
-        except (QhullError, ValueError):  # flat, or too few
+            return self.vertices[scipy.spatial.ConvexHull(self.vertices).vertices]
+        except (scipy.spatial.QhullError, ValueError):  # flat, or too few
             return self.vertices
 
     def moved(self, T: Pose) -> TriangleMesh:
@@ -82,7 +80,7 @@ def join_meshes(meshes: Iterable[TriangleMesh]) -> TriangleMesh:
 
 
 def weld_vertices(mesh: TriangleMesh, *, distance_m: float) -> TriangleMesh:
-    """Merges vertices that round to the same point, and drops triangles that lose their area by it."""
+    """Merges vertices that round to the same point, and drops triangles that have no area left."""
     keys = np.round(mesh.vertices / distance_m).astype(np.int64)
     _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     faces = inverse.reshape(-1)[mesh.faces]
@@ -115,15 +113,16 @@ def drop_duplicate_faces(mesh: TriangleMesh) -> TriangleMesh:
 def split_components(mesh: TriangleMesh) -> list[TriangleMesh]:
     """Splits a mesh into its connected components.
 
-    Components share vertices, not edges: split by edges, the meshes of PartNet fall into hundreds of flat quads.
+    Triangles with a common vertex are connected. If a common edge were required, the meshes of PartNet would fall into
+    hundreds of flat quads.
     """
     if not len(mesh.faces):
         return []
     rows = np.concatenate([mesh.faces[:, 0], mesh.faces[:, 1]])
     columns = np.concatenate([mesh.faces[:, 1], mesh.faces[:, 2]])
     n = len(mesh.vertices)
-    graph = coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(n, n))
-    count, labels = connected_components(graph, directed=False)
+    graph = scipy.sparse.coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(n, n))
+    count, labels = scipy.sparse.csgraph.connected_components(graph, directed=False)
     face_labels = labels[mesh.faces[:, 0]]
     pieces = []
     for label in range(count):
@@ -135,22 +134,25 @@ def split_components(mesh: TriangleMesh) -> list[TriangleMesh]:
 
 
 def is_closed(mesh: TriangleMesh) -> bool:
-    """Whether a mesh encloses a volume: each edge has two triangles, which run along it in both directions."""
-    return _count_paired_edges(mesh) == 1
+    """Whether a mesh encloses a volume: each edge has two triangles, which run along it in opposite directions."""
+    return _edge_multiplicity(mesh) == 1
 
 
 def closed_volume(mesh: TriangleMesh) -> float | None:
     """Returns the volume of a surface without holes [m^3]; None if it has holes, is inside out or encloses nothing."""
     whole = weld_vertices(mesh, distance_m=max(1e-9, 1e-6 * float(np.max(mesh.extents))))
-    if not len(whole.faces) or not _count_paired_edges(whole):
+    if not len(whole.faces) or not _edge_multiplicity(whole):
         return None
     volume = whole.volume
     # a sheet with two sides encloses nothing but rounding errors
     return volume if volume > 1e-4 * whole.area * float(np.max(mesh.extents)) else None
 
 
-def _count_paired_edges(mesh: TriangleMesh) -> int:
-    """Returns how often triangles run along an edge in one direction, at most; 0 unless as often as in the other."""
+def _edge_multiplicity(mesh: TriangleMesh) -> int:
+    """Returns the largest number of triangles along an edge in one direction.
+
+    It is 0 unless every edge has as many triangles in the other direction.
+    """
     edges = mesh.faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
     there, counts = np.unique(edges, axis=0, return_counts=True)
     back, counts_back = np.unique(edges[:, ::-1], axis=0, return_counts=True)
@@ -159,7 +161,7 @@ def _count_paired_edges(mesh: TriangleMesh) -> int:
 
 
 def sample_surface(mesh: TriangleMesh, *, spacing_m: float, max_points: int = 400_000) -> Array:
-    """(N, 3) points that cover every triangle, at most `spacing_m` apart, in a fixed order; corners included.
+    """Returns points (N, 3) that cover every triangle, at most `spacing_m` apart, in a fixed order; corners included.
 
     The spacing grows where more than `max_points` points would be needed.
     """
@@ -184,3 +186,32 @@ def sample_triangles(mesh: TriangleMesh, *, spacing_m: float, max_points: int) -
         clouds.append(np.einsum("mk,fkd->fmd", weights, triangles[chosen]).reshape(-1, 3))
         owners.append(np.repeat(chosen, len(weights)))
     return np.concatenate(clouds), np.concatenate(owners)
+
+
+def creased_normals(mesh: TriangleMesh, *, crease_rad: float) -> Array:
+    """Returns unit normals (F, 3, 3) at the corners for smooth shading, with sharp edges kept.
+
+    The normal at a corner is a mean, weighted by area. It is taken over the faces at the vertex whose normals are less
+    than `crease_rad` away from that of the corner's own face [rad].
+    """
+    places, merged = np.unique(np.round(mesh.vertices, 7), axis=0, return_inverse=True)
+    corners = merged.reshape(-1)[mesh.faces]  # (F, 3)
+    weighted = mesh.area_normals
+    unit = weighted / np.maximum(np.linalg.norm(weighted, axis=1, keepdims=True), 1e-30)
+    order = np.argsort(corners, axis=None, kind="stable")
+    at, of = corners.ravel()[order], order // 3
+    counts = np.bincount(at, minlength=len(places))
+    starts = np.cumsum(counts) - counts
+    repeats = counts[at]  # every corner meets all corners at its vertex
+    first: Array = np.repeat(np.arange(len(at)), repeats)
+    second = (
+        np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats) + np.repeat(starts[at], repeats)
+    )
+    near = np.einsum("ij,ij->i", unit[of[first]], unit[of[second]]) >= np.cos(crease_rad)
+    total = np.stack(
+        [np.bincount(first[near], weights=weighted[of[second[near]], axis], minlength=len(at)) for axis in range(3)],
+        axis=-1,
+    )
+    normals = np.empty((len(at), 3))
+    normals[order] = total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-30)
+    return normals.reshape(-1, 3, 3)

@@ -1,29 +1,20 @@
-from . import distribution, gate, orchestrator, physics_view, trigger, utils
-from .config import DistractorsCfg, PerceptionCfg, RandomizationCfg, RuleCfg, ViewCfg
-from .node_graph import Graph, graph
-from .rule import SIMULATION_CONTEXT, Firing, Slot
-from .session import current, new_setup, use
-from .setup import Setup
-
-__all__ = [
-    "SIMULATION_CONTEXT",
-    "DistractorsCfg",
-    "Firing",
-    "Graph",
-    "PerceptionCfg",
-    "RandomizationCfg",
-    "RuleCfg",
-    "Setup",
-    "Slot",
-    "ViewCfg",
-    "current",
-    "distribution",
-    "gate",
-    "graph",
-    "new_setup",
-    "orchestrator",
-    "physics_view",
-    "trigger",
-    "use",
-    "utils",
-]
+from . import distribution as distribution
+from . import gate as gate
+from . import orchestrator as orchestrator
+from . import physics_view as physics_view
+from . import trigger as trigger
+from . import utils as utils
+from .config import DistractorsCfg as DistractorsCfg
+from .config import PerceptionCfg as PerceptionCfg
+from .config import RandomizationCfg as RandomizationCfg
+from .config import RuleCfg as RuleCfg
+from .config import ViewCfg as ViewCfg
+from .node_graph import Graph as Graph
+from .node_graph import graph as graph
+from .rule import SIMULATION_CONTEXT as SIMULATION_CONTEXT
+from .rule import AttributeSlot as AttributeSlot
+from .rule import Firing as Firing
+from .session import current as current
+from .session import new_setup as new_setup
+from .session import use as use
+from .setup import Setup as Setup

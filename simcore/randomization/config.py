@@ -14,7 +14,7 @@ from unlatch.simcore.randomization.distribution import DISTRIBUTIONS, Distributi
 from unlatch.simcore.sim.properties.tendons import TendonCfg
 
 MOST_DISTRACTORS = 50
-"""Most distractors in one episode."""
+"""Largest number of distractors in one episode."""
 _SMALLEST_M, _LARGEST_M = 0.01, 0.5
 
 
@@ -49,7 +49,7 @@ class DistractorsCfg:
         return self.most > 0
 
 
-_MOST = {"position_std_m": 0.5, "orientation_std_deg": 90.0, "keypoint_std_m": 0.5, "joint_std": 0.5}
+_MAX_STD = {"position_std_m": 0.5, "orientation_std_deg": 90.0, "keypoint_std_m": 0.5, "joint_std": 0.5}
 
 
 @dataclass
@@ -67,16 +67,16 @@ class PerceptionCfg:
     """Of the position of each of its joints [rad, or m of sliding joints]."""
 
     def __post_init__(self) -> None:
-        for key, most in _MOST.items():
+        for key, most in _MAX_STD.items():
             check_range(f"perception.{key}", getattr(self, key), 0.0, most)
 
     @property
     def active(self) -> bool:
         """Whether there are any errors."""
-        return any(getattr(self, key) > 0.0 for key in _MOST)
+        return any(getattr(self, key) > 0.0 for key in _MAX_STD)
 
     def to_dict(self) -> dict[str, float]:
-        """As in a YAML, without a `joint_std` of 0."""
+        """Returns the content of its YAML, without a `joint_std` of 0."""
         return {key: value for key, value in vars(self).items() if key != "joint_std" or value != 0.0}
 
     def rules(self, objects: Sequence[str]) -> list[RuleCfg]:
@@ -141,10 +141,10 @@ class RuleCfg:
             self.make_distribution()
 
     def make_distribution(self) -> Distribution:
-        """The distribution.
+        """Makes the distribution of the rule.
 
         Raises:
-            ConfigError: It is none.
+            ConfigError: Its type or a parameter is unknown, missing or out of range.
         """
         return read_distribution(self.distribution, "rule.distribution")
 
@@ -232,8 +232,8 @@ class RandomizationCfg:
     def __post_init__(self) -> None:
         if (self.source is not None or self.recorded is not None) and self._draws_anything:
             raise ConfigError(
-                f"randomization.from='{self.source}' has rules beside it (randomization={self.name}). Expected one of "
-                "the two: the recorded values are applied by the recorded rules. Set randomization=none.",
+                f"randomization.from='{self.source}' is given together with rules (randomization={self.name}). "
+                "Expected one of the two: the recorded values come with rules of their own. Set randomization=none.",
                 key="randomization.from",
             )
 

@@ -10,8 +10,8 @@ from weakref import WeakMethod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unlatch.simcore.errors import ConfigError, close_matches
-from unlatch.simcore.randomization.parameter_values import check_order, numbers, rows_of, shown
+from unlatch.simcore.errors import ConfigError, check_range, close_matches
+from unlatch.simcore.randomization.parameter_values import check_order, format_value, read_numbers, read_rows
 
 Array = np.ndarray
 _SIGMAS = 2.0
@@ -60,7 +60,7 @@ class Distribution(ABC):
         width = self._count_components(changed)
         if width != self.width and width is not None:
             raise ConfigError(
-                f"{self.type}: {', '.join(values)} would make it {width} components, it has "
+                f"{self.type}: {', '.join(values)} would change the number of components to {width} from "
                 f"{'one for all' if self.width is None else self.width}. Give as many as before.",
                 key=next(iter(values), self.type),
             )
@@ -99,14 +99,14 @@ class Distribution(ABC):
 
     def _check_values(self, values: dict[str, Any]) -> dict[str, Any]:
         """Checks parameters and returns them as arrays (w,) or ()."""
-        return {name: numbers(value, f"{self.type}.{name}") for name, value in values.items()}
+        return {name: read_numbers(value, f"{self.type}.{name}") for name, value in values.items()}
 
     def _count_components(self, values: Mapping[str, Any]) -> int | None:
         widths = {np.shape(value)[0] for value in values.values() if np.ndim(value) == 1}
         if len(widths) > 1:
             raise ConfigError(
                 f"{self.type} has parameters of {' and '.join(str(w) for w in sorted(widths))} components: "
-                f"{', '.join(f'{n} {np.size(v)}' for n, v in values.items())}. Give one number a component to each.",
+                f"{', '.join(f'{n} {np.size(v)}' for n, v in values.items())}. Give each one number per component.",
                 key=self.type,
             )
         return widths.pop() if widths else None
@@ -117,10 +117,10 @@ class Distribution(ABC):
 
     @abstractmethod
     def range(self) -> tuple[Array, Array]:
-        """Returns smallest and largest value, by component or for all; for a normal one, its mean -+ 2 std."""
+        """Returns the smallest and the largest value, each a number or one per component; mean -+ 2 std if normal."""
 
     def lowest(self) -> Array:
-        """Returns the least value that must be valid, by component or for all; for a normal one, its mean."""
+        """Returns the smallest value that must be accepted, a number or one per component; the mean if normal."""
         return self.range()[0]
 
     def bucketed(self, values: Array, num_buckets: int) -> Array:
@@ -138,7 +138,7 @@ class Distribution(ABC):
         return {"type": self.type, **plain}
 
     def __repr__(self) -> str:
-        return f"{self.type}({', '.join(f'{name}={shown(value)}' for name, value in self._values.items())})"
+        return f"{self.type}({', '.join(f'{name}={format_value(value)}' for name, value in self._values.items())})"
 
 
 class Uniform(Distribution):
@@ -168,11 +168,7 @@ class LogUniform(Uniform):
 
     def _check_values(self, values: dict[str, Any]) -> dict[str, Any]:
         checked = super()._check_values(values)
-        if not np.all(checked["lower"] > 0.0):
-            raise ConfigError(
-                f"log_uniform.lower={shown(checked['lower'])} is out of range. Expected above 0. Raise it.",
-                key="log_uniform.lower",
-            )
+        check_range("log_uniform.lower", checked["lower"].min(), 0.0, above=True)
         return checked
 
     def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
@@ -190,10 +186,7 @@ class Normal(Distribution):
 
     def _check_values(self, values: dict[str, Any]) -> dict[str, Any]:
         checked = super()._check_values(values)
-        if not np.all(checked["std"] >= 0.0):
-            raise ConfigError(
-                f"normal.std={shown(checked['std'])} is out of range. Expected 0 or more. Raise it.", key="normal.std"
-            )
+        check_range("normal.std", checked["std"].min(), 0.0)
         return checked
 
     def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
@@ -206,7 +199,7 @@ class Normal(Distribution):
         return mean - _SIGMAS * std, mean + _SIGMAS * std
 
     def lowest(self) -> Array:
-        """See `Distribution`: its tails are cut off."""
+        """See `Distribution`: the attribute's bounds cut off the lower tail."""
         return self._values["mean"]
 
 
@@ -225,8 +218,8 @@ class Constant(Distribution):
         return self._values["value"], self._values["value"]
 
 
-class _Listed(Distribution):
-    """A distribution over listed values: its first parameter, each a number or a row."""
+class _ListedValues(Distribution):
+    """A distribution over a list of values, its first parameter. Each value is a number or a row."""
 
     @property
     def _rows(self) -> Array:
@@ -241,7 +234,7 @@ class _Listed(Distribution):
         return self._rows.min(axis=0), self._rows.max(axis=0)
 
 
-class Choice(_Listed):
+class Choice(_ListedValues):
     """One of `choices`, each a number or a row, with `weights` that need not add up to 1."""
 
     type = "choice"
@@ -249,34 +242,34 @@ class Choice(_Listed):
     optional = ("weights",)
 
     def _check_values(self, values: dict[str, Any]) -> dict[str, Any]:
-        rows = rows_of(values["choices"], "choice.choices")
+        rows = read_rows(values["choices"], "choice.choices")
         weights = values.get("weights")
         if weights is not None:
-            weights = numbers(weights, "choice.weights")
+            weights = read_numbers(weights, "choice.weights")
             if weights.shape != (len(rows),) or not np.all(weights >= 0.0) or not weights.sum() > 0.0:
                 raise ConfigError(
-                    f"choice.weights={shown(weights)} do not fit. Expected {len(rows)} numbers of 0 or more, one a "
-                    "choice, not all 0. Change them.",
+                    f"choice.weights={format_value(weights)} do not fit. Expected {len(rows)} numbers of 0 or more, "
+                    "one per choice, not all 0. Change them.",
                     key="choice.weights",
                 )
         return {"choices": rows, "weights": weights}
 
     def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
-        """See `Distribution`: rows are taken whole, single numbers component by component."""
+        """See `Distribution`: a row gives all components of an environment; single numbers are drawn per component."""
         rows, weights = self._rows, self._values["weights"]
         p = None if weights is None else weights / weights.sum()
         shape = (len(counts), width) if rows.ndim == 1 else (len(counts),)
         return rows[rng.choice(len(rows), size=shape, p=p)]
 
 
-class Sequential(_Listed):
+class Sequential(_ListedValues):
     """The `items` in order, repeatedly, each a number or a row; every environment has its own position."""
 
     type = "sequence"
     parameters = ("items",)
 
     def _check_values(self, values: dict[str, Any]) -> dict[str, Any]:
-        return {"items": rows_of(values["items"], "sequence.items")}
+        return {"items": read_rows(values["items"], "sequence.items")}
 
     def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
         """See `Distribution`."""
@@ -294,6 +287,10 @@ class Combine(Distribution):
         super().__init__(**values)
         self._watch_parts()
 
+    @property
+    def _parts(self) -> tuple[Distribution, ...]:
+        return self._values["distributions"]
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Registers the checks of the copied parts."""
         vars(self).update(state)
@@ -310,19 +307,16 @@ class Combine(Distribution):
 
     def sample(self, rng: np.random.Generator, counts: Array, width: int) -> Array:
         """See `Distribution`."""
-        parts: tuple[Distribution, ...] = self._values["distributions"]
-        return np.concatenate([part.sample(rng, counts, part.width or 1) for part in parts], axis=1)
+        return np.concatenate([part.sample(rng, counts, part.width or 1) for part in self._parts], axis=1)
 
     def range(self) -> tuple[Array, Array]:
         """See `Distribution`."""
-        parts: tuple[Distribution, ...] = self._values["distributions"]
-        ranges = [[np.broadcast_to(end, part.width or 1) for end in part.range()] for part in parts]
+        ranges = [[np.broadcast_to(end, part.width or 1) for end in part.range()] for part in self._parts]
         return np.concatenate([r[0] for r in ranges]), np.concatenate([r[1] for r in ranges])
 
     def lowest(self) -> Array:
         """See `Distribution`."""
-        parts: tuple[Distribution, ...] = self._values["distributions"]
-        return np.concatenate([np.broadcast_to(part.lowest(), part.width or 1) for part in parts])
+        return np.concatenate([np.broadcast_to(part.lowest(), part.width or 1) for part in self._parts])
 
     def set(self, values: Mapping[str, Any]) -> None:
         """See `Distribution`."""
@@ -331,12 +325,12 @@ class Combine(Distribution):
 
     def _watch_parts(self) -> None:
         """Registers a check on every part: a change of a part changes the whole."""
-        for part in self._values["distributions"]:
+        for part in self._parts:
             part.watch(self._ask_watchers)
 
     def to_dict(self) -> dict[str, Any]:
         """See `Distribution`."""
-        return {"type": self.type, "distributions": [part.to_dict() for part in self._values["distributions"]]}
+        return {"type": self.type, "distributions": [part.to_dict() for part in self._parts]}
 
 
 def uniform(lower: ArrayLike, upper: ArrayLike) -> Uniform:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from unlatch.simcore.errors import shorten
+
 _COLUMNS = {"OgnOnRLFrame": 0, "OgnIntervalFiltering": 1, "OgnCountIndices": 1, "Random3f": 2}
 """Column of a node by its type; all others are in the last column."""
 _LAST = 3
@@ -30,8 +32,9 @@ def draw_graph(content: Mapping[str, Any]) -> str:
             at = y + row * _LINE
             words = name if value is None else f"{name}: {value}"
             anchor = "start" if side == "in" else "end"
-            boxes.append(_draw_text(x + 8 if side == "in" else x + _WIDTH - 8, at, _shorten_text(words), anchor=anchor))
-            ports[node["name"], side, name] = (x if side == "in" else x + _WIDTH, at - 0.25 * _LINE)
+            edge, inset = (x, 8) if side == "in" else (x + _WIDTH, -8)
+            boxes.append(_draw_text(edge + inset, at, shorten(words, _MAX_TEXT), anchor=anchor))
+            ports[node["name"], side, name] = (edge, at - 0.25 * _LINE)
         heights[column] = y + height + _GAP_Y
     lines_drawn = [
         _draw_curve(ports[edge["from_node"], "out", edge["from_port"]], ports[edge["to_node"], "in", edge["to_port"]])
@@ -47,10 +50,6 @@ def draw_graph(content: Mapping[str, Any]) -> str:
 
 def _draw_text(x: float, y: float, words: str, *, anchor: str = "start", weight: str = "normal") -> str:
     return f'<text x="{x}" y="{y}" text-anchor="{anchor}" font-weight="{weight}">{escape(words)}</text>'
-
-
-def _shorten_text(words: str) -> str:
-    return words if len(words) <= _MAX_TEXT else words[: _MAX_TEXT - 3] + "..."
 
 
 def _draw_curve(start: tuple[float, float], end: tuple[float, float]) -> str:

@@ -1,4 +1,4 @@
-"""A set-up as a graph of nodes with ports: as data, to step, and to draw."""
+"""A set-up as a graph of nodes with ports. The graph can be stepped, drawn, and returned as plain values."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class Edge:
 class Graph:
     """The nodes of a set-up.
 
-    One frame trigger; for every gate an interval filter and a count of its passed indices; for every rule
-    a write node, and a source of three random values if it draws three uniform ones. `step` executes them in that order
-    and leaves the values in the ports.
+    There is one frame trigger. Every gate has an interval filter and a count of the indices that pass it. Every rule
+    has a write node, and also a source of random values if it draws three uniform ones. `step` executes them in that
+    order and leaves the values in the ports.
     """
 
     def __init__(self, setup: Setup) -> None:
-        """Reads a set-up without rules that are made later."""
+        """Makes the nodes of the rules that the set-up has now."""
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
         self._setup = setup

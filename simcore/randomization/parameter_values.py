@@ -12,7 +12,7 @@ from unlatch.simcore.errors import ConfigError
 Array = np.ndarray
 
 
-def numbers(value: Any, where: str) -> Array:
+def read_numbers(value: Any, where: str) -> Array:
     """Returns a finite number () or row of numbers (w,).
 
     Raises:
@@ -25,19 +25,19 @@ def numbers(value: Any, where: str) -> Array:
     is_flag = isinstance(value, bool | str) or value is None
     if is_flag or array.ndim > 1 or (array.ndim == 1 and not array.size) or not np.all(np.isfinite(array)):
         raise ConfigError(
-            f"{where}={value!r} is no value. Expected a finite number, or a list with one a component. Change it.",
+            f"{where}={value!r} is not a number. Expected a finite number, or a list of one per component. Change it.",
             key=where,
         )
     return array
 
 
-def rows_of(value: Any, where: str) -> Array:
+def read_rows(value: Any, where: str) -> Array:
     """Returns (k,) numbers or (k, w) rows.
 
     Raises:
         ConfigError: It is empty, or its entries have different lengths.
     """
-    rows = [numbers(row, f"{where}[{i}]") for i, row in enumerate(value)] if isinstance(value, Iterable) else []
+    rows = [read_numbers(row, f"{where}[{i}]") for i, row in enumerate(value)] if isinstance(value, Iterable) else []
     if not rows or len({row.shape for row in rows}) != 1:
         raise ConfigError(
             f"{where} has {len(rows)} entries of {len({row.shape for row in rows})} different lengths. Expected at "
@@ -55,14 +55,14 @@ def check_order(kind: str, values: Mapping[str, Array]) -> None:
     """
     lower, upper = values["lower"], values["upper"]
     if np.ndim(lower) == np.ndim(upper) == 1 and len(lower) != len(upper):
-        return  # which the number of components says better
+        return  # the check of the number of components has a better message
     if not np.all(lower <= upper):
         raise ConfigError(
-            f"{kind}: lower={shown(lower)} is above upper={shown(upper)} in at least one component. Swap them.",
+            f"{kind}: lower={format_value(lower)} is above upper={format_value(upper)} in a component. Swap them.",
             key=f"{kind}.lower",
         )
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Returns a value as text for a message."""
     return str(value.tolist()) if isinstance(value, np.ndarray) else str(value)

@@ -165,6 +165,6 @@ def step_randomization(reset_inds: Any = None) -> None:
 
 
 def _randomize(arguments: dict[str, Any], kind: type[AttributeView]) -> None:
-    """Makes the rules of a call; its arguments by name, without its options, are attributes."""
+    """Makes the rules of a call from its arguments by name: the options, and one argument per attribute."""
     options = {name: arguments.pop(name) for name in ("view_name", "operation", "num_buckets")}
     session.current().randomize(options.pop("view_name"), arguments, kind=kind, **options)

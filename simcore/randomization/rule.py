@@ -60,7 +60,7 @@ class Gate:
         return "on_env_reset()" if self.interval is None else f"on_interval({self.interval})"
 
 
-class Slot:
+class AttributeSlot:
     """One attribute of one view, with its default and its value of the last reset."""
 
     def __init__(self, view: str, attribute: ViewAttribute, count: int) -> None:
@@ -71,7 +71,7 @@ class Slot:
         """(N, width) values when the set-up was armed."""
         self.last_reset = self.defaults
         """(N, width) values that the last `on_env_reset` wrote; the defaults before."""
-        self.brief: Array = np.zeros(count, dtype=bool)
+        self.expiring: Array = np.zeros(count, dtype=bool)
         """(N,) bool: members whose value ends with the next step."""
 
     def arm(self) -> None:
@@ -79,15 +79,13 @@ class Slot:
         values = [self.attribute.read(env) for env in range(self.count)]
         self.defaults = np.array(values, dtype=float).reshape(self.count, self.attribute.width)
         self.last_reset = self.defaults.copy()
-        self.brief[:] = False
+        self.expiring[:] = False
 
-    def end_brief(self) -> None:
+    def restore_expired(self) -> None:
         """Restores the value of the last reset where a value acted for one step only."""
-        if not self.brief.any():
-            return
-        for env in np.flatnonzero(self.brief):
+        for env in np.flatnonzero(self.expiring):
             self.attribute.write(int(env), self.last_reset[env])
-        self.brief[:] = False
+        self.expiring[:] = False
 
     def write(self, envs: Array, values: Array, *, on_reset: bool) -> None:
         """Writes rows of values (n, width) to members (n,)."""
@@ -95,9 +93,9 @@ class Slot:
             self.attribute.write(env, row)
         if on_reset:
             self.last_reset[envs] = values
-            self.brief[envs] = False
-        elif self.attribute.brief:
-            self.brief[envs] = True
+            self.expiring[envs] = False
+        elif self.attribute.lasts_one_step:
+            self.expiring[envs] = True
 
 
 class Rule:
@@ -105,7 +103,7 @@ class Rule:
 
     def __init__(
         self,
-        slot: Slot,
+        slot: AttributeSlot,
         gate: Gate,
         operation: Operation,
         distribution: Distribution,
@@ -135,7 +133,7 @@ class Rule:
 
     @property
     def key(self) -> str:
-        """`view.attribute gate`."""
+        """Its view, attribute and gate as text: `ball.mass on_env_reset()`."""
         return f"{self.slot.view}.{self.slot.attribute.name} {self.gate}"
 
     def _check_distribution(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.randomization.distribution import as_distribution
-from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT, Firing, Gate, Operation, Rule, Slot
+from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT, AttributeSlot, Firing, Gate, Operation, Rule
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.views.attribute_view import AttributeView, ViewAttribute
 from unlatch.simcore.sim.views.view import gravity_attribute
@@ -24,7 +24,7 @@ class Setup:
 
     Every environment has a counter, initially 0. A step sets it to 0 if the environment is reset and adds 1 otherwise.
     `on_env_reset` fires for reset environments; `on_interval(n)` for those whose counter is a positive multiple of n.
-    Rules fire in their order. The world has one member: it fires when any environment does.
+    Rules fire in their order. A rule of the world itself fires if any environment makes it fire.
     """
 
     def __init__(self, *, keep_firings: bool = False) -> None:
@@ -43,7 +43,7 @@ class Setup:
         self.views: dict[str, AttributeView] = {}
         """Registered views by name."""
         self._world: World | None = None
-        self._slots: dict[tuple[str, str], Slot] = {}
+        self._slots: dict[tuple[str, str], AttributeSlot] = {}
         self._gate: Gate | None = None
         self._in_frame = False
         self._generators: list[np.random.Generator] | None = None
@@ -125,8 +125,12 @@ class Setup:
     ) -> None:
         """Makes one rule for every given attribute of a view or of `simulation_context`, under the open gate.
 
-        An attribute is a distribution, a number or a list of numbers; None is not randomized. `num_buckets` is for
-        `material_properties`, `kind` is the expected type of the view.
+        Args:
+            view_name: Name of a registered view, or `simulation_context`.
+            attributes: By attribute, a distribution, a number or a list of numbers; None is not randomized.
+            operation: `direct`, `additive` or `scaling`.
+            num_buckets: Number of evenly spaced values for `material_properties`.
+            kind: Expected type of the view; None: any.
 
         Raises:
             ConfigError: No gate is open, or a view, attribute, operation, bucket or distribution does not fit.
@@ -164,11 +168,11 @@ class Setup:
                 key="num_buckets",
             )
 
-    def _get_slot(self, view_name: str, name: str, kind: type[AttributeView] | None) -> Slot:
+    def _get_slot(self, view_name: str, name: str, kind: type[AttributeView] | None) -> AttributeSlot:
         key = (view_name, name)
         if key not in self._slots:
             attribute, count = self._find_attribute(view_name, name, kind)
-            self._slots[key] = Slot(view_name, attribute, count)
+            self._slots[key] = AttributeSlot(view_name, attribute, count)
         return self._slots[key]
 
     def _find_attribute(self, view_name: str, name: str, kind: type[AttributeView] | None) -> tuple[ViewAttribute, int]:
@@ -223,7 +227,7 @@ class Setup:
         self._recorded = {}
         for firing in firings:
             if not 0 <= firing.rule < len(self.rules):
-                raise ConfigError(f"A firing is of rule {firing.rule}, there are {len(self.rules)}. Use its own rules.")
+                raise ConfigError(f"A firing names rule {firing.rule} of {len(self.rules)}. Use the recorded rules.")
             slot = self.rules[firing.rule].slot
             if firing.values.shape != (len(firing.envs), slot.attribute.width) or np.any(firing.envs >= slot.count):
                 raise ConfigError(
@@ -270,7 +274,7 @@ class Setup:
         self.counters[reset] = 0
         self.reset_inds = reset
         for slot in self._slots.values():
-            slot.end_brief()
+            slot.restore_expired()
 
     def fire(self, index: int, envs: Array) -> None:
         """Runs the second part for one rule: draws for environments (n,) and writes.
@@ -283,7 +287,7 @@ class Setup:
             rule.envs = envs
             return
         if not self._generators:
-            raise ConfigError("This set-up writes what was recorded. Call step_randomization in place of its parts.")
+            raise ConfigError("This set-up writes recorded values. Call step_randomization, not its parts.")
         if rule.slot.view == SIMULATION_CONTEXT:
             envs = np.zeros(1, dtype=int)
         rule.apply(envs, rule.draw(self._generators[index], envs))
@@ -317,7 +321,8 @@ class Setup:
         wrong = given.ndim != 1 or given.dtype.kind not in "iu"
         if wrong or given.min() < 0 or given.max() >= num_envs:
             raise ConfigError(
-                f"reset_inds={given.tolist()} are no environments. Expected whole numbers from 0 to {num_envs - 1}.",
+                f"reset_inds={given.tolist()} do not name environments. Expected whole numbers from 0 to "
+                f"{num_envs - 1}.",
                 key="reset_inds",
             )
         return np.unique(given).astype(int)
@@ -332,6 +337,6 @@ def _check_count(view: AttributeView, num_envs: int) -> None:
     if view.count != num_envs:
         raise ConfigError(
             f"View '{view.name}' has {view.count} members, on_rl_frame has num_envs={num_envs}. Expected one "
-            "member an environment. Change one of them.",
+            "member per environment. Change one of them.",
             key="num_envs",
         )

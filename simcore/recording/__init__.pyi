@@ -1,48 +1,27 @@
-from .check import Problem, check_dataset, check_record
-from .codes import CODE_ORDER, FAILURE_CODES
-from .data_set.data_set import DataSet
-from .data_set.index import EpisodeSummary
-from .episode import EPISODE_FILE, FORMAT_VERSION, EpisodeRecord, read_episode, verify_episode
-from .json_values import differences, plain
-from .keys import KEYS, KeySpec, is_name
-from .recorder import EpisodeRecorder
-from .state_file import encode_state
-from .success_rules import (
-    MAX_JOINT_SPEED,
-    MAX_SETTLE_CHANGE_M,
-    MAX_SETTLE_CHANGE_RAD,
-    MIN_CONTACT_SHARE,
-    MOVING_STEP,
-    SuccessRule,
-)
-from .verdict import Verdict, recompute_success
-
-__all__ = [
-    "CODE_ORDER",
-    "EPISODE_FILE",
-    "FAILURE_CODES",
-    "FORMAT_VERSION",
-    "KEYS",
-    "MAX_JOINT_SPEED",
-    "MAX_SETTLE_CHANGE_M",
-    "MAX_SETTLE_CHANGE_RAD",
-    "MIN_CONTACT_SHARE",
-    "MOVING_STEP",
-    "DataSet",
-    "EpisodeRecord",
-    "EpisodeRecorder",
-    "EpisodeSummary",
-    "KeySpec",
-    "Problem",
-    "SuccessRule",
-    "Verdict",
-    "check_dataset",
-    "check_record",
-    "differences",
-    "encode_state",
-    "is_name",
-    "plain",
-    "read_episode",
-    "recompute_success",
-    "verify_episode",
-]
+from .check import Problem as Problem
+from .check import check_dataset as check_dataset
+from .check import check_record as check_record
+from .codes import CODE_ORDER as CODE_ORDER
+from .codes import FAILURE_CODES as FAILURE_CODES
+from .data_set.data_set import DataSet as DataSet
+from .data_set.index import EpisodeSummary as EpisodeSummary
+from .episode import EPISODE_FILE as EPISODE_FILE
+from .episode import FORMAT_VERSION as FORMAT_VERSION
+from .episode import EpisodeRecord as EpisodeRecord
+from .episode import read_episode as read_episode
+from .episode import verify_episode as verify_episode
+from .json_values import differences as differences
+from .json_values import plain as plain
+from .keys import KEYS as KEYS
+from .keys import KeySpec as KeySpec
+from .keys import is_name as is_name
+from .recorder import EpisodeRecorder as EpisodeRecorder
+from .state_file import encode_state as encode_state
+from .success_rules import MAX_JOINT_SPEED as MAX_JOINT_SPEED
+from .success_rules import MAX_SETTLE_CHANGE_M as MAX_SETTLE_CHANGE_M
+from .success_rules import MAX_SETTLE_CHANGE_RAD as MAX_SETTLE_CHANGE_RAD
+from .success_rules import MIN_CONTACT_SHARE as MIN_CONTACT_SHARE
+from .success_rules import MOVING_STEP as MOVING_STEP
+from .success_rules import SuccessRule as SuccessRule
+from .verdict import Verdict as Verdict
+from .verdict import recompute_success as recompute_success

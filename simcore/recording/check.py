@@ -12,7 +12,7 @@ import numpy as np
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.data_set.shards import EPISODES
+from unlatch.simcore.recording.data_set.episode_folders import numbers_in
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
 from unlatch.simcore.recording.keys import INTERVAL, KEYS, STATE, KeySpec, kind_of, match_key
 from unlatch.simcore.recording.measurements import concurrent_arms, forbidden_rows, overspeed_rows, start_position
@@ -70,23 +70,17 @@ def check_record(record: EpisodeRecord) -> list[str]:
 
 
 def _foreign_entries(data_set: DataSet) -> Iterator[str]:
-    root = data_set.path / EPISODES
-    if not root.exists():
-        return
-    known = set(data_set.numbers())
-    for shard in sorted(root.iterdir()):
-        inside = sorted(shard.iterdir()) if shard.is_dir() and not shard.is_symlink() else []
-        if not inside and (not shard.is_dir() or len(shard.name) != 7 or not shard.name.isdigit()):
+    for shard in sorted(data_set.root.iterdir()) if data_set.root.exists() else []:
+        folders = sorted(shard.iterdir()) if shard.is_dir() and not shard.is_symlink() else []
+        if not folders and (not shard.is_dir() or len(shard.name) != 7 or not shard.name.isdigit()):
             yield _describe_foreign(shard)
-        for folder in inside:
-            right_place = folder.name.isdigit() and len(folder.name) == 10 and int(folder.name) in known
-            if not right_place or folder.parent != data_set.folder_of(int(folder.name)).parent:
+        episodes = {data_set.folder_of(number) for number in numbers_in(shard)}
+        for folder in folders:
+            if folder not in episodes or folder.is_symlink() or not folder.is_dir():
                 yield _describe_foreign(folder)
-            elif not folder.is_symlink() and folder.is_dir():
-                for name in sorted({entry.name for entry in folder.iterdir()} - {EPISODE_FILE, STATE_FILE}):
-                    yield _describe_foreign(folder / name)
-            else:
-                yield _describe_foreign(folder)
+                continue
+            for name in sorted({entry.name for entry in folder.iterdir()} - {EPISODE_FILE, STATE_FILE}):
+                yield _describe_foreign(folder / name)
 
 
 def _describe_foreign(path: Path) -> str:
@@ -112,7 +106,7 @@ def _array_problems(record: EpisodeRecord) -> Iterator[str]:
         if spec.shape is not None:
             yield from _row_problems(key, array, spec, names, sizes)
         if array.dtype.kind == "f" and record.code not in ("diverged", "error") and not np.isfinite(array).all():
-            yield f"'{key}' holds values that are not finite in a record that is not of code diverged."
+            yield f"'{key}' holds values that are not finite, which only a record of code diverged or error may have."
         elif "quat_xyzw" in key and len(array):
             error = float(np.abs(np.linalg.norm(array, axis=-1) - 1.0).max())
             if error > _QUAT_TOLERANCE:
@@ -157,23 +151,26 @@ def _missing_keys(record: EpisodeRecord) -> Iterator[str]:
             continue
         if spec.kind != STATE and record.n_actions == 0:
             continue
-        # arms have contact views only for the objects that a skill acts on
-        owned = acted_on if spec.kind == INTERVAL and "<arm>" in spec.pattern else objects
-        for owner in _owners(spec.pattern, arms, owned, robots):
-            key = spec.pattern
-            for name, value in owner.items():
-                key = key.replace(f"<{name}>", value)
+        names = {
+            "<robot>.<arm>": [f"{robot}.{arm}" for robot, arm in arms],
+            "<robot>": robots,
+            # arms have contact views only for the objects that a skill acts on
+            "<object>": acted_on if spec.kind == INTERVAL and "<arm>" in spec.pattern else objects,
+            "<body>": [*robots, *objects],
+        }
+        for key in _fill_pattern(spec.pattern, names):
             if key not in record.arrays:
                 yield f"array '{key}' is missing."
 
 
-def _owners(pattern: str, arms: list[tuple[str, str]], objects: list[str], robots: list[str]) -> list[dict[str, str]]:
-    if "<body>" in pattern:
-        return [{"body": body} for body in (*robots, *objects)]
-    owners = [{"robot": robot} for robot in robots] if "<robot>" in pattern else [{}]
-    if "<arm>" in pattern:
-        owners = [{"robot": robot, "arm": arm} for robot, arm in arms]
-    return [{**owner, "object": name} for owner in owners for name in objects] if "<object>" in pattern else owners
+def _fill_pattern(pattern: str, names: dict[str, list[str]]) -> list[str]:
+    """Returns the keys of a pattern, with every name in place of each placeholder."""
+    keys = [pattern]
+    for placeholder, values in names.items():
+        if placeholder in pattern:
+            keys = [key.replace(placeholder, value) for key in keys for value in values]
+            pattern = pattern.replace(placeholder, "")
+    return keys
 
 
 def _verdict_problems(record: EpisodeRecord) -> Iterator[str]:
@@ -194,9 +191,9 @@ def _verdict_problems(record: EpisodeRecord) -> Iterator[str]:
 
 
 def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], judged: bool | None) -> Iterator[str]:
-    label, said = f"skill {number} ({skill.get('name')})", skill.get("success")
-    if judged is not None and said is not None and said != judged:
-        yield f"{label} has success={said} in the record, recomputed {judged}."
+    label, recorded_success = f"skill {number} ({skill.get('name')})", skill.get("success")
+    if judged is not None and recorded_success is not None and recorded_success != judged:
+        yield f"{label} has success={recorded_success} in the record, recomputed {judged}."
     if skill.get("frame_start") is None:
         return
     start, end = skill["frame_start"], skill["frame_end"]
@@ -218,7 +215,7 @@ def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], j
             frame = start + 1 + int(np.argmax(recorded != expected))
             yield f"{label} has validity.{flag}_valid={not expected[frame - start - 1]} at frame {frame} of the record."
     violation = skill.get("first_violation")
-    hits = forbidden_rows(record, slice(start, end), threshold_n, without=concurrent_arms(record, skill))
+    hits = forbidden_rows(record, slice(start, end), threshold_n, skipped_arms=concurrent_arms(record, skill))
     if skill["collision_valid_enabled"] and (violation is None) != (not hits):
         seen = f"in row {hits[0][0]} of '{hits[0][1]}'" if hits else "nowhere"
         yield f"{label} has first_violation={violation}, its contact forces exceed the threshold {seen}."

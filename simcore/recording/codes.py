@@ -6,7 +6,7 @@ FAILURE_CODES: dict[str, str] = {
     "invalid_layout": "After settling, things overlap or stand in a forbidden place.",
     "plan_infeasible": "No joint configuration satisfies the constraints at contact.",
     "path_infeasible": "The hand cannot keep its grasp along the whole path of the part.",
-    "motion_blocked": "No collision-free path leads to the contact.",
+    "motion_blocked": "No collision-free path leads to the contact, or something blocked the arm while it moved.",
     "collision": "A forbidden contact exceeded its force threshold.",
     "grasp_missed": "The fingers never touched the moving part.",
     "slipped": "The fingers touched the part and lost it.",

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import FormatVersionError, RecordingError
+from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.codes import FAILURE_CODES
-from unlatch.simcore.recording.json_values import decode_json_object, encode_sealed, open_sealed, plain
-from unlatch.simcore.recording.keys import is_state_key
+from unlatch.simcore.recording.json_values import encode_sealed, plain, read_sealed
+from unlatch.simcore.recording.keys import STATE, kind_of
 from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_state
 
 Array = np.ndarray
@@ -59,7 +59,7 @@ class EpisodeRecord:
     evidence: dict[str, Any] = field(default_factory=dict)
     """The numbers behind the code: the constraint, the pair of links, reached and wanted values."""
     language: list[str] = field(default_factory=list)
-    """Phrasings of the instruction, filled in; the first is that of this episode."""
+    """Phrasings of the instruction, without placeholders; the first is that of this episode."""
     assets: dict[str, str] = field(default_factory=dict)
     """Content hash of every asset by name."""
     layout: dict[str, Any] = field(default_factory=dict)
@@ -77,8 +77,8 @@ class EpisodeRecord:
     timings_ms: dict[str, float] = field(default_factory=dict)
     """Wall time of plan, reset, execute and write [ms].
 
-    These and the planner's own times (`plan.timings_ms` of each entry of `skills`) are all that differs between equal
-    runs."""
+    If you make the same episode again, only these times differ, and those of the planner (`plan.timings_ms` of each
+    entry of `skills`)."""
     arrays: dict[str, Array] = field(default_factory=dict)
     """The arrays of `state.npz` by key; see `docs/record_format.md`."""
     data_set: Path | None = field(default=None, compare=False, repr=False)
@@ -94,9 +94,24 @@ class EpisodeRecord:
             )
 
     @property
+    def outcome(self) -> str:
+        """`success`, or the failure code."""
+        return self.code or "success"
+
+    @property
+    def instruction(self) -> str:
+        """The instruction of this episode; empty if it has none."""
+        return self.language[0] if self.language else ""
+
+    @property
+    def message(self) -> str:
+        """What happened in a failure, in words; empty on success."""
+        return str(self.evidence.get("message", ""))
+
+    @property
     def n_actions(self) -> int:
         """T, the number of actions; there are T+1 states, or none at all."""
-        return max((len(a) - 1 for k, a in self.arrays.items() if is_state_key(k) and a.ndim), default=0)
+        return max((len(a) - 1 for k, a in self.arrays.items() if kind_of(k) == STATE and a.ndim), default=0)
 
     def state_at(self, index: int) -> dict[str, Array]:
         """Returns the state of a frame, 0 to `n_actions`, by key, for `Module.load_state_dict`.
@@ -113,7 +128,7 @@ class EpisodeRecord:
                 number=self.number,
                 index=index,
             )
-        return {key: array[index] for key, array in self.arrays.items() if is_state_key(key)}
+        return {key: array[index] for key, array in self.arrays.items() if kind_of(key) == STATE}
 
     def to_json(self) -> dict[str, Any]:
         """Returns everything except the arrays, as plain JSON."""
@@ -169,9 +184,7 @@ def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
 def _read_content(folder: Path) -> tuple[EpisodeRecord, dict[str, Any]]:
     """Returns the record without its arrays, and the entry of `episode.json` about their file."""
     path = folder / EPISODE_FILE
-    content = decode_json_object(read_bounded(path, limit=MAX_JSON_BYTES), where=str(path))
-    check_format(content, expected=EPISODE_FORMAT, where=str(path))
-    content = open_sealed(content, where=str(path))
+    content = read_sealed(path, expected=EPISODE_FORMAT, version=FORMAT_VERSION, limit=MAX_JSON_BYTES)
     for name, types in _FIELDS.items():
         value = content.get(name)
         if name not in content or not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
@@ -197,29 +210,6 @@ def _read_state_bytes(folder: Path, state: dict[str, Any]) -> bytes:
             path=str(state_path),
         )
     return data
-
-
-def check_format(content: dict[str, Any], *, expected: str, where: str) -> None:
-    """Raises unless a JSON file is ours and of this version.
-
-    Raises:
-        RecordingError: It is not ours.
-        FormatVersionError: It is of another version.
-    """
-    if content.get("format") != expected:
-        raise RecordingError(
-            f"File '{where}' is not ours: its format is {content.get('format')!r}, expected '{expected}'. "
-            "Name a data set made by this program.",
-            path=where,
-        )
-    version = content.get("format_version")
-    if version != FORMAT_VERSION or isinstance(version, bool):
-        raise FormatVersionError(
-            f"File '{where}' has format version {version!r}, this version reads {FORMAT_VERSION}. "
-            "Read it with the version that wrote it (its dataset.json says which), or make it again.",
-            path=where,
-            version=version,
-        )
 
 
 def _field_error(path: Path, name: str, value: Any) -> RecordingError:

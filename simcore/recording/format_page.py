@@ -52,7 +52,8 @@ This page lists every file, key and array of a recorded episode.
 It is generated: `python -m unlatch.simcore.recording.format_page docs/record_format.md`.
 
 ```text
-dataset.json                                        format version, header (the same for every run into it), info
+dataset.json                                        format version; header: configuration, seed and versions of every
+                                                    run into it; info: command, date and host of the first run
 episodes/<number // 1000, 7 digits>/<number, 10 digits>/episode.json
 episodes/<number // 1000, 7 digits>/<number, 10 digits>/state.npz
 index/<worker>.jsonl                                one line per episode; rebuilt from the episodes if it is lost
@@ -68,8 +69,8 @@ strings "nan", "inf" and "-inf". No file uses Python's pickle. `numpy.load` read
 
 An episode of T actions has T+1 states. Row t of the actions, contacts and speeds lies between the states t and t+1.
 `n` is the number of arm joints, `k` that of gripper joints, and `m` that of an object's movable joints. `ee` is the
-frame of the arm's `ee_link` (the hand), and `tcp` a frame between the fingertips. If an attempt failed before it began,
-it has no arrays.
+frame of the arm's `ee_link` (the hand), and `tcp` a frame between the fingertips. An attempt that fails before its
+first frame has no arrays.
 """
 
 

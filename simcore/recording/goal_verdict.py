@@ -1,4 +1,4 @@
-"""The conditions of a goal that do not hold, or do not last while the scene settles, from the record alone."""
+"""Finds the conditions of a goal that do not hold, or do not last while the scene settles, from the record alone."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from unlatch.simcore.recording.success_rules import check_type
 
 
 def check_conditions(record: EpisodeRecord) -> None:
-    """Raises unless every condition of the goal has what a verdict reads.
+    """Raises unless every condition of the goal has the keys that a verdict needs.
 
     Raises:
-        RecordingError: A condition lacks a key, or its value has another type.
+        RecordingError: A key is missing, or its value has another type.
     """
     for index, condition in enumerate(record.goal.get("conditions", [])):
         where = f"entry {index} of the goal of episode {record.number}"
@@ -49,14 +49,14 @@ def broken_goal_rules(record: EpisodeRecord, skills: Sequence[JudgedSkill]) -> I
     for name, joint_index in sorted({(entry["object"], entry["joint_index"]) for entry in acted_on}):
         s = joint_positions(record, {"object": name, "joint_index": joint_index})[start : end + 1]
         change = np.abs(s - s[0])
-        allowed = _max_change(settle, f"{name}.{joint_index}")
+        allowed = _allowed_change(settle, f"{name}.{joint_index}")
         above = np.flatnonzero(change > allowed)
         if above.size:
             evidence = {"object": name, "joint_index": joint_index, "change": float(change.max()), "allowed": allowed}
             yield BrokenRule(start + int(above[0]), "unsettled", evidence)
 
 
-def _max_change(settle: Mapping[str, Any], joint: str) -> float:
+def _allowed_change(settle: Mapping[str, Any], joint: str) -> float:
     changes = settle.get("max_changes") or {}
     return read_number(changes, joint) if joint in changes else read_number(settle, "max_change")
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.errors import FormatVersionError, RecordingError, shorten
+from unlatch.simcore.files import read_bounded
 from unlatch.simcore.geometry import Pose
 
 SEAL = "sha256"
@@ -94,8 +95,39 @@ def _encode_lines(content: dict[str, Any]) -> bytes:
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode("utf-8", errors="backslashreplace")
 
 
+def read_sealed(path: Path, *, expected: str, version: int, limit: int) -> dict[str, Any]:
+    """Reads and verifies a file that `encode_sealed` made.
+
+    Args:
+        path: The file.
+        expected: Its `format`.
+        version: Its `format_version`.
+        limit: Largest size that is read [bytes].
+
+    Raises:
+        RecordingError: It is missing, damaged, changed or not ours.
+        FormatVersionError: It is of another version.
+    """
+    content = decode_json_object(read_bounded(path, limit=limit), where=str(path))
+    if content.get("format") != expected:
+        raise RecordingError(
+            f"File '{path}' is not ours: its format is {content.get('format')!r}, expected '{expected}'. "
+            "Name a data set made by this program.",
+            path=str(path),
+        )
+    found = content.get("format_version")
+    if found != version or isinstance(found, bool):
+        raise FormatVersionError(
+            f"File '{path}' has format version {found!r}, this version reads {version}. "
+            "Read it with the version that wrote it (its dataset.json says which), or make it again.",
+            path=str(path),
+            version=found,
+        )
+    return open_sealed(content, where=str(path))
+
+
 def open_sealed(content: dict[str, Any], *, where: str) -> dict[str, Any]:
-    """Returns a map that `encode_sealed` wrote without its checksum, which it verifies.
+    """Verifies the checksum of a map that `encode_sealed` wrote, and returns the map without it.
 
     Raises:
         RecordingError: The file was changed.
@@ -156,5 +188,4 @@ def _is_number(value: Any) -> bool:
 def _format_value(value: Any) -> str:
     if value is _ABSENT:
         return "absent"
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return shorten(json.dumps(value, sort_keys=True, ensure_ascii=False), 80)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 STATE = "state"
 """T+1 rows: values at the moment of a frame."""
@@ -13,8 +13,13 @@ ACTION = "action"
 INTERVAL = "interval"
 """T rows: values measured over the physics steps from one frame to the next."""
 
-_PREFIX_KINDS = {"actions": ACTION, "contacts": INTERVAL, "speeds": INTERVAL}
-_STATE_PREFIXES = frozenset({"robots", "objects", "keypoints", "sensors", "skills", "validity", "time"})
+_KINDS = {
+    **dict.fromkeys(("robots", "objects", "keypoints", "sensors", "skills", "validity", "time"), STATE),
+    "actions": ACTION,
+    "contacts": INTERVAL,
+    "speeds": INTERVAL,
+}
+"""Kind of a key by its first word."""
 _NAME = r"[A-Za-z0-9_-]+"
 
 
@@ -24,49 +29,39 @@ class KeySpec:
 
     pattern: str
     """The key. Each of `<robot>`, `<arm>`, `<object>`, `<part>`, ... stands for a name."""
-    kind: str
-    """`STATE`, `ACTION` or `INTERVAL`; sets the number of rows."""
     shape: tuple[int | str, ...] | None
     """Shape of one row. A letter is a size that depends on the robot or object. None: any shape."""
-    dtype: str
-    """`float64`, `int64` or `bool`."""
     unit: str
     """Unit, or `-`."""
     meaning: str
     """Meaning of the values, and their frame."""
+    dtype: str = "float64"
+    """`float64`, `int64` or `bool`."""
     required: bool = True
     """Whether every record has this key for every robot arm and object."""
 
     @property
+    def kind(self) -> str | None:
+        """`STATE`, `ACTION` or `INTERVAL`; sets the number of rows."""
+        return kind_of(self.pattern)
+
+    @cached_property
     def regex(self) -> re.Pattern[str]:
-        """Returns the regular expression for keys of this pattern."""
+        """Regular expression for the keys of this pattern."""
         named = re.sub(r"<(\w+)>", rf"(?P<\1>{_NAME})", re.escape(self.pattern))
         return re.compile(named + r"\Z")
 
 
 def kind_of(key: str) -> str | None:
     """Returns `STATE`, `ACTION` or `INTERVAL` from the first word of a key; None for other words."""
-    first = key.partition(".")[0]
-    return STATE if first in _STATE_PREFIXES else _PREFIX_KINDS.get(first)
-
-
-def _spec(
-    pattern: str,
-    shape: tuple[int | str, ...] | None,
-    unit: str,
-    meaning: str,
-    *,
-    dtype: str = "float64",
-    required: bool = True,
-) -> KeySpec:
-    return KeySpec(pattern, kind_of(pattern) or "", shape, dtype, unit, meaning, required)
+    return _KINDS.get(key.partition(".")[0])
 
 
 def _force_specs(view: str, meaning: str) -> tuple[KeySpec, KeySpec]:
     largest, mean = f"contacts.{view}.force_max_n", f"contacts.{view}.force_mean_n"
     return (
-        _spec(largest, (), "N", f"{meaning}: largest force of a pair of links in a physics step."),
-        _spec(mean, (), "N", f"{meaning}: mean over the physics steps of the largest force of a pair of links."),
+        KeySpec(largest, (), "N", f"{meaning}: largest force of a pair of links in a physics step."),
+        KeySpec(mean, (), "N", f"{meaning}: mean over the physics steps of the largest force of a pair of links."),
     )
 
 
@@ -86,47 +81,53 @@ _ARM_ACTION = "actions.<robot>.<arm>"
 _ARM_VIEW = "<robot>.<arm>.<object>"
 
 KEYS: tuple[KeySpec, ...] = (
-    _spec("time", (), "s", "Simulated time since the episode began."),
-    _spec(f"{_ARM}.joint_positions", ("n",), "rad", "Arm joint positions q, from base to ee."),
-    _spec(f"{_ARM}.joint_velocities", ("n",), "rad/s", "Arm joint velocities dq."),
-    _spec(f"{_ARM}.joint_efforts", ("n",), "N m", "Efforts of the arm's motors in the last physics step."),
-    _spec(f"{_ARM}.ee_position", (3,), "m", "Origin of the ee link, world frame."),
-    _spec(f"{_ARM}.ee_quat_xyzw", (4,), "-", "Orientation of the ee link, world frame."),
-    _spec(f"{_ARM}.tcp_position", (3,), "m", "The point between the fingertips, world frame."),
-    _spec(f"{_ARM}.tcp_quat_xyzw", (4,), "-", "Orientation of the tcp frame, world frame."),
-    _spec(f"{_ARM}.gripper_joint_positions", ("k",), "m or rad", _FINGERS, required=False),
-    _spec(f"{_ARM}.gripper_joint_velocities", ("k",), "m/s or rad/s", _FINGER_SPEEDS, required=False),
-    _spec(f"{_ARM}.gripper_opening", (1,), "m", "Distance between the finger pads."),
-    _spec(f"{_ARM}.gripper_target", (1,), "m", "Last commanded distance between the finger pads."),
-    _spec("objects.<object>.root_position", (3,), "m", "Origin of the object's root link, world frame."),
-    _spec("objects.<object>.root_quat_xyzw", (4,), "-", "Orientation of the object's root link, world frame."),
-    _spec("objects.<object>.joint_positions", ("m",), "rad or m", "Positions s of the object's movable joints."),
-    _spec("objects.<object>.joint_velocities", ("m",), "rad/s or m/s", "Velocities of the object's movable joints."),
-    _spec("keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame."),
-    _spec("sensors.<sensor>.<value>", None, "-", "A value of a sensor (see sensors.md).", required=False),
-    _spec("skills.index", (), "-", _SKILL_INDEX, dtype="int64"),
-    _spec("skills.command_index", (), "-", "Index of the command in the command list of that skill.", dtype="int64"),
-    _spec("skills.phase", (), "-", f"Phase of the arm: {_PHASES}", dtype="int64"),
+    KeySpec("time", (), "s", "Simulated time since the episode began."),
+    KeySpec(f"{_ARM}.joint_positions", ("n",), "rad", "Arm joint positions q, from base to ee."),
+    KeySpec(f"{_ARM}.joint_velocities", ("n",), "rad/s", "Arm joint velocities dq."),
+    KeySpec(f"{_ARM}.joint_efforts", ("n",), "N m", "Efforts of the arm's motors in the last physics step."),
+    KeySpec(f"{_ARM}.ee_position", (3,), "m", "Origin of the ee link, world frame."),
+    KeySpec(f"{_ARM}.ee_quat_xyzw", (4,), "-", "Orientation of the ee link, world frame."),
+    KeySpec(f"{_ARM}.tcp_position", (3,), "m", "The point between the fingertips, world frame."),
+    KeySpec(f"{_ARM}.tcp_quat_xyzw", (4,), "-", "Orientation of the tcp frame, world frame."),
+    KeySpec(f"{_ARM}.gripper_joint_positions", ("k",), "m or rad", _FINGERS, required=False),
+    KeySpec(f"{_ARM}.gripper_joint_velocities", ("k",), "m/s or rad/s", _FINGER_SPEEDS, required=False),
+    KeySpec(f"{_ARM}.gripper_opening", (1,), "m", "Distance between the finger pads."),
+    KeySpec(f"{_ARM}.gripper_target", (1,), "m", "Last commanded distance between the finger pads."),
+    KeySpec("objects.<object>.root_position", (3,), "m", "Origin of the object's root link, world frame."),
+    KeySpec("objects.<object>.root_quat_xyzw", (4,), "-", "Orientation of the object's root link, world frame."),
+    KeySpec("objects.<object>.joint_positions", ("m",), "rad or m", "Positions s of the object's movable joints."),
+    KeySpec("objects.<object>.joint_velocities", ("m",), "rad/s or m/s", "Velocities of the object's movable joints."),
+    KeySpec("keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame."),
+    KeySpec("sensors.<sensor>.<value>", None, "-", "A value of a sensor (see sensors.md).", required=False),
+    KeySpec("skills.index", (), "-", _SKILL_INDEX, dtype="int64"),
+    KeySpec("skills.command_index", (), "-", "Index of the command in the command list of that skill.", dtype="int64"),
+    KeySpec("skills.phase", (), "-", f"Phase of the arm: {_PHASES}", dtype="int64"),
     *(
-        _spec(f"skills.<arm>.{name}", (), "-", f"{_SEVERAL_ARMS}: {meaning}", dtype="int64", required=False)
+        KeySpec(f"skills.<arm>.{name}", (), "-", f"{_SEVERAL_ARMS}: {meaning}", dtype="int64", required=False)
         for name, meaning in _ARM_SKILL_COUNTERS.items()
     ),
-    _spec("validity.collision_valid", (), "-", "False from the first forbidden contact on.", dtype="bool"),
-    _spec("validity.process_valid", (), "-", "False from the first overspeed on.", dtype="bool"),
-    _spec(f"{_ARM_ACTION}.joint_targets", ("n",), "rad", "Joint positions to reach at the next frame."),
-    _spec(f"{_ARM_ACTION}.ee_target_position", (3,), "m", "Origin of the ee link at joint_targets, world frame."),
-    _spec(f"{_ARM_ACTION}.ee_target_quat_xyzw", (4,), "-", "Orientation of the ee link at joint_targets, world frame."),
-    _spec(f"{_ARM_ACTION}.gripper_target", (1,), "m", "Distance between the finger pads to reach."),
-    _spec("actions.hold", None, "-", "One value per object joint: 1 if its own friction holds it.", required=False),
+    KeySpec("validity.collision_valid", (), "-", "False from the first forbidden contact on.", dtype="bool"),
+    KeySpec("validity.process_valid", (), "-", "False from the first overspeed on.", dtype="bool"),
+    KeySpec(f"{_ARM_ACTION}.joint_targets", ("n",), "rad", "Joint positions to reach at the next frame."),
+    KeySpec(f"{_ARM_ACTION}.ee_target_position", (3,), "m", "Origin of the ee link at joint_targets, world frame."),
+    KeySpec(
+        f"{_ARM_ACTION}.ee_target_quat_xyzw", (4,), "-", "Orientation of the ee link at joint_targets, world frame."
+    ),
+    KeySpec(f"{_ARM_ACTION}.gripper_target", (1,), "m", "Distance between the finger pads to reach."),
+    KeySpec(
+        "actions.hold",
+        None,
+        "-",
+        "One value per object joint: 1 while the joint is held, by its own friction only.",
+        required=False,
+    ),
     *_force_specs(f"{_ARM_VIEW}.fingers_link", "Fingers on the moving part"),
     *_force_specs(f"{_ARM_VIEW}.fingers_base", "Fingers on the object's body"),
     *_force_specs(f"{_ARM_VIEW}.forbid_collision", "Arm links on any link of the object"),
     *_force_specs("<robot>.environment", "Robot on floor, furniture, other objects and itself"),
-    _spec("speeds.<body>.max", (), "rad/s or m/s", "Largest joint speed of a robot or object in a physics step."),
+    KeySpec("speeds.<body>.max", (), "rad/s or m/s", "Largest joint speed of a robot or object in a physics step."),
 )
 """Every key of `state.npz`, in the order of the page."""
-
-_COMPILED = tuple((spec, spec.regex) for spec in KEYS)
 
 SKILL_FIELDS: dict[str, str] = {
     "name": "Name of the skill in the catalog.",
@@ -196,13 +197,7 @@ def is_name(text: str) -> bool:
 @lru_cache(maxsize=4096)
 def match_key(key: str) -> tuple[KeySpec, dict[str, str]] | None:
     """Returns the table entry of a key and the names in the key; None for an unknown key."""
-    for spec, regex in _COMPILED:
-        found = regex.match(key)
-        if found:
+    for spec in KEYS:
+        if found := spec.regex.match(key):
             return spec, found.groupdict()
     return None
-
-
-def is_state_key(key: str) -> bool:
-    """Returns whether an array of this key has T+1 rows."""
-    return kind_of(key) == STATE

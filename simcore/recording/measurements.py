@@ -15,7 +15,7 @@ from unlatch.simcore.recording.success_rules import FORBIDDEN_VIEWS, HOLD_PHASE,
 Array = np.ndarray
 
 _ARM_VIEW = ("robot", "arm", "object", "view")
-"""Words of the name of a contact view that belongs to one arm."""
+"""The words in the name of a contact view that belongs to one arm; other views have fewer words."""
 
 
 def concurrent_arms(record: EpisodeRecord, skill: Mapping[str, Any]) -> frozenset[str]:
@@ -28,38 +28,41 @@ def concurrent_arms(record: EpisodeRecord, skill: Mapping[str, Any]) -> frozense
 
 
 def forbidden_rows(
-    record: EpisodeRecord, rows: slice, threshold_n: float, *, without: frozenset[str] = frozenset()
+    record: EpisodeRecord, rows: slice, threshold_n: float, *, skipped_arms: frozenset[str] = frozenset()
 ) -> list[tuple[int, str, float]]:
     """Returns the first contact above a force in each forbidden view: (row, view, force [N]), the earliest first.
 
-    The views of the arms in `without`, which belong to another skill, are skipped.
+    Views of `skipped_arms` are not searched: they belong to the skills of these arms.
     """
-    found = []
-    for key, force in interval_arrays(record, "contacts.", ".force_max_n"):
-        view = key[len("contacts.") : -len(".force_max_n")]
-        words = view.split(".")
-        if len(words) == len(_ARM_VIEW) and words[1] in without:
-            continue
-        above = np.flatnonzero(force[rows] > threshold_n)
-        if above.size and view.rpartition(".")[2] in FORBIDDEN_VIEWS:
-            row = int(above[0]) + rows.start
-            found.append((row, view, float(force[row])))
-    return sorted(found)
+    found = _first_rows_above(record, "contacts.", ".force_max_n", rows, threshold_n)
+    views = ((row, view, force, view.split(".")) for row, view, force in found)
+    return [
+        (row, view, force)
+        for row, view, force, words in views
+        if words[-1] in FORBIDDEN_VIEWS and not (len(words) == len(_ARM_VIEW) and words[1] in skipped_arms)
+    ]
 
 
 def overspeed_rows(record: EpisodeRecord, rows: slice) -> list[tuple[int, str, float]]:
     """Returns the first overspeed of each robot and object: (row, name, speed [rad/s or m/s]), the earliest first."""
+    return _first_rows_above(record, "speeds.", ".max", rows, MAX_JOINT_SPEED)
+
+
+def _first_rows_above(
+    record: EpisodeRecord, prefix: str, suffix: str, rows: slice, limit: float
+) -> list[tuple[int, str, float]]:
+    """Returns where each array first exceeds a limit: (row, rest of the key, value), the earliest first."""
     found = []
-    for key, speed in interval_arrays(record, "speeds.", ".max"):
-        above = np.flatnonzero(speed[rows] > MAX_JOINT_SPEED)
+    for key, values in interval_arrays(record, prefix, suffix):
+        above = np.flatnonzero(values[rows] > limit)
         if above.size:
             row = int(above[0]) + rows.start
-            found.append((row, key.split(".")[1], float(speed[row])))
+            found.append((row, key[len(prefix) : -len(suffix)], float(values[row])))
     return sorted(found)
 
 
 def hold_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: int) -> Array:
-    """Returns the (end - start,) rows in which a skill that ran from frame `start` to `end` is in the phase `hold`.
+    """Returns a (end - start,) mask of the rows in which a skill is in the phase `hold`; it ran from `start` to `end`.
 
     Raises:
         RecordingError: The record has no phases.
@@ -77,7 +80,7 @@ def hold_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: 
 
 
 def touching_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: int) -> Array:
-    """Returns the (end - start,) rows in which fingers touch the part or link that a skill lets them touch."""
+    """Returns a (end - start,) mask of the rows in which fingers touch the part, or the link that the skill names."""
     arm = f".{skill['arm']}" if "arm" in skill else ""
     suffix = f"{arm}.{skill['object']}.fingers_link.force_max_n"
     touching: Array = np.zeros(end - start, dtype=bool)
@@ -87,9 +90,10 @@ def touching_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, e
 
 
 def start_position(skill: Mapping[str, Any], s: Array) -> float:
-    """Returns the joint position that a skill measures from [rad or m]; `s` has the (T+1,) positions.
+    """Returns the joint position from which a skill measures its displacement [rad or m].
 
-    That is its `s0`, if the joint was there when the skill began, else the position at episode start.
+    `s` has the (T+1,) positions. If the skill's `s0` equals the position at its first frame, that position counts. Else
+    the position at the start of the episode counts.
     """
     at_start = float(s[skill["frame_start"]])
     return at_start if skill.get("s0") == at_start else float(s[0])

@@ -19,69 +19,60 @@ _ACCEPTED = {"f": "biuf", "i": "biu", "b": "b"}
 
 
 class _Table:
-    """Growing arrays of rows of one kind; the first row fixes keys, shapes and types."""
+    """Rows of one kind; the first row fixes keys, shapes and types."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self.n_rows = 0
-        self._arrays: dict[str, Array] = {}
-        self._capacity = 256
+        self.rows: list[dict[str, Array]] = []
 
     def add(self, row: Mapping[str, ArrayLike]) -> None:
-        if self.n_rows == 0:
-            self._start(row)
-        elif row.keys() != self._arrays.keys():
-            odd = sorted(row.keys() ^ self._arrays.keys())
+        if self.rows and row.keys() != self.rows[0].keys():
+            odd = sorted(row.keys() ^ self.rows[0].keys())
             raise RecordingError(
-                f"The {self.kind} row {self.n_rows} has other keys than the first: {odd} are in only one of them. "
+                f"The {self.kind} row {len(self.rows)} has other keys than the first: {odd} are in only one of them. "
                 "Record the same keys in every frame.",
                 keys=odd,
             )
-        if self.n_rows == self._capacity:
-            self._capacity *= 2
-            self._arrays = {key: np.concatenate([a, np.empty_like(a)]) for key, a in self._arrays.items()}
-        n = self.n_rows
-        for key, value in row.items():
-            array = self._arrays[key]
-            given = np.asarray(value)
-            fits = given.shape == array.shape[1:]
-            if not fits or (given.dtype is not array.dtype and given.dtype.kind not in _ACCEPTED[array.dtype.kind]):
-                raise RecordingError(
-                    f"'{key}' of {self.kind} row {n} is {given.dtype}{list(given.shape)}, expected "
-                    f"{array.dtype}{list(array.shape[1:])}. Record the same shape and type in every frame.",
-                    key=key,
-                )
-            array[n] = given
-        self.n_rows = n + 1
+        self.rows.append({key: self._copy_value(key, np.asarray(value)) for key, value in row.items()})
 
-    def _start(self, row: Mapping[str, ArrayLike]) -> None:
-        self._arrays = {}
-        for key, value in row.items():
-            if kind_of(key) != self.kind:
-                raise RecordingError(
-                    f"'{key}' is not a key of {self.kind} rows. See docs/record_format.md for the keys of each kind.",
-                    key=key,
-                )
-            first = np.asarray(value)
-            if first.dtype.kind not in "biuf":
-                raise RecordingError(
-                    f"'{key}' has type {first.dtype}, expected booleans, integers or floats. Convert it.", key=key
-                )
-            self._arrays[key] = np.empty((self._capacity, *first.shape), dtype=_stored_type(key, first.dtype))
+    def _copy_value(self, key: str, given: Array) -> Array:
+        if self.rows:
+            shape, dtype = self.rows[0][key].shape, self.rows[0][key].dtype
+        else:
+            shape, dtype = given.shape, self._first_type(key, given.dtype)
+        if given.shape != shape or given.dtype.kind not in _ACCEPTED[dtype.kind]:
+            raise RecordingError(
+                f"'{key}' of {self.kind} row {len(self.rows)} is {given.dtype}{list(given.shape)}, expected "
+                f"{dtype}{list(shape)}. Record the same shape and type in every frame.",
+                key=key,
+            )
+        return given.astype(dtype)
+
+    def _first_type(self, key: str, given: np.dtype) -> np.dtype:
+        """Returns the type in the table of keys; for other keys doubles, 64-bit integers or booleans.
+
+        So the type of a record does not depend on the type of the first value.
+        """
+        if kind_of(key) != self.kind:
+            raise RecordingError(
+                f"'{key}' is not a key of {self.kind} rows. See docs/record_format.md for the keys of each kind.",
+                key=key,
+            )
+        if given.kind not in "biuf":
+            raise RecordingError(
+                f"'{key}' has type {given}, expected booleans, integers or floats. Convert it.", key=key
+            )
+        known = match_key(key)
+        if known is not None and known[0].shape is not None:
+            return np.dtype(known[0].dtype)
+        return np.dtype({"f": np.float64, "b": np.bool_}.get(given.kind, np.int64))
 
     def arrays(self, n_rows: int) -> dict[str, Array]:
-        return {key: array[:n_rows].copy() for key, array in self._arrays.items()}
-
-
-def _stored_type(key: str, dtype: np.dtype) -> np.dtype:
-    """Returns the type in the table of keys; for other keys doubles, 64-bit integers or booleans.
-
-    The type of a record does not depend on the type of the first value.
-    """
-    known = match_key(key)
-    if known is not None and known[0].shape is not None:
-        return np.dtype(known[0].dtype)
-    return np.dtype({"f": np.float64, "b": np.bool_}.get(dtype.kind, np.int64))
+        rows = self.rows[:n_rows]
+        return {
+            key: np.array([row[key] for row in rows], dtype=first.dtype).reshape(len(rows), *first.shape)
+            for key, first in (self.rows[0] if self.rows else {}).items()
+        }
 
 
 class EpisodeRecorder:
@@ -100,12 +91,12 @@ class EpisodeRecorder:
     @property
     def n_states(self) -> int:
         """Number of states so far."""
-        return self._states.n_rows
+        return len(self._states.rows)
 
     @property
     def n_actions(self) -> int:
         """Number of actions with a following state, so far."""
-        return max(0, self._states.n_rows - 1)
+        return max(0, self.n_states - 1)
 
     def add_action(self, action: Mapping[str, ArrayLike]) -> None:
         """Adds the next action, before it is executed; its keys start with `actions.`.
@@ -113,7 +104,7 @@ class EpisodeRecorder:
         Raises:
             RecordingError: The call is out of order, or keys or shapes differ from those of the first action.
         """
-        if self._states.n_rows != self._actions.n_rows + 1:
+        if len(self._states.rows) != len(self._actions.rows) + 1:
             raise self._out_of_order("add_action")
         self._actions.add(action)
 
@@ -127,7 +118,7 @@ class EpisodeRecorder:
         Raises:
             RecordingError: The call is out of order, or keys or shapes differ from those of the first frame.
         """
-        if self._states.n_rows != self._actions.n_rows or (self._states.n_rows == 0) != (interval is None):
+        if len(self._states.rows) != len(self._actions.rows) or (len(self._states.rows) == 0) != (interval is None):
             raise self._out_of_order("add_frame")
         if interval is not None:
             self._intervals.add(interval)
@@ -135,7 +126,7 @@ class EpisodeRecorder:
             self._states.add(state)
         except RecordingError:
             if interval is not None:
-                self._intervals.n_rows -= 1
+                self._intervals.rows.pop()
             raise
 
     def arrays(self) -> dict[str, Array]:
@@ -145,10 +136,10 @@ class EpisodeRecorder:
 
     def _out_of_order(self, call: str) -> RecordingError:
         return RecordingError(
-            f"{call} out of order after {self._states.n_rows} states and {self._actions.n_rows} actions. Expected "
-            "add_frame(state), then add_action(action) and add_frame(state, interval) in turn.",
+            f"{call} out of order after {len(self._states.rows)} states and {len(self._actions.rows)} actions. "
+            "Expected add_frame(state), then add_action(action) and add_frame(state, interval) in turn.",
             call=call,
         )
 
     def __repr__(self) -> str:
-        return f"EpisodeRecorder(states={self._states.n_rows}, actions={self._actions.n_rows})"
+        return f"EpisodeRecorder(states={len(self._states.rows)}, actions={len(self._actions.rows)})"

@@ -1,4 +1,4 @@
-"""The rules that one skill broke, from the record alone."""
+"""Finds the rules that one skill broke, from the record alone."""
 
 from __future__ import annotations
 
@@ -110,10 +110,10 @@ def broken_skill_rules(skill: JudgedSkill, skills: Sequence[JudgedSkill], *, lim
     """
     if not skill.ran:
         return
-    stopped = list(_rules_broken_while_running(skill, slice(skill.start, _first_row_of_next(skill, skills))))
-    yield from stopped
+    broken = list(_rules_broken_while_running(skill, slice(skill.start, _first_row_of_next(skill, skills))))
+    yield from broken
     # a skill that broke a rule was stopped there: the position of its joint is then not judged
-    if any(rule.frame <= skill.end for rule in stopped) or skill.broken_off:
+    if any(rule.frame <= skill.end for rule in broken) or skill.broken_off:
         return
     if skill.rule.holds:
         yield from _rules_broken_while_holding(skill, skills)
@@ -132,8 +132,8 @@ def _first_row_of_next(skill: JudgedSkill, skills: Sequence[JudgedSkill]) -> int
 def _rules_broken_while_running(skill: JudgedSkill, rows: slice) -> Iterator[BrokenRule]:
     record, rule = skill.record, skill.rule
     if rule.collision_valid_enabled:
-        threshold_n, without = rule.contact_force_threshold_n, concurrent_arms(record, skill.entry)
-        for row, view, force_n in forbidden_rows(record, rows, threshold_n, without=without)[:1]:
+        threshold_n, others = rule.contact_force_threshold_n, concurrent_arms(record, skill.entry)
+        for row, view, force_n in forbidden_rows(record, rows, threshold_n, skipped_arms=others)[:1]:
             evidence = {**skill.label, "view": view, "force_n": force_n, "threshold_n": threshold_n}
             yield BrokenRule(row + 1, "collision", evidence)
     if rule.process_valid_enabled:
@@ -167,14 +167,14 @@ def _rules_broken_while_holding(skill: JudgedSkill, skills: Sequence[JudgedSkill
         yield BrokenRule(start + int(lost[0]) + 1, "slipped", {**skill.label, "frames_lost": int(lost.size)})
     for other in skills:
         if skill.runs_concurrently_with(other) and other.ran:
-            alone = np.flatnonzero(_moving_rows(other, start, end) & ~rows)
-            if alone.size:
-                numbers = {"part": other.entry.get("part"), "frames_moved_alone": int(alone.size)}
-                yield BrokenRule(start + int(alone[0]) + 1, "slipped", {**skill.label, **numbers})
+            not_held = np.flatnonzero(_moving_rows(other, start, end) & ~rows)
+            if not_held.size:
+                numbers = {"part": other.entry.get("part"), "frames_moved_alone": int(not_held.size)}
+                yield BrokenRule(start + int(not_held[0]) + 1, "slipped", {**skill.label, **numbers})
 
 
 def _moving_rows(skill: JudgedSkill, start: int, end: int) -> np.ndarray:
-    """Returns the (end - start,) rows in which the skill's joint moves."""
+    """Returns a (end - start,) mask of the rows in which the skill's joint moves."""
     moving: np.ndarray = np.abs(np.diff(skill.positions()[start : end + 1])) > MOVING_STEP
     return moving
 

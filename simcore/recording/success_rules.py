@@ -1,7 +1,21 @@
-"""What counts as success: the rule of one skill, and the limits that hold for every skill.
+"""The rule of success, stated here once, with the limits that hold for every skill.
 
-Two implementations use these values: the judge of a running episode (`unlatch.workflows.episode.judge`) and the verdict
-that is recomputed from a record (`unlatch.simcore.recording.verdict`). They share values and no code.
+An episode succeeds in the frame in which
+
+- every skill has ended or, for the last ones, meets its `SuccessRule`: its joint has reached the threshold, and the
+  fingers have touched the part in at least `MIN_CONTACT_SHARE` of the frames in which it moved;
+- the goal of the task has held for `task.settle_s`, at both ends of that time, and no joint that was acted on has moved
+  in it by more than `MAX_SETTLE_CHANGE_RAD` or `MAX_SETTLE_CHANGE_M`;
+- in a demonstration, the targets of all arms have not changed in that time; a policy with `success_when=held` may move.
+
+It fails at once on a force above the skill's threshold in one of the `FORBIDDEN_VIEWS`, a joint faster than
+`MAX_JOINT_SPEED`, a value that is not finite, or when `task.max_duration_s` is over.
+
+Two implementations apply the rule. They share these values and no code, so that `unlatch check` finds errors of either:
+
+- the judge of a running episode: `unlatch.workflows.episode.judge`, with the goal in `goal` beside it;
+- the verdict that is recomputed from a record: `unlatch.simcore.recording.verdict`, with `skill_verdict` and
+  `goal_verdict` beside it.
 """
 
 from __future__ import annotations
@@ -85,10 +99,10 @@ class SuccessRule:
 def check_type(entry: Mapping[str, Any], key: str, *types: type, where: str) -> None:
     """Raises unless an entry has a value of one of the types under a key.
 
-    A boolean is not a number, and a number must be finite. `where` is the place of the entry, for the message.
+    A boolean is not a number, and a number must be finite. `where` names the entry in the message.
 
     Raises:
-        RecordingError: The entry is not a map, the key is missing, or its value is another one.
+        RecordingError: The entry is not a map, the key is missing, or its value has another type.
     """
     if not isinstance(entry, Mapping):
         raise RecordingError(f"{entry!r} is {where}, expected a map. The record is incomplete.", where=where)

@@ -1,21 +1,23 @@
 """Recomputes success and failure code of an attempt from its record alone; `unlatch check` uses it.
 
-The rules are data: each entry of `skills` carries its `SuccessRule`, and the limits stand in `success_rules`. This
-module names no skill and shares no code with the judge of a running episode. Frames are state frames; row f of actions,
+`success_rules` states the rule of success; each entry of `skills` carries the `SuccessRule` of its skill. This module
+names no skill and shares no code with the judge of a running episode. Frames are state frames; row f of actions,
 contacts and speeds lies between the states f and f + 1.
 
-Each broken rule has a state frame, and the earliest wins; of those at one frame the first in `FAILURE_CODES`.
+Each broken rule has a state frame. The failure code is that of the earliest broken rule. If several rules break at
+one frame, it is the code that comes first in `FAILURE_CODES`.
 
 - `collision`: a force of `fingers_base`, `forbid_collision` or `environment` above the skill's
   `contact_force_threshold_n`. `overspeed`: a joint above 5 rad/s or 5 m/s. Frame: the state after the row. Each row
   belongs to the skill that began last, so settling belongs to the last skill; rows before the first skill (the scene
   comes to rest) are not judged. If arms act at the same time (one `stage`), a row belongs to the last skill of each
-  arm, and the contact views of an arm to its own skill alone.
+  arm. The contact views of an arm then count for its own skill only.
 - `grasp_missed`, `slipped` (where `finger_contact_required`): the fingers touched the moving part in no row of the
   skill, or in less than 80 % of the rows in which its joint moved. `not_reached`: the joint misses the threshold of the
   skill's mode. Frame: the skill's `frame_end`.
-- `grasp_missed`, `slipped` (where `holds`): the skill has no row of the phase `hold`, no finger is on the link in one
-  of them, or a part that a concurrent skill acts on moves outside them. Frame: after that row, or `frame_end`.
+- `grasp_missed` (where `holds`): the skill has no row of the phase `hold`. Frame: the skill's `frame_end`. `slipped`
+  (where `holds`): in such a row no finger is on the link, or in another row the part of a concurrent skill moves.
+  Frame: the state after the row.
 - `not_reached`: a condition of the goal does not hold when settling begins. `unsettled`: it holds then and not at the
   end, or an acted-on joint moved by more than `max_change` in between. Frame: when settling began, its end, or the
   frame of the change.
@@ -39,12 +41,12 @@ from unlatch.simcore.recording.keys import STATE, kind_of
 from unlatch.simcore.recording.skill_verdict import BrokenRule, JudgedSkill, broken_skill_rules
 
 ABORT_CODES = frozenset(FAILURE_CODES) - {"collision", "not_reached", "unsettled", "overspeed"}
-"""Codes with which an attempt is stopped early for reasons that the arrays need not show."""
+"""Codes of attempts that may be stopped early for a reason that the arrays do not show."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the record says about its attempt."""
+    """Success or failure of an attempt, judged from its record."""
 
     success: bool
     """Whether every skill succeeded and the goal lasted."""

@@ -1,35 +1,22 @@
-from .bodies import ROOT, Body
-from .collision import BulletCollisionChecker, ObstacleModel, RobotModel
-from .contacts import ContactMonitor, ContactView, Violation, touching_pairs
-from .drives import DriveGroup, DriveMode, JointDrive
-from .joint_coupling import couple_joints
-from .mesh_hull import hull_points
-from .part_motion import measure_motion
-from .pose_estimate_error import PoseEstimateError
-from .scene import NOT_RECORDED, Scene
-from .sweep import PlannedMotion
-from .world import World, WorldCfg
-
-__all__ = [
-    "NOT_RECORDED",
-    "ROOT",
-    "Body",
-    "BulletCollisionChecker",
-    "ContactMonitor",
-    "ContactView",
-    "DriveGroup",
-    "DriveMode",
-    "JointDrive",
-    "ObstacleModel",
-    "PlannedMotion",
-    "PoseEstimateError",
-    "RobotModel",
-    "Scene",
-    "Violation",
-    "World",
-    "WorldCfg",
-    "couple_joints",
-    "hull_points",
-    "measure_motion",
-    "touching_pairs",
-]
+from .bodies import ROOT as ROOT
+from .bodies import Body as Body
+from .collision import BulletCollisionChecker as BulletCollisionChecker
+from .collision import ObstacleModel as ObstacleModel
+from .collision import RobotModel as RobotModel
+from .contacts import ContactMonitor as ContactMonitor
+from .contacts import ContactView as ContactView
+from .contacts import Violation as Violation
+from .contacts import touching_pairs as touching_pairs
+from .drives import DriveGroup as DriveGroup
+from .drives import DriveMode as DriveMode
+from .drives import JointDrive as JointDrive
+from .joint_coupling import couple_joints as couple_joints
+from .mesh_hull import hull_points as hull_points
+from .part_motion import measure_motion as measure_motion
+from .pose_estimate_error import PoseEstimateError as PoseEstimateError
+from .pose_estimate_error import PoseEstimateView as PoseEstimateView
+from .scene import NOT_RECORDED as NOT_RECORDED
+from .scene import Scene as Scene
+from .sweep import PlannedMotion as PlannedMotion
+from .world import World as World
+from .world import WorldCfg as WorldCfg

@@ -58,8 +58,8 @@ class Body:
         self.part_names: dict[str, str] = {}
         """Names of annotated parts by the link of each, such as `door` for `link_0`."""
         self.meshes: dict[str, TriangleMesh] = {}
-        """What is seen of links, each in its frame: from `link_mesh`, or from who gave Bullet vertices, which it does
-        not tell."""
+        """Visible triangles of links, each in its frame: those of `link_mesh`, or those of scenery whose vertices were
+        given to Bullet, which does not report them."""
         self.sheet: SurfaceMesh | None = None
         """The visible surface of a panel, which is visible from its front alone."""
         root, _ = p.getBodyInfo(body_id, physicsClientId=client)
@@ -67,10 +67,12 @@ class Body:
         self.root_link: str = root.decode() if p.getNumJoints(body_id, physicsClientId=client) else name
         self.links: dict[str, int] = {self.root_link: ROOT}
         self.joints: dict[str, JointInfo] = {}
+        group_of = {ROOT: ROOT}  # the first link of each link's rigid group
         for index in range(p.getNumJoints(body_id, physicsClientId=client)):
             info = p.getJointInfo(body_id, index, physicsClientId=client)
             kind, link = info[2], info[12].decode()
             self.links[link] = index
+            group_of[index] = group_of[info[16]] if kind == p.JOINT_FIXED else index  # its parent came before
             self.joints[info[1].decode()] = JointInfo(
                 name=info[1].decode(),
                 index=index,
@@ -83,11 +85,14 @@ class Body:
                 axis=self._joint_axis(index, info[13]),
             )
         self.link_names = {index: link for link, index in self.links.items()}
-        self.rigid_groups = self._rigid_groups()
+        self.rigid_groups = tuple(
+            frozenset(self.link_names[index] for index, first in group_of.items() if first == group)
+            for group in sorted(set(group_of.values()))
+        )
         """Groups of links that no joint moves relative to each other; the root's group first."""
         self.movable_joints = [j for j in self.joints.values() if j.movable]
         self._movable_indices = [j.index for j in self.movable_joints]
-        self._T_root_com = self._root_inertial_frame()
+        self._T_root_com = self._inertial_frame(ROOT)
         self._T_com_root = self._T_root_com.inverse()
         self._com_is_root = not self._T_root_com.p.any()
         self._poses: dict[int, tuple[object, Pose]] = {}
@@ -123,30 +128,20 @@ class Body:
         """Returns the links that no joint moves: the root and the links fixed to it."""
         return self.rigid_groups[0]
 
-    def _rigid_groups(self) -> tuple[frozenset[str], ...]:
-        group_of = {ROOT: ROOT}
-        for index in range(p.getNumJoints(self.body_id, physicsClientId=self.client)):  # parents before their children
-            info = p.getJointInfo(self.body_id, index, physicsClientId=self.client)
-            group_of[index] = group_of[info[16]] if info[2] == p.JOINT_FIXED else index
-        return tuple(
-            frozenset(self.link_names[index] for index, first in group_of.items() if first == group)
-            for group in sorted(set(group_of.values()))
-        )
-
     def ignore_rigid_pairs(self) -> None:
         """Switches contacts off between links of this body that no joint moves relative to each other."""
         for group in self.rigid_groups:
             for first, second in combinations(sorted(group), 2):
                 self.ignore_collision(self, first, second)
 
-    def _root_inertial_frame(self) -> Pose:
-        info = p.getDynamicsInfo(self.body_id, ROOT, physicsClientId=self.client)
+    def _inertial_frame(self, index: int) -> Pose:
+        """Returns the pose of a link's inertial frame in its URDF frame."""
+        info = p.getDynamicsInfo(self.body_id, index, physicsClientId=self.client)
         return Pose.from_quat_xyzw(info[3], info[4])
 
     def _joint_axis(self, index: int, axis_com: Sequence[float]) -> tuple[float, float, float]:
         """Returns a joint's axis in the link frame; Bullet states it in the inertial frame of the child link."""
-        info = p.getDynamicsInfo(self.body_id, index, physicsClientId=self.client)
-        x, y, z = Pose.from_quat_xyzw(info[3], info[4]).rotate(np.array(axis_com, dtype=float)).tolist()
+        x, y, z = self._inertial_frame(index).rotate(np.array(axis_com, dtype=float)).tolist()
         return (x, y, z)
 
     @cached_property
@@ -194,7 +189,7 @@ class Body:
         return self._reuse_pose(ROOT, there, lambda: Pose.from_quat_xyzw(*there) @ self._T_com_root)
 
     def _reuse_pose(self, index: int, there: object, make: Callable[[], Pose]) -> Pose:
-        """Returns a pose and reuses the last `Pose` object of a link that has not moved, as most have not."""
+        """Returns the pose of a link; a link that has not moved, like most, keeps its last `Pose` object."""
         before, T_world_link = self._poses.get(index, (None, None))
         if T_world_link is None or before != there:
             T_world_link = make()
@@ -226,17 +221,28 @@ class Body:
         Raises:
             FrameNotFoundError: No such link.
         """
-        index = self.link_index(name)
-        if index == ROOT:
-            p_world_com = p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)[0]
-            linear, angular = p.getBaseVelocity(self.body_id, physicsClientId=self.client)
-        else:
-            state = p.getLinkState(
-                self.body_id, index, computeLinkVelocity=1, computeForwardKinematics=1, physicsClientId=self.client
-            )
-            p_world_com, linear, angular = state[0], state[6], state[7]
+        p_world_com, linear, angular = self._com_motion(self.link_index(name), computeForwardKinematics=1)
         arm = self.link_pose(name).p - np.array(p_world_com)
         return np.array(linear) + np.cross(angular, arm), np.array(angular)
+
+    def _com_motion(self, index: int, **options: int) -> tuple[tuple[float, ...], ...]:
+        """Returns position, linear and angular velocity of a link's centre of mass, world frame.
+
+        `options` are further arguments of Bullet's `getLinkState`.
+        """
+        if index == ROOT:
+            position = p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)[0]
+            return (position, *p.getBaseVelocity(self.body_id, physicsClientId=self.client))
+        state = p.getLinkState(self.body_id, index, computeLinkVelocity=1, physicsClientId=self.client, **options)
+        return state[0], state[6], state[7]
+
+    def apply_force(self, index: int, force_n: Array, p_world: Array | None = None) -> None:
+        """Applies a force (3,) to a link for one step, at a point (3,) or at its centre of mass, world frame [N, m].
+
+        The link is given by Bullet's number.
+        """
+        where = self._com_motion(index)[0] if p_world is None else p_world.tolist()
+        p.applyExternalForce(self.body_id, index, force_n.tolist(), where, p.WORLD_FRAME, physicsClientId=self.client)
 
     def root_velocity(self) -> tuple[Array, Array]:
         """Linear (3,) [m/s] and angular velocity (3,) [rad/s] of the root link's frame, in the world frame."""
@@ -255,12 +261,7 @@ class Body:
 
     def point_velocity(self, index: int, p_world: Iterable[float]) -> Array:
         """(3,) velocity of a point (3,) that moves with a link, world frame [m/s]; the link by Bullet's number."""
-        if index == ROOT:
-            com = p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)[0]
-            linear, angular = p.getBaseVelocity(self.body_id, physicsClientId=self.client)
-        else:
-            state = p.getLinkState(self.body_id, index, computeLinkVelocity=1, physicsClientId=self.client)
-            com, linear, angular = state[0], state[6], state[7]
+        com, linear, angular = self._com_motion(index)
         # written out: np.cross of two triples takes ten times as long, and this runs for every contact
         (x, y, z), (wx, wy, wz) = (float(a) - b for a, b in zip(p_world, com, strict=True)), angular
         return np.array([linear[0] + (wy * z - wz * y), linear[1] + (wz * x - wx * z), linear[2] + (wx * y - wy * x)])
@@ -276,11 +277,10 @@ class Body:
 
     def joint_positions(self, names: Sequence[str]) -> Array:
         """Positions (n,) of joints [rad or m]."""
-        indices = [self.joint(name).index for name in names]
-        return np.array([state[0] for state in p.getJointStates(self.body_id, indices, physicsClientId=self.client)])
+        return self.joint_states(names)[0]
 
     def max_joint_speed(self) -> float:
-        """Largest speed of a movable joint now [rad/s or m/s]; 0 where there is none."""
+        """Largest speed of a movable joint now [rad/s or m/s]; 0 without movable joints."""
         return max((abs(speed) for _, speed in self.moving()), default=0.0)
 
     def moving(self) -> tuple[tuple[float, float], ...]:
@@ -299,7 +299,7 @@ class Body:
         if not len(names) == len(values) == len(speeds):
             raise WorldError(
                 f"Body '{self.name}' got {len(values)} positions and {len(speeds)} velocities for {len(names)} joints. "
-                "Give one of each a joint.",
+                "Give one of each per joint.",
                 body=self.name,
             )
         if not len(names):

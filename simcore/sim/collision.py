@@ -20,14 +20,14 @@ import pybullet as p
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body, JointInfo
-from unlatch.simcore.sim.sweep import SWEPT_CLEARANCE_M, PlannedMotion, meets_copies, moved_links, sweep
+from unlatch.simcore.sim.sweep import SWEPT_CLEARANCE_M, PlannedMotion, collide_with_copies, moved_links, sweep
 from unlatch.simcore.sim.world import World, WorldCfg
 
 Array = np.ndarray
 
 _TOUCH_M = 1e-3
 """Overlaps up to this depth are contact [m]."""
-SELF_ROOM_M = 0.003
+SELF_CLEARANCE_M = 0.003
 """Clearance between links of one robot on a path with clearance to other bodies [m]. With less, a folded elbow that
 lags its targets by some milliradians touches the arm."""
 
@@ -77,7 +77,7 @@ class ObstacleModel:
     T_world_root: Pose
     size_m: tuple[float, float, float] | None = None
     joint: str | None = None
-    """The joint that `s` sets."""
+    """The acted-on joint; argument `s` of a query sets its position."""
     joint_positions: Mapping[str, float] | None = None
 
 
@@ -87,24 +87,24 @@ class BulletCollisionChecker:
     Pairs that may touch are a state of the checker, see `allow`.
     """
 
-    def __init__(self, *, clearance_m: float = 0.004, self_clearance_m: float = 0.0) -> None:
+    def __init__(self, *, clearance_m: float = 0.004) -> None:
         """Makes a checker; use as a context manager.
 
-        Args:
-            clearance_m: Distance to other bodies below which a pair counts as colliding [m].
-            self_clearance_m: The same between links of the robot [m].
+        `clearance_m` is the distance to other bodies below which a pair counts as colliding [m].
         """
         self.clearance_m = clearance_m
-        self.self_clearance_m = self_clearance_m
-        self.queries = 0
         self._world = World(WorldCfg())
+        self._clear()
+
+    def _clear(self) -> None:
+        self.queries = 0
         self._robot: Body | None = None
         self._model: RobotModel | None = None
-        self._obstacles: dict[str, tuple[Body, ObstacleModel]] = {}
-        self._joint_of: tuple[Body, JointInfo] | None = None
+        self._obstacles: dict[str, Body] = {}
+        self._acted_joint: tuple[Body, JointInfo] | None = None
         self._allowed: frozenset[tuple[str, str]] = frozenset()
         self._ignored: tuple[str, ...] = ()
-        self._own: frozenset[int] | None = None
+        self._own_links: frozenset[int] | None = None
         self._moved: frozenset[tuple[int, int]] = frozenset()
         """Body and link of everything that moves with the acted-on joint."""
         self._swept: dict[int, tuple[str, str | None]] = {}
@@ -134,13 +134,10 @@ class BulletCollisionChecker:
             concurrent_motions: Motions of the robot's other arms at the same time; the arm and the part that it moves
                 keep clear of the whole space that these arms and their parts sweep.
         """
-        self._ignored = tuple(ignored_substrings)
         self._world.reset()
-        self.queries = 0
+        self._clear()
+        self._ignored = tuple(ignored_substrings)
         self._model = robot
-        self._allowed = frozenset()
-        self._obstacles = {}
-        self._joint_of = None
         self._robot = self._world.load_urdf(
             robot.urdf_path, name="robot", T_world_root=robot.T_world_base, self_collision=True
         )
@@ -151,22 +148,20 @@ class BulletCollisionChecker:
         self._arm_indices = [self._robot.joint(j).index for j in robot.arm_joints]
         self._finger_indices = [self._robot.joint(j).index for j in robot.finger_joints]
         names = robot.arm_links
-        self._own = None if names is None else frozenset(self._robot.link_index(name) for name in names)
+        self._own_links = None if names is None else frozenset(self._robot.link_index(name) for name in names)
         for obstacle in obstacles:
             self._load_obstacle(obstacle)
-        self._moved = frozenset()
-        if self._joint_of is not None:
-            body, joint = self._joint_of
+        if self._acted_joint is not None:
+            body, joint = self._acted_joint
             self._moved = frozenset((body.body_id, link) for link in moved_links(body, joint.name))
-        self._swept = {}
         for motion in concurrent_motions:
             self._place_copies(motion)
         if concurrent_motions:
-            meets_copies(self._robot, self._own or self._robot.links.values())
-            if self._joint_of is not None:
-                meets_copies(self._joint_of[0], sorted(link for _, link in self._moved))
+            collide_with_copies(self._robot, self._own_links or self._robot.links.values())
+            if self._acted_joint is not None:
+                collide_with_copies(self._acted_joint[0], sorted(link for _, link in self._moved))
 
-    def _loaded(self) -> tuple[Body, RobotModel]:
+    def _get_loaded(self) -> tuple[Body, RobotModel]:
         """Returns the loaded robot and its model."""
         if self._robot is None or self._model is None:
             raise WorldError("The collision checker is empty. Call load(robot, obstacles) before asking it.")
@@ -174,12 +169,12 @@ class BulletCollisionChecker:
 
     def _place_copies(self, motion: PlannedMotion) -> None:
         """Places copies of another arm, and of the part that it moves, along their motion."""
-        robot, _ = self._loaded()
+        robot, _ = self._get_loaded()
         links = [robot.link_index(name) for name in sorted(motion.links)]
         copies = sweep(robot, links, motion.joints, motion.q, fixed=motion.fingers)
         self._swept.update({number: (name, None) for number, name in copies.items()})
         if motion.obstacle is not None and motion.joint is not None and len(motion.s):
-            body, _ = self._obstacles[motion.obstacle]
+            body = self._obstacles[motion.obstacle]
             moved = sorted(moved_links(body, motion.joint))
             copies = sweep(body, moved, [motion.joint], motion.s[:, None], fixed={})
             label = motion.obstacle
@@ -196,8 +191,8 @@ class BulletCollisionChecker:
             positions = dict(obstacle.joint_positions or {})
             body.set_joint_positions(list(positions), list(positions.values()))
             if obstacle.joint is not None:
-                self._joint_of = (body, body.joint(obstacle.joint))
-        self._obstacles[obstacle.name] = (body, obstacle)
+                self._acted_joint = (body, body.joint(obstacle.joint))
+        self._obstacles[obstacle.name] = body
 
     @contextmanager
     def allow(self, links: Iterable[str]) -> Iterator[None]:
@@ -210,7 +205,7 @@ class BulletCollisionChecker:
         finally:
             self._allowed = before
 
-    def first_collision(
+    def deepest_collision(
         self, q: Array, *, s: float | None = None, gripper: float | None = None, clearance_m: float | None = None
     ) -> LinkCollision | None:
         """Returns the deepest collision of a configuration, or None if it is free.
@@ -219,22 +214,22 @@ class BulletCollisionChecker:
             q: (n_q,) joint positions of the arm [rad].
             s: Position of the acted-on joint of the object [rad or m]; unchanged if None.
             gripper: Opening between the fingers [m]; unchanged if None.
-            clearance_m: Overrides the checker's clearance to other bodies, and is measured: without it, a pair counts
-                from where the engine makes contact points on, which for small links is about a millimetre apart. The
-                robot's own links then keep `SELF_ROOM_M` of each other [m].
+            clearance_m: Clearance to other bodies in place of the checker's [m]. If it is given, distances are
+                measured, and the robot's own links must be `SELF_CLEARANCE_M` apart. If not, only pairs with contact
+                points of the engine count; small links get them about a millimetre apart.
         """
-        robot, model = self._loaded()
+        robot, model = self._get_loaded()
         self.queries += 1
         client = self._world.client
         self._set_joints(robot, model, q, gripper)
-        if s is not None and self._joint_of is not None:
-            body, joint = self._joint_of
+        if s is not None and self._acted_joint is not None:
+            body, joint = self._acted_joint
             # a part that is pushed past its limit stays at the limit
             stopped = min(max(float(s), joint.lower), joint.upper) if joint.lower < joint.upper else float(s)
             p.resetJointState(body.body_id, joint.index, stopped, 0.0, physicsClientId=client)
         p.performCollisionDetection(physicsClientId=client)
         limit = self.clearance_m if clearance_m is None else clearance_m
-        self_limit = self.self_clearance_m if clearance_m is None else max(self.self_clearance_m, SELF_ROOM_M)
+        self_limit = 0.0 if clearance_m is None else SELF_CLEARANCE_M
         worst: LinkCollision | None = None
         for point in chain(
             p.getContactPoints(bodyA=robot.body_id, physicsClientId=client),
@@ -245,13 +240,13 @@ class BulletCollisionChecker:
                 continue
             if worst is None or distance < worst.distance_m:
                 worst = self._find_collision(point) or worst
-        return worst if worst is not None or not self._swept else self._part_in_the_way()
+        return worst if worst is not None or not self._swept else self._find_part_collision()
 
     def _set_joints(self, robot: Body, model: RobotModel, q: Array, gripper: float | None) -> None:
         """Sets the arm's joints and the fingers in one call, since Bullet updates all links of the robot in each."""
         indices, values = self._arm_indices, np.asarray(q, dtype=float).tolist()
         if len(values) != len(indices):
-            raise WorldError(f"The arm has {len(indices)} joints, got {len(values)} positions. Give one a joint.")
+            raise WorldError(f"The arm has {len(indices)} joints, got {len(values)} positions. Give one per joint.")
         if gripper is not None:
             indices, values = [*indices, *self._finger_indices], [*values, *model.fingers(gripper)]
         p.resetJointStatesMultiDof(
@@ -264,17 +259,17 @@ class BulletCollisionChecker:
 
     def _near_points(self, distance_m: float) -> Iterator[tuple[Any, ...]]:
         """Returns the closest points of the robot, except its mounted links, and of each body around it."""
-        robot, _ = self._loaded()
-        for other in (*(body.body_id for body, _ in self._obstacles.values()), *self._swept):
+        robot, _ = self._get_loaded()
+        for other in (*(body.body_id for body in self._obstacles.values()), *self._swept):
             for point in p.getClosestPoints(robot.body_id, other, distance_m, physicsClientId=self._world.client):
                 if point[3] >= 0:
                     yield point
 
-    def _part_in_the_way(self) -> LinkCollision | None:
+    def _find_part_collision(self) -> LinkCollision | None:
         """Returns where the moved part collides with another arm or with a part of another obstacle."""
-        if self._joint_of is None:
+        if self._acted_joint is None:
             return None
-        body, joint = self._joint_of
+        body, joint = self._acted_joint
         for link in moved_links(body, joint.name):
             points = p.getContactPoints(bodyA=body.body_id, linkIndexA=link, physicsClientId=self._world.client)
             for point in points:
@@ -287,7 +282,7 @@ class BulletCollisionChecker:
     def _required_clearance(self, point: tuple[Any, ...], limit: float, self_limit: float) -> float:
         """Returns the clearance of a contact point's pair [m]; minus infinity for a pair without a moved link."""
         within = point[1] == point[2]
-        own = self._own
+        own = self._own_links
         if own is None or self._robot is None:
             return self_limit if within else limit
         if point[1] in self._swept or point[2] in self._swept:
@@ -304,8 +299,8 @@ class BulletCollisionChecker:
 
         Contacts between the robot's mounted links and the body that it stands on do not count.
         """
-        robot, _ = self._loaded()
-        bodies = [robot, *(body for body, _ in self._obstacles.values())]
+        robot, _ = self._get_loaded()
+        bodies = [robot, *self._obstacles.values()]
         worst: LinkCollision | None = None
         for first, second in combinations(bodies, 2):
             for point in p.getClosestPoints(first.body_id, second.body_id, 0.0, physicsClientId=self._world.client):
@@ -318,7 +313,7 @@ class BulletCollisionChecker:
 
     def _find_collision(self, point: tuple[Any, ...]) -> LinkCollision | None:
         """Returns the collision of a contact point, or None if its pair may touch."""
-        robot, model = self._loaded()
+        robot, model = self._get_loaded()
         body_a, body_b, link_a, link_b, where = point[1], point[2], point[3], point[4], point[5]
         if body_a != robot.body_id:
             body_a, body_b, link_a, link_b = body_b, body_a, link_b, link_a
@@ -331,7 +326,7 @@ class BulletCollisionChecker:
             name_b = f"{self._swept[body_b][0]} on its way"
         else:
             other = self._world.name_of(body_b)
-            name_b = self._obstacles[other][0].label(link_b)
+            name_b = self._obstacles[other].label(link_b)
             if (name_a, name_b) in self._allowed:
                 return None
         if any(word in name_a or word in name_b for word in self._ignored):

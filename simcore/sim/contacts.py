@@ -33,9 +33,9 @@ class Violation:
 class ContactView(Module):
     """Normal force between two sets of links, sampled at every physics step.
 
-    Buffers hold one record frame: the largest and the mean over its physics steps of the largest force of one pair.
-    They are tagged `interval`, since they describe the time since the previous state, not the present; `end_frame`
-    alone fills them.
+    In each physics step the view takes the largest force of one pair. Its buffers hold the largest and the mean of
+    these over one record frame. They are tagged `interval`, since they describe the time since the previous state, not
+    the present. Only `end_frame` fills them.
     """
 
     def __init__(self, name: str, selects: Callable[[str, str, str], bool]) -> None:
@@ -96,14 +96,14 @@ class ContactMonitor:
         self._robot = robot
         self._ignored = frozenset(ignored_self_pairs)
         self.views: dict[str, ContactView] = {}
-        self._sorted: dict[tuple[int, int, int], tuple[Pair, list[str]]] = {}
-        """The pair of a contact and its views, by Bullet's numbers of link, other body and its link. Valid for one
-        record frame, since the acted-on object changes only between frames."""
+        self._known_contacts: dict[tuple[int, int, int], tuple[Pair, list[str]]] = {}
+        """The pair of each contact and the names of its views, by Bullet's numbers of link, other body and its link.
+        Valid for one record frame, since the acted-on object changes only between frames."""
 
     def add(self, view: ContactView) -> ContactView:
         """Adds a view; it is sampled from the next physics step on."""
         self.views[view.name] = view
-        self._sorted.clear()
+        self._known_contacts.clear()
         return view
 
     def sample(self) -> None:
@@ -111,9 +111,9 @@ class ContactMonitor:
         found: dict[str, dict[Pair, float]] = {}
         for point in p.getContactPoints(bodyA=self._robot.body_id, physicsClientId=self._world.client):
             key = (point[3], point[2], point[4])
-            if key not in self._sorted:
-                self._sorted[key] = self._sort_contact(*key)
-            pair, names = self._sorted[key]
+            if key not in self._known_contacts:
+                self._known_contacts[key] = self._describe_contact(*key)
+            pair, names = self._known_contacts[key]
             for name in names:
                 forces = found.setdefault(name, {})
                 forces[pair] = forces.get(pair, 0.0) + point[9]
@@ -121,7 +121,7 @@ class ContactMonitor:
         for name, view in self.views.items():
             view.sample(found.get(name, {}), step=step, time_s=time_s)
 
-    def _sort_contact(self, link_a: int, body_b: int, link_b: int) -> tuple[Pair, list[str]]:
+    def _describe_contact(self, link_a: int, body_b: int, link_b: int) -> tuple[Pair, list[str]]:
         """Returns the pair of a contact, and the names of the views that it belongs to."""
         robot = self._robot
         name_a = robot.link_names[link_a]
@@ -138,6 +138,6 @@ class ContactMonitor:
 
     def end_frame(self) -> None:
         """Closes the record frame in all views."""
-        self._sorted.clear()
+        self._known_contacts.clear()
         for view in self.views.values():
             view.end_frame()

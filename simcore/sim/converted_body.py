@@ -16,7 +16,7 @@ from unlatch.simcore.sim.world import World
 
 
 def load_converted(
-    world: World, urdf_path: Path, physics: Mapping[str, Any], *, name: str, T_world_root: Pose, friction: float = 0.6
+    world: World, urdf_path: Path, physics: Mapping[str, Any], *, name: str, T_world_root: Pose
 ) -> tuple[Body, DriveGroup]:
     """Loads a converted URDF with the properties of its `physics.json`; its base is free unless its root has no mass.
 
@@ -28,7 +28,6 @@ def load_converted(
         physics: Content of the `physics.json` beside it; may be empty.
         name: Name of the body in this world.
         T_world_root: Pose of the root link's frame.
-        friction: Lateral friction of every link.
 
     Note:
         Contact and rest offsets have no counterpart in Bullet and are left to engines that read the USD.
@@ -44,7 +43,6 @@ def load_converted(
         name=name,
         T_world_root=T_world_root,
         self_collision=bool(physics.get("self_collision")),
-        friction=friction,
         fixed=False,
     )
     _apply_rigid(world, body, physics.get("rigid", {}))
@@ -82,13 +80,11 @@ def _apply_rigid(world: World, body: Body, values: Mapping[str, Any]) -> None:
 def _balance_weight(world: World, body: Body) -> None:
     """Balances the weight of a body's root for one step."""
     mass = p.getDynamicsInfo(body.body_id, ROOT, physicsClientId=body.client)[0]
-    where = p.getBasePositionAndOrientation(body.body_id, physicsClientId=body.client)[0]
-    force = (-mass * world.gravity_m_s2).tolist()
-    p.applyExternalForce(body.body_id, ROOT, force, where, p.WORLD_FRAME, physicsClientId=body.client)
+    body.apply_force(ROOT, -mass * world.gravity_m_s2)
 
 
 def _damp_velocity(world: World, body: Body, damping: tuple[float, float]) -> None:
-    """Damps a body's velocities by the share of one step."""
+    """Applies the damping of one step to a body's velocities."""
     velocities = p.getBaseVelocity(body.body_id, physicsClientId=body.client)
     linear, angular = (np.array(v) * np.exp(-d * world.dt) for v, d in zip(velocities, damping, strict=True))
     p.resetBaseVelocity(body.body_id, linear.tolist(), angular.tolist(), physicsClientId=body.client)

@@ -57,8 +57,8 @@ class JointDrive:
     velocity_gain: float = 1.0
     """Share of the velocity error that a servo removes in one physics step."""
     counterbalance: float = 0.0
-    """Effort of a spring beside the motor where a turning joint is at 0; elsewhere times the cosine of the position, as
-    of one that carries a weight [N m]."""
+    """Effort of a spring beside the motor that carries a weight [N m]: the effort at position 0 of a turning joint. At
+    other positions it is multiplied by the cosine of the position."""
 
     def __post_init__(self) -> None:
         for field, value in vars(self).items():

@@ -12,8 +12,8 @@ def couple_joints(
 ) -> None:
     """Couples two joints of a robot, as the mechanism of a gripper or a mimic joint does.
 
-    A gear constraint between two links of the robot holds `q_first = ratio * q_second + offset`; nothing outside the
-    robot is joined.
+    A gear constraint between two links of the robot holds `q_first = ratio * q_second + offset`. It joins nothing
+    outside the robot.
 
     Args:
         body: The robot.

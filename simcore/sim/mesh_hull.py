@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import pybullet as p
 
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch.simcore.urdf.model import Inertial, Link, Shape, ShapeKind, UrdfModel
 
 Array = np.ndarray
 
@@ -23,16 +23,11 @@ def hull_points(path: Path) -> Array:
     Raises:
         WorldError: Bullet cannot read it.
     """
-    robot = ET.Element("robot", name="mesh")
-    link = ET.SubElement(robot, "link", name="mesh")
-    inertial = ET.SubElement(link, "inertial")
-    ET.SubElement(inertial, "mass", value="1")
-    ET.SubElement(inertial, "inertia", ixx="1", iyy="1", izz="1", ixy="0", ixz="0", iyz="0")
-    geometry = ET.SubElement(ET.SubElement(link, "collision"), "geometry")
-    ET.SubElement(geometry, "mesh", filename=str(path.resolve()))
+    shape = Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), mesh=str(path.resolve()))
+    link = Link("mesh", collisions=(shape,), inertial=Inertial(1.0, np.zeros(3), np.eye(3)))
     with World(WorldCfg()) as world, tempfile.TemporaryDirectory() as folder:
         urdf = Path(folder) / "mesh.urdf"
-        ET.ElementTree(robot).write(urdf, encoding="unicode")
+        urdf.write_text(UrdfModel("mesh", {"mesh": link}, {}).to_urdf(), encoding="utf-8")
         body = world.load_urdf(urdf, name="mesh", T_world_root=Pose.identity())
         _, points = p.getMeshData(body.body_id, -1, physicsClientId=world.client)
     return np.array(points, dtype=float).reshape(-1, 3)

@@ -1,4 +1,4 @@
-"""Errors of the pose estimate of an object that a planner works with."""
+"""Errors of the poses with which a planner works, and a view that randomizes them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.views.attribute_view import AttributeView
 
 Array = np.ndarray
 
 
 class PoseEstimateError:
-    """Errors of one object's estimated pose, joints and keypoints, as of a perception system; 0 at first.
+    """Errors of one object's estimated pose, joints and keypoints, such as a perception system makes; 0 at first.
 
     A randomization writes the attributes, and skills read them when they plan. Contacts and success are judged on the
     true poses.
@@ -33,15 +34,15 @@ class PoseEstimateError:
         self.keypoints_m: Array = np.zeros((len(self.keypoints), 3))
         """(K, 3) errors of the keypoints, each in the frame that its annotation names [m]."""
 
-    def root(self, T_world_root: Pose) -> Pose:
+    def estimate_root(self, T_world_root: Pose) -> Pose:
         """Returns the estimated pose of the root link from its true pose."""
         if not (self.position_m.any() or self.rpy_rad.any()):
             return T_world_root
         return Pose(Pose.from_rpy(np.zeros(3), self.rpy_rad).R @ T_world_root.R, T_world_root.p + self.position_m)
 
-    def seen(self, T_world_root: Pose, T_world_frame: Pose) -> Pose:
+    def estimate_frame(self, T_world_root: Pose, T_world_frame: Pose) -> Pose:
         """Returns the estimated pose of any frame of the object from true poses; the object is displaced as a whole."""
-        T_world_seen = self.root(T_world_root)
+        T_world_seen = self.estimate_root(T_world_root)
         return T_world_frame if T_world_seen is T_world_root else T_world_seen @ T_world_root.inverse() @ T_world_frame
 
     def joint_error(self, joint: str) -> float:
@@ -55,3 +56,20 @@ class PoseEstimateError:
     def keypoint_error(self, part: str, keypoint: str) -> Array:
         """(3,) error of a keypoint of a part in the frame that its annotation names [m]."""
         return self.keypoints_m[self.keypoints.index((part, keypoint))]
+
+
+class PoseEstimateView(AttributeView):
+    """Errors of an object's pose, joints and keypoints, in the single environment of an episode."""
+
+    kind = "pose estimate view"
+
+    def __init__(self, pose_error: PoseEstimateError, *, name: str) -> None:
+        super().__init__(name)
+        xyz, rpy = "x, y, z", "roll, pitch, yaw"
+        self._add_array("seen_position", pose_error, "position_m", "m", xyz)
+        self._add_array("seen_orientation", pose_error, "rpy_rad", "rad", rpy)
+        if pose_error.joints:
+            self._add_array("seen_joints", pose_error, "joint_errors", "rad or m", ", ".join(pose_error.joints))
+        names = ", ".join(f"{part}.{keypoint}" for part, keypoint in pose_error.keypoints)
+        words = f"{xyz} for all keypoints, or one per keypoint: {names}"
+        self._add_array("seen_keypoints", pose_error, "keypoints_m", "m", words, repeat=3)

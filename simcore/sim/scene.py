@@ -17,12 +17,8 @@ Array = np.ndarray
 NOT_RECORDED = ("interval", "rgb", "depth", "segmentation", "normals", "point_cloud")
 """Tags of buffers that are not part of a recorded state: forces over a frame have their own rows, images are rendered
 later."""
-_OF_THE_EPISODE = frozenset({"time", "skills", "validity"})
+_EPISODE_KEYS = frozenset({"time", "skills", "validity"})
 """First words of state keys that belong to the episode, not to the scene."""
-
-
-class Group(Module):
-    """A named list of modules."""
 
 
 class Scene(Module):
@@ -36,11 +32,11 @@ class Scene(Module):
     def __init__(self, world: World) -> None:
         super().__init__()
         self.world = world
-        self.robots = Group()
-        self.objects = Group()
-        self.keypoints = Group()
-        self.contacts = Group()
-        self.sensors = Group()
+        self.robots = Module()
+        self.objects = Module()
+        self.keypoints = Module()
+        self.contacts = Module()
+        self.sensors = Module()
 
     def add_robot(self, name: str, robot: Module) -> None:
         """Adds a robot under its name."""
@@ -74,19 +70,19 @@ class Scene(Module):
         """
         if "time" in state:
             self.world.shown_step = round(float(state["time"]) * self.world.cfg.physics_hz)
-        super().load_state_dict({path: value for path, value in state.items() if self._has_place(path)})
+        super().load_state_dict({path: value for path, value in state.items() if self._belongs_to_scene(path)})
 
-    def _has_place(self, path: str) -> bool:
+    def _belongs_to_scene(self, path: str) -> bool:
         first, _, rest = path.partition(".")
         if first == "sensors":
             return rest.partition(".")[0] in self.sensors.children
-        return first not in _OF_THE_EPISODE
+        return first not in _EPISODE_KEYS
 
 
 def _get_group(parent: Module, *names: str) -> Module:
     """Returns the group at a path below a module, and creates it if it is missing."""
     for name in names:
         if name not in parent.children:
-            parent.add_child(name, Group())
+            parent.add_child(name, Module())
         parent = parent.children[name]
     return parent

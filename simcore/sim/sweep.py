@@ -19,15 +19,16 @@ from unlatch.simcore.sim.bodies import ROOT, Body
 Array = np.ndarray
 
 STEP_M = 0.02
-"""A copy is made whenever a link's centre of mass has moved this far since the last copy, ..."""
+"""Distance that a link's centre of mass moves between two copies, at most."""
 STEP_RAD = 0.1
-"""... or the link has turned this far: its ends, at most 0.2 m away, have then moved about as far."""
+"""Angle that a link turns between two copies, at most; its ends, up to 0.2 m away, then move about `STEP_M`."""
 SWEPT_CLEARANCE_M = 0.01
 """Distance to a copy below which a pair collides [m]; it covers the space between two copies."""
 
-_DEFAULT, _COPIES, _MEETS, _ALL = 1, 64, 128, -1
+_DEFAULT, _COPIES, _MEETS_COPIES, _ALL = 1, 64, 128, -1
 """Bullet's collision groups of moving bodies, of copies and of bodies that collide with copies; and a mask of all."""
 _BOTH = 0
+"""Bullet's filter mode in which two bodies collide only if both allow it."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +61,13 @@ def sweep(
         links: Numbers of the links to copy.
         joints: The joints that move.
         positions: (N, n) their positions [rad or m].
-        fixed: Positions of further joints meanwhile [rad or m].
+        fixed: Positions of other joints during the motion [rad or m].
 
     Returns:
         The label of the copied link by the number of each copy.
     """
     client = body.client
-    # copies collide only with links of `meets_copies`: both sides must agree, while by default one is enough
+    # two bodies collide only if the filters of both allow it; so copies meet only the links of `collide_with_copies`
     p.setPhysicsEngineParameter(collisionFilterMode=_BOTH, physicsClientId=client)
     names = [joint.name for joint in body.movable_joints]
     before = body.joint_states(names)[0]
@@ -90,16 +91,16 @@ def sweep(
                         useMaximalCoordinates=1,
                         physicsClientId=client,
                     )
-                    p.setCollisionFilterGroupMask(number, ROOT, _COPIES, _MEETS, physicsClientId=client)
+                    p.setCollisionFilterGroupMask(number, ROOT, _COPIES, _MEETS_COPIES, physicsClientId=client)
                     copies[number] = body.link_names[link]
     body.set_joint_positions(names, before)
     return copies
 
 
-def meets_copies(body: Body, links: Iterable[int]) -> None:
+def collide_with_copies(body: Body, links: Iterable[int]) -> None:
     """Makes links of a body, by Bullet's numbers, collide with copies, too."""
     for link in links:
-        p.setCollisionFilterGroupMask(body.body_id, link, _DEFAULT | _MEETS, _ALL, physicsClientId=body.client)
+        p.setCollisionFilterGroupMask(body.body_id, link, _DEFAULT | _MEETS_COPIES, _ALL, physicsClientId=body.client)
 
 
 def moved_links(body: Body, joint: str) -> frozenset[int]:

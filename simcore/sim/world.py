@@ -26,8 +26,8 @@ MAX_GRAVITY_M_S2 = 100.0
 """Largest gravity, up or down [m/s^2]."""
 
 _FILES_KEPT_FOR = 100
-"""Resets after which Bullet's file cache is emptied: it never forgets a file, and each procedural object is a new one,
-about 20 kB in every episode."""
+"""Resets after which Bullet's file cache is emptied. The cache never forgets a file, and each procedural object is a
+new one: about 20 kB in every episode."""
 
 
 @dataclass
@@ -41,7 +41,7 @@ class WorldCfg:
     record_hz: int = 30
     """Record frames and actions per second; a divisor of `control_hz`."""
     solver_iterations: int = 300
-    """Most iterations of Bullet's contact solver in a step; it stops earlier once it converges."""
+    """Largest number of iterations of Bullet's contact solver in a step; it stops earlier once it converges."""
     gravity_m_s2: float = -9.81
     """Gravity along world z [m/s^2]."""
 
@@ -196,7 +196,7 @@ class World:
     def signature(self) -> dict[str, tuple[object, ...]]:
         """Returns values that only physics steps change: poses and joint states by body, and the number of constraints.
 
-        Two signatures that differ between steps reveal code that moves bodies by itself.
+        If it changes without a step in between, some code has moved a body past the physics.
         """
         found: dict[str, tuple[object, ...]] = {
             name: (p.getBasePositionAndOrientation(body.body_id, physicsClientId=self.client), *body.moving())
@@ -317,7 +317,7 @@ class World:
 
     @property
     def picture_step(self) -> int:
-        """Physics step of the visible state: of the recorded state if one is shown."""
+        """Physics step of the visible state: of the recorded state that is shown, or else the present step."""
         return self.steps if self.shown_step is None else self.shown_step
 
     def seen_bodies(self) -> list[Body]:

@@ -1,9 +1,3 @@
-from .buffer import Buffer
-from .module import Module
-from .rendering import Rendering
-
-__all__ = [
-    "Buffer",
-    "Module",
-    "Rendering",
-]
+from .buffer import Buffer as Buffer
+from .module import Module as Module
+from .module import Rendering as Rendering

@@ -1,4 +1,4 @@
-"""A buffer: one value with tags."""
+"""A buffer: one array with tags."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Buffer:
         """Writes a copy of a value.
 
         Raises:
-            RecordingError: It is not an array of booleans, numbers or text.
+            RecordingError: The value is not an array of booleans, numbers or text.
         """
         if value is None:
             self._value = None

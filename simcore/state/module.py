@@ -1,53 +1,64 @@
-"""A tree of buffers: it reads the simulation, and writes recorded values back."""
+"""A tree of modules with buffers: it reads the simulation, and writes recorded values back."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from enum import Enum, auto
+from typing import ClassVar
 
 import numpy as np
 
 from unlatch.simcore.errors import RecordingError, close_matches
 from unlatch.simcore.state.buffer import Buffer
-from unlatch.simcore.state.rendering import Rendering
 
 Array = np.ndarray
 
-_Some = frozenset[str] | None
-_Tags = tuple[_Some, frozenset[str]]
-_NAME = re.compile(r"[A-Za-z0-9_-]+\Z")  # a word of the keys of a record
+KEY_WORD = re.compile(r"[A-Za-z0-9_-]+\Z")
+"""One word of a record key."""
 
 
-class _Changes:
-    """Counts the changes of all module trees, since a module does not know its parents."""
+class Rendering(Enum):
+    """Kinds of images that a sensor may have."""
 
-    def __init__(self) -> None:
-        self.count = 0
-
-    def note(self) -> None:
-        self.count += 1
-
-
-_CHANGES = _Changes()
+    rgb = auto()
+    """Colours."""
+    depth = auto()
+    """Distance to the image plane [m]."""
+    distance = auto()
+    """Distance to the camera's centre [m]."""
+    segmentation = auto()
+    """Class of the visible body."""
+    instance_id_segmentation = auto()
+    """Visible link and its body."""
+    normals = auto()
+    """Normals of visible surfaces."""
 
 
 class Module:
     """Owns buffers and child modules; each is an attribute or added by `add_child`.
 
-    A subclass overrides some of these methods, which do nothing by default: `_read_state` (simulation into buffers),
-    `_write_state` (buffers into the simulation), `_switch_rendering` (a kind of image on or off). `update_state`,
-    `write_replay_data` and the switches call them on the module itself first, then on its children in the order in
-    which they were added.
+    A subclass overrides some of these methods, which do nothing by default:
+
+    - `_read_state` reads the simulation into buffers;
+    - `_write_state` writes buffers into the simulation;
+    - `_switch_rendering` switches a kind of image on or off.
+
+    `update_state`, `write_replay_data` and the switches call them on the module itself first, and then on its children
+    in the order in which they were added.
 
     Images cost far more than all other state together and are off by default. The `enable_..._rendering` methods switch
     a kind on, for this module and all modules below it; from then on `update_state` fills its buffers.
     """
 
+    _changes: ClassVar[int] = 0
+    """Number of changes of all module trees together: a module does not know to which tree it belongs."""
+
     def __init__(self) -> None:
         self._buffers: dict[str, Buffer] = {}
         self._children: dict[str, Module] = {}
-        self._listed: dict[_Tags, tuple[int, list[tuple[str, Buffer]]]] = {}
-        """Buffers of the tree with their paths, and the count of changes when they were listed, by tags."""
+        self._by_tags: dict[tuple[frozenset[str] | None, frozenset[str]], tuple[int, list[tuple[str, Buffer]]]] = {}
+        """Cached buffers with their paths, after the value of `_changes` for which they are valid."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not name.startswith("_"):
@@ -62,7 +73,7 @@ class Module:
                         "Call super().__init__() first.",
                         name=name,
                     )
-                _CHANGES.note()
+                Module._changes += 1
                 if isinstance(value, Buffer):
                     buffers[name] = value
                 else:
@@ -80,13 +91,13 @@ class Module:
             RecordingError: The name is taken, or has other characters than letters, digits, `_` and `-`.
         """
         taken = sorted({*self._children, *self._buffers})
-        if not _NAME.match(name) or name in taken:
+        if not KEY_WORD.match(name) or name in taken:
             raise RecordingError(
                 f"Module name '{name}' is taken or has other characters than letters, digits, '_' and '-'. "
                 f"Taken: {', '.join(taken) or 'none'}. Choose another name.",
                 name=name,
             )
-        _CHANGES.note()
+        Module._changes += 1
         self._children[name] = child
 
     @property
@@ -157,16 +168,16 @@ class Module:
             for path, buffer in child.named_buffers():
                 yield f"{name}.{path}", buffer
 
-    def _chosen_buffers(self, include: _Some, exclude: frozenset[str]) -> list[tuple[str, Buffer]]:
-        """Returns the buffers with such tags; the list is kept until a tree changes, since every frame needs it."""
-        changes, found = self._listed.get((include, exclude), (-1, []))
-        if changes != _CHANGES.count:
+    def _select_buffers(self, include: frozenset[str] | None, exclude: frozenset[str]) -> list[tuple[str, Buffer]]:
+        """Returns the buffers with such tags; the list is cached until a tree changes, since every frame needs it."""
+        changes, found = self._by_tags.get((include, exclude), (-1, []))
+        if changes != Module._changes:
             found = [
                 (path, buffer)
                 for path, buffer in self.named_buffers()
                 if not buffer.tags & exclude and (include is None or buffer.tags & include)
             ]
-            self._listed[include, exclude] = (_CHANGES.count, found)
+            self._by_tags[include, exclude] = (Module._changes, found)
         return found
 
     def state_dict(
@@ -176,7 +187,7 @@ class Module:
 
         Args:
             include_tags: Only buffers with one of these tags; None for all.
-            exclude_tags: No buffers with one of these tags, whatever their others.
+            exclude_tags: No buffers with one of these tags, even if another tag is included.
 
         Raises:
             RecordingError: Tags are given as one text instead of a list.
@@ -185,7 +196,7 @@ class Module:
             if isinstance(tags, str):
                 raise RecordingError(f"{name}={tags!r} is a text, expected a list of tags. Write [{tags!r}].")
         included = None if include_tags is None else frozenset(include_tags)
-        chosen = self._chosen_buffers(included, frozenset(exclude_tags))
+        chosen = self._select_buffers(included, frozenset(exclude_tags))
         return {path: value for path, buffer in chosen if (value := buffer.get_value()) is not None}
 
     def load_state_dict(self, state: Mapping[str, Array]) -> None:
@@ -194,7 +205,7 @@ class Module:
         Raises:
             RecordingError: A path names no buffer of this tree; then nothing is written.
         """
-        buffers = dict(self._chosen_buffers(None, frozenset()))
+        buffers = dict(self._select_buffers(None, frozenset()))
         for path in state:
             if path not in buffers:
                 raise RecordingError(
@@ -209,6 +220,6 @@ class Module:
 def _remove_member(name: str, buffers: dict[str, Buffer], children: dict[str, Module]) -> None:
     """Removes the buffer or child of a name."""
     if name in buffers or name in children:
-        _CHANGES.note()
+        Module._changes += 1
         buffers.pop(name, None)
         children.pop(name, None)

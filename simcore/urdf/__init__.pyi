@@ -1,37 +1,19 @@
-from .model import (
-    Inertial,
-    Joint,
-    Link,
-    Shape,
-    ShapeKind,
-    UrdfModel,
-    composed_inertial,
-    primitive_bounds,
-    rigid_links,
-    rigid_shapes,
-)
-from .package_paths import PACKAGE_FILE, PACKAGE_PREFIX, package_path
-from .reader import MAX_MESH_BYTES, check_bytes, inside, model_folder, read_urdf
-from .xml import parse_xml
-
-__all__ = [
-    "MAX_MESH_BYTES",
-    "PACKAGE_FILE",
-    "PACKAGE_PREFIX",
-    "Inertial",
-    "Joint",
-    "Link",
-    "Shape",
-    "ShapeKind",
-    "UrdfModel",
-    "check_bytes",
-    "composed_inertial",
-    "inside",
-    "model_folder",
-    "package_path",
-    "parse_xml",
-    "primitive_bounds",
-    "read_urdf",
-    "rigid_links",
-    "rigid_shapes",
-]
+from .model import Inertial as Inertial
+from .model import Joint as Joint
+from .model import Link as Link
+from .model import Shape as Shape
+from .model import ShapeKind as ShapeKind
+from .model import UrdfModel as UrdfModel
+from .model import composed_inertial as composed_inertial
+from .model import primitive_bounds as primitive_bounds
+from .model import rigid_links as rigid_links
+from .model import rigid_shapes as rigid_shapes
+from .package_paths import PACKAGE_FILE as PACKAGE_FILE
+from .package_paths import PACKAGE_PREFIX as PACKAGE_PREFIX
+from .package_paths import package_path as package_path
+from .reader import MAX_MESH_BYTES as MAX_MESH_BYTES
+from .reader import check_file_size as check_file_size
+from .reader import model_folder as model_folder
+from .reader import read_urdf as read_urdf
+from .reader import resolve_inside as resolve_inside
+from .xml import parse_xml as parse_xml

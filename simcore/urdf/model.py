@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry.rotations import rpy_from_matrix
 
 
 class ShapeKind(Enum):
@@ -20,6 +22,15 @@ class ShapeKind(Enum):
     cylinder = "cylinder"
     sphere = "sphere"
     mesh = "mesh"
+
+
+SIZE_ATTRIBUTES = {
+    ShapeKind.box: {"size": 3},
+    ShapeKind.cylinder: {"radius": 1, "length": 1},
+    ShapeKind.sphere: {"radius": 1},
+    ShapeKind.mesh: {"scale": 3},
+}
+"""Attributes of a geometry's element that hold `Shape.size`, and the number of values in each."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +109,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class UrdfModel:
-    """Links and joints by name; the root is the link that no joint moves."""
+    """Links and joints by name; the root is the link that is no joint's child."""
 
     name: str
     links: dict[str, Link]
@@ -123,7 +134,7 @@ class UrdfModel:
         return found
 
     def is_below(self, link: str, top: str) -> bool:
-        """Returns whether a link is another one, or hangs on it by joints of any kind."""
+        """Returns whether a link is `top`, or is connected below it by joints of any kind."""
         return link == top or any(joint.parent == top for joint in self.joints_above(link))
 
     def link_pose(self, link: str, positions: dict[str, float] | None = None) -> Pose:
@@ -153,30 +164,28 @@ def rigid_links(model: UrdfModel, link: str) -> list[str]:
 
 
 def rigid_shapes(model: UrdfModel, link: str) -> list[Shape]:
-    """Returns the colliders of a link and of the links fixed to it, or their visuals without colliders."""
+    """Returns the colliders of a link and of all links fixed to it; a link without colliders gives its visuals."""
     T_link_root = model.link_pose(link).inverse()
-    shapes = []
-    for name in rigid_links(model, link):
-        entry = model.links[name]
-        T_link_name = T_link_root @ model.link_pose(name)
-        for shape in entry.collisions or entry.visuals:
-            shapes.append(replace(shape, T_link_shape=T_link_name @ shape.T_link_shape))
-    return shapes
+    return [
+        replace(shape, T_link_shape=T_link_root @ model.link_pose(name) @ shape.T_link_shape)
+        for name in rigid_links(model, link)
+        for shape in model.links[name].collisions or model.links[name].visuals
+    ]
 
 
 def composed_inertial(shapes: Iterable[Shape], mass_kg: float) -> Inertial:
-    """Returns mass, centre and inertia of solid primitives of one density with a total mass.
+    """Returns mass, centre and inertia of solid primitives that have one density and, together, a given mass.
 
-    Overlapping volumes count twice, which changes less than a percent for procedural objects.
+    Overlapping volumes count twice. For procedural objects, this changes the results by less than a percent.
     """
-    parts = [(_shape_volume(shape), shape) for shape in shapes]
-    density = mass_kg / sum(volume for volume, _ in parts)
-    com: np.ndarray = sum((v * s.T_link_shape.p for v, s in parts), np.zeros(3)) * density / mass_kg
+    parts = [(*_solid_properties(shape), shape) for shape in shapes]
+    density = mass_kg / sum(volume for volume, _, _ in parts)
+    com: np.ndarray = sum((v * s.T_link_shape.p for v, _, s in parts), np.zeros(3)) * density / mass_kg
     inertia = np.zeros((3, 3))
-    for volume, shape in parts:
+    for volume, moments, shape in parts:
         m = density * volume
         R, d = shape.T_link_shape.R, shape.T_link_shape.p - com
-        inertia += R @ np.diag(_unit_inertia(shape) * m) @ R.T + m * (d @ d * np.eye(3) - np.outer(d, d))
+        inertia += R @ np.diag(moments * m) @ R.T + m * (d @ d * np.eye(3) - np.outer(d, d))
     return Inertial(mass_kg=mass_kg, com_link=com, inertia=inertia)
 
 
@@ -197,94 +206,78 @@ def format_number(value: float) -> str:
     return f"{float(value) + 0.0:.9g}" if abs(value) > 1e-12 else "0"
 
 
-def _shape_volume(shape: Shape) -> float:
-    if shape.kind is ShapeKind.box:
-        return float(np.prod(shape.size))
-    if shape.kind is ShapeKind.cylinder:
-        return float(np.pi * shape.size[0] ** 2 * shape.size[1])
-    return float(4.0 / 3.0 * np.pi * shape.size[0] ** 3)
-
-
-def _unit_inertia(shape: Shape) -> np.ndarray:
+def _solid_properties(shape: Shape) -> tuple[float, np.ndarray]:
+    """Returns volume [m^3] and principal moments of inertia (3,) per kilogram [m^2] of a primitive."""
     if shape.kind is ShapeKind.box:
         x, y, z = (v * v / 12.0 for v in shape.size)
-        return np.array([y + z, x + z, x + y])
+        return float(np.prod(shape.size)), np.array([y + z, x + z, x + y])
+    r = shape.size[0]
     if shape.kind is ShapeKind.cylinder:
-        r, h = shape.size
+        h = shape.size[1]
         side = (3 * r * r + h * h) / 12.0
-        return np.array([side, side, r * r / 2.0])
-    return np.full(3, 0.4 * shape.size[0] ** 2)
+        return float(np.pi * r**2 * h), np.array([side, side, r * r / 2.0])
+    return float(4.0 / 3.0 * np.pi * r**3), np.full(3, 0.4 * r**2)
 
 
-def _triple(values: Iterable[float]) -> str:
-    return " ".join(format_number(v) for v in values)
+def _format_tag(tag: str, **attributes: str | float | Iterable[float]) -> str:
+    """Returns the name of an element and its attributes; empty texts are left out."""
+    words = [tag]
+    for key, value in attributes.items():
+        if isinstance(value, str):
+            words += [f"{key}={quoteattr(value)}"] if value else []
+        else:
+            numbers = [value] if isinstance(value, float) else value
+            words.append(f'{key}="{" ".join(format_number(number) for number in numbers)}"')
+    return " ".join(words)
 
 
 def _format_origin(pose: Pose) -> str:
-    return f'<origin xyz="{_triple(pose.p)}" rpy="{_triple(_rpy_of(pose.R))}"/>'
-
-
-def _rpy_of(R: np.ndarray) -> np.ndarray:
-    pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
-    if abs(abs(pitch) - np.pi / 2) < 1e-7:
-        return np.array([0.0, pitch, np.arctan2(-R[0, 1], R[1, 1])])
-    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
+    return f"<{_format_tag('origin', xyz=pose.p, rpy=rpy_from_matrix(pose.R, gimbal_lock_rad=1e-7))}/>"
 
 
 def _format_geometry(shape: Shape) -> str:
-    if shape.kind is ShapeKind.box:
-        return f'<geometry><box size="{_triple(shape.size)}"/></geometry>'
-    if shape.kind is ShapeKind.cylinder:
-        radius, length = shape.size
-        return f'<geometry><cylinder radius="{format_number(radius)}" length="{format_number(length)}"/></geometry>'
-    if shape.kind is ShapeKind.sphere:
-        return f'<geometry><sphere radius="{format_number(shape.size[0])}"/></geometry>'
-    return f'<geometry><mesh filename={quoteattr(shape.mesh)} scale="{_triple(shape.size)}"/></geometry>'
+    sizes = iter(shape.size)
+    values = {key: list(islice(sizes, count)) for key, count in SIZE_ATTRIBUTES[shape.kind].items()}
+    return f"<geometry><{_format_tag(shape.kind.value, filename=shape.mesh, **values)}/></geometry>"
 
 
 def _link_lines(link: Link) -> list[str]:
-    lines = [f"  <link name={quoteattr(link.name)}>"]
+    lines = [f"  <{_format_tag('link', name=link.name)}>"]
     if link.inertial is not None:
-        ixx, ixy, ixz, _, iyy, iyz, _, _, izz = (float(v) for v in np.ravel(link.inertial.inertia))
+        xx, xy, xz, _, yy, yz, _, _, zz = (float(v) for v in np.ravel(link.inertial.inertia))
         lines += [
             "    <inertial>",
-            f'      <origin xyz="{_triple(link.inertial.com_link)}" rpy="0 0 0"/>',
-            f'      <mass value="{format_number(link.inertial.mass_kg)}"/>',
-            f'      <inertia ixx="{format_number(ixx)}" ixy="{format_number(ixy)}" '
-            f'ixz="{format_number(ixz)}" iyy="{format_number(iyy)}" '
-            f'iyz="{format_number(iyz)}" izz="{format_number(izz)}"/>',
+            f"      {_format_origin(Pose.from_translation(link.inertial.com_link))}",
+            f"      <{_format_tag('mass', value=link.inertial.mass_kg)}/>",
+            f"      <{_format_tag('inertia', ixx=xx, ixy=xy, ixz=xz, iyy=yy, iyz=yz, izz=zz)}/>",
             "    </inertial>",
         ]
     for shape in link.visuals:
-        lines += [f"    <visual name={quoteattr(shape.name)}>" if shape.name else "    <visual>"]
+        lines += [f"    <{_format_tag('visual', name=shape.name)}>"]
         lines += [f"      {_format_origin(shape.T_link_shape)}", f"      {_format_geometry(shape)}"]
         if shape.rgba is not None:
             # Bullet keeps materials by name for the whole file: the name must say the colour.
             name = "rgba_" + "_".join(f"{round(c * 255):02x}" for c in shape.rgba)
-            colour = " ".join(format_number(c) for c in shape.rgba)
-            lines += [f'      <material name="{name}"><color rgba="{colour}"/></material>']
+            lines += [f'      <material name="{name}"><{_format_tag("color", rgba=shape.rgba)}/></material>']
         lines += ["    </visual>"]
     for shape in link.collisions:
-        concave = ' concave="yes"' if shape.concave else ""
-        lines += [
-            f"    <collision name={quoteattr(shape.name)}{concave}>" if shape.name else f"    <collision{concave}>"
-        ]
+        lines += [f"    <{_format_tag('collision', name=shape.name, concave='yes' if shape.concave else '')}>"]
         lines += [f"      {_format_origin(shape.T_link_shape)}", f"      {_format_geometry(shape)}", "    </collision>"]
     return [*lines, "  </link>"]
 
 
 def _joint_lines(joint: Joint) -> list[str]:
     lines = [
-        f'  <joint name={quoteattr(joint.name)} type="{joint.kind}">',
+        f"  <{_format_tag('joint', name=joint.name, type=joint.kind)}>",
         f"    {_format_origin(joint.T_parent_joint)}",
-        f"    <parent link={quoteattr(joint.parent)}/>",
-        f"    <child link={quoteattr(joint.child)}/>",
+        f"    <{_format_tag('parent', link=joint.parent)}/>",
+        f"    <{_format_tag('child', link=joint.child)}/>",
     ]
     if joint.moves:
+        limits = {key: float(getattr(joint, key)) for key in ("lower", "upper", "effort", "velocity")}
         lines += [
-            f'    <axis xyz="{_triple(joint.axis)}"/>',
-            f'    <limit lower="{format_number(joint.lower)}" upper="{format_number(joint.upper)}" '
-            f'effort="{format_number(joint.effort)}" velocity="{format_number(joint.velocity)}"/>',
-            f'    <dynamics damping="{format_number(joint.damping)}" friction="{format_number(joint.friction)}"/>',
+            f"    <{_format_tag('axis', xyz=joint.axis)}/>",
+            f"    <{_format_tag('limit', **limits)}/>",
+            f"    <{_format_tag('dynamics', damping=float(joint.damping), friction=float(joint.friction))}/>",
         ]
     return [*lines, "  </joint>"]

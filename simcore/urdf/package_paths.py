@@ -16,7 +16,8 @@ PACKAGE_FILE = "package.xml"
 def asset_folder(urdf: Path, mesh_names: Iterable[str], *, where: str) -> Path:
     """Returns the folder in which every file of an asset must lie; `where` names the asset in errors.
 
-    It is the URDF's own folder; if the file names in it name packages, the uppermost of their folders and its own.
+    Without `package://` in the mesh names, it is the folder of the URDF. Else it is the uppermost of the folder of the
+    URDF and the folders of all named packages.
 
     Raises:
         AssetError: A package is missing, or a name is invalid.
@@ -29,9 +30,9 @@ def asset_folder(urdf: Path, mesh_names: Iterable[str], *, where: str) -> Path:
 def package_path(urdf: Path, name: str, *, where: str) -> tuple[Path, str]:
     """Returns the package folder of a file name `package://NAME/PATH`, and the path in it.
 
-    A package is a folder of its name beside the URDF, as in Bullet; else the nearest folder above the URDF with that
-    name, or whose `package.xml` states it, as in ROS. The user's home, its parents and the first folders
-    below the root of the file system are no packages, since a name alone must not open them.
+    A package is a folder of that name beside the URDF, as in Bullet. Without one, it is the nearest folder above the
+    URDF that has the name or whose `package.xml` states it, as in ROS. The user's home, its parents and the first
+    folders below the root of the file system are never packages, so that a URDF cannot read them by naming them.
 
     Raises:
         AssetError: The name is invalid, or there is no such package.
@@ -43,18 +44,18 @@ def package_path(urdf: Path, name: str, *, where: str) -> tuple[Path, str]:
     if (base / package).is_dir():
         return base / package, rest
     for folder in (base, *base.parents):
-        if not _is_shared(folder) and (folder.name == package or _declared_name(folder) == package):
+        if not _is_never_package(folder) and (folder.name == package or _declared_name(folder) == package):
             return folder, rest
     raise AssetError(
-        f"{where}: the package '{package}' of '{name}' is missing. Expected a folder {package} beside the URDF or "
-        f"above it, or one above it whose {PACKAGE_FILE} says this name. Keep the URDF in its package.",
+        f"{where}: the package '{package}' of '{name}' is missing. Expected a folder {package} beside or above "
+        f"the URDF, or a folder above it whose {PACKAGE_FILE} has this name. Keep the URDF in its package.",
         file=name,
         package=package,
     )
 
 
-def _is_shared(folder: Path) -> bool:
-    """Returns whether a folder is no package: the user's home, its parents, the uppermost folders."""
+def _is_never_package(folder: Path) -> bool:
+    """Returns whether a folder is never a package: the user's home, its parents, the uppermost folders."""
     home = Path.home().resolve()
     return folder == home or folder in home.parents or len(folder.parts) <= 2
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.model import SIZE_ATTRIBUTES, Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.package_paths import PACKAGE_PREFIX, asset_folder, package_path
 from unlatch.simcore.urdf.xml import parse_xml
 
@@ -19,12 +21,12 @@ MAX_MESH_BYTES = 64_000_000
 def read_urdf(path: Path | str, *, packages: bool = True) -> UrdfModel:
     """Reads links, joints and geometry of a URDF.
 
-    Meshes are not opened; their files must exist, lie inside the folder of the asset and be of bounded size. With
-    `packages`, `package://NAME/PATH` is resolved, see `package_path`, and the asset's folder is that of the package.
-    Otherwise it is refused, and the asset's folder is that of the URDF.
+    Meshes are not opened, but their files must exist, lie inside the folder of the asset and be of bounded size. With
+    `packages`, a name `package://NAME/PATH` is resolved as in `package_path`, and the asset's folder is that of the
+    package. Without, such a name is refused, and the asset's folder is that of the URDF.
 
     Raises:
-        AssetError: The file is no usable URDF; the message names the element.
+        AssetError: The file is not a valid URDF; the message names the element.
     """
     file = Path(path)
     root = parse_xml(file, root_tag="robot")
@@ -52,7 +54,7 @@ def model_folder(urdf: Path, model: UrdfModel) -> Path:
     return asset_folder(urdf, [shape.mesh for shape in shapes if shape.mesh], where=str(urdf))
 
 
-def inside(folder: Path, name: str, *, where: str, asset_folder: Path | None = None) -> Path:
+def resolve_inside(folder: Path, name: str, *, where: str, asset_folder: Path | None = None) -> Path:
     """Returns the path of a file named by an asset; it must lie in the asset's own resolved folder.
 
     The name is relative to `folder`, which is the asset's folder by default; `where` names the asset in errors.
@@ -62,7 +64,8 @@ def inside(folder: Path, name: str, *, where: str, asset_folder: Path | None = N
     """
     if "://" in name or Path(name).is_absolute() or "\\" in name or "\0" in name:
         raise AssetError(
-            f"{where}: '{name}' is no path relative to the asset's folder {folder}. Use relative paths only.", file=name
+            f"{where}: '{name}' is not a path relative to the asset's folder {folder}. Use relative paths only.",
+            file=name,
         )
     base = folder.resolve()
     path = (base / name).resolve()
@@ -73,11 +76,11 @@ def inside(folder: Path, name: str, *, where: str, asset_folder: Path | None = N
         )
     if not path.is_file():
         raise AssetError(f"{where}: file '{name}' is missing in {folder}.", file=name)
-    check_bytes(path, name, where=where)
+    check_file_size(path, name, where=where)
     return path
 
 
-def check_bytes(path: Path, name: str, *, where: str) -> None:
+def check_file_size(path: Path, name: str, *, where: str) -> None:
     """Checks the size of a file that an asset names.
 
     Raises:
@@ -89,6 +92,8 @@ def check_bytes(path: Path, name: str, *, where: str) -> None:
 
 
 class _UrdfReader:
+    """Reads the elements of one URDF."""
+
     def __init__(self, file: Path, materials: dict[str, ET.Element], folder: Path, *, packages: bool) -> None:
         self.file = file
         self.packages = packages
@@ -126,55 +131,52 @@ class _UrdfReader:
         child = next(iter(geometry), None) if geometry is not None else None
         if child is None:
             raise self._make_error(where, "has no geometry")
-        concave = element.get("concave") == "yes"
-        if child.tag == "box":
-            size = self._read_numbers(child.get("size", ""), 3, where)
-            return Shape(ShapeKind.box, tuple(size), pose, name, rgba)
-        if child.tag == "cylinder":
-            radius, length = (self._read_numbers(child.get(k, ""), 1, where)[0] for k in ("radius", "length"))
-            return Shape(ShapeKind.cylinder, (radius, length), pose, name, rgba)
-        if child.tag == "sphere":
-            return Shape(
-                ShapeKind.sphere, tuple(self._read_numbers(child.get("radius", ""), 1, where)), pose, name, rgba
-            )
-        if child.tag == "mesh":
-            mesh = child.get("filename", "")
-            scale = tuple(self._read_numbers(child.get("scale", "1 1 1"), 3, where))
-            if mesh not in self._paths:
-                self._paths[mesh] = self._find_file(mesh, f"{self.file}: {where}")
-            path = self._paths[mesh]
-            return Shape(ShapeKind.mesh, scale, pose, name, rgba, mesh=mesh, path=path, concave=concave)
-        raise self._make_error(where, f"has an unknown geometry <{child.tag}>; known: box, cylinder, sphere, mesh")
+        known = [kind.value for kind in ShapeKind]
+        if child.tag not in known:
+            raise self._make_error(where, f"has an unknown geometry <{child.tag}>; known: {', '.join(known)}")
+        kind = ShapeKind(child.tag)
+        unset = "1 1 1" if kind is ShapeKind.mesh else ""
+        attributes = SIZE_ATTRIBUTES[kind].items()
+        sizes = [self._read_numbers(child.get(key, unset), count, where) for key, count in attributes]
+        shape = Shape(kind, tuple(chain(*sizes)), pose, name, rgba)
+        if kind is not ShapeKind.mesh:
+            return shape
+        mesh = child.get("filename", "")
+        if mesh not in self._paths:
+            self._paths[mesh] = self._find_file(mesh, f"{self.file}: {where}")
+        return replace(shape, mesh=mesh, path=self._paths[mesh], concave=element.get("concave") == "yes")
 
     def read_joint(self, element: ET.Element) -> Joint:
         name = self._read_attribute(element, "name", "joint")
         where = f"joint '{name}'"
         kind = self._read_attribute(element, "type", where)
-        ends = {tag: element.find(tag) for tag in ("parent", "child")}
-        missing = [tag for tag, end in ends.items() if end is None or not end.get("link")]
-        if missing:
-            raise self._make_error(where, f"names no {missing[0]} link")
-        axis_element, limit, dynamics = element.find("axis"), element.find("limit"), element.find("dynamics")
-        axis = self._read_numbers("1 0 0" if axis_element is None else axis_element.get("xyz", "1 0 0"), 3, where)
+
+        def find_text(tag: str, key: str, default: str) -> str:
+            owner = element.find(tag)
+            return default if owner is None else owner.get(key, default)
+
+        def read_number(tag: str, key: str, default: str) -> float:
+            return self._read_numbers(find_text(tag, key, default), 1, where)[0]
+
+        ends = {tag: find_text(tag, "link", "") for tag in ("parent", "child")}
+        for tag, link in ends.items():
+            if not link:
+                raise self._make_error(where, f"names no {tag} link")
+        axis = self._read_numbers(find_text("axis", "xyz", "1 0 0"), 3, where)
         if kind not in ("fixed", "floating") and float(np.linalg.norm(axis)) < 1e-6:
             raise self._make_error(where, "has an axis of length 0")
-
-        def number(owner: ET.Element | None, key: str, default: str) -> float:
-            return self._read_numbers(owner.get(key, default) if owner is not None else default, 1, where)[0]
-
         return Joint(
             name=name,
             kind=kind,
-            parent=str(ends["parent"].get("link")) if ends["parent"] is not None else "",
-            child=str(ends["child"].get("link")) if ends["child"] is not None else "",
+            **ends,
             T_parent_joint=self.read_origin(element, where),
             axis=np.array(axis),
-            lower=number(limit, "lower", "0"),
-            upper=number(limit, "upper", "0"),
-            effort=number(limit, "effort", "100"),
-            velocity=number(limit, "velocity", "10"),
-            friction=number(dynamics, "friction", "0"),
-            damping=number(dynamics, "damping", "0"),
+            lower=read_number("limit", "lower", "0"),
+            upper=read_number("limit", "upper", "0"),
+            effort=read_number("limit", "effort", "100"),
+            velocity=read_number("limit", "velocity", "10"),
+            friction=read_number("dynamics", "friction", "0"),
+            damping=read_number("dynamics", "damping", "0"),
         )
 
     def read_origin(self, element: ET.Element, where: str) -> Pose:
@@ -189,8 +191,8 @@ class _UrdfReader:
     def _find_file(self, name: str, where: str) -> Path:
         if self.packages and name.startswith(PACKAGE_PREFIX):
             folder, rest = package_path(self.file, name, where=where)
-            return inside(folder, rest, where=where, asset_folder=self.folder)
-        return inside(self.file.parent, name, where=where, asset_folder=self.folder)
+            return resolve_inside(folder, rest, where=where, asset_folder=self.folder)
+        return resolve_inside(self.file.parent, name, where=where, asset_folder=self.folder)
 
     def _read_colour(self, material: ET.Element | None, where: str) -> tuple[float, float, float, float] | None:
         if material is None:

@@ -44,7 +44,7 @@ def _refuse_declarations(data: bytes, path: Path) -> None:
             path=str(path),
         )
 
-    def element(*_: object) -> None:
+    def count_element(*_: object) -> None:
         nonlocal count
         count += 1
         if count > MAX_ELEMENTS:
@@ -53,7 +53,7 @@ def _refuse_declarations(data: bytes, path: Path) -> None:
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
-    parser.StartElementHandler = element
+    parser.StartElementHandler = count_element
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, LookupError, ValueError) as exc:  # an unknown encoding, too

@@ -1,25 +1,16 @@
-from .command import JointMotion, ManipCommand, ManipKind, Phase
-from .config import Sequences, SkillCfg, StrategyCfg, part_acted_on, stages_of
-from .context import FrameSpeeds, SkillContext, Views
-from .failure import Failure, earliest
-from .skill import Skill
-from .success import Displacement
-
-__all__ = [
-    "Displacement",
-    "Failure",
-    "FrameSpeeds",
-    "JointMotion",
-    "ManipCommand",
-    "ManipKind",
-    "Phase",
-    "Sequences",
-    "Skill",
-    "SkillCfg",
-    "SkillContext",
-    "StrategyCfg",
-    "Views",
-    "earliest",
-    "part_acted_on",
-    "stages_of",
-]
+from .command import JointMotion as JointMotion
+from .command import ManipCommand as ManipCommand
+from .command import ManipKind as ManipKind
+from .command import Phase as Phase
+from .config import SkillCfg as SkillCfg
+from .config import StageSequences as StageSequences
+from .config import StrategyCfg as StrategyCfg
+from .config import part_acted_on as part_acted_on
+from .config import stages_of as stages_of
+from .context import FrameSpeeds as FrameSpeeds
+from .context import SkillContext as SkillContext
+from .context import Views as Views
+from .failure import Failure as Failure
+from .failure import earliest as earliest
+from .skill import Skill as Skill
+from .success import Displacement as Displacement

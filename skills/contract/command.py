@@ -52,7 +52,7 @@ _MUST_MOVE = frozenset({ManipKind.dummy_forward, ManipKind.in_plane_rotation, Ma
 
 
 class Phase(Enum):
-    """What an arm is doing; the number is what a record holds."""
+    """What an arm is doing; a record holds the number."""
 
     idle = 0
     transit = 1
@@ -74,7 +74,7 @@ class JointMotion:
     s: Array | None = None
     """(T,) position that the part's joint should have [rad or m]; None where the part does not move."""
     gripper_m: float | None = None
-    """Opening during the motion [m]; None for that of the command's kind."""
+    """Opening during the motion [m]; None: as the command's kind says."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "q", frozen_array(self.q))
@@ -85,7 +85,7 @@ class JointMotion:
         return len(self.q)
 
     def begun_at(self, q: Array) -> JointMotion:
-        """Returns the motion from other joints (n,) [rad]: the offset fades out linearly; a single row is unchanged."""
+        """Returns the motion with its start moved to joints (n,) [rad] and its end kept; a single row is unchanged."""
         left = np.linspace(1.0, 0.0, len(self.q))[:, None] if len(self.q) > 1 else np.zeros((1, 1))
         return replace(self, q=self.q + left * (q - self.q[:1]))
 

@@ -8,19 +8,18 @@ from itertools import groupby
 
 from omegaconf import MISSING
 
-from unlatch.objects.annotation import Articulation, Part, PartKind
+from unlatch.objects.annotation import Articulation, Part
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.solver.settings.setting import PlannerSettingCfg, omitted_setting
 
-Sequences = list[list[int]]
+StageSequences = list[list[int]]
 """One list for each arm of a stage: indices of its skills in the chain, in order."""
-
-_IN_HAND = frozenset((PartKind.knob, PartKind.lever))
-"""Kinds of parts that turn in the hand: `rotate` acts on these, `open` and `close` on all others."""
 
 
 def part_acted_on(skill: str, part: str | None, articulation: Articulation) -> Part:
     """Returns the part that a skill acts on: the named one, else the first that the skill fits, else the first.
+
+    `rotate` fits parts that turn in the hand; `open` and `close` fit all others.
 
     Raises:
         AssetError: There is no such part.
@@ -28,7 +27,7 @@ def part_acted_on(skill: str, part: str | None, articulation: Articulation) -> P
     if part is not None:
         return articulation.part(part)
     parts = list(articulation.parts.values())
-    fitting = (item for item in parts if (item.kind in _IN_HAND) == (skill == "rotate"))
+    fitting = (item for item in parts if item.kind.turns_in_hand == (skill == "rotate"))
     return next(fitting, parts[0])
 
 
@@ -44,8 +43,8 @@ class StrategyCfg:
     def __post_init__(self) -> None:
         if self.planner_setting.derived:
             raise ConfigError(
-                f"strategies[{self.name}].planner_setting is missing. Expected what the planner solves in place of the "
-                "skill's own. Add it.",
+                f"strategies[{self.name}].planner_setting is missing. Expected a setting that replaces the skill's "
+                "own. Add it.",
                 key="planner_setting",
             )
 
@@ -59,13 +58,14 @@ class SkillCfg:
     objects: list[str] = field(default_factory=list)
     """Objects; the first is acted on."""
     part: str | None = None
-    """Part of the annotation; None where the object has one only, or the first that the skill fits in derived tasks."""
+    """Part of the annotation; None: the only part or, in a derived task, the first one that the skill fits."""
     arm: str | None = None
-    """`left` or `right`; None: the only one or, of several, the nearest to the part; after `artpreplan` the first
-    that plans, the nearest first."""
+    """`left` or `right`; None: the arm nearest to the part. After `artpreplan`, all arms are tried, the nearest first,
+    and the first one with a plan is taken."""
     stage: int | None = None
-    """Neighbours in the chain of one number run side by side, one sequence an arm; None: alone. Set by the reader of a
-    robot's list of stages."""
+    """Number of the stage; None: a stage of its own. Consecutive entries with the same number run at the same time, one
+    sequence per arm. Unlatch sets it if `skills` has a list of stages.
+    """
     ignore_substring: list[str] = field(default_factory=list)
     """Links whose name contains one of these are left out of the planner's collision pairs."""
     collision_valid: bool = True
@@ -119,11 +119,12 @@ class SkillCfg:
         return next((i for i, name in enumerate(self.order) if strategy.startswith(name)), len(self.order))
 
 
-def stages_of(chain: Sequence[SkillCfg]) -> list[Sequences]:
-    """Returns the stages of a chain, in order; each arm of a stage has its own sequence, and these run concurrently.
+def stages_of(chain: Sequence[SkillCfg]) -> list[StageSequences]:
+    """Returns the stages of a chain, in order; the sequences of a stage, one for each arm, run concurrently.
+
     Neighbours with the same `stage` number form a stage; every other entry is its own stage.
     """
-    stages: list[Sequences] = []
+    stages: list[StageSequences] = []
     numbered = groupby(range(len(chain)), key=lambda index: (chain[index].stage, _stage_or_own(chain, index)))
     for _, indices in numbered:
         sequences: dict[str | None, list[int]] = {}

@@ -77,25 +77,25 @@ class SkillContext:
         return self.robot.time_s
 
     def obstacles(self, *, seen: bool = False) -> list[ObstacleModel]:
-        """Returns everything that the planner must keep clear of; objects stand where they are, or (`seen`) where pose
-        errors show them.
+        """Returns everything that the planner must keep clear of.
+
+        With `seen`, objects are where pose errors show them, not where they are.
         """
         items = list(self.fixtures)
         for name, item in self.objects.items():
             positions, _, _ = item.body.joint_states()
             T_world_root = item.body.root_pose()
+            if seen:
+                positions, T_world_root = (
+                    item.pose_error.joint_positions(positions),
+                    item.pose_error.estimate_root(T_world_root),
+                )
             items.append(
                 ObstacleModel(
                     name=name,
                     urdf_path=item.asset.urdf_path,
-                    T_world_root=item.pose_error.root(T_world_root) if seen else T_world_root,
-                    joint_positions=dict(
-                        zip(
-                            item.joint_names,
-                            (item.pose_error.joint_positions(positions) if seen else positions).tolist(),
-                            strict=True,
-                        )
-                    ),
+                    T_world_root=T_world_root,
+                    joint_positions=dict(zip(item.joint_names, positions.tolist(), strict=True)),
                 )
             )
         return items

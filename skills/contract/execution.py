@@ -28,35 +28,32 @@ class CommandExecutor:
     """
 
     def __init__(self, arm: Arm, *, forward: Callable[[Array], tuple[Array, Array]], rates: WorldCfg) -> None:
-        """Makes an executor; `forward` maps joints (B, n) to the rotations (B, 3, 3) and positions (B, 3) [m] of
-        `T_base_ee`.
+        """Makes an executor without commands.
+
+        `forward` maps joints (B, n) to the rotations (B, 3, 3) and positions (B, 3) [m] of `T_base_ee`.
         """
         self._arm = arm
         self._forward = forward
         self._pose_cache: tuple[Array, list[Pose]] = (np.zeros((0, 0)), [])
         """The last joint path, and the poses along it."""
         self._arrival_frames = rates.frames(_ARRIVAL_S)
-        self._commands: list[ManipCommand] = []
-        self._frame = 0
-        self._q = arm.q_target
-        self._gripper_m = arm.gripper_target_m
-        self._is_ended = False
-        """Whether the current motion ends before its last frame."""
-        self.index = 0
-        """Number of the current command."""
         self.allowed_pairs: frozenset[tuple[str, str]] = frozenset()
         """Pairs of links that may touch now, by the last `update_specific`; for a planner only."""
         self.attached: frozenset[str] = frozenset()
         """Objects that move with the hand now, by `attach_obj` and `detach_obj`; for a planner only."""
         self.hold_vec_weight: tuple[float, ...] = (0.0,) * 6
         """(6,) components of the pose to hold, by the last `update_pose_cost_metric`; for a planner only."""
+        self.load([])
 
     def load(self, commands: Sequence[ManipCommand]) -> None:
         """Replaces the commands and starts at the first; parameters of the planner are kept."""
         self._commands = list(commands)
         self.index = 0
+        """Number of the current command."""
         self._frame = 0
+        """Number of record frames for which it was carried out."""
         self._is_ended = False
+        """Whether `end_motion` ended its motion before the last frame."""
         self._q = self._arm.q_target
         self._gripper_m = self._arm.gripper_target_m
         self._apply_planner_commands()
@@ -113,7 +110,7 @@ class CommandExecutor:
             self._commands[self.index] = replace(command, motion=command.motion.begun_at(self._q))
 
     def end_motion(self) -> None:
-        """Ends the current motion where the arm is; the next one starts there and ends on its own path."""
+        """Ends the current motion where the arm is. The next motion starts there; its end is unchanged."""
         self._is_ended = True
         self._q = self._arm.q_read
 

@@ -24,7 +24,7 @@ class Failure:
     def __repr__(self) -> str:
         return f"Failure({self.code} at {self.time_s:.2f} s: {self.message})"
 
-    def entry(self, rates: WorldCfg, *, last_frame: int) -> dict[str, Any]:
+    def to_evidence(self, rates: WorldCfg, *, last_frame: int) -> dict[str, Any]:
         """Returns the record's `evidence`; `last_frame` is the state frame at which the episode ended."""
         frame = math.ceil(self.time_s * rates.record_hz - 1e-6)
         return {

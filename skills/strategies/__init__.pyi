@@ -1,23 +1,15 @@
-from .hand_fit import HandFit
-from .hold import hold_setting
-from .open_close import approach_m, goal_value, opened_to, roomy_start, start_range
-from .ranking import DERIVABLE_SKILLS, STRATEGY_NAMES, derivable_skill, derive_strategies
-from .rotate import MAX_DURATION_S, check_turns, turned_by, turned_to
-
-__all__ = [
-    "DERIVABLE_SKILLS",
-    "MAX_DURATION_S",
-    "STRATEGY_NAMES",
-    "HandFit",
-    "approach_m",
-    "check_turns",
-    "derivable_skill",
-    "derive_strategies",
-    "goal_value",
-    "hold_setting",
-    "opened_to",
-    "roomy_start",
-    "start_range",
-    "turned_by",
-    "turned_to",
-]
+from .hand_fit import HandFit as HandFit
+from .hold import hold_setting as hold_setting
+from .open_close import approach_m as approach_m
+from .open_close import goal_value as goal_value
+from .open_close import opened_to as opened_to
+from .open_close import start_range as start_range
+from .open_close import widened_start as widened_start
+from .ranking import DERIVABLE_SKILLS as DERIVABLE_SKILLS
+from .ranking import STRATEGY_NAMES as STRATEGY_NAMES
+from .ranking import derivable_skill as derivable_skill
+from .ranking import derive_strategies as derive_strategies
+from .rotate import MAX_DURATION_S as MAX_DURATION_S
+from .rotate import check_turns as check_turns
+from .rotate import turned_by as turned_by
+from .rotate import turned_to as turned_to

@@ -1,4 +1,4 @@
-"""How the free edge of a part is taken where its handle cannot be: pinched, or hooked from behind."""
+"""How a hand pinches or hooks the free edge of a part, as a strategy besides its handle."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unlatch.objects.annotation import FramedVector, Handle, HandleType, Part, P
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.skills.strategies.hand_fit import HEAD, PALM_ROOM_M, TAIL, HandFit
-from unlatch.skills.strategies.open_close import EDGE_APPROACH_M, planner_setting, with_tolerance
+from unlatch.skills.strategies.open_close import EDGE_APPROACH_M, grasp_setting, with_tolerance
 from unlatch.solver.settings.setting import PlannerSettingCfg
 from unlatch.solver.terms.axis import FrameAxisParallel
 
@@ -26,21 +26,22 @@ _DEPTH_SHARE = 0.2
 _RIM_M = 0.008
 """Width of the rim of an edge, on which fingers close."""
 _TAIL_M = 0.05
+"""Distance of the annotated tail from the head at an edge."""
 _PLACES = (0.0, 0.3, -0.3)
-"""Places along the edge, as shares of its length from the height of the handle."""
+"""Places along the edge, measured from the handle, as shares of the edge's length."""
 _BEHIND_M = 0.003
-"""Gap between leaning hooked fingers and the edge of the inner face before the part moves."""
+"""Gap between the leaning fingers of a hook and the inner edge of the panel before the part moves."""
 _HOOK_RIM_M = 0.035
 """Width of the inner face behind an edge: as far as fingertips reach."""
 _HOOK_LEAN_RAD = 0.35
 """Largest lean of a hooking hand."""
-_UPRIGHT = 0.9
-"""Directions with at least this cosine count as equal."""
+_PARALLEL = 0.9
+"""Directions with at least this cosine between them count as parallel."""
 
 
 @dataclass(frozen=True)
 class FreeEdge:
-    """A place on the edge that is farthest from a part's hinge, or at the top of what slides; frame of the link."""
+    """A place on a part's free edge, link frame: the edge opposite the hinge, or the upper edge of a slider."""
 
     point: Array
     """(3,) in the middle of the part's thickness, a little inside the edge [m]."""
@@ -86,10 +87,10 @@ def free_edges(fit: HandFit) -> list[FreeEdge]:
 
 
 def _edge_axes(fit: HandFit) -> tuple[Array, Array, Array] | None:
-    """Returns unit directions out over the edge, along it and out of the face, link frame; None if not plain."""
+    """Returns unit directions out over the edge, along it and out of the face, link frame; None if it is no panel."""
     part, model = fit.part, fit.solids.model
     on_link = all(part.keypoint(name).frame == "link" for name in (HEAD, TAIL))
-    if not on_link or part.kind in (PartKind.knob, PartKind.lever):
+    if not on_link or part.kind.turns_in_hand:
         return None
     across, contact, outward = fit.axes_link()
     if part.kind is PartKind.slider:
@@ -97,16 +98,17 @@ def _edge_axes(fit: HandFit) -> tuple[Array, Array, Array] | None:
         T_link_root = model.link_pose(part.link, closed).inverse()
         up, front = T_link_root.rotate(np.array([0.0, 0.0, 1.0])), T_link_root.rotate(np.array([1.0, 0.0, 0.0]))
         outward = unit(part.axes["link0_move_axis"].xyz)
-        return (up, unit(np.cross(outward, up)), outward) if float(front @ outward) > _UPRIGHT else None
+        return (up, unit(np.cross(outward, up)), outward) if float(front @ outward) > _PARALLEL else None
     axis = fit.hinge_link()
-    if abs(float(contact @ axis)) < _UPRIGHT or abs(float(outward @ axis)) > 1.0 - _UPRIGHT:
-        return None  # the bar runs away from the hinge, and head to tail along it
+    if abs(float(contact @ axis)) < _PARALLEL or abs(float(outward @ axis)) > 1.0 - _PARALLEL:
+        return None  # the bar is not parallel to the hinge
     return across, contact, outward
 
 
 def edge_grip(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[float, float]) -> PlannerSettingCfg | None:
-    """Returns the planner setting for pinching an edge; None if the hand does not fit at the least or largest opening
-    at the start.
+    """Returns the planner setting for pinching an edge.
+
+    None: the hand does not fit at the least or at the largest opening of the start.
     """
     if edge.thickness_m > GRIP_MAX_M:
         return None
@@ -115,13 +117,11 @@ def edge_grip(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[flo
     grasp = there.grasp_over(start)
     if grasp is None:
         return None
-    return replace(planner_setting("open", part, asset, start, grasp), keypoint_shifts=_keypoint_shifts(fit.part, part))
+    return replace(grasp_setting(part, start, grasp), keypoint_shifts=_keypoint_shifts(fit.part, part))
 
 
 def edge_hook(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[float, float]) -> PlannerSettingCfg | None:
-    """Returns the planner setting for hooking an edge with closed fingers; None if the hand does not fit, as in
-    `edge_grip`.
-    """
+    """Returns the planner setting for hooking an edge with closed fingers; None as in `edge_grip`."""
     fingers, palm = fit.hand.boxes(0.0)
     half = float(np.abs(fingers[:, :, 2]).max())
     # a leaning finger comes nearer to the edge that it reaches over, and would hit the rim of the panel
@@ -141,7 +141,7 @@ def edge_hook(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[flo
         if hit:
             return None
     part = _annotate_at_edge(fit.part, replace(edge, point=behind))
-    setting = planner_setting("open", part, asset, start)
+    setting = grasp_setting(part, start)
     point, _, back = setting.constraint_list
     side = FrameAxisParallel(
         "tool_head",

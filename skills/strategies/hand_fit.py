@@ -1,4 +1,4 @@
-"""Whether and how a hand fits at a part: how far its fingers open and how deep they reach.
+"""Tests whether a hand can grasp a part: how far its fingers open and how deep they reach.
 
 The hand is modelled as boxes. They are placed as the constraints of the planner setting would place the hand, and
 tested for overlap with the convex solids of the object.
@@ -32,11 +32,12 @@ _STEP_BACK_M = 0.001
 _LEAST_LENGTH_M = 0.12
 _SHIFT_SHARE = 0.3
 _MOST_SHIFT_M = 0.12
-"""A bar or edge of at least this length is also held beside its head, at this share of its length, up to this shift."""
+"""A bar or edge of at least `_LEAST_LENGTH_M` is also held beside its head. The shift from the head is `_SHIFT_SHARE`
+of the length, at most `_MOST_SHIFT_M`."""
 _LEANS_RAD = (0.0, 0.3, -0.3, 0.6, -0.6, 0.85, -0.85)
 """Angles by which the hand may lean, inside the tolerance of the planner setting, the smallest first."""
 _BESIDE_M = 0.03
-"""A head farther from the handle's box is not on the handle; hand-set keypoints are accurate to about this."""
+"""A head farther than this from the handle's box is not on the handle; hand-set keypoints are about as accurate."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class HandGrasp:
 
     width_m: float
     """Opening of the fingers on the approach [m]."""
-    back_m: float
+    setback_m: float
     """Distance of the hand from the head, back along its approach [m]."""
 
 
@@ -55,8 +56,7 @@ def held_at_edge(part: Part) -> bool:
     if handle.type is HandleType.edge or handle.T_link_handle is None:
         return handle.type is HandleType.edge
     head = handle.T_link_handle.inverse() @ part.keypoint(HEAD).xyz
-    turns_in_hand = part.kind in (PartKind.knob, PartKind.lever)
-    return not turns_in_hand and bool(np.any(np.abs(head) > handle.size / 2 + _BESIDE_M))
+    return not part.kind.turns_in_hand and bool(np.any(np.abs(head) > handle.size / 2 + _BESIDE_M))
 
 
 class HandFit:
@@ -69,16 +69,20 @@ class HandFit:
         self.approach_m = approach_m
         self.solids = Solids.from_urdf(asset.urdf_path)
         self._closed = asset.articulation.closed_positions()
-        self._sign = float(np.sign(part.openness.open - part.openness.closed))
+        self._depth_m, self._thickness_m, self._length_m = (
+            map(float, part.handle.size) if part.handle.type is not HandleType.none else (0.0, 0.0, 0.0)
+        )
 
     def grasp(self, opening: float, *, shift_m: float = 0.0, along: bool = False) -> HandGrasp | None:
-        """Returns the widest and deepest grasp that fits at an opening of the part from closed [rad or m]; None if none
-        fits. The hand is shifted from the head along the contact axis [m]; with `along` the fingers close along that
-        axis, not across it.
+        """Returns the widest and deepest grasp that fits; None if none fits.
+
+        Args:
+            opening: Opening of the part from closed [rad or m].
+            shift_m: Shift of the hand from the head along the contact axis [m].
+            along: Whether the fingers close along the contact axis, not across it.
         """
         positions = self.positions(opening)
-        extent = self.part.handle.size[2 if along else 1]
-        thickness = float(extent) if self.part.handle.type is not HandleType.none else 0.0
+        thickness = self._length_m if along else self._thickness_m
         if thickness > self.hand.max_width_m:
             return None
         poses = self._tool_poses(positions, shift_m, along=along)
@@ -95,11 +99,11 @@ class HandFit:
         grasps = [grasp for grasp in found if grasp is not None]
         if len(grasps) < len(found):
             return None
-        return HandGrasp(min(grasp.width_m for grasp in grasps), max(grasp.back_m for grasp in grasps))
+        return HandGrasp(min(grasp.width_m for grasp in grasps), max(grasp.setback_m for grasp in grasps))
 
     def positions(self, opening: float) -> dict[str, float]:
         """Returns joint positions with the part at an opening from closed and all others closed [rad or m]."""
-        return {**self._closed, self.part.joint: self.part.openness.closed + self._sign * opening}
+        return {**self._closed, self.part.joint: self.part.openness.position(opening)}
 
     def axes_link(self) -> tuple[Array, Array, Array]:
         """Returns (3,) unit directions in the link frame: head to tail, along the bar, out of the part."""
@@ -116,11 +120,9 @@ class HandFit:
 
     def shifts(self) -> list[float]:
         """Returns other places on a long bar or edge, as shifts from its head along the contact axis [m]."""
-        length = float(self.part.handle.size[2]) if self.part.handle.type is not HandleType.none else 0.0
-        turns_in_hand = self.part.kind in (PartKind.knob, PartKind.lever)
-        if length < _LEAST_LENGTH_M or turns_in_hand:
+        if self._length_m < _LEAST_LENGTH_M or self.part.kind.turns_in_hand:
             return []
-        shift = round(min(_SHIFT_SHARE * length, _MOST_SHIFT_M), 3)
+        shift = round(min(_SHIFT_SHARE * self._length_m, _MOST_SHIFT_M), 3)
         return [each for each in (shift, -shift) if self._is_on_part(each)]
 
     def _is_on_part(self, shift_m: float) -> bool:
@@ -134,8 +136,7 @@ class HandFit:
 
     def _largest_setback_m(self) -> float:
         """Returns how far the hand may stay back while the pads still overlap the handle [m]."""
-        depth = float(self.part.handle.size[0]) if self.part.handle.type is not HandleType.none else 0.0
-        return max(0.0, self.hand.tip_m + depth / 2 - LEAST_HELD_M)
+        return max(0.0, self.hand.tip_m + self._depth_m / 2 - LEAST_HELD_M)
 
     def _tool_poses(self, positions: dict[str, float], shift_m: float, *, along: bool) -> list[Pose]:
         """Returns poses of the tool frame at the head that the setting allows, the straight one first, root frame."""
@@ -154,13 +155,13 @@ class HandFit:
             poses.append(Pose(np.column_stack([x, closing, np.cross(x, closing)]), head))
         return poses
 
-    def _fits(self, T_root_tool: Pose, back_m: float, width_m: float, positions: dict[str, float]) -> bool:
+    def _fits(self, T_root_tool: Pose, setback_m: float, width_m: float, positions: dict[str, float]) -> bool:
         fingers, palm = self.hand.boxes(width_m)
-        there = T_root_tool @ Pose.from_translation([-back_m, 0.0, 0.0])
-        before = T_root_tool @ Pose.from_translation([-back_m - self.approach_m, 0.0, 0.0])
+        there = T_root_tool @ Pose.from_translation([-setback_m, 0.0, 0.0])
+        before = T_root_tool @ Pose.from_translation([-setback_m - self.approach_m, 0.0, 0.0])
         return (
             not self.solids.meets(fingers, there, positions, margin_m=TIP_ROOM_M)
             and not self.solids.meets(palm, there, positions, margin_m=PALM_ROOM_M)
-            and not self.solids.meets(self.hand.between(width_m), there, positions, without=self.part.link)
+            and not self.solids.meets(self.hand.gap_box(width_m), there, positions, without=self.part.link)
             and not self.solids.meets(np.concatenate([fingers, palm]), before, positions)
         )

@@ -1,4 +1,4 @@
-"""How a handle that stands still is held: the bar across the pads, the hand from outside."""
+"""How a fixed handle is held: the hand comes from outside, and the bar lies across the pads."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """How a door, lid or drawer is grasped to open it, and how it is pushed to close it.
 
-`planner_setting` makes the planner setting of a skill from the kind of the part, its handle and its geometry, where no
-task file states one. It decides where the hand takes the part (constraints), how far the part is led, and how far it
-must move to count as opened or closed (`goal_value`).
+`grasp_setting` and `push_setting` make the planner setting of `open` and `close` where no task file states one. They
+use the kind of the part, its handle and its geometry. A setting says where the hand holds or pushes the part
+(constraints), how far the hand leads it, and how far it must move to count as opened or closed (`goal_value`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ width must still fit; near the hinge a large angle would leave nothing to open."
 EDGE_OPENING_SHARE = 0.4
 """Largest opening of an edge at the start, as a share of the range."""
 EDGE_ROOM_SHARE = 0.6
-"""The same where a hand fits only at a larger opening."""
+"""Largest such share if a hand fits only at a larger opening."""
 _START_SPREAD = 1.2
+"""Largest opening at the start, as a factor on the least."""
 _OPENINGS = 20
 """Number of openings tried for one at which a hand fits."""
 
@@ -53,8 +54,8 @@ _APPROACH_M = {True: EDGE_APPROACH_M, False: 0.1}
 centimetres, and clear a handle that stands out by six."""
 _PUSH_APPROACH_M = 0.06
 """Length of the straight approach of a push."""
-FURTHER = 1.5
-"""The hand leads the part this factor beyond what is wanted: on a part that resists, a hand that leans or slips by
+_LEAD_FACTOR = 1.5
+"""The hand leads the part by this factor farther than is wanted. On a part that resists, a hand that leans or slips by
 millimetres loses a fifth to a quarter of the way."""
 _CLOSE_FROM = {True: (0.1, 0.2), False: (0.5, 0.9)}
 """Openings from which a part is closed: sliders [m], others [rad]."""
@@ -64,10 +65,10 @@ _CLOSED = {True: 0.01, False: 0.08}
 """Distance from closed that counts as closed: sliders [m], others [rad]; a part bounces a little off its limit."""
 _CLOSED_SHARE = 0.25
 """Largest such distance as a share of the start: nothing counts as closed before it is pushed."""
-_TIP_LEADS_M = 0.007
-"""A turning part is led to this distance before closed: a corner of a leaning fingertip goes ahead by up to a
-centimetre. It would come through a thin lid, or push a narrow door past its limit."""
-_SHORT_SHARE = 0.7
+_STOP_BEFORE_CLOSED_M = 0.007
+"""The hand leads a turning part to this distance from closed, because a corner of a leaning fingertip is up to a
+centimetre ahead. It would come through a thin lid, or push a narrow door past its limit."""
+_MAX_STOP_SHARE = 0.7
 """Largest such distance as a share of what counts as closed."""
 
 SPOT = "link_contact_point"
@@ -86,7 +87,7 @@ def lever_m(model: UrdfModel, part: Part, point: Array) -> float:
 
 def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, float]:
     """Returns the least and largest opening at the start, before checking that a hand fits [rad or m from closed]."""
-    slides, span = part.kind is PartKind.slider, _span(part)
+    slides, span = part.kind is PartKind.slider, part.openness.span
     if skill == "close":
         shares = zip(_CLOSE_FROM[slides], _CLOSE_FROM_SHARE, strict=True)
         low, high = (min(most, share * span) for most, share in shares)
@@ -102,15 +103,17 @@ def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, floa
     return rounded(low), rounded(min(_START_SPREAD * low, span))
 
 
-def roomy_start(start: tuple[float, float], part: Part, fit: HandFit) -> tuple[float, float]:
-    """Returns the openings of `start_range`, widened until the hand fits [rad or m from closed]. A part that is held at
-    an edge is opened until the hand fits behind the edge. A part with a handle is opened where no hand fits while it is
-    closed. Where the hand fits at no opening, the range stays as it is.
+def widened_start(start: tuple[float, float], part: Part, fit: HandFit) -> tuple[float, float]:
+    """Returns the openings of `start_range`, widened until the hand fits [rad or m from closed].
+
+    A part that is held at an edge is opened until the hand fits behind the edge. A part with a handle is opened if no
+    hand fits while it is closed. If the hand fits at no opening, the range stays as it is.
     """
+    span = part.openness.span
     if start[1] == 0.0 and any(fit.grasp(0.0, shift_m=shift) is not None for shift in (0.0, *fit.shifts())):
         return start
-    for low in np.linspace(start[0], max(start[0], EDGE_ROOM_SHARE * _span(part)), _OPENINGS):
-        found = (rounded(float(low)), rounded(min(_START_SPREAD * float(low), _span(part))))
+    for low in np.linspace(start[0], max(start[0], EDGE_ROOM_SHARE * span), _OPENINGS):
+        found = (rounded(float(low)), rounded(min(_START_SPREAD * float(low), span)))
         if all(fit.grasp(opening) is not None for opening in found):
             return found
     return start
@@ -121,125 +124,93 @@ def approach_m(part: Part) -> float:
     return _APPROACH_M[held_at_edge(part)]
 
 
-def _opening_sign(part: Part) -> float:
-    return 1.0 if part.openness.open > part.openness.closed else -1.0
-
-
-def _span(part: Part) -> float:
-    return abs(part.openness.open - part.openness.closed)
-
-
 def goal_value(skill: str, part: Part, start: tuple[float, float]) -> float:
-    """Returns what counts as success from a start of `start_range`: the displacement of `open`, the distance from
-    closed of `close` [rad or m].
+    """Returns the threshold of success from a start of `start_range` [rad or m].
+
+    For `open` it is the smallest displacement, for `close` the largest distance from closed.
     """
     if skill == "close":
         return rounded(min(_CLOSED[part.kind is PartKind.slider], _CLOSED_SHARE * start[0]))
-    left = _span(part) - start[1]
+    left = part.openness.span - start[1]
     return rounded(min(_WANTED[part.kind], _WANTED_SHARE * left))
 
 
-def planner_setting(
-    skill: str,
-    part: Part,
-    asset: ObjectAsset,
-    start: tuple[float, float],
-    grasp: HandGrasp | None = None,
-    *,
-    along: bool = False,
+def opened_to(part: Part, start: tuple[float, float]) -> float:
+    """Returns the opening to which the hand leads a part, from a start of `start_range` [rad or m from closed]."""
+    return rounded(start[1] + _LEAD_FACTOR * goal_value("open", part, start))
+
+
+def grasp_setting(
+    part: Part, start: tuple[float, float], grasp: HandGrasp | None = None, *, along: bool = False
 ) -> PlannerSettingCfg:
-    """Returns the planner setting of `open` or `close` on a part, from a start of `start_range` or `roomy_start`.
-    Without a grasp that fits the hand, it is on the head, with fingers wide open; with `along` the fingers close along
-    the contact axis of a handle, not across it.
+    """Returns the planner setting for grasping a part and opening it.
+
+    Args:
+        part: The part.
+        start: Least and largest opening at the start, of `start_range` or `widened_start` [rad or m].
+        grasp: A grasp that fits the hand; None: at the head, with fingers wide open.
+        along: Whether the fingers close along the contact axis of a handle, not across it.
 
     Raises:
-        ConfigError: The skill does not fit the part.
+        ConfigError: The part has nothing to hold.
     """
-    threshold = goal_value(skill, part, start)
-    if skill == "close":
-        return _push(part, asset, threshold)
-    return _grasp(part, start, threshold, grasp, along=along)
-
-
-def opened_to(part: Part, start: tuple[float, float]) -> float:
-    """Returns how far from closed the hand leads a part that it opens from a start of `start_range` [rad or m]."""
-    return rounded(start[1] + FURTHER * goal_value("open", part, start))
-
-
-def _grasp(
-    part: Part, start: tuple[float, float], threshold: float, grasp: HandGrasp | None, *, along: bool
-) -> PlannerSettingCfg:
-    """Returns the setting for taking a part between the fingers and opening it."""
     if part.handle.type is HandleType.none:
         raise ConfigError(
             f"skill=open does not fit part '{part.name}': it has neither a handle nor an edge that a hand can hold "
             "(handle.type is none). Name another part, or set the handle in an articulation.yaml.",
             key="skill",
         )
-    stays_back = None if grasp is None or grasp.back_m <= 0.0 else ["translate_z", -grasp.back_m]
+    stays_back = None if grasp is None or grasp.setback_m <= 0.0 else ["translate_z", -grasp.setback_m]
     return PlannerSettingCfg(
-        success_threshold=threshold,
+        success_threshold=goal_value("open", part, start),
         constraint_list=[
             Point2Point(_TIP, HEAD, _POINT_TOLERANCE_M),
-            *(_pinched_edge(part) if held_at_edge(part) else _held_handle(part, along=along)),
+            *(_edge_constraints(part) if held_at_edge(part) else _handle_constraints(part, along=along)),
         ],
         approach_width_m=None if grasp is None else grasp.width_m,
         modify_actuation_motion=stays_back,
         pre_actuation_motions=[["translate_z", -approach_m(part)]],
-        post_actuation_motions=FollowJointCfg(
-            to=rounded(part.openness.closed + _opening_sign(part) * opened_to(part, start))
-        ),
+        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(opened_to(part, start)))),
     )
 
 
-def _held_handle(part: Part, *, along: bool) -> list[AxisAngle]:
-    """Fingers close from head to tail, or along the handle; the hand comes out of the direction that the part faces."""
-    closing: AxisAngle
+def _handle_constraints(part: Part, *, along: bool) -> list[AxisAngle]:
+    """Returns the constraints on a handle: fingers close from head to tail or along it, the hand is in front of it."""
+    closing: AxisAngle = _towards_tail(_SIDE, 0.05)
     if along:
         closing = FrameAxisParallel(_TIP, _SIDE, 0.05, target_axis="link0_contact_axis", target_inner_product=1)
-    else:
-        closing = KeypointAxisParallel(
-            _TIP,
-            _SIDE,
-            0.05,
-            target_axis_from_keypoint_name=HEAD,
-            target_axis_to_keypoint_name=TAIL,
-            target_inner_product=1,
-        )
-    # a knob has no room beside it, and the wrist must turn on its axis; all else may be held leaning
-    return [closing, _facing(part, _BACK, 0.35 if part.kind is PartKind.knob else 0.9)]
+    # at a knob the hand may lean only a little: there is no room beside it, and the wrist turns about the knob's axis
+    return [closing, _tool_faces_out(part, _BACK, 0.35 if part.kind is PartKind.knob else 0.9)]
 
 
-def _pinched_edge(part: Part) -> list[AxisAngle]:
-    """Fingers close across the panel, in the direction out of the part; the hand comes from the free side."""
-    # a drawer's front is held at its upper edge, and head to tail points down; else from the hinge to the free side
-    palm = KeypointAxisParallel(
-        _TIP,
-        _BACK,
-        0.9,
-        target_axis_from_keypoint_name=HEAD,
-        target_axis_to_keypoint_name=TAIL,
-        target_inner_product=-1 if part.kind is PartKind.slider else 1,
-    )
-    return [_facing(part, _SIDE, 0.1), palm]
+def _edge_constraints(part: Part) -> list[AxisAngle]:
+    """Returns the constraints on an edge: fingers close across the panel, the hand comes from the free side."""
+    # head to tail points down from a drawer's upper edge; on other parts it points from the hinge to the free side
+    palm = _towards_tail(_BACK, 0.9, inner_product=-1 if part.kind is PartKind.slider else 1)
+    return [_tool_faces_out(part, _SIDE, 0.1), palm]
 
 
-def _push(part: Part, asset: ObjectAsset, threshold: float) -> PlannerSettingCfg:
-    """Returns the setting for pushing a part closed with closed fingers."""
-    if part.kind in (PartKind.knob, PartKind.lever):
+def push_setting(part: Part, asset: ObjectAsset, start: tuple[float, float]) -> PlannerSettingCfg:
+    """Returns the planner setting for pushing a part closed with closed fingers, from a start of `start_range`.
+
+    Raises:
+        ConfigError: The part is turned, not pushed.
+    """
+    if part.kind.turns_in_hand:
         raise ConfigError(
             f"skill=close does not fit part '{part.name}': it is a {part.kind.value}, which is turned, not pushed. "
             "Use skill=rotate, or name another part.",
             key="skill",
         )
-    # the palm is wide along tool_side
+    threshold = goal_value("close", part, start)
+    # the palm is wide along tool_side, so this axis is constrained
     side: AxisAngle
     if part.kind is PartKind.slider:
-        # it stays in the plane of the front
+        # in the plane of the front
         side = FrameAxisOrthogonal(_TIP, _SIDE, 0.25, target_axis="link0_move_axis", target_inner_product=0)
         follow = None
     else:
-        # along the hinge, it stays clear of the part, which turns under it
+        # along the hinge: the palm then stays clear of the part, which turns below the palm
         side = FrameAxisParallel(_TIP, _SIDE, 0.25, target_axis="link0_rot_axis", target_inner_product=1)
         follow = FollowJointCfg(to=rounded(_pushed_to(part, asset, threshold)))
     return PlannerSettingCfg(
@@ -247,7 +218,7 @@ def _push(part: Part, asset: ObjectAsset, threshold: float) -> PlannerSettingCfg
         constraint_list=[
             Point2Point("tool_tip", SPOT, _POINT_TOLERANCE_M),
             side,
-            _facing(part, _BACK, 0.7 if part.kind is PartKind.slider else 0.9),
+            _tool_faces_out(part, _BACK, 0.7 if part.kind is PartKind.slider else 0.9),
         ],
         pre_actuation_motions=[["translate_z", -_PUSH_APPROACH_M]],
         post_actuation_motions=follow,
@@ -257,11 +228,23 @@ def _push(part: Part, asset: ObjectAsset, threshold: float) -> PlannerSettingCfg
 def _pushed_to(part: Part, asset: ObjectAsset, threshold: float) -> float:
     """Returns the joint position to which the hand leads a turning part to close it [rad]."""
     lever = lever_m(asset.model, part, part.keypoint(SPOT).xyz)
-    short = min(_TIP_LEADS_M / max(lever, 1e-3), _SHORT_SHARE * threshold)
-    return part.openness.closed + _opening_sign(part) * short
+    short = min(_STOP_BEFORE_CLOSED_M / max(lever, 1e-3), _MAX_STOP_SHARE * threshold)
+    return part.openness.position(short)
 
 
-def _facing(part: Part, tool_end: str, tolerance: float) -> FrameAxisParallel:
+def _towards_tail(tool_end: str, tolerance: float, *, inner_product: int = 1) -> KeypointAxisParallel:
+    """Returns the constraint that a tool axis points from the head of a part to its tail; -1: the other way."""
+    return KeypointAxisParallel(
+        _TIP,
+        tool_end,
+        tolerance,
+        target_axis_from_keypoint_name=HEAD,
+        target_axis_to_keypoint_name=TAIL,
+        target_inner_product=inner_product,
+    )
+
+
+def _tool_faces_out(part: Part, tool_end: str, tolerance: float) -> FrameAxisParallel:
     """Returns the constraint that a tool axis points out of a part, to where it opens."""
     if part.kind is PartKind.slider:
         return FrameAxisParallel(_TIP, tool_end, tolerance, target_axis="link0_move_axis", target_inner_product=1)

@@ -24,7 +24,7 @@ _PAD_M = 0.008
 _GAP_M = 0.0015
 """Distance of the fingertips from the face in the test."""
 _SKIN_M = 0.004
-"""Depth behind that within which the face must begin."""
+"""Largest distance of the face behind the fingertips in the test, beyond `_GAP_M`."""
 _LEAST_LEVER = 0.5
 """Smallest distance of a spot from the hinge, as a share of that of the annotated spot."""
 

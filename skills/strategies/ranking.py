@@ -17,7 +17,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, held_at_edge
-from unlatch.skills.strategies.open_close import SPOT, approach_m, planner_setting
+from unlatch.skills.strategies.open_close import SPOT, approach_m, grasp_setting, push_setting
 from unlatch.skills.strategies.push_spots import push_shifts
 from unlatch.skills.strategies.rotate import check_turns, is_round, rotate_setting, turned_to
 from unlatch.solver.settings.setting import PlannerSettingCfg
@@ -26,14 +26,14 @@ Strategy = tuple[str, PlannerSettingCfg]
 """Name and planner setting."""
 
 _ANGLES = 7
-"""Number of angles tried for one at which a hand fits along a blade."""
+"""Number of angles of a blade at which a grasp along it is tried."""
 _NEARLY_CLOSED = 0.1
 """A push must also fit at this share of the start, where the body is near."""
 TURNS_ABOUT_HINGE = (PartKind.hinge_vertical, PartKind.hinge_horizontal, PartKind.lid)
 KNOB_ALONG_SLIPS = ("side", "fixed")
 KNOB_ACROSS_SLIPS = ("fixed", "side")
-"""Slip modes for a knob that opens a part: the knob turns between flat pads about the line between them, and wedges
-about any other line."""
+"""Slip modes for a knob that opens a part: the knob can turn about the line between the flat pads. About any other
+line, it jams."""
 STRATEGY_NAMES = ("bar", "edge", "hook", "knob", "push")
 """Beginnings of the names of derived strategies."""
 DERIVABLE_SKILLS = ("close", "open", "rotate")
@@ -41,7 +41,7 @@ DERIVABLE_SKILLS = ("close", "open", "rotate")
 
 
 def derivable_skill(skill: str) -> str:
-    """Returns the one of `DERIVABLE_SKILLS` whose settings and tasks serve a skill: itself, or what its class names.
+    """Returns the one of `DERIVABLE_SKILLS` that a skill derives settings and tasks from: itself or its `derived_as`.
 
     Raises:
         ConfigError: There is none.
@@ -52,9 +52,8 @@ def derivable_skill(skill: str) -> str:
     named: str | None = SKILLS.load(skill).derived_as if skill in SKILLS.names() else None
     if named not in DERIVABLE_SKILLS:
         raise ConfigError(
-            f"skill '{skill}' has no planner_setting, and none can be derived for it. Expected one of "
-            f"{', '.join(DERIVABLE_SKILLS)} where it is left out, or a skill whose class says `derived_as` one of "
-            "them. Add it.",
+            f"skill '{skill}' has no planner_setting, and none can be derived for it. Expected a planner_setting, one "
+            f"of {', '.join(DERIVABLE_SKILLS)}, or a skill whose class has `derived_as` set to one of them. Add it.",
             key="planner_setting",
         )
     return named
@@ -63,9 +62,17 @@ def derivable_skill(skill: str) -> str:
 def derive_strategies(
     skill: str, asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
 ) -> list[Strategy]:
-    """Returns names and planner settings of the strategies, in the order in which they are tried, for a start between
-    the least and largest opening of the part from closed [rad or m]. A bar or an edge is held at its head or, where
-    that does not plan, beside it. Strategies that the hand does not fit come last.
+    """Returns names and planner settings of the strategies, in the order in which they are tried.
+
+    A bar or an edge is held at its head or, if that cannot be planned, beside it. Strategies that the hand does not fit
+    come last.
+
+    Args:
+        skill: A skill whose settings can be derived.
+        asset: The object.
+        part: The part that the skill acts on.
+        hand: The hand.
+        start: Least and largest opening of the part at the start, from closed [rad or m].
 
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
@@ -80,17 +87,17 @@ def derive_strategies(
     fitting: list[Strategy] = []
     others: list[Strategy] = []
     if skill == "open" and kind == "knob" and part.kind in TURNS_ABOUT_HINGE:
-        fitting += _grip_knob_along_hinge(fit, asset, start)
+        fitting += _grip_knob_along_hinge(fit, start)
     for shift_m in (0.0, *(fit.shifts() if skill == "open" else ())):
         grasp = fit.grasp_over(start, shift_m=shift_m)
         if grasp is None and shift_m != 0.0:
             continue
         if skill == "rotate":
-            setting = rotate_setting(part, asset, grasp)
+            setting = rotate_setting(part, grasp)
         else:
-            setting = planner_setting(skill, part, asset, start, grasp)
-        if kind == "knob" and skill == "open":
-            setting = replace(setting, slips=list(KNOB_ACROSS_SLIPS))
+            setting = grasp_setting(part, start, grasp)
+            if kind == "knob":
+                setting = replace(setting, slips=list(KNOB_ACROSS_SLIPS))
         if shift_m != 0.0:
             _, along, _ = fit.axes_link()
             shift = [round(float(v), 4) for v in shift_m * along]
@@ -98,17 +105,19 @@ def derive_strategies(
         name = kind if shift_m == 0.0 else f"{kind}{100 * shift_m:+.0f}cm"
         (others if grasp is None else fitting).append((name, setting))
     if skill == "open" and start[1] > 0.0:
-        fitting += _take_free_edge(asset, fit, start, pinched=kind != "edge")
+        fitting += _derive_edge_strategies(asset, fit, start, pinched=kind != "edge")
     if skill == "rotate" and part.kind is PartKind.knob and not is_round(part):
         # a spout may be in the way of the closed blade, and out of it after a quarter turn
         grasps = (fit.grasp(float(s), along=True) for s in np.linspace(start[0], turned_to(part), _ANGLES))
         grasp = next((grasp for grasp in grasps if grasp is not None), None)
         if grasp is not None:
-            fitting.append((f"{kind}_along", rotate_setting(part, asset, grasp, along=True)))
+            fitting.append((f"{kind}_along", rotate_setting(part, grasp, along=True)))
     return [*fitting, *others]
 
 
-def _take_free_edge(asset: ObjectAsset, fit: HandFit, start: tuple[float, float], *, pinched: bool) -> list[Strategy]:
+def _derive_edge_strategies(
+    asset: ObjectAsset, fit: HandFit, start: tuple[float, float], *, pinched: bool
+) -> list[Strategy]:
     """Returns other strategies for a part that stands ajar: pinch its free edge, or hook it with closed fingers."""
     edges = free_edges(fit)
     found = []
@@ -121,7 +130,7 @@ def _take_free_edge(asset: ObjectAsset, fit: HandFit, start: tuple[float, float]
     return found
 
 
-def _grip_knob_along_hinge(fit: HandFit, asset: ObjectAsset, start: tuple[float, float]) -> list[Strategy]:
+def _grip_knob_along_hinge(fit: HandFit, start: tuple[float, float]) -> list[Strategy]:
     """Returns the strategy of fingers that close on a knob along the hinge, if they fit.
 
     While the part turns, the knob turns between them like a pin between two pads. Fingers that close across the hinge
@@ -130,13 +139,13 @@ def _grip_knob_along_hinge(fit: HandFit, asset: ObjectAsset, start: tuple[float,
     grasp = fit.grasp_over(start, along=True)
     if grasp is None:
         return []
-    setting = planner_setting("open", fit.part, asset, start, grasp, along=True)
+    setting = grasp_setting(fit.part, start, grasp, along=True)
     return [("knob_along_hinge", replace(setting, slips=list(KNOB_ALONG_SLIPS)))]
 
 
 def _derive_pushes(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> list[Strategy]:
     """Returns a push at the annotated spot, if the hand fits there, and at the nearest other spots where it fits."""
-    setting = planner_setting("close", part, asset, start)
+    setting = push_setting(part, asset, start)
     fit = HandFit(asset, part, hand, approach_m=0.0)
     shifts = [shift.round(4) + 0.0 for shift in push_shifts(fit, (*dict.fromkeys(start), _NEARLY_CLOSED * start[0]))]
     pushes = [replace(setting, keypoint_shifts={SPOT: shift.tolist()} if shift.any() else {}) for shift in shifts]

@@ -1,14 +1,13 @@
-"""How a knob, lever or wheel is held to turn it, and how far it is turned, where no task file states it."""
+"""How a knob, lever or wheel is grasped to turn it, and how far it is turned, if no task file states it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from unlatch.objects.annotation import HandleType, Part, PartKind
-from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.strategies.hand_fit import HandGrasp
-from unlatch.skills.strategies.open_close import planner_setting, rounded, with_tolerance
+from unlatch.skills.strategies.open_close import grasp_setting, rounded, with_tolerance
 from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
 
 MOST_TURNED_RAD = {PartKind.knob: 1.5, PartKind.lever: 0.7}
@@ -16,15 +15,15 @@ MOST_TURNED_RAD = {PartKind.knob: 1.5, PartKind.lever: 0.7}
 one sweep of the hand."""
 TURNED_SHARE = 0.6
 """Largest such angle as a share of the part's range."""
-FURTHER = 1.2
-"""The hand turns this factor farther than what is wanted: a part lags behind pads that give."""
+_TURN_FACTOR = 1.2
+"""The hand turns by this factor farther than is wanted: the part lags behind the soft pads."""
 MAX_DURATION_S = 90.0
-"""Eight turns of ten seconds, and the transit."""
+"""Longest episode: eight turns of ten seconds, and the transit."""
 _CENTRED_M = 0.0003
-"""Tolerance of the grasp point on a knob: the knob does not give way sideways, and of two coupled fingers that close
-beside its middle only one presses."""
+"""Tolerance of the grasp point on a knob. The knob cannot move sideways: if the fingers are not centred on it, only one
+of them presses."""
 _FLAT_RAD = 0.005
-"""Tolerance of the closing direction on a blade: a blade that is held askew springs straight while it turns."""
+"""Tolerance of the closing direction on a blade: a blade that is held at an angle slips straight while it turns."""
 _ROUND = 0.1
 """A knob whose width and length differ by less than this share is round: it may be held at any angle about its axis."""
 
@@ -51,13 +50,12 @@ def check_turns(part: Part) -> None:
 
 def turned_by(part: Part) -> float:
     """Returns the angle that counts as turned [rad]."""
-    openness = part.openness
-    return rounded(min(MOST_TURNED_RAD[part.kind], TURNED_SHARE * abs(openness.open - openness.closed)))
+    return rounded(min(MOST_TURNED_RAD[part.kind], TURNED_SHARE * part.openness.span))
 
 
 def turned_to(part: Part) -> float:
-    """Returns how far from closed the hand turns a part [rad]."""
-    return rounded(FURTHER * turned_by(part))
+    """Returns the angle from closed to which the hand turns a part [rad]."""
+    return rounded(_TURN_FACTOR * turned_by(part))
 
 
 def is_round(part: Part) -> bool:
@@ -66,14 +64,9 @@ def is_round(part: Part) -> bool:
     return part.handle.type is HandleType.knob and abs(across - along) <= _ROUND * max(across, along)
 
 
-def rotate_setting(
-    part: Part, asset: ObjectAsset, grasp: HandGrasp | None, *, along: bool = False
-) -> PlannerSettingCfg:
-    """Returns the planner setting for turning a part from closed. Without a grasp that fits, the hand is on the head,
-    wide open; with `along` the fingers close along a blade, not across it.
-    """
-    held = planner_setting("open", part, asset, (0.0, 0.0), grasp, along=along)
-    sign = 1.0 if part.openness.open > part.openness.closed else -1.0
+def rotate_setting(part: Part, grasp: HandGrasp | None, *, along: bool = False) -> PlannerSettingCfg:
+    """Returns the planner setting for turning a part from closed; see `grasp_setting` for `grasp` and `along`."""
+    held = grasp_setting(part, (0.0, 0.0), grasp, along=along)
     constraints = held.constraint_list
     if part.kind is PartKind.knob:
         point, closing, palm = constraints
@@ -85,5 +78,5 @@ def rotate_setting(
         success_threshold=turned_by(part),
         update_art_joint=True,
         constraint_list=constraints,
-        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.closed + sign * turned_to(part))),
+        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(turned_to(part)))),
     )

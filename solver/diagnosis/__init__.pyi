@@ -1,13 +1,7 @@
-from .contradiction import find_contradictions, third_side_range
-from .diagnosis import Diagnosis, explain_goal, nearest_goal
-from .path_end import PathEnd, holds_at
-
-__all__ = [
-    "Diagnosis",
-    "PathEnd",
-    "explain_goal",
-    "find_contradictions",
-    "holds_at",
-    "nearest_goal",
-    "third_side_range",
-]
+from .contradiction import find_contradictions as find_contradictions
+from .contradiction import third_side_range as third_side_range
+from .diagnosis import Diagnosis as Diagnosis
+from .diagnosis import explain_goal as explain_goal
+from .diagnosis import nearest_goal as nearest_goal
+from .path_end import PathEnd as PathEnd
+from .path_end import holds_at as holds_at

@@ -1,10 +1,10 @@
 """Finds the smallest sets of constraints that no pose of the hand satisfies, for any arm, with proof.
 
-Pairs are judged in closed form (inequalities of spherical triangles and quadrilaterals, lengths, slabs). Larger sets
-are searched over all rotations of the hand, and count only if a branch and bound proves that there is none
-(`solver.diagnosis.so3`). For a rotation R, the position of the hand drops out: two points p + R x_i in boxes about t_i
-leave R (x_1 - x_2) in a box about t_1 - t_2, and likewise for planes and the workspace. Every such condition is
-necessary, so a feasible set is never called a contradiction. Our own.
+Pairs are judged in closed form (inequalities of spherical triangles and quadrilaterals, lengths, slabs). For larger
+sets, all rotations of the hand are searched; a set counts only if a branch and bound proves that no rotation satisfies
+it (`solver.diagnosis.so3`). The position p of the hand drops out: if the points p + R x_i lie in boxes about t_i, then
+R (x_1 - x_2) lies in a box about t_1 - t_2. The same holds for planes and the workspace. Every such condition is
+necessary, so a feasible set is never called a contradiction. Our own method.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.geometry import angle_between
+from unlatch.solver.diagnosis.diagnosis_text import format_amount, format_point
 from unlatch.solver.diagnosis.so3 import (
     AngleCondition,
-    BoxCondition,
     Condition,
-    SlabCondition,
+    LinearCondition,
     proves_no_rotation,
     search_rotation,
 )
@@ -32,9 +32,9 @@ from unlatch.solver.terms.row import AxisRow, ExpressionRow, GeometricRow, Plane
 from unlatch.solver.terms.term import Term
 
 WORKSPACE = -1
-"""Stands for the workspace box among the indices of constraints."""
+"""Index that stands for the workspace box, among the indices of constraints."""
 NO_BOX = np.array([[-1e6] * 3, [1e6] * 3])
-"""A workspace that is never left [m]."""
+"""A workspace so large that nothing leaves it [m]."""
 _SAME_DIRECTION = 1e-6
 
 
@@ -79,15 +79,16 @@ class _Condition:
 
 
 def constraint_labels(terms: Sequence[Term]) -> list[str]:
-    """Returns the names of constraints for messages: those of the YAML, with the place in the list if two are equal."""
+    """Returns the names of constraints for messages: those of the YAML file, with their index if two are equal."""
     names = [term.label for term in terms]
     return [name if names.count(name) == 1 else f"constraint_list[{i}] {name}" for i, name in enumerate(names)]
 
 
 def find_contradictions(terms: Sequence[Term], arm: ArmModel, scene: PlanningScene) -> list[Contradiction]:
-    """Returns the smallest sets of constraints that no pose of the hand satisfies, the worst first, for any arm. All
-    sets of one (with the workspace box) and two are listed; larger sets only if there are none of those. Every set is
-    proved; without any, a pose of the hand may exist.
+    """Returns the smallest sets of constraints that no pose of the hand satisfies, for any arm, the worst first.
+
+    All single constraints (with the workspace box) and pairs are judged; larger sets only if none of those contradict.
+    Every returned set is proved. If there is none, it is not known whether a pose of the hand exists.
     """
     found: list[list[Contradiction]] = []
     for _, tool in arm.tool_variants():
@@ -99,8 +100,9 @@ def find_contradictions(terms: Sequence[Term], arm: ArmModel, scene: PlanningSce
 
 
 def find_row_contradictions(rows: Sequence[Row], labels: Sequence[str], box: Array) -> list[Contradiction]:
-    """Returns the same for K rows with K labels; costs among them are left out. The workspace (2, 3) of the ee origin,
-    base frame [m], is `NO_BOX` if there is none.
+    """Returns what `find_contradictions` returns, for K rows with K labels; costs take no part.
+
+    `box` is the workspace (2, 3) of the ee origin, base frame [m]; `NO_BOX` = none.
     """
     # nothing is known about expressions before the solve
     geometric = {i: row for i, row in enumerate(rows) if not isinstance(row, ExpressionRow)}
@@ -129,10 +131,6 @@ def _needed_digits(out: float) -> int:
     return 1 if out >= 0.02 else 2 if out >= 0.002 else 3
 
 
-def _format_amount(value: float, unit: str) -> str:
-    return f"{value:.4g} rad ({math.degrees(value):.2f} degrees)" if unit == "rad" else f"{value:.4g} m"
-
-
 # one constraint and the workspace
 
 
@@ -151,7 +149,7 @@ def _judge_single(i: int, row: GeometricRow, labels: Sequence[str], box: Array) 
             for k in range(3)
             if outside[k] > 0.0
         ]
-        where = f"its target {_format_point(row.target)} (base frame) lies"
+        where = f"its target {format_point(row.target)} (base frame) lies"
     else:
         height = np.sort(np.array([(box[:, k] - row.point[k]) * row.normal[k] for k in range(3)]), axis=1).sum(axis=0)
         out = max(float(height[0]), -float(height[1])) - row.tolerance - length
@@ -173,10 +171,6 @@ def _judge_single(i: int, row: GeometricRow, labels: Sequence[str], box: Array) 
         unit="m",
         workspace=True,
     )
-
-
-def _format_point(p: Array) -> str:
-    return "[" + ", ".join(f"{v:.3f}" for v in p) + "]"
 
 
 # pairs
@@ -201,7 +195,7 @@ def _judge_pair(i: int, a: GeometricRow, j: int, b: GeometricRow, labels: Sequen
         plain=plain,
         indices=(i, j),
         labels=(labels[i], labels[j]),
-        message=f"{intro} contradict each other: {why} (out by {_format_amount(out, unit)})",
+        message=f"{intro} contradict each other: {why} (out by {format_amount(out, unit, degree_digits=2)})",
         out_by=out,
         unit=unit,
     )
@@ -210,8 +204,8 @@ def _judge_pair(i: int, a: GeometricRow, j: int, b: GeometricRow, labels: Sequen
 def _compare_axes(a: AxisRow, b: AxisRow) -> tuple[float, str, bool]:
     """Returns by how much two angle constraints contradict each other [rad], why, and whether it is plain.
 
-    The angle between R x_1 and a_2 lies in the range that the triangle (R x_1, a_1, a_2) leaves, and that between R x_2
-    and a_2 in the range that the triangle (R x_1, R x_2, a_2) leaves of it; both ranges are reached in full.
+    The triangle (R x_1, a_1, a_2) gives the range of the angle between R x_1 and a_2. From this range, the triangle
+    (R x_1, R x_2, a_2) gives that of the angle between R x_2 and a_2. Every value of both ranges is possible.
     """
     tool, target = angle_between(a.x_ee, b.x_ee), angle_between(a.target, b.target)
     low, high = third_side_range(*third_side_range(a.lower, a.upper, target), tool)
@@ -229,11 +223,11 @@ def _compare_axes(a: AxisRow, b: AxisRow) -> tuple[float, str, bool]:
 
 
 def third_side_range(low: float, high: float, side: float) -> tuple[float, float]:
-    """Returns the range of the third side of a spherical triangle from a range of one side and the other side, 0 to pi
-    [rad].
+    """Returns the range of the third side of a spherical triangle whose first side lies between low and high, and whose
+    second is `side`; all sides are 0 to pi [rad].
     """
     smallest = max(0.0, low - side, side - high)
-    turn = math.pi - side  # the third side is pi - |pi - first - side|, largest where first is nearest to this
+    turn = math.pi - side  # the third side is at most pi - |turn - first|
     largest = math.pi - max(0.0, low - turn, turn - high)
     return smallest, largest
 
@@ -246,7 +240,7 @@ def _compare_places(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> tuple[flo
         w, half = np.abs(a.target - b.target), a.tolerance + b.tolerance
         nearest = float(np.linalg.norm(np.maximum(0.0, w - half)))
         farthest = float(np.linalg.norm(w + half))
-        # along the line between both the boxes of the tolerances let the targets come so near and go so far apart
+        # with both boxes of tolerances, two tool points can be this near and this far apart
         out = max(nearest - apart, apart - farthest)
         return out, f"their targets are {float(np.linalg.norm(w)):.4g} m apart, for {tools}"
     if isinstance(a, PlaneRow) and isinstance(b, PlaneRow):
@@ -275,15 +269,12 @@ def _rotation_conditions(rows: dict[int, GeometricRow], box: Array) -> list[_Con
             continue
         here = frozenset((i, WORKSPACE))
         if isinstance(row, PointRow):
-            low, high = row.target - row.tolerance - box[1], row.target + row.tolerance - box[0]
-            found.append(_Condition(here, BoxCondition(row.x_ee, low, high)))
+            N, middle, span = np.eye(3), row.target, box
         else:
-            span = np.sort(box * row.normal, axis=0).sum(axis=1)
-            middle = float(row.normal @ row.point)
-            slab = SlabCondition(
-                row.x_ee, row.normal, middle - row.tolerance - float(span[1]), middle + row.tolerance - float(span[0])
-            )
-            found.append(_Condition(here, slab))
+            N, middle = row.normal[None], np.array([row.normal @ row.point])
+            span = np.sort(box * row.normal, axis=0).sum(axis=1)[:, None]
+        low, high = middle - row.tolerance - span[1], middle + row.tolerance - span[0]
+        found.append(_Condition(here, LinearCondition(row.x_ee, N, low, high)))
     places = [(i, row) for i, row in rows.items() if not isinstance(row, AxisRow)]
     for (i, a), (j, b) in combinations(places, 2):
         condition = _relative_condition(a, b)
@@ -293,30 +284,24 @@ def _rotation_conditions(rows: dict[int, GeometricRow], box: Array) -> list[_Con
 
 
 def _relative_condition(a: PointRow | PlaneRow, b: PointRow | PlaneRow) -> Condition | None:
-    """Returns the condition of two places on the rotation; None if there is none."""
-    if isinstance(a, PointRow) and isinstance(b, PointRow):
-        w, half = a.target - b.target, a.tolerance + b.tolerance
-        return BoxCondition(a.x_ee - b.x_ee, w - half, w + half)
-    if isinstance(a, PlaneRow) and isinstance(b, PlaneRow):
-        if 1.0 - abs(float(a.normal @ b.normal)) > 1e-12:
-            return None
-        middle, half = float(a.normal @ (a.point - b.point)), a.tolerance + b.tolerance
-        return SlabCondition(a.x_ee - b.x_ee, a.normal, middle - half, middle + half)
-    if isinstance(a, PlaneRow):
+    """Returns the condition of two places on the rotation; None for two planes that are not parallel."""
+    if isinstance(a, PointRow) and isinstance(b, PlaneRow):
         a, b = b, a
-    if not isinstance(a, PointRow) or not isinstance(b, PlaneRow):
+    if isinstance(a, PlaneRow) and isinstance(b, PlaneRow) and 1.0 - abs(float(a.normal @ b.normal)) > 1e-12:
         return None
-    middle = float(b.normal @ (b.point - a.target))
-    half = b.tolerance + a.tolerance * float(np.abs(b.normal).sum())
-    return SlabCondition(b.x_ee - a.x_ee, b.normal, middle - half, middle + half)
+    N = a.normal[None] if isinstance(a, PlaneRow) else np.eye(3)
+    apart = (a.point if isinstance(a, PlaneRow) else a.target) - (b.point if isinstance(b, PlaneRow) else b.target)
+    # along a normal, the box of a point extends to its corners
+    half = a.tolerance + b.tolerance * (np.abs(N).sum(axis=1) if isinstance(b, PointRow) else 1.0)
+    return LinearCondition(a.x_ee - b.x_ee, N, N @ apart - half, N @ apart + half)
 
 
 def _find_smallest_set(conditions: Sequence[_Condition], allowed: frozenset[int]) -> frozenset[int] | None:
-    """Returns a smallest set of sources without a rotation, by omitting one at a time; None without proof."""
+    """Returns a smallest set of constraints that no rotation satisfies, omitting one at a time; None without proof."""
 
     def holds(kept: frozenset[int]) -> bool:
-        asked = [c.condition for c in conditions if c.sources <= kept]
-        return not asked or search_rotation(asked).found
+        relevant = [c.condition for c in conditions if c.sources <= kept]
+        return not relevant or search_rotation(relevant).found
 
     if holds(allowed):
         return None
@@ -330,19 +315,20 @@ def _find_smallest_set(conditions: Sequence[_Condition], allowed: frozenset[int]
 def _describe_larger_set(
     kept: frozenset[int], conditions: Sequence[_Condition], rows: Mapping[int, GeometricRow], labels: Sequence[str]
 ) -> Contradiction:
-    asked = [c for c in conditions if c.sources <= kept]
-    best = search_rotation([c.condition for c in asked])
+    relevant = [c for c in conditions if c.sources <= kept]
+    best = search_rotation([c.condition for c in relevant])
     indices = tuple(sorted(kept - {WORKSPACE}))
     worst = int(np.argmax(best.excess))
-    unit = "rad" if isinstance(asked[worst].condition, AngleCondition) else "m"
+    unit = "rad" if isinstance(relevant[worst].condition, AngleCondition) else "m"
     out = float(best.excess[worst])
+    amount = format_amount(out, unit, degree_digits=2)
     wanted = [
         f"{_format_degrees(row.lower, row.upper)}" if isinstance(row, AxisRow) else f"within {row.tolerance:g} m"
         for row in (rows[i] for i in indices)
     ]
     named = ", ".join(f"'{labels[i]}' ({text})" for i, text in zip(indices, wanted, strict=True))
     box = " and the workspace box" if WORKSPACE in kept else ""
-    faces = _crossed_faces(asked, best.R)
+    faces = _crossed_faces(relevant, best.R)
     beyond = f", the hand's origin would lie beyond {' and '.join(faces)}" if faces else ""
     what = "orientation" if all(isinstance(rows[i], AxisRow) for i in indices) else "pose"
     reason = (
@@ -353,19 +339,20 @@ def _describe_larger_set(
     return Contradiction(
         indices=indices,
         labels=tuple(labels[i] for i in indices),
-        message=f"{named}{box} contradict each other: {reason} (the best is out by {_format_amount(out, unit)})",
+        message=f"{named}{box} contradict each other: {reason} (the best is out by {amount})",
         out_by=out,
         unit=unit,
         workspace=WORKSPACE in kept,
     )
 
 
-def _crossed_faces(asked: Sequence[_Condition], R: Array) -> list[str]:
+def _crossed_faces(relevant: Sequence[_Condition], R: Array) -> list[str]:
     """Returns the faces of the workspace box that the points of the tool push the hand's origin through."""
     faces = set()
-    for item in asked:
-        if WORKSPACE in item.sources and isinstance(item.condition, BoxCondition):
-            r = item.condition.linear(R[None])[0][0]
+    for item in relevant:
+        condition = item.condition
+        if WORKSPACE in item.sources and isinstance(condition, LinearCondition) and len(condition.N) == 3:
+            r = condition.linearize(R[None])[0][0]
             faces |= {f"{axis}_{'min' if r[k] > 0.0 else 'max'}" for k, axis in enumerate("xyz") if abs(r[k]) > SLACK}
     return sorted(faces)
 

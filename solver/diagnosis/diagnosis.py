@@ -1,4 +1,4 @@
-"""Why there is no plan, in the words of the YAML."""
+"""Explains why there is no plan, with the names of the YAML file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.solver.diagnosis.contradiction import Contradiction, constraint_labels, find_contradictions
-from unlatch.solver.diagnosis.diagnosis_text import diagnosis_lines
+from unlatch.solver.diagnosis.diagnosis_text import diagnosis_lines, format_amount
 from unlatch.solver.diagnosis.elastic import (
     FACES,
     Compromise,
@@ -25,11 +25,10 @@ from unlatch.solver.diagnosis.reach import Unreachable, find_unreachable
 from unlatch.solver.diagnosis.relaxation import (
     Element,
     Relaxation,
-    amount,
     constraint_elements,
     describe_bounds,
-    joint_relaxation,
     limiting_bounds,
+    pair_relaxation,
     relaxations,
 )
 from unlatch.solver.goal.solution import Solution
@@ -81,11 +80,21 @@ class Diagnosis:
 def explain_goal(
     terms: Sequence[Term], arm: ArmModel, scene: PlanningScene, best: Solution
 ) -> tuple[Diagnosis, Solution]:
-    """Returns why no goal is found, and the best compromise; `best` is the least violated end of the goal solve. The
-    reasons, in this order: constraints that contradict each other for any arm (proved), single constraints out of
-    reach, and the violations at the elastic compromise with the joint limits and workspace faces that cause them. Then
-    the changes that would each make the rest feasible. Bounded by counts: some 30 solves of 20 ms. The solution is
-    `found` if the elastic solve meets every constraint, which the goal solve then missed.
+    """Returns why no goal is found, and the best compromise.
+
+    The diagnosis names, in this order: constraints that contradict each other for any arm (proved), single constraints
+    out of reach, the violations at the elastic compromise, and the joint limits and workspace faces that cause them.
+    Then come the changes that would each make the rest feasible. It takes some 30 solves of 20 ms, limited by counts.
+
+    Args:
+        terms: The constraints.
+        arm: The arm.
+        scene: The object.
+        best: The least violated end of the goal solve.
+
+    Returns:
+        The diagnosis and the compromise. The compromise is `found` if it meets every constraint: the goal solve missed
+        it then.
 
     Raises:
         ConfigError: The constraints name a keypoint or an axis that does not exist.
@@ -101,13 +110,13 @@ def explain_goal(
         return _diagnose_missed_goal(best), solution
     pairs = find_contradictions(terms, arm, scene)
     out_of_reach = [] if any(not pair.workspace for pair in pairs) else find_unreachable(arm, rows, names, end)
-    asked = [(rows, _nearest_joints(found, weights)) for rows, _, found in problems]
-    # a contradiction without the arm is resolved only by a change of one of its members
+    starts = [(rows, _nearest_joints(found, weights)) for rows, _, found in problems]
+    # a contradiction for any arm is resolved only by a change of one of its members
     guilty = [set(pair.indices) for pair in pairs if not pair.workspace]
     elements = [e for e in constraint_elements(rows, names) if all(e.index in members for members in guilty)]
     elements += [] if guilty else limiting_bounds(arm, end)
-    relaxed = relaxations(arm, asked, elements)
-    together = [] if relaxed else joint_relaxation(arm, asked, _element_pairs(constraint_elements(rows, names), guilty))
+    relaxed = relaxations(arm, starts, elements)
+    together = [] if relaxed else pair_relaxation(arm, starts, _element_pairs(constraint_elements(rows, names), guilty))
     evidence: dict[str, Any] = {
         "stage": "goal",
         "starts_tried": best.starts_tried,
@@ -124,7 +133,10 @@ def explain_goal(
 
 
 def nearest_goal(best: Solution) -> Diagnosis:
-    """Returns that no goal is found, with the violations at the best end of the goal solve; costs nothing."""
+    """Returns the diagnosis that no goal is found, with the violations at the best end of the goal solve.
+
+    It needs no solve.
+    """
     missed = _describe_unmet(best)
     nearest = f"; the nearest that was found: {', '.join(missed)}" if missed else ""
     return Diagnosis(
@@ -139,7 +151,7 @@ def _describe_search(solution: Solution) -> str:
 
 
 def _describe_unmet(solution: Solution) -> list[str]:
-    return [f"'{r.name}' is out by {amount(r.excess, r.unit)}" for r in solution.residuals if not r.satisfied]
+    return [f"'{r.name}' is out by {format_amount(r.excess, r.unit)}" for r in solution.residuals if not r.satisfied]
 
 
 def _constraint_evidence(solution: Solution) -> dict[str, dict[str, Any]]:
@@ -165,10 +177,10 @@ def _elastic_problems(
     return problems
 
 
-def _element_pairs(elements: Sequence[Element], guilty: Sequence[set[int]]) -> list[tuple[Element, ...]]:
-    """Returns at most 15 pairs with a member of each set that cannot hold."""
+def _element_pairs(elements: Sequence[Element], guilty: Sequence[set[int]]) -> list[tuple[Element, Element]]:
+    """Returns at most 15 pairs of elements that include a member of every contradicting set."""
     pairs = [(a, b) for a, b in combinations(elements, 2) if all({a.index, b.index} & members for members in guilty)]
-    return list(pairs[:_MOST_PAIRS])
+    return pairs[:_MOST_PAIRS]
 
 
 def _nearest_joints(ends: Sequence[Compromise], weights: Weights) -> Array:

@@ -7,32 +7,47 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 _WIDTH = 110
 _MOST = 4
-"""Largest number of remedies, and of ends of candidates, that are printed."""
+"""Largest number of remedies, and of places where candidates ended, that are printed."""
 
 
 def diagnosis_lines(code: str, message: str, evidence: Mapping[str, Any]) -> list[str]:
     """Returns the reason, then the evidence, as lines of at most 110 characters."""
-    eased, both = evidence.get("relaxations", []), evidence.get("relaxed_together", [])
-    ease = " and ".join(item["words"] for item in (eased[:1] or both))
-    message = message.replace(f" It would take {ease}.", "")  # the lists below have it
+    single, together = evidence.get("relaxations", []), evidence.get("relaxed_together", [])
+    remedy = " and ".join(item["words"] for item in (single[:1] or together))
+    message = message.replace(f" It would take {remedy}.", "")  # the lists below have it
     lines = textwrap.wrap(f"{code}: {message}", _WIDTH, subsequent_indent="  ")
     others = [item["message"] for item in evidence.get("contradictions", [])[1:]]
     lines += _format_list("further contradictions:", others)
     lines += _format_table(evidence.get("constraints", {}), evidence.get("workspace_out_by", {}))
     lines += _format_list("held back by:", evidence.get("active_bounds", []))
     if "relaxations" in evidence:
-        remedies = [item["words"] for item in eased[:_MOST]]
+        remedies = [item["words"] for item in single[:_MOST]]
         lines += (
             _format_list("any one of these would be enough:", remedies)
-            or _format_list("no single change is enough; these together would be:", [item["words"] for item in both])
+            or _format_list(
+                "no single change is enough; these together would be:", [item["words"] for item in together]
+            )
             or ["no change of one or two constraints was found to be enough"]
         )
     ended = evidence.get("ended_at", {})
     counts = sorted(ended.items(), key=lambda item: (-item[1], item[0]))
     lines += _format_list("where the candidates ended:", [f"{count:4d} x {where}" for where, count in counts[:_MOST]])
     return lines
+
+
+def format_amount(value: float, unit: str, *, digits: int = 4, degree_digits: int = 1) -> str:
+    """Returns a number with its unit; an angle in degrees too."""
+    degrees = f" ({math.degrees(value):.{degree_digits}f} degrees)" if unit == "rad" else ""
+    return f"{value:.{digits}g} {unit}{degrees}"
+
+
+def format_point(p: Sequence[float] | np.ndarray) -> str:
+    """Returns a point (3,) [m] with three decimals."""
+    return "[" + ", ".join(f"{v:.3f}" for v in p) + "]"
 
 
 def _format_list(heading: str, items: Sequence[str]) -> list[str]:
@@ -58,7 +73,4 @@ def _format_table(constraints: Mapping[str, Any], faces: Mapping[str, float]) ->
 
 
 def _format_state(out: float, unit: str) -> str:
-    if out <= 1e-6:
-        return "holds"
-    degrees = f" ({math.degrees(out):.2f} degrees)" if unit == "rad" else ""
-    return f"OUT by {out:.4g} {unit}{degrees}"
+    return "holds" if out <= 1e-6 else f"OUT by {format_amount(out, unit, degree_digits=2)}"

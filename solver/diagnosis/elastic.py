@@ -4,10 +4,10 @@
     s.t.  row k out of its tolerance by at most t_k, the ee origin out of face f of the workspace by at most t_f,
           joint j beyond its limits by at most t_j
 
-The l1 sum is sparse and exact, unlike a sum of squares: constraints that can hold do hold, to the solver's precision,
-and the few that cannot carry the whole violation. A sum of squares would spread it over all of them. It is the elastic
-mode of SNOPT (Gill, Murray and Saunders, SIAM Review 47, 2005); a large weight makes a constraint hard, since the l1
-penalty is exact. A metre counts as four radians.
+The l1 sum is sparse and exact: constraints that can hold do hold, to the solver's precision, and the few that cannot
+hold carry the whole violation. A sum of squares would spread it over all of them. This is the elastic mode of SNOPT
+(Gill, Murray and Saunders, SIAM Review 47, 2005). A large weight makes a constraint hard: the l1 penalty is exact. A
+metre counts as four radians.
 
 There is one program per arm and kinds of rows; weights and bounds are parameters. IPOPT solves it, warm from the ends
 of a goal solve. Effort is bounded by counts of solves and iterations.
@@ -29,7 +29,7 @@ from unlatch.solver.scene import ArmModel, Array
 from unlatch.solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow, Row, RowKind
 
 METRE = 4.0
-"""Weight of a metre beside a radian."""
+"""Weight of a metre relative to a radian."""
 FREE = 0.0
 """Weight of an element that may be violated freely."""
 HARD = 1e3
@@ -99,7 +99,7 @@ def elastic_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
 def default_weights(arm: ArmModel, rows: Sequence[Row]) -> Weights:
     """Returns the weights of a compromise: constraints and workspace may be violated, joint limits may not.
 
-    A face costs twice as much as a constraint: where either could be violated it is the constraint, and the face is
+    A face costs twice as much as a constraint. So if either could be violated, the constraint is, and the face is
     reported as its cause.
     """
     return Weights(
@@ -109,16 +109,10 @@ def default_weights(arm: ArmModel, rows: Sequence[Row]) -> Weights:
     )
 
 
-def compromise(
-    arm: ArmModel,
-    rows: Sequence[Row],
-    starts: Array,
-    *,
-    weights: Weights | None = None,
-) -> Compromise:
-    """Returns the stationary compromise between K constraints (no costs) of least weighted violation that the starts
-    (B, n) [rad] reach. Each start costs one solve of 5 to 20 ms. Joints lie inside their limits wherever
-    `weights.joints` are `HARD`.
+def compromise(arm: ArmModel, rows: Sequence[Row], starts: Array, *, weights: Weights | None = None) -> Compromise:
+    """Returns the least violated compromise between K constraints (no costs) that the starts (B, n) [rad] reach.
+
+    Each start costs one solve of 5 to 20 ms. A joint stays inside its limits if its weight is `HARD`.
     """
     chosen = default_weights(arm, rows) if weights is None else weights
     return least_violated(compromises(arm, rows, starts, weights=chosen), chosen)
@@ -236,8 +230,8 @@ class ElasticProgram:
                     error = (v + p - target)[i]
                     g += [error - tolerance - t[k], -error - tolerance - t[k]]
             elif kind == "axis":
-                # chords to the target and to its opposite have a slope at 0 and pi, where the cosine has none; as
-                # c^2 / r <= r with r = tolerance + slack (a rotated cone) they are smooth at 0 as well
+                # at angles of 0 and pi the cosine has no slope, but the chords c to the target and to its opposite do;
+                # c^2 / r <= r with r = tolerance + slack (a rotated cone) is also smooth at c = 0
                 for chord, radius in ((v - target, given(1) + t[k]), (v + target, given(1) + t[k])):
                     g.append(0.5 * (ca.sumsqr(chord) / (radius + _TIP) - radius))
             else:

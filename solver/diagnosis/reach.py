@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.solver.diagnosis.diagnosis_text import format_point
 from unlatch.solver.diagnosis.elastic import FREE, HARD, METRE, Compromise, Weights, compromise, promising_starts
 from unlatch.solver.diagnosis.relaxation import describe_bounds
 from unlatch.solver.scene import ArmModel, Array
@@ -25,7 +26,7 @@ class Unreachable:
     name: str
     """Its name in the YAML."""
     out_by: float
-    """Its smallest violation if all others are ignored [m or rad]."""
+    """Smallest violation if all other constraints are ignored [m or rad]."""
     unit: str
     """`m` or `rad`."""
     limited_by: str
@@ -50,11 +51,10 @@ class Unreachable:
 def find_unreachable(arm: ArmModel, rows: Sequence[Row], names: Sequence[str], end: Compromise) -> list[Unreachable]:
     """Returns the constraints that are violated at a compromise and that the arm cannot meet even alone."""
     found = []
-    for k, (row, name) in enumerate(zip(rows, names, strict=True)):
-        if end.rows[k] > _OUT:
-            alone = _solve_alone(arm, rows, k, end.q)
-            if alone.rows[k] > _OUT:
-                found.append(_explain(arm, rows, k, name, alone, row))
+    for k in np.flatnonzero(end.rows > _OUT).tolist():
+        alone = _solve_alone(arm, rows, k, end.q)
+        if alone.rows[k] > _OUT:
+            found.append(_describe_unreachable(arm, rows, k, names[k], alone))
     return found
 
 
@@ -68,7 +68,8 @@ def _solve_alone(
     return compromise(arm, rows, starts, weights=weights)
 
 
-def _explain(arm: ArmModel, rows: Sequence[Row], k: int, name: str, alone: Compromise, row: Row) -> Unreachable:
+def _describe_unreachable(arm: ArmModel, rows: Sequence[Row], k: int, name: str, alone: Compromise) -> Unreachable:
+    row = rows[k]
     out, bounds = float(alone.rows[k]), tuple(describe_bounds(arm, alone))
     without_box = float(_solve_alone(arm, rows, k, alone.q, faces=FREE).rows[k])
     if without_box < 0.5 * out:
@@ -81,21 +82,20 @@ def _explain(arm: ArmModel, rows: Sequence[Row], k: int, name: str, alone: Compr
         why += f" ({', '.join(bounds)})"
     if isinstance(row, PointRow):
         far, length = _measure_reach(arm, row)
-        where = "[" + ", ".join(f"{v:.3f}" for v in row.target) + "]"
+        where = format_point(row.target)
         if limited == "reach":
             why += f": its target {where} m (base frame) is {far:.3f} m from '{arm.kinematics.joint_names[0]}'"
             if far > length:
                 why += f", and all links in one line are {length:.3f} m"
         else:
             why += f"; its target is {where} m (base frame)"
-    unit = row.unit
     return Unreachable(
         name=name,
         out_by=out,
-        unit=unit,
+        unit=row.unit,
         limited_by=limited,
         bounds=bounds,
-        message=f"'{name}' alone is out of the arm's reach by {out:.4g} {unit}: {why}",
+        message=f"'{name}' alone is out of the arm's reach by {out:.4g} {row.unit}: {why}",
     )
 
 

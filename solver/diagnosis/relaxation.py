@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from unlatch.solver.diagnosis.diagnosis_text import format_amount
 from unlatch.solver.diagnosis.elastic import FACES, HARD, METRE, Compromise, Weights, compromises, least_violated
 from unlatch.solver.goal.verify import row_tolerances
 from unlatch.solver.scene import ArmModel, Array
@@ -17,7 +18,7 @@ from unlatch.solver.terms.row import Row
 _HOLDS = 1e-5
 """Tolerance of the other constraints, at the precision of the elastic solve [rad or m]."""
 _PULLS = 1e-2
-"""Smallest multiplier of a limiting bound: the share of the violation that room behind it would remove."""
+"""Smallest multiplier of a limiting bound: the decrease of the violation per unit of room behind the bound."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,9 @@ class Element:
     kind: str
     """`constraint`, `joint limit` or `workspace`."""
     index: int
-    """Place among the rows, the joints, or the faces."""
+    """Index of the row, the joint or the face."""
     name: str
-    """Its name in the YAML, of the joint, or of the face."""
+    """Name of the constraint in the YAML file, of the joint, or of the face."""
     unit: str
     """`m` or `rad`."""
 
@@ -40,22 +41,24 @@ class Relaxation:
 
     element: Element
     given: float
-    """Its present tolerance, limit or place [unit]."""
+    """Present tolerance, joint limit or place of the face [unit]."""
     needed: float
-    """A sufficient value, rounded away from `given` [unit]."""
+    """A value that suffices, rounded away from `given` [unit]."""
     q: Array
     """(n,) joints at which all others hold then [rad]."""
 
     @property
     def words(self) -> str:
-        """The change in the words of the YAML."""
+        """The change, with the names of the YAML file."""
         e = self.element
-        if e.kind == "constraint":
-            return f"a tolerance of {_format_needed(self.needed, e.unit)} for '{e.name}' instead of {self.given:.4g}"
-        if e.kind == "workspace":
-            return f"the workspace's {e.name} at {_format_needed(self.needed, 'm')} instead of {self.given:.4g}"
+        needed = format_amount(self.needed, e.unit, digits=5)  # fewer digits would not be sufficient
         side = "upper" if self.needed > self.given else "lower"
-        return f"the {side} limit of {e.name} at {_format_needed(self.needed, e.unit)} instead of {self.given:.4g}"
+        what = {
+            "constraint": f"a tolerance of {needed} for '{e.name}'",
+            "workspace": f"the workspace's {e.name} at {needed}",
+            "joint limit": f"the {side} limit of {e.name} at {needed}",
+        }[e.kind]
+        return f"{what} instead of {self.given:.4g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -69,14 +72,8 @@ class Relaxation:
         }
 
 
-def amount(value: float, unit: str) -> str:
-    """Returns a number with its unit; an angle in degrees too."""
-    return f"{value:.4g} rad ({math.degrees(value):.1f} degrees)" if unit == "rad" else f"{value:.4g} {unit}"
-
-
-def _format_needed(value: float, unit: str) -> str:
-    """Returns the number with all digits of a relaxation: fewer would not be sufficient."""
-    return f"{value:.5g} rad ({math.degrees(value):.1f} degrees)" if unit == "rad" else f"{value:.5g} {unit}"
+_Change: TypeAlias = tuple[float, tuple[Relaxation, ...]]
+"""The sum of the changes of a group of elements, and their relaxations."""
 
 
 def limiting_bounds(arm: ArmModel, end: Compromise) -> list[Element]:
@@ -113,42 +110,48 @@ def describe_bounds(arm: ArmModel, end: Compromise) -> list[str]:
 def relaxations(
     arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], elements: Sequence[Element]
 ) -> list[Relaxation]:
-    """Returns for each element the change that, alone, makes all others feasible; omits elements without one. Each
-    element costs a solve for every start (B, n) of every set of tool keypoints. The smallest change is first, a metre
-    counting as four radians. Each is sufficient, as measured in plain NumPy; a smaller one may exist that no start
-    reached.
+    """Returns for each element the change that, alone, makes all others feasible; omits elements without one.
+
+    The smallest change is first, a metre counting as four radians. Each change is sufficient, as measured in plain
+    NumPy; a smaller one may exist that no start reached.
+
+    Args:
+        arm: The arm.
+        problems: For each set of tool keypoints its rows, and (B, n) joints to start from [rad]. Each element costs a
+            solve for every start.
+        elements: What may change.
     """
-    found = [
-        item for item in (_least_relaxation(arm, problems, (element,)) for element in elements) if item is not None
-    ]
-    found.sort(key=lambda item: item[0])
+    found = sorted(_relax_groups(arm, problems, [(element,) for element in elements]), key=lambda item: item[0])
     return [alone for _, (alone,) in found]
 
 
-def joint_relaxation(
+def pair_relaxation(
     arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], pairs: Sequence[tuple[Element, ...]]
 ) -> list[Relaxation]:
-    """Returns the set of elements with the smallest joint change that suffices; empty if none does. The arguments are
-    those of `relaxations`.
+    """Returns the changes of the pair whose changes make all others feasible with the smallest sum; empty if none does.
+
+    The other arguments are those of `relaxations`.
     """
-    found = [item for item in (_least_relaxation(arm, problems, elements) for elements in pairs) if item is not None]
+    found = _relax_groups(arm, problems, pairs)
     return list(min(found, key=lambda item: round(item[0], 7))[1]) if found else []
 
 
-def _least_relaxation(
-    arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], elements: tuple[Element, ...]
-) -> tuple[float, tuple[Relaxation, ...]] | None:
-    best: tuple[float, tuple[Relaxation, ...]] | None = None
-    for rows, starts in problems:
-        found = _relax(arm, rows, starts, elements)
-        if found is not None and (best is None or found[0] < best[0] - 1e-7):
-            best = found
-    return best
+def _relax_groups(
+    arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], groups: Sequence[tuple[Element, ...]]
+) -> list[_Change]:
+    """Returns the smallest change of each group that makes all other elements feasible, if there is one."""
+    changes = []
+    for elements in groups:
+        best: _Change | None = None
+        for rows, starts in problems:
+            found = _relax(arm, rows, starts, elements)
+            if found is not None and (best is None or found[0] < best[0] - 1e-7):
+                best = found
+        changes += [] if best is None else [best]
+    return changes
 
 
-def _relax(
-    arm: ArmModel, rows: Sequence[Row], starts: Array, elements: tuple[Element, ...]
-) -> tuple[float, tuple[Relaxation, ...]] | None:
+def _relax(arm: ArmModel, rows: Sequence[Row], starts: Array, elements: tuple[Element, ...]) -> _Change | None:
     weights = Weights(np.full(len(rows), HARD), np.full(6, HARD), np.full(arm.n_q, HARD))
     kinds = {"constraint": weights.rows, "workspace": weights.faces, "joint limit": weights.joints}
     for element in elements:

@@ -1,10 +1,11 @@
 """Searches a rotation that satisfies a list of conditions, or proves that there is none.
 
 A condition is a range for the angle between a rotated direction and a fixed one, or a box or slab for a rotated vector.
-Each changes by at most its `reach` per radian of rotation. A ball of rotations whose centre violates a condition by
-more than reach times radius therefore has no solution. The proof splits the ball of rotation vectors into cubes and
-discards such cubes until none is left (branch and bound over SO(3), after Hartley and Kahl, Global Optimization through
-Rotation Space Search, 2009: the angle between two rotations is at most the distance of their vectors).
+Its violation changes by at most its `reach` per radian of rotation. So if the centre of a ball of rotations violates a
+condition by more than reach times radius, the ball contains no solution. The proof splits the ball of all rotation
+vectors into cubes and discards such cubes until none is left: branch and bound over SO(3), after Hartley and Kahl,
+Global Optimization through Rotation Space Search, 2009. The angle between two rotations is at most the distance of the
+vectors.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _STARTS = 48
 _ITERATIONS = 40
 _MAX_CUBES = 400_000
 """Largest number of cubes of a proof; beyond it nothing is claimed."""
-_TURN_A, _TURN_B = math.sqrt(2.0), 1.533751168755204288118041
+_SPIRAL_A, _SPIRAL_B = math.sqrt(2.0), 1.533751168755204288118041
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,10 @@ class AngleCondition:
     def excess(self, R: Array) -> Array:
         """Returns the (B,) violation at rotations (B, 3, 3) [rad]."""
         angle = angles_between(R @ self.x, self.a)
-        out: Array = np.maximum(0.0, np.maximum(angle - self.upper, self.lower - angle))
-        return out
+        return np.maximum(0.0, np.maximum(angle - self.upper, self.lower - angle))
 
-    def linear(self, R: Array) -> tuple[Array, Array]:
-        """(B, 1) signed excess and its (B, 1, 3) derivative by a rotation of the base."""
+    def linearize(self, R: Array) -> tuple[Array, Array]:
+        """Returns the (B, 1) signed excess, and its (B, 1, 3) derivative by a rotation of the base."""
         v = R @ self.x
         angle = angles_between(v, self.a)
         r = np.maximum(0.0, angle - self.upper) - np.maximum(0.0, self.lower - angle)
@@ -63,15 +63,17 @@ class AngleCondition:
 
 
 @dataclass(frozen=True)
-class BoxCondition:
-    """`low <= R d <= high` in every component [m]."""
+class LinearCondition:
+    """`low <= N R d <= high` in every component [m]: a box (N is the identity) or a slab (N is one row)."""
 
     d: Array
     """(3,) vector [m]."""
+    N: Array
+    """(k, 3) unit normals, one a row."""
     low: Array
-    """(3,) [m]."""
+    """(k,) [m]."""
     high: Array
-    """(3,) [m]."""
+    """(k,) [m]."""
 
     @property
     def reach(self) -> float:
@@ -79,52 +81,19 @@ class BoxCondition:
         return float(np.linalg.norm(self.d))
 
     def excess(self, R: Array) -> Array:
-        """(B,) distance from the box at rotations (B, 3, 3) [m]."""
-        r, _ = self.linear(R)
-        out: Array = np.linalg.norm(r, axis=1)
-        return out
+        """Returns the (B,) distance from the box or slab at rotations (B, 3, 3) [m]."""
+        r, _ = self.linearize(R)
+        return np.linalg.norm(r, axis=1)
 
-    def linear(self, R: Array) -> tuple[Array, Array]:
-        """(B, 3) signed excess and its (B, 3, 3) derivative by a rotation of the base."""
+    def linearize(self, R: Array) -> tuple[Array, Array]:
+        """Returns the (B, k) signed excess, and its (B, k, 3) derivative by a rotation of the base."""
         v = R @ self.d
-        r = np.maximum(0.0, v - self.high) - np.maximum(0.0, self.low - v)
-        J = -_cross_matrix(v) * (r != 0.0)[:, :, None]
-        return r, J
-
-
-@dataclass(frozen=True)
-class SlabCondition:
-    """`low <= n . R d <= high` [m]."""
-
-    d: Array
-    """(3,) vector [m]."""
-    n: Array
-    """(3,) unit normal."""
-    low: float
-    """Smallest [m]."""
-    high: float
-    """Largest [m]."""
-
-    @property
-    def reach(self) -> float:
-        """Metres per radian."""
-        return float(np.linalg.norm(self.d))
-
-    def excess(self, R: Array) -> Array:
-        """(B,) distance from the slab at rotations (B, 3, 3) [m]."""
-        r, _ = self.linear(R)
-        out: Array = np.abs(r[:, 0])
-        return out
-
-    def linear(self, R: Array) -> tuple[Array, Array]:
-        """(B, 1) signed excess and its (B, 1, 3) derivative by a rotation of the base."""
-        v = R @ self.d
-        value = v @ self.n
+        value = v @ self.N.T
         r = np.maximum(0.0, value - self.high) - np.maximum(0.0, self.low - value)
-        return r[:, None], (np.cross(v, self.n) * (r != 0.0)[:, None])[:, None, :]
+        return r, np.cross(v[:, None], self.N) * (r != 0.0)[:, :, None]
 
 
-Condition: TypeAlias = AngleCondition | BoxCondition | SlabCondition
+Condition: TypeAlias = AngleCondition | LinearCondition
 
 
 @dataclass(frozen=True)
@@ -187,24 +156,23 @@ def proves_no_rotation(conditions: Sequence[Condition]) -> bool:
 
 
 def rotations_of_vectors(vectors: Array) -> Array:
-    """(B, 3, 3) rotations of rotation vectors (B, 3) [rad]."""
+    """Returns the (B, 3, 3) rotations of rotation vectors (B, 3) [rad]."""
     angle = np.linalg.norm(vectors, axis=1)
     K = _cross_matrix(vectors)
     near = angle < 1e-6
     safe = np.where(near, 1.0, angle)
     first = np.where(near, 1.0 - angle * angle / 6.0, np.sin(safe) / safe)
     second = np.where(near, 0.5, (1.0 - np.cos(safe)) / (safe * safe))
-    turned: Array = np.eye(3) + first[:, None, None] * K + second[:, None, None] * (K @ K)
-    return turned
+    return np.eye(3) + first[:, None, None] * K + second[:, None, None] * (K @ K)
 
 
 def _stack_conditions(conditions: Sequence[Condition], R: Array) -> tuple[Array, Array]:
-    parts = [condition.linear(R) for condition in conditions]
+    parts = [condition.linearize(R) for condition in conditions]
     return np.concatenate([r for r, _ in parts], axis=1), np.concatenate([J for _, J in parts], axis=1)
 
 
 def _cross_matrix(v: Array) -> Array:
-    """(B, 3, 3) matrices of the cross product with vectors (B, 3)."""
+    """Returns the (B, 3, 3) matrices of the cross product with vectors (B, 3)."""
     K = np.zeros((len(v), 3, 3))
     K[:, 0, 1], K[:, 0, 2], K[:, 1, 2] = -v[:, 2], v[:, 1], -v[:, 0]
     K[:, 1, 0], K[:, 2, 0], K[:, 2, 1] = v[:, 2], -v[:, 1], v[:, 0]
@@ -212,10 +180,10 @@ def _cross_matrix(v: Array) -> Array:
 
 
 def _spread_rotations(count: int) -> Array:
-    """(count, 3, 3) rotations spread evenly: the spiral of Alexa, Super-Fibonacci Spirals, CVPR 2022."""
+    """Returns (count, 3, 3) evenly spread rotations: the spiral of Alexa, Super-Fibonacci Spirals, CVPR 2022."""
     s = np.arange(count) + 0.5
     r, rest = np.sqrt(s / count), np.sqrt(1.0 - s / count)
-    alpha, beta = 2.0 * math.pi * s / _TURN_A, 2.0 * math.pi * s / _TURN_B
+    alpha, beta = 2.0 * math.pi * s / _SPIRAL_A, 2.0 * math.pi * s / _SPIRAL_B
     x, y, z, w = r * np.sin(alpha), r * np.cos(alpha), rest * np.sin(beta), rest * np.cos(beta)
     angle = 2.0 * np.arctan2(np.sqrt(x * x + y * y + z * z), w)
     axis = np.column_stack([x, y, z])

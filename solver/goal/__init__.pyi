@@ -1,41 +1,22 @@
-from .goal_solver import Goal, GoalBatch, GoalSolver
-from .parameter_layout import Nearness, ParameterLayout, RowCounts
-from .program import WISHED_MARGIN_RAD, Program, Schedule, program_of
-from .row_model import RowModel, add_cost
-from .solution import Solution
-from .start_library import start_library_of
-from .verify import (
-    SLACK,
-    active_bounds,
-    angles_between,
-    box_excess,
-    limit_margin,
-    residuals_of,
-    row_excess,
-    row_tolerances,
-)
-
-__all__ = [
-    "SLACK",
-    "WISHED_MARGIN_RAD",
-    "Goal",
-    "GoalBatch",
-    "GoalSolver",
-    "Nearness",
-    "ParameterLayout",
-    "Program",
-    "RowCounts",
-    "RowModel",
-    "Schedule",
-    "Solution",
-    "active_bounds",
-    "add_cost",
-    "angles_between",
-    "box_excess",
-    "limit_margin",
-    "program_of",
-    "residuals_of",
-    "row_excess",
-    "row_tolerances",
-    "start_library_of",
-]
+from .goal_solver import Goal as Goal
+from .goal_solver import GoalBatch as GoalBatch
+from .goal_solver import GoalSolver as GoalSolver
+from .parameter_layout import Nearness as Nearness
+from .parameter_layout import ParameterLayout as ParameterLayout
+from .parameter_layout import RowCounts as RowCounts
+from .program import WISHED_MARGIN_RAD as WISHED_MARGIN_RAD
+from .program import Program as Program
+from .program import Schedule as Schedule
+from .program import program_of as program_of
+from .row_model import RowModel as RowModel
+from .row_model import add_cost as add_cost
+from .solution import Solution as Solution
+from .start_library import start_library_of as start_library_of
+from .verify import SLACK as SLACK
+from .verify import active_bounds as active_bounds
+from .verify import angles_between as angles_between
+from .verify import box_excess as box_excess
+from .verify import limit_margin as limit_margin
+from .verify import residuals_of as residuals_of
+from .verify import row_excess as row_excess
+from .verify import row_tolerances as row_tolerances

@@ -1,7 +1,7 @@
-"""Solves for goals: joints at which every constraint holds, from many starts at once.
+"""Solves for goals, joints at which every constraint holds, from many starts at once.
 
 `GoalSolver.solve` returns the goal of least cost (`unlatch.solver.goal.least_cost`). `run` and `goals` return many
-different goals; the planner takes one that leads to a whole plan.
+different goals, from which the planner takes one that leads to a whole plan.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy as np
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
-from unlatch.solver.goal.least_cost import RESTORE, WAVES, LeastCost
+from unlatch.solver.goal.least_cost import RESTORE, STARTS, WAVES, solve_least_cost
 from unlatch.solver.goal.parameter_layout import Nearness
 from unlatch.solver.goal.program import Program, Schedule, program_of
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.goal.start_library import start_library_of
 from unlatch.solver.goal.verify import SLACK, active_bounds, box_excess, residuals_of, row_excess
 from unlatch.solver.kinematics import frozen_array
-from unlatch.solver.scene import ArmModel, Array, PlanningScene
+from unlatch.solver.scene import ArmModel, Array, PlanningScene, checked_joints
 from unlatch.solver.terms.row import AxisRow, PointRow, Row
 from unlatch.solver.terms.term import Term
 
@@ -35,7 +35,7 @@ _SETTLE: Schedule = ((1e4, 1.0, 0.0, 0.3),) * 40
 _COMPROMISES = 8
 _LAST_STARTS = 24
 _DISTINCT_RAD = 0.05
-_COST_OF_REFERENCE = 0.1
+_REFERENCE_WEIGHT = 0.1
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,7 @@ class GoalBatch:
     @property
     def solved(self) -> Array:
         """(B,) whether every constraint holds."""
-        mask: Array = self.violation <= SLACK
-        return mask
+        return self.violation <= SLACK
 
 
 @dataclass(frozen=True)
@@ -73,8 +72,7 @@ class Goal:
     @property
     def q(self) -> Array:
         """(n,) joints [rad]."""
-        joints: Array = self.batch.q[self.index]
-        return joints
+        return self.batch.q[self.index]
 
     @property
     def solved(self) -> bool:
@@ -111,7 +109,7 @@ class GoalSolver:
             q_reference: (n,) joints to stay near [rad].
             costs: Cost terms.
             nearness: Cost of the distance from the reference; None = joints and hand pose, all weights 1.
-            waves: Largest number of waves of starts while nothing is found.
+            waves: Largest number of waves of starts; the first one that finds a goal is the last.
         """
         began = time.perf_counter()
         problems, build_ms = self._build_problems(terms, scene, costs, q_reference)
@@ -125,15 +123,15 @@ class GoalSolver:
             tried += _LAST_STARTS * len(batches)
             # these ends may hold although the exact refinement did not converge
             found = self.goals(batches, q_reference, nearness=near)
-            goal = found[0] if found else self.nearest(batches)
+            goal = found[0] if found else self.best_compromise(batches)
         solve_ms = 1e3 * (time.perf_counter() - began) - build_ms
         return self.solution(goal, terms, starts_tried=tried, build_ms=build_ms, solve_ms=solve_ms)
 
     def least_cost(
         self, terms: Sequence[Term], scene: PlanningScene, *, q_reference: Array, costs: Sequence[Term] = ()
     ) -> tuple[Goal | None, int]:
-        """Returns the goal nearest to the joints q_reference (n,) [rad] and their hand pose, and the number of starts;
-        the goal is None if none is found.
+        """Returns the goal nearest to the joints q_reference (n,) [rad] and their hand pose, None if none is found, and
+        the number of starts.
         """
         problems, _ = self._build_problems(terms, scene, costs, q_reference)
         return self._find_least_cost(problems, q_reference, self._default_nearness(q_reference), WAVES)
@@ -141,12 +139,11 @@ class GoalSolver:
     def _find_least_cost(
         self, problems: Sequence[_Variant], q_reference: Array, nearness: Nearness, waves: int
     ) -> tuple[Goal | None, int]:
-        solver = LeastCost(self.arm)
         best: Goal | None = None
         tried = 0
         for variant, rows in problems:
-            end = solver.solve(rows, q_reference=q_reference, nearness=nearness, waves=waves)
-            tried += solver.starts * waves if end is None else end.starts
+            end = solve_least_cost(self.arm, rows, q_reference=q_reference, nearness=nearness, waves=waves)
+            tried += STARTS * waves if end is None else end.starts
             if end is not None and (best is None or end.cost < best.cost):
                 best = Goal(self.measure(rows, end.q[None], variant=variant), 0, end.cost)
         return best, tried
@@ -155,7 +152,7 @@ class GoalSolver:
         self, terms: Sequence[Term], scene: PlanningScene, costs: Sequence[Term], q_reference: Array
     ) -> tuple[list[_Variant], float]:
         """Returns the rows for each set of tool keypoints, and the time to build their programs [ms]."""
-        _check_reference(self.arm, q_reference)
+        checked_joints("q_reference", q_reference, self.arm.n_q)
         if not terms:
             raise ConfigError("There is no constraint. Give at least one.", key="constraint_list")
         problems = [
@@ -181,9 +178,10 @@ class GoalSolver:
         starts: int = 24,
         waves: int = 3,
     ) -> list[Solution]:
-        """Returns all distinct solutions, the nearest to the joints q_reference (n,) [rad] first; a single entry that
-        is not found if there is none. Waves of `starts` starts for each set of tool keypoints run until one finds
-        something.
+        """Returns all distinct solutions, the nearest to the joints q_reference (n,) [rad] first.
+
+        Waves of `starts` starts for each set of tool keypoints run until one finds a solution. If none does, the only
+        entry is the best compromise, with `found` False.
         """
         began = time.perf_counter()
         problems, build_ms = self._build_problems(terms, scene, costs, q_reference)
@@ -201,12 +199,13 @@ class GoalSolver:
         solve_ms = 1e3 * (time.perf_counter() - began) - build_ms
         return [
             self.solution(goal, terms, starts_tried=tried, build_ms=build_ms, solve_ms=solve_ms)
-            for goal in (found or [self.nearest(batches)])
+            for goal in (found or [self.best_compromise(batches)])
         ]
 
     def run(self, rows: tuple[Row, ...], *, variant: str, q_reference: Array, starts: int, wave: int = 0) -> GoalBatch:
-        """Runs one wave of starts on rows; the first start is q_reference (n,) [rad]. Wave 0 takes the best starts of
-        the library, a higher one the next best.
+        """Runs one wave of starts on rows; the first start is q_reference (n,) [rad].
+
+        Wave 0 takes the best starts of the library, each later wave the next best.
         """
         arm = self.arm
         program = program_of(arm.kinematics, rows, pose=True)
@@ -217,7 +216,7 @@ class GoalSolver:
         return self.measure(rows, ends, variant=variant)
 
     def measure(self, rows: tuple[Row, ...], q: Array, *, variant: str) -> GoalBatch:
-        """Measures configurations (B, n) of one set of tool keypoints in plain NumPy."""
+        """Measures rows of one set of tool keypoints at configurations (B, n), in plain NumPy."""
         R, p = self.arm.kinematics.fk_batch(q)
         violation = np.maximum(row_excess(rows, R, p).max(axis=1, initial=0.0), box_excess(self.arm, p))
         violation[~np.isfinite(violation)] = np.inf
@@ -244,8 +243,8 @@ class GoalSolver:
                 distinct.append(goal)
         return distinct
 
-    def nearest(self, batches: Sequence[GoalBatch]) -> Goal:
-        """Returns a first compromise: runs the least violated ends until they settle, and takes the best."""
+    def best_compromise(self, batches: Sequence[GoalBatch]) -> Goal:
+        """Runs the least violated ends until they settle; returns the best of them as a compromise."""
         settled = []
         for batch in batches:
             starts = batch.q[np.argsort(batch.violation, kind="stable")[:_COMPROMISES]]
@@ -283,21 +282,12 @@ class GoalSolver:
     def parameters(self, program: Program, rows: Sequence[Row]) -> Array:
         """Returns the parameter vector of rows with the limits and the workspace of this arm."""
         arm = self.arm
-        near = Nearness(np.ones(arm.n_q))
-        return program.layout.pack(rows, lower=arm.q_lower, upper=arm.q_upper, box=arm.workspace, nearness=near)
+        return program.layout.pack(rows, lower=arm.q_lower, upper=arm.q_upper, box=arm.workspace)
 
     def _pick_starts(self, rows: Sequence[Row], q_reference: Array, count: int, wave: int) -> Array:
         library = start_library_of(self.arm)
-        score = 10.0 * library.misfit(rows) + _COST_OF_REFERENCE * ((library.q - q_reference) ** 2).sum(axis=1)
+        score = 10.0 * library.misfit(rows) + _REFERENCE_WEIGHT * ((library.q - q_reference) ** 2).sum(axis=1)
         return library.starts(score, q_reference, count=count, wave=wave)
-
-
-def _check_reference(arm: ArmModel, q_reference: Array) -> None:
-    if np.shape(q_reference) != (arm.n_q,) or not np.all(np.isfinite(q_reference)):
-        raise ConfigError(
-            f"q_reference must hold {arm.n_q} finite joint positions, got {np.asarray(q_reference).tolist()}.",
-            key="q_reference",
-        )
 
 
 def _goal_cost(batch: GoalBatch, index: int, q_reference: Array, nearness: Nearness) -> float:

@@ -8,9 +8,10 @@ import casadi as ca
 
 
 def ldl_solve(H: list[list[Any]], b: list[Any], *, pivot_floor: float | None = None) -> list[Any]:
-    """Returns the x of H x = b by L D L', with the lower triangle of H row by row, numbers or CasADi scalars. Pivots
-    below `pivot_floor` are raised to it, so that -x is a direction of descent for any H; without it H must be positive
-    definite.
+    """Returns the solution x of H x = b by an L D L' decomposition.
+
+    H holds the rows of its lower triangle, as numbers or CasADi scalars. Pivots below `pivot_floor` are raised to it:
+    with a gradient b, -x is then a direction of descent for any H. Without a floor H must be positive definite.
     """
     n = len(b)
     L: list[list[Any]] = [[0.0] * n for _ in range(n)]

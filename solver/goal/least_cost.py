@@ -1,9 +1,10 @@
 """Finds the goal of least cost: many starts at once, and an exact refinement of the promising ends.
 
 One wave picks starts from a table of configurations by their distance from the constraints and the reference. It takes
-penalty steps that include the cost, half of the starts with a slowly and half with a fast rising penalty. It then
-refines the ends exactly, in order of promise (`unlatch.solver.goal.refiner`). It skips an end whose cost exceeds the
-best refined one: inside one basin the penalised minimum costs less than the constrained one.
+penalty steps that include the cost. The penalty rises slowly for half of the starts and fast for the other half. The
+wave then refines the ends exactly, in order of promise (`unlatch.solver.goal.refiner`). It skips an end that costs more
+than the best refined one: refinement only raises the cost, because the penalised minimum of a basin costs less than the
+constrained one.
 
 If a wave finds nothing, the next one takes other starts, meets the constraints first, and then lowers the cost.
 """
@@ -32,63 +33,51 @@ RESTORE = (
     + ((1e4, 0.3, 0.03, 0.4),) * 3
     + ((1e4, 1e-3, 0.0, 0.3),) * 4
 )
-"""Steps from a start: soft first, so that the posture moves along to the goal; exact at the end."""
+"""Steps from a start: first a low penalty, with which the whole arm moves to the goal; exact at the end."""
 _HOLD = ((1e6, 1e-3, 0.0, 0.1),) * _STEPS
 _DISTINCT_RAD = 0.03
 _VIOLATION_PRICE = 30.0
 """Cost per unit of violation in the ranking of ends."""
 _GROUPS = (2, 3, 3)
 """Numbers of ends that are refined together, in order of promise."""
+STARTS = 16
+"""Starts of a wave."""
 WAVES = 6
-"""Largest number of waves of starts while nothing is found."""
+"""Largest number of waves of starts; the search ends with the first one that finds a goal."""
 _LARGEST_WEIGHT = 1e3
 """Largest weight of a cost; the last penalty is 1e4."""
 _RUNS = 4
 """Largest number of runs of Newton steps per end."""
 _CONVERGED = 2e-7
-"""Largest violation of a refined end, 4 m counting as 1 rad."""
+"""Largest violation of a refined end, 1 m counting as 4 rad."""
 _AT_REST_RAD = 1e-3
 
 
-class End(NamedTuple):
-    """One refined end."""
+class RefinedEnd(NamedTuple):
+    """A refined end at which the constraints hold."""
 
     q: Array
     """(n,) joints [rad]."""
     cost: float
-    """Its cost; infinite if the constraints do not hold."""
+    """Its cost."""
     starts: int
-    """Number of starts run for it."""
+    """Number of starts that were run until it was found."""
 
 
-@dataclass(frozen=True)
-class LeastCost:
-    """Solves rows for one arm."""
+def solve_least_cost(
+    arm: ArmModel, rows: tuple[Row, ...], *, q_reference: Array, nearness: Nearness, waves: int = WAVES
+) -> RefinedEnd | None:
+    """Returns the end of least cost at which every row holds, or None.
 
-    arm: ArmModel
-    starts: int = 16
-    """Starts of a wave."""
-
-    def solve(self, rows: tuple[Row, ...], *, q_reference: Array, nearness: Nearness, waves: int = WAVES) -> End | None:
-        """Returns the end of least cost at which every row holds, or None. The cost is the distance from the joints
-        q_reference (n,) [rad].
-        """
-        problem = _Problem.of(self.arm, rows, q_reference, nearness)
-        for wave in range(waves):
-            ends = self._run_wave(problem, wave)
-            best = problem.finish(*ends)
-            if best is not None:
-                q = np.clip(best[0], self.arm.q_lower, self.arm.q_upper)  # by less than the tolerance
-                return End(q, best[1] / problem.cost_scale, self.starts * (wave + 1))
-        return None
-
-    def _run_wave(self, problem: _Problem, wave: int) -> tuple[Array, Array, Array]:
-        """Returns (B, n) ends of the penalty steps, (B,) their costs and (B,) violations."""
-        library = start_library_of(self.arm)
-        first = library.starts(problem.score(library), problem.q_reference, count=self.starts, wave=wave)
-        if wave > 0:
-            first = problem.descend(first, (RESTORE,))[0]
-        return problem.descend(first, (_FAST,) if wave > 0 else (_SLOW, _FAST))
+    `nearness` is the cost of the distance from the joints q_reference (n,) [rad].
+    """
+    problem, library = _Problem.of(arm, rows, q_reference, nearness), start_library_of(arm)
+    for wave in range(waves):
+        best = problem.finish(*problem.run_wave(library, wave))
+        if best is not None:
+            q = np.clip(best[0], arm.q_lower, arm.q_upper)  # moves them by less than the tolerance
+            return RefinedEnd(q, best[1] / problem.cost_scale, STARTS * (wave + 1))
+    return None
 
 
 @dataclass(frozen=True)
@@ -123,16 +112,23 @@ class _Problem:
         away = library.q - self.q_reference
         return 10.0 * library.misfit(self.rows) + (away * away) @ self.nearness.weights
 
-    def descend(self, first: Array, paces: tuple[Schedule, ...]) -> tuple[Array, Array, Array]:
-        """Takes penalty steps with the given paces in turn; returns (B, n) ends, (B,) costs, (B,) violations."""
-        return self.program.descend(first, self.q_reference, self.parameters, _interleave(paces, len(first)))
+    def run_wave(self, library: StartLibrary, wave: int) -> tuple[Array, Array, Array]:
+        """Returns (B, n) ends of the penalty steps, (B,) their costs and (B,) violations."""
+        first = library.starts(self.score(library), self.q_reference, count=STARTS, wave=wave)
+        if wave > 0:
+            first = self.descend(first, (RESTORE,))[0]
+        return self.descend(first, (_FAST,) if wave > 0 else (_SLOW, _FAST))
+
+    def descend(self, starts: Array, schedules: tuple[Schedule, ...]) -> tuple[Array, Array, Array]:
+        """Takes penalty steps from starts (B, n), see `_interleave`; returns ends, (B,) costs and (B,) violations."""
+        return self.program.descend(starts, self.q_reference, self.parameters, _interleave(schedules, len(starts)))
 
     def finish(self, q: Array, cost: Array, violation: Array) -> tuple[Array, float] | None:
         """Returns the best refined end and its cost, or None."""
         rank = np.where(np.isfinite(cost + violation), cost + _VIOLATION_PRICE * violation, np.inf)
         chosen: list[int] = []
         for i in np.argsort(rank, kind="stable").tolist():
-            if math.isfinite(rank[i]) and (not chosen or _distance(q[chosen], q[i]) > _DISTINCT_RAD):
+            if math.isfinite(rank[i]) and (not chosen or _distance_to_nearest(q[chosen], q[i]) > _DISTINCT_RAD):
                 chosen.append(i)
             if len(chosen) == sum(_GROUPS):
                 break
@@ -147,7 +143,7 @@ class _Problem:
         return None if best_q is None else (best_q, best_cost)
 
     def _refine_ends(self, q: Array, below: float) -> list[tuple[Array, float]]:
-        """Returns the ends that converge, with their costs; ends that may still get below a cost get more steps."""
+        """Returns the ends that converge, with their costs. Only ends that cost less than `below` get more steps."""
         found: list[tuple[Array, float]] = []
         memory = None
         for _ in range(_RUNS):
@@ -163,16 +159,16 @@ class _Problem:
         return found + self._restore_ends(q, below)
 
     def _restore_ends(self, q: Array, below: float) -> list[tuple[Array, float]]:
-        """Returns ends that converge too slowly, moved to where the rows hold, with their cost there."""
+        """Moves ends that converge too slowly to where the rows hold; returns those, with their cost there."""
         held = self.descend(q, (_HOLD,))
         return [(end, float(cost)) for end, cost, out in zip(*held, strict=True) if out <= _CONVERGED and cost < below]
 
 
 @lru_cache(maxsize=32)
-def _interleave(paces: tuple[Schedule, ...], count: int) -> Array:
-    """Returns (count, steps, 4) schedules, the paces in turn."""
-    return np.array([paces[i % len(paces)] for i in range(count)])
+def _interleave(schedules: tuple[Schedule, ...], count: int) -> Array:
+    """Returns (count, steps, 4): start i has schedule i, then from the first one again."""
+    return np.array([schedules[i % len(schedules)] for i in range(count)])
 
 
-def _distance(q: Array, other: Array) -> float:
+def _distance_to_nearest(q: Array, other: Array) -> float:
     return float(np.abs(q - other).max(axis=1).min())

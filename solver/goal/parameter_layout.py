@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -16,13 +17,15 @@ from unlatch.solver.terms.row import AxisRow, ExpressionRow, PlaneRow, PointRow,
 Array = np.ndarray
 
 POINT_WEIGHT = 16.0
-"""Weight of a squared metre relative to a squared radian: 4 m count as much as 1 rad."""
+"""Weight of a squared metre relative to a squared radian: 1 m counts as much as 4 rad."""
 TIGHTEN = 0.7
 """Share of a tolerance that the solver aims at, so that the remaining residual lies inside it."""
 _OPEN = 1e6
 """Bound of a range that is open on one side."""
-_POINT, _CONE, _ANGLE, _PLANE, _POSE = 8, 8, 9, 9, 14
-"""Parameters of one row of each kind, and of the pose cost."""
+_ENDS = {"points": (3, 6, 7, 8), "cones": (3, 6, 7, 8), "angles": (3, 6, 7, 8, 9), "planes": (3, 6, 7, 8, 9)}
+"""For each kind of row: where each of its quantities ends, counted from the start of the row."""
+_POSE = 14
+"""Number of parameters of the pose cost."""
 
 
 @dataclass(frozen=True)
@@ -38,21 +41,17 @@ class RowCounts:
     planes: int
     """Points near a plane."""
     expressions: tuple[RowKind, ...] = ()
-    """Quantities of other terms, in the order of their names."""
+    """Kinds of the expression rows, in the order of their names."""
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> RowCounts:
         """Returns the counts of a list of rows."""
-        return cls(
-            points=sum(isinstance(row, PointRow) for row in rows),
-            cones=sum(isinstance(row, AxisRow) and is_cone(row) for row in rows),
-            angles=sum(isinstance(row, AxisRow) and not is_cone(row) for row in rows),
-            planes=sum(isinstance(row, PlaneRow) for row in rows),
-            expressions=tuple(row.kind for row in _sorted_expressions(rows)),
-        )
+        counts = Counter(_kind_of_row(row) for row in rows)
+        expressions = tuple(row.kind for row in _sorted_expressions(rows))
+        return cls(counts["points"], counts["cones"], counts["angles"], counts["planes"], expressions)
 
     def rounded(self) -> RowCounts:
-        """Returns counts with room for these; a few of them cover all lists, and each is compiled once."""
+        """Returns counts with room for these. Rounding up keeps the number of programs to compile small."""
         even_cones, even_angles = 2 * -(-self.cones // 2), 2 * -(-self.angles // 2)
         return RowCounts(max(1, self.points), even_cones, even_angles, self.planes, self.expressions)
 
@@ -68,7 +67,7 @@ class Nearness:
     weights: Array
     """(n,) diagonal of W."""
     T_base_ee: Pose | None = None
-    """Reference pose of the hand; None = none."""
+    """Reference pose of the hand; None = the pose costs nothing."""
     position_weight: float = 0.0
     """Weight of a squared metre."""
     rotation_weight: float = 0.0
@@ -117,9 +116,8 @@ class ParameterLayout:
     @property
     def size(self) -> int:
         """Length of the vector."""
-        s = self.row_counts
-        rows = s.points * _POINT + s.cones * _CONE + s.angles * _ANGLE + s.planes * _PLANE
-        rows += sum(kind.size + 3 for kind in s.expressions)
+        rows = sum(getattr(self.row_counts, kind) * ends[-1] for kind, ends in _ENDS.items())
+        rows += sum(kind.size + 3 for kind in self.row_counts.expressions)
         return rows + 6 + 3 * self.n_q + (_POSE if self.pose else 0)
 
     @property
@@ -130,23 +128,15 @@ class ParameterLayout:
 
     def unpacked(self, P: Any) -> UnpackedParameters:
         """Returns the parts of a vector (size,) of CasADi symbols or numbers."""
-        s, n, at = self.row_counts, self.n_q, 0
-
-        def take(count: int, size: int, cuts: tuple[int, ...]) -> list[Any]:
-            nonlocal at
-            rows = []
-            for _ in range(count):
-                pieces = pairwise([0, *cuts, size])
-                rows.append([P[at + a] if b - a == 1 else P[at + a : at + b] for a, b in pieces])
-                at += size
-            return rows
-
-        points = take(s.points, _POINT, (3, 6, 7))
-        cones = take(s.cones, _CONE, (3, 6, 7))
-        angles = take(s.angles, _ANGLE, (3, 6, 7, 8))
-        planes = take(s.planes, _PLANE, (3, 6, 7, 8))
+        n, at = self.n_q, 0
+        rows: dict[str, list[Any]] = {name: [] for name in _ENDS}
+        for name, ends in _ENDS.items():
+            for _ in range(getattr(self.row_counts, name)):
+                pieces = pairwise((0, *ends))
+                rows[name].append([P[at + a] if b - a == 1 else P[at + a : at + b] for a, b in pieces])
+                at += ends[-1]
         expressions = []
-        for kind in s.expressions:
+        for kind in self.row_counts.expressions:
             end = at + kind.size
             expressions.append([kind, P[at:end], P[end], P[end + 1], P[end + 2]])
             at = end + 3
@@ -158,6 +148,7 @@ class ParameterLayout:
         if self.pose:
             R = P[at + 5 : at + 14].reshape((3, 3))  # column by column
             pose = (P[at], P[at + 1], P[at + 2 : at + 5], R)
+        points, cones, angles, planes = rows.values()
         return UnpackedParameters(
             points, cones, angles, planes, expressions, box_low, box_high, lower, upper, weight, pose
         )
@@ -169,7 +160,7 @@ class ParameterLayout:
         lower: Array,
         upper: Array,
         box: Array,
-        nearness: Nearness,
+        nearness: Nearness | None = None,
         tighten: float = TIGHTEN,
         cost_scale: float = 1.0,
     ) -> Array:
@@ -180,27 +171,20 @@ class ParameterLayout:
             lower: (n_q,) lower joint limits [rad].
             upper: (n_q,) upper joint limits [rad].
             box: (2, 3) workspace of the tip origin, base frame [m].
-            nearness: Cost of the distance from the reference; its pose part counts if the layout has one.
+            nearness: Cost of the distance from the reference, its pose part only if the layout has one; None = the
+                joints, all weights 1.
             tighten: Share of each tolerance that the solver aims at.
             cost_scale: Factor of all costs.
 
         Returns:
             (size,).
         """
-        s = self.row_counts
+        nearness = Nearness(np.ones(self.n_q)) if nearness is None else nearness
         rows = [row if isinstance(row, AxisRow) else _scale_cost(row, cost_scale) for row in rows]
-        points = [_pack_point(r, tighten) for r in rows if isinstance(r, PointRow)]
-        cones = [_pack_cone(r, tighten) for r in rows if isinstance(r, AxisRow) and is_cone(r)]
-        angles = [_pack_angle(r, tighten) for r in rows if isinstance(r, AxisRow) and not is_cone(r)]
-        planes = [_pack_plane(r, tighten) for r in rows if isinstance(r, PlaneRow)]
         parts = []
-        for packed, count, size in (
-            (points, s.points, _POINT),
-            (cones, s.cones, _CONE),
-            (angles, s.angles, _ANGLE),
-            (planes, s.planes, _PLANE),
-        ):
-            parts += [*packed, *[np.zeros(size)] * (count - len(packed))]
+        for kind, ends in _ENDS.items():
+            packed = [_PACKERS[kind](row, tighten) for row in rows if _kind_of_row(row) == kind]
+            parts += [*packed, *[np.zeros(ends[-1])] * (getattr(self.row_counts, kind) - len(packed))]
         parts += [_pack_expression(r, tighten) for r in _sorted_expressions(rows)]
         inset = 1e-6 * np.array([[1.0], [-1.0]])
         parts += [(box + inset).ravel(), lower, upper, cost_scale * nearness.weights]
@@ -212,6 +196,13 @@ class ParameterLayout:
                 pose[5:] = nearness.T_base_ee.R.ravel(order="F")
             parts.append(pose)
         return np.concatenate(parts)
+
+
+def _kind_of_row(row: Row) -> str:
+    """Returns the field of `RowCounts` that counts a row."""
+    if isinstance(row, AxisRow):
+        return "cones" if is_cone(row) else "angles"
+    return {PointRow: "points", PlaneRow: "planes", ExpressionRow: "expressions"}[type(row)]
 
 
 def _scale_cost(row: PointRow | PlaneRow | ExpressionRow, factor: float) -> Row:
@@ -234,7 +225,7 @@ def _pack_point(row: PointRow, tighten: float) -> Array:
 
 
 def _pack_cone(row: AxisRow, tighten: float) -> Array:
-    # a ball about the unit vector, which has a slope at its centre where the cosine has none
+    # a ball about the unit vector: at its centre the distance has a slope, the cosine of the angle has none
     opposite = row.lower > 1e-12
     angle = math.pi - row.lower if opposite else row.upper
     radius = 2.0 * math.sin(min(math.pi, tighten * angle) / 2.0)
@@ -251,6 +242,14 @@ def _pack_plane(row: PlaneRow, tighten: float) -> Array:
     weight = -POINT_WEIGHT if row.weight is None else row.weight
     offset = float(row.normal @ row.point)
     return np.concatenate([row.x_ee, row.normal, [offset, tighten * row.tolerance, weight]])
+
+
+_PACKERS: dict[str, Callable[[Any, float], Array]] = {
+    "points": _pack_point,
+    "cones": _pack_cone,
+    "angles": _pack_angle,
+    "planes": _pack_plane,
+}
 
 
 def _pack_expression(row: ExpressionRow, tighten: float) -> Array:

@@ -28,8 +28,6 @@ from unlatch.solver.goal.refiner import Refiner
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.terms.row import Row
 
-__all__ = ["POINT_WEIGHT", "Program", "RowCounts", "Schedule", "program_of"]
-
 Array = np.ndarray
 Schedule: TypeAlias = tuple[tuple[float, float, float, float], ...]
 """Parameters of each step: mu, d, c and the largest joint step [rad]."""
@@ -58,8 +56,9 @@ class Program:
         return Refiner(self.kinematics, self.layout)
 
     def solve(self, starts: Array, reference: Array, parameters: Array, schedule: Schedule) -> Array:
-        """Returns the (B, n_q) joints [rad] to which the schedule leads from starts (B, n_q); the reference and the
-        parameters have a row for each start, or one for all.
+        """Returns the (B, n_q) joints [rad] to which the schedule leads from starts (B, n_q).
+
+        `reference` and `parameters` have a row for each start, or one row for all.
         """
         count, steps = len(starts), np.array(schedule)
         function = self._compiled_function(("solve", len(steps)), lambda: self._build_solve(len(steps), measured=False))
@@ -68,8 +67,10 @@ class Program:
     def descend(
         self, starts: Array, reference: Array, parameters: Array, schedules: Array
     ) -> tuple[Array, Array, Array]:
-        """Runs (B, steps, 4) schedules from starts (B, n_q) [rad]; returns the (B, n_q) joints, (B,) costs and (B,)
-        largest residuals of a row, 4 m counting as 1 rad.
+        """Runs (B, steps, 4) schedules from starts (B, n_q) [rad].
+
+        Returns:
+            (B, n_q) joints, (B,) costs and (B,) largest residuals of a row, 1 m counting as 4 rad.
         """
         count, n = starts.shape
         steps = schedules.shape[1]
@@ -78,9 +79,17 @@ class Program:
         return out[:, :n], out[:, n], out[:, n + 1]
 
     def track(self, starts: Array, middle: Array, parameters: Array, schedule: Schedule, *, centring: float) -> Array:
-        """Returns (C, W, n_q) joints [rad] for a sequence of W problems: each waypoint starts from, and stays near, the
-        one before, the first from starts (C, n_q). `centring` (0 to 1) is the share of the `middle` (n_q,) joints in
-        the reference. The parameters are (C, W, n_parameters), or (W, n_parameters) for all.
+        """Solves W problems in sequence. Each solution is the start of the next problem, which stays near it.
+
+        Args:
+            starts: (C, n_q) starts of the first problem [rad].
+            middle: (n_q,) joints to which the reference is drawn [rad].
+            parameters: (C, W, n_parameters) problems, or (W, n_parameters) for all starts.
+            schedule: Steps of each problem.
+            centring: Share of `middle` in the reference, 0 to 1.
+
+        Returns:
+            (C, W, n_q) joints [rad].
         """
         count, waypoints = starts.shape[0], parameters.shape[-2]
         function = self._compiled_function(("track", schedule, centring), lambda: self._build_track(schedule, centring))
@@ -112,7 +121,7 @@ class Program:
         reference = (1.0 - centring) * before + centring * middle
         rows = self.layout.unpacked(P)
         lower, upper = rows.lower, rows.upper
-        # near a limit the reference is away from it
+        # near a limit, the reference stays away from it
         inset = ca.fmin(WISHED_MARGIN_RAD, 0.25 * (upper - lower))
         wished = ca.fmin(ca.fmax(reference, lower + inset), upper - inset)
         q = before
@@ -142,10 +151,10 @@ class Program:
             v = R @ x
             error = v - a
             length = ca.sqrt(ca.sumsqr(error) + 1e-16)
-            # a negative weight marks a soft wish: it counts like the reference, not in the restoring steps
+            # a negative weight marks a preference: like the reference, it has no weight in the restoring steps
             pull = ca.if_else(weight < 0.0, -weight * schedule[2], weight * schedule[0])
             pull = ca.if_else(length > radius, pull, 0.0)
-            keep = 1.0 - radius / length  # curvature of the distance across the ball's surface; 1 along its normal
+            keep = 1.0 - radius / length  # curvature of the distance along the ball's surface; it is 1 along the normal
             cross = ca.cross(v, error / length)
             along = [ca.dot(angular[i], cross) for i in range(n)]
             form.add(length - radius, along, pull, curvature=1.0 - keep)
@@ -166,7 +175,7 @@ class Program:
             h = kind.expression(R, p, numbers)
             slope = ca.jacobian(h, q)
             r, on = _interval_excess(h, low, high)
-            # a cost's range is its middle alone
+            # the range of a cost is a single value
             hard = ca.if_else(weight < 0.0, -weight * schedule[0], weight * schedule[2])
             form.add(r, [slope[0, i] for i in range(n)], hard * on)
         for k in range(3):
@@ -189,7 +198,7 @@ class Program:
 def _add_pose(
     form: _QuadraticForm, pose: Any, scale: Any, R: Any, p: Any, linear: list[Any], angular: list[Any], dots: Any
 ) -> None:
-    """Adds half the cost of the hand's distance from a pose: `w |p - p_ref|^2 / 2 + w (1 - cos theta) / 2`."""
+    """Adds half the cost of the hand's distance from a pose: `(w_p |p - p_ref|^2 + w_R (1 - cos theta)) / 2`."""
     position_weight, rotation_weight, p_wanted, R_wanted = pose
     away = p - p_wanted
     for k in range(3):
@@ -212,7 +221,7 @@ class _QuadraticForm:
         self.g: list[Any] = [0.0] * n
 
     def add(self, residual: Any, jacobian: list[Any], weight: Any, *, curvature: Any = 1.0) -> None:
-        """Adds `0.5 weight (residual + jacobian dq)^2`, its curvature scaled."""
+        """Adds `0.5 weight (residual + jacobian dq)^2`; its second-order part is scaled by `curvature`."""
         for i in range(self.n):
             scaled = weight * jacobian[i]
             self.g[i] += scaled * residual
@@ -221,7 +230,7 @@ class _QuadraticForm:
                 self.H[i][j] += scaled * jacobian[j]
 
     def add_curvature(self, dots: list[list[Any]], across: list[Any], weight: Any) -> None:
-        """Adds `0.5 weight |dq-motion of a direction|^2`, given by dot products less its part along itself."""
+        """Adds half the squared motion of a direction v: `dots` holds a_i . a_j, and `across` a_i . v."""
         for i in range(self.n):
             scaled = weight * across[i]
             for j in range(i + 1):
@@ -235,7 +244,7 @@ def _interval_excess(value: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
 
 def _bounded_step(form: _QuadraticForm, q: Any, lower: Any, upper: Any) -> Any:
-    """Returns the minimiser; joints beyond their limits are put on them, and the others are solved again."""
+    """Returns the step that minimises the form; joints beyond their limits are put on them, the rest solved again."""
     free = ca.vertcat(*ldl_solve(form.H, [-g for g in form.g]))
     room_up, room_down = upper - q, lower - q
     beyond = ca.if_else(free > room_up, 1.0, ca.if_else(free < room_down, 1.0, 0.0))
@@ -246,8 +255,9 @@ def _bounded_step(form: _QuadraticForm, q: Any, lower: Any, upper: Any) -> Any:
 
 
 def program_of(kinematics: Kinematics, problem: RowCounts | Sequence[Row], *, pose: bool = False) -> Program:
-    """Returns the program of an arm for row counts, or with room for rows, built on first use and cached in the arm's
-    kinematics; `pose` says whether the pose of the hand has a cost.
+    """Returns the program of an arm for row counts, or with room for rows; `pose` adds a cost of the hand's pose.
+
+    The program is built on first use and cached in the arm's kinematics.
     """
     row_counts = problem if isinstance(problem, RowCounts) else RowCounts.of(problem).rounded()
     return kinematics.program((Program, row_counts, pose), lambda: Program(kinematics, row_counts, pose=pose))

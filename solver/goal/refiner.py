@@ -1,15 +1,15 @@
 """Exact refinement of a goal: Newton steps on the augmented Lagrangian, from the end of the penalty steps.
 
-With f the cost, y(q) the rows (scaled so that 4 m weigh as much as 1 rad), proj the projection onto what the
-tolerances, the joint limits and the workspace allow, res(z) = z - proj(z) and u = multipliers / mu,
+f is the cost, and y(q) are the rows, scaled so that 1 m weighs as much as 4 rad. proj is the projection onto what the
+tolerances, the joint limits and the workspace allow. With res(z) = z - proj(z) and u = multipliers / mu,
 
     L(q; u) = f(q) + mu/2 |res(y(q) + u)|^2.
 
-One step takes dq from (f'' + mu sum_k r_k y_k'' + mu J' D J) dq = -(f' + mu J' r), with r = res(y + u) and D its
-derivative where the step leads. A step that raises L is undone and repeated with more damping. After an accepted step
-the multipliers become those that it predicts, u <- res(y + u + J dq): the plain rule u <- res(y + u) with one step per
-update does not converge. This is a stabilized SQP method (Wright 1998; Gill and
-Robinson 2013); rows, scaling and safeguards are ours.
+One step takes dq from (f'' + mu sum_k r_k y_k'' + mu J' D J) dq = -(f' + mu J' r), with r = res(y + u) and D the
+derivative of res at the end of the step. A step that raises L is undone and repeated with more damping. After an
+accepted step the multipliers become those that it predicts, u <- res(y + u + J dq): the plain rule u <- res(y + u)
+with one step per update does not converge. This is a stabilized SQP method (Wright 1998; Gill and Robinson 2013).
+Rows, scaling and safeguards are our own.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PIVOT_FLOOR = 0.3
 _LARGEST_STEP_RAD = 0.3
 _INNER = 3
 _DAMPING = 1e-2
-_CALM, _ALARM = 0.1, 10.0
+_DAMPING_DROP, _DAMPING_RISE = 0.1, 10.0
 
 
 class Refined(NamedTuple):
@@ -42,9 +42,9 @@ class Refined(NamedTuple):
     memory: Array
     """(B, m + 1) multipliers over mu, and the damping, from which another run continues."""
     cost: Array
-    """(B,) cost there."""
+    """(B,) cost at these joints."""
     violation: Array
-    """(B,) largest residual of a row, 4 m counting as 1 rad."""
+    """(B,) largest residual of a row, 1 m counting as 4 rad."""
     step: Array
     """(B,) largest component of the next step [rad]."""
 
@@ -67,7 +67,7 @@ class Refiner:
             q: (B, n_q) joints at the end of the penalty steps [rad].
             reference: (n_q,) reference joints of the cost [rad].
             parameters: (n_parameters,) the problem, packed without tightening.
-            memory: (B, m + 1) of an earlier run; None = the first.
+            memory: (B, m + 1) `memory` of the run to continue; None = a first run.
         """
         count, n = q.shape
         m = self.layout.scalar_rows
@@ -94,7 +94,7 @@ class Refiner:
         reference, P = ca.MX.sym("ref", n), ca.MX.sym("P", self.layout.size)
         H = ca.MX.zeros(n * (n + 1) // 2)
         u, damping = memory[:m], memory[m]
-        state: Any = ca.vertcat(q0, ca.MX.zeros(n), u, u, H, ca.MX.zeros(n), damping / _CALM, 1e30, 1e30, 1e30)
+        state: Any = ca.vertcat(q0, ca.MX.zeros(n), u, u, H, ca.MX.zeros(n), damping / _DAMPING_DROP, 1e30, 1e30, 1e30)
         for _ in range(self.STEPS):
             state = step(state, reference, P)
         q, pending, u = state[:n], state[n : 2 * n], state[2 * n + m : 2 * n + 2 * m]
@@ -104,9 +104,9 @@ class Refiner:
     def _build_step(self) -> tuple[Any, int]:
         """Returns the step function of (state, reference, parameters), and the number of scalar rows.
 
-        The state: accepted joints, pending step, multipliers, those that the pending step predicts; the quadratic model
-        that the step comes from (lower triangle, gradient) and its damping; merit, cost and violation at the accepted
-        joints.
+        The state holds, in this order: accepted joints, pending step, multipliers, and the multipliers that the pending
+        step predicts; lower triangle and gradient of the quadratic model that gave the step, and its damping; merit,
+        cost and violation at the accepted joints.
         """
         n = self.kinematics.n_q
         reference, P = ca.SX.sym("ref", n), ca.SX.sym("P", self.layout.size)
@@ -122,13 +122,13 @@ class Refiner:
         merit = model.cost + 0.5 * MU * ca.sumsqr(model.residual(y + u_kept))
         r = model.residual(y + u)
         falls = merit <= merit_kept + 1e-12 * (1.0 + ca.fabs(merit_kept))
-        damping_next = ca.if_else(falls, ca.fmax(_DAMPING, _CALM * damping), _ALARM * damping)
+        damping_next = ca.if_else(falls, ca.fmax(_DAMPING, _DAMPING_DROP * damping), _DAMPING_RISE * damping)
         H, g = self._local_model(model, y + u, r, damping_next)
         H = ca.if_else(falls, H, H_kept)
         g = ca.if_else(falls, g, g_kept)
         dq = _damped_step(H, g, damping_next, n)
         dq = _clip_step(dq)
-        u_next = model.residual(y + u + model.along(dq))
+        u_next = model.residual(y + u + model.times_jacobian(dq))
         violation = ca.mmax(ca.fabs(model.residual(y)))
         share = ca.fmin(1.0, ca.sqrt(ca.sumsqr(dq) / (ca.sumsqr(pending) + 1e-30)))
         merit_new = model.cost + 0.5 * MU * ca.sumsqr(r)
@@ -150,7 +150,7 @@ class Refiner:
         for _ in range(_INNER - 1):
             dq = _damped_step(flat, there, damping, n)
             dq = _clip_step(dq)
-            ahead = z + model.along(dq)
+            ahead = z + model.times_jacobian(dq)
             more = model.pull(model.residual(ahead) - r)
             bent = [sum(W[max(i, j)][min(i, j)] * dq[j] for j in range(n)) for i in range(n)]
             force = [g[i] + bent[i] + more[i] for i in range(n)]

@@ -1,6 +1,6 @@
 """Rows, cost and their derivatives at symbolic joints, for the exact refinement of a goal.
 
-Rows are scaled so that 4 m weigh as much as 1 rad. Second derivatives come from the kinematics alone: for a chain with
+Rows are scaled so that 1 m weighs as much as 4 rad. Second derivatives come from the kinematics alone: for a chain with
 axes a_i (0 for a slider) and linear velocities l_j, `d2(R x)/dq_i dq_j = a_i x (a_j x R x)` and
 `d2p/dq_i dq_j = a_i x l_j` for i <= j, so that all rows together need one force and one moment matrix.
 """
@@ -25,7 +25,7 @@ _FREE = 1e6
 
 @dataclass
 class _Block:
-    """Scalar rows that are projected together: an interval each, or three in a ball."""
+    """Scalar rows that are projected together: each onto its interval, or three onto a ball."""
 
     first: int
     low: list[Any] = field(default_factory=list)
@@ -49,11 +49,11 @@ class RowModel:
         """Scalar rows, scaled."""
         self.J: list[list[Any]] = []
         """Their derivatives."""
-        self.arms: list[tuple[Any, Any, bool] | None] = []
-        """For each row: the pull per unit of residual, its lever `R x`, and whether it moves with the hand's origin;
-        None for joints and expressions."""
-        self.bent: dict[int, Any] = {}
-        """Second derivatives of the rows that are expressions."""
+        self.levers: list[tuple[Any, Any, bool] | None] = []
+        """For each row: the gradient of its value by the point, the lever `R x` of the point, and whether the row
+        depends on p; None for joints and expressions."""
+        self.expression_hessians: dict[int, Any] = {}
+        """Second derivatives of the rows that are expressions, by row."""
         self.blocks: list[_Block] = []
         self.limits = 0
         """First row of the joints."""
@@ -64,26 +64,26 @@ class RowModel:
         self.extra_curvature: list[list[Any]] = [[0.0] * self.n for _ in range(self.n)]
 
     def velocity(self, i: int, lever: Any, *, moves: bool) -> Any:
-        """Returns the (3,) change of `R x + p` (or of `R x`) with joint i, `lever = R x`."""
+        """Returns the (3,) derivative by joint i of `R x + p` if `moves`, else of `R x`; `lever` is `R x`."""
         turned = ca.cross(self.angular[i], lever)
         return self.linear[i] + turned if moves else turned
 
     def add(self, value: Any, direction: Any, lever: Any, *, scale: float = 1.0, moves: bool) -> None:
-        """Adds a scalar row `scale * direction . (R x [+ p])`, less constants, whose value is given unscaled."""
+        """Adds a scalar row `scale * value`, whose `value` is `direction . (R x [+ p])` plus a constant."""
         self.y.append(scale * value)
         self.J.append([scale * ca.dot(direction, self.velocity(i, lever, moves=moves)) for i in range(self.n)])
-        self.arms.append((scale * direction, lever, moves))
+        self.levers.append((scale * direction, lever, moves))
 
     def add_expression(self, kind: RowKind, numbers: Any, *, scale: float, weight: Any) -> None:
-        """Adds the scalar row `scale * h` and the cost `weight h^2`; derivatives by CasADi."""
+        """Adds the scalar row `scale * h` and the cost `weight * h^2`; CasADi computes the derivatives."""
         q, given = ca.SX.sym("q", self.n), ca.SX.sym("numbers", kind.size)
         R, p, _, _ = self.kinematics.expressions(q)
         value = kind.expression(R, p, given)
         h, slope, bent = ca.Function("h", [q, given], [value, *ca.hessian(value, q)[::-1]])(self.q, numbers)
-        self.bent[len(self.y)] = scale * bent
+        self.expression_hessians[len(self.y)] = scale * bent
         self.y.append(scale * h)
         self.J.append([scale * slope[i] for i in range(self.n)])
-        self.arms.append(None)
+        self.levers.append(None)
         self.cost = self.cost + weight * h * h
         for j in range(self.n):
             self.extra_gradient[j] = self.extra_gradient[j] + 2.0 * weight * h * slope[j]
@@ -91,8 +91,8 @@ class RowModel:
                 of_square = 2.0 * weight * (slope[i] * slope[j] + h * bent[j, i])
                 self.extra_curvature[j][i] = self.extra_curvature[j][i] + of_square
 
-    def along(self, dq: Any) -> Any:
-        """Returns J dq, rows of the joints included."""
+    def times_jacobian(self, dq: Any) -> Any:
+        """Returns J dq; J includes the rows of the joints."""
         return ca.vertcat(*[sum((row[i] * dq[i] for i in range(self.n)), ca.SX(0)) for row in self.J])
 
     def residual(self, z: Any) -> Any:
@@ -112,17 +112,17 @@ class RowModel:
         """Returns the gradient of the augmented Lagrangian, and its Hessian (lower triangle) without J' D J.
 
         Args:
-            r: (m,) residuals, times mu the multipliers.
+            r: (m,) residuals; mu times them are the multipliers.
         """
         n, a, linear = self.n, self.angular, self.linear
         force, moment = self.force, self.moment
         g = list(self.extra_gradient)
-        for k, arm in enumerate(self.arms):
-            if arm is None:
+        for k, entry in enumerate(self.levers):
+            if entry is None:
                 if k >= self.limits:
                     g[k - self.limits] = g[k - self.limits] + MU * r[k]
                 continue
-            direction, lever, moves = arm
+            direction, lever, moves = entry
             pull = MU * r[k] * direction
             force = force + pull if moves else force
             moment = moment + pull @ lever.T
@@ -135,7 +135,7 @@ class RowModel:
             for i in range(j + 1):
                 bent = ca.dot(force, ca.cross(a[i], linear[j])) + ca.dot(turned, a[i]) - trace * ca.dot(a[i], a[j])
                 W[j][i] = W[j][i] + bent
-        for k, bent in self.bent.items():
+        for k, bent in self.expression_hessians.items():
             for j in range(n):
                 g[j] = g[j] + MU * r[k] * self.J[k][j]
                 for i in range(j + 1):
@@ -222,7 +222,7 @@ def add_rows(model: RowModel, layout: ParameterLayout, P: Any) -> None:
     for i in range(model.n):
         model.y.append(model.q[i])
         model.J.append([1.0 if i == j else 0.0 for j in range(model.n)])
-        model.arms.append(None)
+        model.levers.append(None)
 
 
 def _add_square(model: RowModel, weight: Any, error: Any, lever: Any, *, normal: Any = None) -> None:

@@ -26,7 +26,7 @@ class ConstraintResidual:
     unit: str
     """`m` or `rad`."""
     satisfied: bool
-    """Whether it holds, within 1e-6 beyond the tolerance."""
+    """Whether the value is at most 1e-6 beyond the tolerance."""
 
     @property
     def excess(self) -> float:
@@ -66,13 +66,12 @@ class Solution:
         """(n,) joint positions of the goal [rad].
 
         Raises:
-            NoSolutionError: Nothing was found; carries the residuals and the status.
+            NoSolutionError: No solution was found; the error carries the residuals and the status.
         """
         if not self.found or self.configuration is None:
             raise NoSolutionError(
-                "This problem has no solution, so it has no joints to read: "
-                f"{self.status}; {self._describe_unmet()}. Test `found` first; "
-                "`residuals` say what is out by how much.",
+                f"No solution was found, so there are no joints to read: {self.status}; {self._describe_unmet()}. "
+                "Test `found` first; `residuals` holds the violations.",
                 residuals=self.residuals,
                 status=self.status,
             )

@@ -1,4 +1,4 @@
-"""Library of starts: many configurations of an arm with their tool poses, to pick promising ones from."""
+"""Library of starts: many configurations of an arm with their tool poses, from which a solve picks promising ones."""
 
 from __future__ import annotations
 
@@ -16,36 +16,39 @@ LIBRARY_SIZE = 4096
 _MARGIN_RAD = 0.3
 _POOL = 6
 """Number of configurations compared per pick."""
+_SPACING_RAD = 0.8
+"""Smallest distance between two picked configurations (norm of the joint difference)."""
 _KEPT_VECTORS = 64
+"""Number of tool vectors whose base-frame directions are cached."""
 _SEED = 20240
 """Fixed, so that the library is the same table in every run, independent of an episode."""
 
 
 class StartLibrary:
-    """Configurations drawn evenly inside the joint limits whose ee origin lies inside the workspace box."""
+    """Configurations, drawn evenly inside the joint limits, with the ee origin inside the workspace box."""
 
-    def __init__(self, arm: ArmModel, *, size: int = LIBRARY_SIZE) -> None:
+    def __init__(self, arm: ArmModel) -> None:
         rng = np.random.default_rng(_SEED)
         # goals stay near their starts: those that begin away from the limits end away from them
         margin = np.minimum(_MARGIN_RAD, 0.1 * (arm.q_upper - arm.q_lower))
         kept: list[Array] = []
         count = 0
         for _ in range(40):  # the draws must end even if the arm hardly reaches the box
-            q = rng.uniform(arm.q_lower + margin, arm.q_upper - margin, (2 * size, arm.n_q))
+            q = rng.uniform(arm.q_lower + margin, arm.q_upper - margin, (2 * LIBRARY_SIZE, arm.n_q))
             _, p = arm.kinematics.fk_batch(q)
             inside = np.all((p > arm.workspace[0]) & (p < arm.workspace[1]), axis=1)
             kept.append(q[inside])
             count += int(inside.sum())
-            if count >= size:
+            if count >= LIBRARY_SIZE:
                 break
-        q = np.concatenate(kept)[:size]
+        q = np.concatenate(kept)[:LIBRARY_SIZE]
         self.q = q if len(q) else arm.q_home[None].copy()
         self.R, self.p = arm.kinematics.fk_batch(self.q)
         self._lower, self._upper = arm.q_lower, arm.q_upper
         self._vectors: LRUCache[Array] = LRUCache(_KEPT_VECTORS)
 
     def misfit(self, rows: Sequence[Row]) -> Array:
-        """Returns the (size,) squared violations of rows at each configuration, 4 m counting as 1 rad."""
+        """Returns the (size,) sum of squared violations of rows at each configuration, 1 m counting as 4 rad."""
         total = np.zeros(len(self.q))
         for row in rows:
             if isinstance(row, ExpressionRow):
@@ -71,28 +74,31 @@ class StartLibrary:
         return total
 
     def _turned_vectors(self, x: Array) -> Array:
-        """Returns a (size, 3) vector of the tool in the base frame, for each configuration."""
+        """Returns the (size, 3) base-frame directions of a tool vector (3,), one for each configuration."""
         key = np.asarray(x, dtype=float).tobytes()
         return self._vectors.get(key, lambda: np.ascontiguousarray(self.R @ x))
 
     def starts(self, score: Array, q_reference: Array, *, count: int, wave: int) -> Array:
-        """Returns (count, n) starts [rad]: the clipped q_reference (n,) and the configurations of lowest score (size,),
-        for wave 0 the best. Repeats of the last one fill up the count, so that one compiled map serves.
+        """Returns (count, n) starts [rad]: q_reference (n,), clipped to the limits, then configurations of low score.
+
+        Wave 0 takes those with the lowest score (size,), each later wave the next ones. Repeats of the last one fill up
+        the count, so that the compiled map always has the same size.
         """
         picked = self.pick(score, count=(count - 1) * (wave + 1))[(count - 1) * wave :]
         filled = np.vstack([np.clip(q_reference, self._lower, self._upper)[None], picked])
         return np.vstack([filled, np.repeat(filled[-1:], count - len(filled), axis=0)])
 
-    def pick(self, score: Array, *, count: int, spacing_rad: float = 0.8) -> Array:
-        """Returns (<= count, n) configurations [rad] with the lowest score (size,), best first; each two are at least
-        `spacing_rad` apart (norm of the joint difference).
+    def pick(self, score: Array, *, count: int) -> Array:
+        """Returns (<= count, n) configurations [rad] with the lowest score (size,), best first.
+
+        Any two are at least 0.8 rad apart (norm of the joint difference).
         """
         pool = min(len(score), _POOL * count)
         order = np.argpartition(score, pool - 1)[:pool]
         order = order[np.lexsort((order, score[order]))]
         q = self.q[order]
         squares = (q * q).sum(axis=1)
-        near = squares[:, None] + squares[None] - 2.0 * (q @ q.T) < spacing_rad**2
+        near = squares[:, None] + squares[None] - 2.0 * (q @ q.T) < _SPACING_RAD**2
         free: Array = np.ones(pool, dtype=bool)
         picked: list[int] = []
         while len(picked) < count:

@@ -11,6 +11,8 @@ from unlatch.solver.scene import ArmModel, Array
 from unlatch.solver.terms.row import AxisRow, ExpressionRow, PointRow, Row
 from unlatch.solver.terms.term import Term
 
+_ON_BOUND = 1e-3
+"""A value nearer than this to a bound lies on it [rad or m]."""
 SLACK = 1e-6
 """Largest amount beyond a tolerance that still counts as inside: metres and radians alike."""
 
@@ -21,8 +23,10 @@ def row_excess(rows: Sequence[Row], R: Array, p: Array) -> Array:
 
 
 def measure_rows(rows: Sequence[Row], R: Array, p: Array) -> tuple[Array, Array]:
-    """Returns (B, K) values of K rows, each in its own unit, and (B, K) amounts beyond the tolerance, 0 if it holds, at
-    tool poses R (B, 3, 3), p (B, 3) [m], base frame.
+    """Measures K rows at tool poses R (B, 3, 3), p (B, 3) [m], base frame.
+
+    Returns:
+        (B, K) values, each in the unit of its row, and (B, K) amounts beyond the tolerance, 0 where a row holds.
     """
     value, out = np.empty((len(p), len(rows))), np.empty((len(p), len(rows)))
     for k, row in enumerate(rows):
@@ -43,10 +47,9 @@ def measure_rows(rows: Sequence[Row], R: Array, p: Array) -> tuple[Array, Array]
 
 
 def angles_between(a: Array, b: Array) -> Array:
-    """Angles between unit vectors (..., 3), exact near 0 and pi [rad]: 2 atan2(|a - b|, |a + b|)."""
+    """Returns the angles between unit vectors (..., 3), exact near 0 and pi [rad]: 2 atan2(|a - b|, |a + b|)."""
     apart, together = a - b, a + b
-    found: Array = 2.0 * np.arctan2(np.sqrt((apart * apart).sum(axis=-1)), np.sqrt((together * together).sum(axis=-1)))
-    return found
+    return 2.0 * np.arctan2(np.sqrt((apart * apart).sum(axis=-1)), np.sqrt((together * together).sum(axis=-1)))
 
 
 def row_tolerances(rows: Sequence[Row]) -> Array:
@@ -73,8 +76,7 @@ def box_excess(arm: ArmModel, p: Array) -> Array:
 
 def limit_margin(arm: ArmModel, q: Array) -> Array:
     """Returns the (...,) smallest distance of any joint of q (..., n) to its limit [rad], negative outside."""
-    margin: Array = np.minimum(q - arm.q_lower, arm.q_upper - q).min(axis=-1)
-    return margin
+    return np.minimum(q - arm.q_lower, arm.q_upper - q).min(axis=-1)
 
 
 def residuals_of(terms: Sequence[Term], rows: Sequence[Row], R: Array, p: Array) -> tuple[ConstraintResidual, ...]:
@@ -96,20 +98,21 @@ def residuals_of(terms: Sequence[Term], rows: Sequence[Row], R: Array, p: Array)
     )
 
 
-def active_bounds(arm: ArmModel, q: Array, p: Array, *, within: float = 1e-3) -> tuple[str, ...]:
-    """Returns the joint limits and workspace faces that the joints q (n,) [rad] with the ee origin p (3,) [m], base
-    frame, lie on, in words; `within` is the distance that counts as on the bound [rad or m].
+def active_bounds(arm: ArmModel, q: Array, p: Array) -> tuple[str, ...]:
+    """Returns in words the joint limits that q (n,) [rad] lies on, and the workspace faces that p (3,) lies on.
+
+    p is the ee origin in the base frame [m].
     """
     found = []
     for joint, value, low, high in zip(arm.kinematics.joints, q, arm.q_lower, arm.q_upper, strict=True):
         unit = "m" if joint.prismatic else "rad"
-        if value - low < within:
+        if value - low < _ON_BOUND:
             found.append(f"{joint.name} at its lower limit {low:.3f} {unit}")
-        if high - value < within:
+        if high - value < _ON_BOUND:
             found.append(f"{joint.name} at its upper limit {high:.3f} {unit}")
     for k, axis in enumerate("xyz"):
-        if p[k] - arm.workspace[0, k] < within:
+        if p[k] - arm.workspace[0, k] < _ON_BOUND:
             found.append(f"workspace {axis}_min {arm.workspace[0, k]:.3f} m")
-        if arm.workspace[1, k] - p[k] < within:
+        if arm.workspace[1, k] - p[k] < _ON_BOUND:
             found.append(f"workspace {axis}_max {arm.workspace[1, k]:.3f} m")
     return tuple(found)

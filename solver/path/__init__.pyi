@@ -1,23 +1,16 @@
-from .actuation_motions import apply_motion, post_poses, pre_poses, step_back
-from .path_solver import PathSolution, PathSolver
-from .slip import Slide, Slip, SlipMode, bar_axis, inward_direction
-from .waypoints import Grasp, Waypoints, part_motions, part_waypoints, pose_waypoints
-
-__all__ = [
-    "Grasp",
-    "PathSolution",
-    "PathSolver",
-    "Slide",
-    "Slip",
-    "SlipMode",
-    "Waypoints",
-    "apply_motion",
-    "bar_axis",
-    "inward_direction",
-    "part_motions",
-    "part_waypoints",
-    "pose_waypoints",
-    "post_poses",
-    "pre_poses",
-    "step_back",
-]
+from .actuation_motions import apply_motion as apply_motion
+from .actuation_motions import post_poses as post_poses
+from .actuation_motions import pre_poses as pre_poses
+from .actuation_motions import step_back as step_back
+from .path_solver import PathSolution as PathSolution
+from .path_solver import PathSolver as PathSolver
+from .slip import Slide as Slide
+from .slip import Slip as Slip
+from .slip import SlipMode as SlipMode
+from .slip import bar_axis as bar_axis
+from .slip import inward_direction as inward_direction
+from .waypoints import Grasp as Grasp
+from .waypoints import Waypoints as Waypoints
+from .waypoints import part_motions as part_motions
+from .waypoints import part_waypoints as part_waypoints
+from .waypoints import pose_waypoints as pose_waypoints

@@ -51,8 +51,9 @@ def pre_poses(T_base_goal: Pose, motions: Sequence[Sequence[Any]], scene: Planni
 def post_poses(
     T_base_goal: Pose, motions: Sequence[Sequence[Any]], scene: PlanningScene, *, before_contact: int = 0
 ) -> PoseTrack:
-    """Returns the poses from the goal on, with the joint position of a part in the hand. It does not move during the
-    first `before_contact` motions, before the fingers meet it.
+    """Returns the poses from the goal on, with the joint position of a part that follows the hand.
+
+    The part does not move during the first `before_contact` motions, before the fingers meet it.
     """
     return _follow_motions(T_base_goal, motions, scene, before_contact=before_contact)
 

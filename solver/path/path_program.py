@@ -1,31 +1,33 @@
 """Goal, approach and articulated path as one nonlinear program.
 
-Stages k run from the farthest pre-grasp over the goal g to the end of the part's motion. Variables are the joints q_k
-of every stage and what the grasp keeps: the place c of the contact on the part, the held values f (on the approach)
-and h (while the part moves), and the slides v_k where the contact may slide along a line.
+Stages k run from the farthest pre-grasp over the goal g to the end of the part's motion. The variables are:
+
+- the joints q_k of every stage;
+- the place c of the contact on the part, and the slides v_k where the contact may slide along a line;
+- the values that the grasp holds constant: f on the approach, h while the part moves.
 
     min  sum_k |q_k - q_k-1|^2 + centring |q_k - q_mid|^2 - 2 stiffness (R x_a) . (M_k inward)
-         + near_limit |what q_k is nearer to its limits than wished|^2
+         + near_limit |part of q_k inside the margin at its limits|^2
          + nearness |q_0 - q_now|^2 + sliding |v|^2 + the costs of the goal
     s.t. M_k^-1 (R x_k + p) = c + v_k line,   e_i . M_k^-1 R y_i = h_i (f_i on the approach),   every stage
          (R x_a) . (M_k inward) >= cos(cone),   while the part moves
          p inside the workspace,  q_k inside its limits,  |q_k - q_k-1| <= step,   every stage
          every constraint, and e_i . R y_i = h_i,   at the goal
 
-M_k is the motion of the part (the identity on the approach), x_k the contact point, moved back on the approach. A pair
-(e_i on the part, y_i in the hand) is a held direction; which pairs there are is the slip. Our own formulation. A stage
-shares variables with its neighbours and with the grasp alone, so that the derivatives are sparse. IPOPT solves it from
-the path that was followed step by step; its iterations are counted and every inner loop of it ends.
+M_k is the motion of the part (the identity on the approach), and x_k is the contact point, moved back on the approach.
+A pair (e_i on the part, y_i in the hand) is a held direction; the slip determines the pairs. Our own formulation.
+A stage shares variables only with its neighbours and with the grasp, so the derivatives are sparse. IPOPT solves the
+program, starting from the path that was followed step by step. Its iterations are limited, and all its inner loops end.
 
-fatrop, on the same problem stage by stage, took half the time of an iteration and solved as many, but version 1.1.8
-never came back from 1 of 200 drawn problems: its limit of iterations does not hold after a restoration.
+fatrop solved as many of these problems in half the time per iteration. But its version 1.1.8 never returned from 1 of
+200 drawn problems: its limit of iterations does not hold after a restoration.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -36,7 +38,7 @@ from unlatch.solver.kinematics import Kinematics
 Array = np.ndarray
 
 _MAX_ITERATIONS = 40
-"""Of IPOPT; of 545 problems that it solved one took more."""
+"""Limit of IPOPT's iterations; one of 545 solved problems needed more."""
 _TOLERANCE = 1e-4
 _CENTRING = 1e-3
 _NEARNESS = 0.02
@@ -67,46 +69,55 @@ class PathShape:
 
     @property
     def stages(self) -> int:
-        """All of them."""
+        """Number of stages."""
         return self.approach + 1 + self.waypoints
+
+
+class PathParameters(NamedTuple):
+    """The numbers of one problem in the order of the program; base frame, the part at the scene's joint position.
+
+    The same tuple holds the CasADi symbols of a program, one column each.
+    """
+
+    turns: Any
+    """(waypoints, 3, 3) rotations of the part."""
+    shifts: Any
+    """(waypoints, 3) translations of the part [m]."""
+    x_contact: Any
+    """(3,) contact point of the hand, ee frame [m]."""
+    retreats: Any
+    """(approach, 3) offsets of the hand from the goal, ee frame, the farthest first [m]."""
+    pairs_approach: Any
+    """(3, 2, 3) directions (base frame, ee frame) that fix the rotation on the approach."""
+    pairs_held: Any
+    """(held, 2, 3) directions (part, ee frame) that are held while the part moves."""
+    x_approach: Any
+    """(3,) approach axis, ee frame."""
+    inward: Any
+    """(3,) inward direction of the part."""
+    stiffness: Any
+    """Weight of keeping the approach axis near the inward direction."""
+    line: Any
+    """(3,) direction in which the contact may slide on the part."""
+    goal: Any
+    """(7 points + 6 axes + 8 planes,) numbers of the goal's rows, the weight of a cost last in its row."""
+    q_now: Any
+    """(n,) joints to stay near [rad]."""
 
 
 @dataclass(frozen=True)
 class PathProblem:
-    """One problem; base frame, the part at the scene's joint position."""
+    """One problem: its parameters and bounds."""
 
-    turns: Array
-    """(waypoints, 3, 3) rotations of the part."""
-    shifts: Array
-    """(waypoints, 3) its shifts [m]."""
-    x_contact: Array
-    """(3,) contact point of the hand, ee frame [m]."""
-    retreats: Array
-    """(approach, 3) offsets of the hand from the goal, ee frame, the farthest first [m]."""
-    pairs_approach: Array
-    """(3, 2, 3) directions (base frame, ee frame) that fix the rotation on the approach."""
-    pairs_held: Array
-    """(held, 2, 3) directions (part, ee frame) that are held while the part moves."""
-    x_approach: Array
-    """(3,) approach axis, ee frame."""
-    inward: Array
-    """(3,) inward direction of the part."""
+    parameters: PathParameters
     cone: float
-    """Largest angle between the two [rad]."""
-    stiffness: float
-    """Weight of keeping it small."""
-    line: Array
-    """(3,) direction in which the contact may slide on the part."""
+    """Largest angle between the approach axis and the inward direction of the part [rad]."""
     slide_m: float
-    """Largest slide to either side [m]."""
-    goal: Array
-    """(6 points + 6 axes + 7 planes + points + planes,) numbers of the goal's rows, then weights of costs."""
+    """Largest slide of the contact to either side [m]."""
     goal_lower: Array
     """(3 points + axes + planes,) lower bounds of the goal's rows."""
     goal_upper: Array
-    """(3 points + axes + planes,) upper bounds."""
-    q_now: Array
-    """(n,) joints to stay near [rad]."""
+    """(3 points + axes + planes,) upper bounds of the goal's rows."""
 
 
 class PathProgram:
@@ -140,24 +151,8 @@ class PathProgram:
         first = np.concatenate([place, held, guess.ravel(), 0.0 * slides])
         inset = np.minimum(WISHED_MARGIN_RAD, 0.25 * (limits[1] - limits[0]))
         low_g, high_g = self._row_bounds(problem, box, step)
-        parameters = np.concatenate(
-            [
-                problem.turns.ravel(),
-                problem.shifts.ravel(),
-                problem.x_contact,
-                problem.retreats.ravel(),
-                problem.pairs_approach.ravel(),
-                problem.pairs_held.ravel(),
-                problem.x_approach,
-                problem.inward,
-                [problem.stiffness],
-                problem.line,
-                problem.goal,
-                problem.q_now,
-                limits[0] + inset,
-                limits[1] - inset,
-            ]
-        )
+        wished = (limits[0] + inset, limits[1] - inset)
+        parameters = np.concatenate([np.ravel(value) for value in (*problem.parameters, *wished)])
         answer = self._solver(x0=first, p=parameters, lbx=lower, ubx=upper, lbg=low_g, ubg=high_g)
         x: Array = answer["x"].toarray().ravel()
         begin = 6 + s.held
@@ -185,49 +180,50 @@ class PathProgram:
     def _build(self, kinematics: Kinematics) -> Any:
         s, n = self.shape, self.n_q
         symbol = ca.SX.sym
-        turns, shifts = symbol("turns", 9 * s.waypoints), symbol("shifts", 3 * s.waypoints)
-        x_contact, retreats = symbol("xc", 3), symbol("retreats", 3 * s.approach)
-        pairs_approach, pairs_held = symbol("pa", 18), symbol("ph", 6 * s.held)
-        x_approach, inward, stiffness, line = symbol("xa", 3), symbol("in", 3), symbol("st", 1), symbol("line", 3)
-        goal = symbol("goal", 7 * s.points + 6 * s.axes + 8 * s.planes)
-        q_now, wished_low, wished_high = symbol("now", n), symbol("low", n), symbol("high", n)
+        goal_size = 7 * s.points + 6 * s.axes + 8 * s.planes
+        sizes = PathParameters(
+            9 * s.waypoints, 3 * s.waypoints, 3, 3 * s.approach, 18, 6 * s.held, 3, 3, 1, 3, goal_size, n
+        )
+        given = PathParameters(*map(symbol, PathParameters._fields, sizes))
+        wished_low, wished_high = symbol("low", n), symbol("high", n)
         middle = 0.5 * (wished_low + wished_high)
         place, fixed, held = symbol("place", 3), symbol("fixed", 3), symbol("held", s.held)
         q_of = [symbol(f"q{k}", n) for k in range(s.stages)]
         slid = symbol("slid", s.waypoints if s.slides else 0)
         rows: list[Any] = []
-        cost: Any = _NEARNESS * ca.sumsqr(q_of[0] - q_now) + _SLIDING * ca.sumsqr(slid)
+        cost: Any = _NEARNESS * ca.sumsqr(q_of[0] - given.q_now) + _SLIDING * ca.sumsqr(slid)
         for k, q in enumerate(q_of):
             w = k - s.approach - 1
             R, p, _, _ = kinematics.expressions(q)
             if w >= 0:
-                turn = ca.reshape(turns[9 * w : 9 * w + 9], 3, 3)  # column by column: the transpose, so the inverse
-                there = place + line * slid[w] if s.slides else place
+                turn = ca.reshape(
+                    given.turns[9 * w : 9 * w + 9], 3, 3
+                )  # column by column: the transpose, so the inverse
+                there = place + given.line * slid[w] if s.slides else place
                 B = turn @ R
-                rows += [turn @ (R @ x_contact + p - shifts[3 * w : 3 * w + 3]) - there]
-                rows += [_held_values(B, pairs_held, s.held) - held]
+                rows += [turn @ (R @ given.x_contact + p - given.shifts[3 * w : 3 * w + 3]) - there]
+                rows += [_held_values(B, given.pairs_held, s.held) - held]
             else:
                 B = R
-                back = retreats[3 * k : 3 * k + 3] if k < s.approach else 0.0
-                rows += [R @ (x_contact - back) + p - place, _held_values(B, pairs_approach, 3) - fixed]
+                back = given.retreats[3 * k : 3 * k + 3] if k < s.approach else 0.0
+                rows += [R @ (given.x_contact - back) + p - place, _held_values(B, given.pairs_approach, 3) - fixed]
             rows.append(p)
             if k > 0:
                 rows.append(q - q_of[k - 1])
                 cost += ca.sumsqr(q - q_of[k - 1])
             if k == s.approach:
-                goal_rows, goal_cost = _goal_rows(R, p, goal, s)
-                rows += [_held_values(B, pairs_held, s.held) - held, goal_rows]
+                goal_rows, goal_cost = _goal_rows(R, p, given.goal, s)
+                rows += [_held_values(B, given.pairs_held, s.held) - held, goal_rows]
                 cost += goal_cost
             if w >= 0:
-                near = ca.dot(B @ x_approach, inward)
+                near = ca.dot(B @ given.x_approach, given.inward)
                 rows.append(near)
-                cost -= 2.0 * stiffness * near
+                cost -= 2.0 * given.stiffness * near
             near_limit = ca.fmax(0.0, wished_low - q) + ca.fmax(0.0, q - wished_high)
             cost += _CENTRING * ca.sumsqr(q - middle) + _NEAR_LIMIT * ca.sumsqr(near_limit)
-        numbers = (turns, shifts, x_contact, retreats, pairs_approach, pairs_held, x_approach, inward, stiffness, line)
         problem = {
             "x": ca.vertcat(place, fixed, held, *q_of, slid),
-            "p": ca.vertcat(*numbers, goal, q_now, wished_low, wished_high),
+            "p": ca.vertcat(*given, wished_low, wished_high),
             "f": cost,
             "g": ca.vertcat(*rows),
         }
@@ -242,7 +238,7 @@ class PathProgram:
 
 
 def _held_values(B: Any, pairs: Any, count: int) -> Any:
-    """The bilinear values e_i . B y_i."""
+    """Returns the values e_i . B y_i of the pairs (e_i, y_i)."""
     return ca.vertcat(*[ca.dot(pairs[6 * i : 6 * i + 3], B @ pairs[6 * i + 3 : 6 * i + 6]) for i in range(count)])
 
 

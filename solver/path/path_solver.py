@@ -15,13 +15,17 @@ from unlatch.simcore.geometry import Pose
 from unlatch.solver.goal.program import Schedule
 from unlatch.solver.goal.verify import SLACK, active_bounds, box_excess, limit_margin
 from unlatch.solver.path.path_with_goal import WAYPOINTS, solve_with_goal
-from unlatch.solver.path.slip import Slide, Slip, SlipMode, bar_axis, inward_direction
-from unlatch.solver.path.waypoints import Grasp, Waypoints, part_motions, part_waypoints, pose_waypoints
+from unlatch.solver.path.slip import Slip
+from unlatch.solver.path.waypoints import (
+    Grasp,
+    Waypoints,
+    interpolate_rows,
+    part_motions,
+    part_waypoints,
+    pose_waypoints,
+)
 from unlatch.solver.scene import ArmModel, Array, PlanningScene
 from unlatch.solver.terms.row import Row
-
-__all__ = ["PathSolution", "PathSolver", "Slide", "Slip", "SlipMode", "bar_axis", "inward_direction"]
-
 
 _TRACK: Schedule = ((1e4, 0.02, 1.0, 0.3), (1e4, 0.02, 1.0, 0.3), (1e4, 1e-3, 0.0, 0.2), (1e4, 1e-3, 0.0, 0.1))
 _RESTORE: Schedule = ((1e4, 1e-2, 0.0, 0.2),) * 5
@@ -84,13 +88,13 @@ class PathSolver:
         R0, p0 = self.arm.kinematics.fk_batch(goals)
         turns, shifts = part_motions(scene, s_values)
         grasp = Grasp(slip, inward, contact_ee)
-        asked = [part_waypoints(self.arm, scene, R0[c], p0[c], turns, shifts, grasp) for c in range(len(goals))]
-        parameters = np.stack([rows.pack(self.arm) for rows in asked])
-        tracked = asked[0].program(self.arm).track(goals, self.middle, parameters, _TRACK, centring=_CENTRING)
+        waypoints = [part_waypoints(self.arm, scene, R0[c], p0[c], turns, shifts, grasp) for c in range(len(goals))]
+        parameters = np.stack([rows.pack(self.arm) for rows in waypoints])
+        tracked = waypoints[0].program(self.arm).track(goals, self.middle, parameters, _TRACK, centring=_CENTRING)
         q = np.concatenate([goals[:, None], tracked], axis=1)
         R, p = self.arm.kinematics.fk_batch(q.reshape(-1, self.arm.n_q))
         R, p = R.reshape(*q.shape[:2], 3, 3), p.reshape(*q.shape[:2], 3)
-        return [self._judge(q[c], R[c], p[c], s_values, asked[c]) for c in range(len(goals))]
+        return [self._judge(q[c], R[c], p[c], s_values, waypoints[c]) for c in range(len(goals))]
 
     def solve_together(
         self,
@@ -103,10 +107,16 @@ class PathSolver:
         retreats: Array,
         q_now: Array,
     ) -> PathSolution:
-        """Solves goal, approach and path at once, near q_now (n,) [rad], from a path of `follow`, found or not; then
-        fills in the waypoints at positions (W,) of the part [rad or m]. `retreats` (K, 3) are offsets back from the
-        goal, ee frame, the goal (zero) first [m]. The first row of the path is the goal, which meets `rows` if the path
-        is found.
+        """Solves goal, approach and path at once, then fills in the waypoints.
+
+        Args:
+            guess: A path of `follow`, found or not, to start from.
+            scene: The object.
+            rows: Constraints and costs of the goal; the first row of a found path meets them.
+            s_values: (W,) positions of the part to go through, the first that of the scene [rad or m].
+            grasp: How the hand leads the part.
+            retreats: (K, 3) offsets back from the goal, ee frame, the goal (zero) first [m].
+            q_now: (n,) joints to stay near [rad].
         """
         solved = solve_with_goal(
             self.arm,
@@ -120,25 +130,26 @@ class PathSolver:
             q_now=q_now,
             max_step_rad=self.max_step_rad * max(1.0, (len(s_values) - 1) / WAYPOINTS),
         )
-        order = np.argsort(solved.s)
-        fine = np.column_stack([np.interp(s_values, solved.s[order], solved.q[order, i]) for i in range(self.arm.n_q)])
+        fine = interpolate_rows(s_values, solved.s, solved.q)
         fine[0] = solved.q[0]
         R, p = self.arm.kinematics.fk_batch(fine)
-        asked = part_waypoints(self.arm, scene, R[0], p[0], *part_motions(scene, s_values), grasp)
-        restored = asked.program(self.arm).solve(fine[1:], fine[1:], asked.pack(self.arm), _RESTORE)
+        waypoints = part_waypoints(self.arm, scene, R[0], p[0], *part_motions(scene, s_values), grasp)
+        restored = waypoints.program(self.arm).solve(fine[1:], fine[1:], waypoints.pack(self.arm), _RESTORE)
         q = np.concatenate([fine[:1], restored])
         R, p = self.arm.kinematics.fk_batch(q)
-        path = self._judge(q, R, p, s_values, asked)
+        path = self._judge(q, R, p, s_values, waypoints)
         if path.found and solved.goal_violation > SLACK:
             reason = f"the goal would be out by {solved.goal_violation:.4f}"
             return replace(path, found=False, reached_s=float(s_values[0]), reason=reason)
         return path
 
     def follow_poses(self, start: Array, poses: Sequence[Pose], *, tilt_rad: float = 0.0) -> PathSolution:
-        """Moves the ee through poses, base frame, from the joints (n,) [rad] at the first one; `s` of the result counts
-        the poses. The approach axis tilts by at most `tilt_rad`; the fingertip line keeps its direction.
+        """Moves the ee through poses, base frame, from the joints (n,) [rad] at the first one.
+
+        The approach axis tilts by at most `tilt_rad`; the line between the fingertips keeps its direction. `s` of the
+        result counts the poses.
         """
-        if len(poses) == 1:  # without such motions the start is the whole path
+        if len(poses) == 1:  # a single pose: the start is the whole path
             return PathSolution(True, start[None], np.zeros(1), 0.0, "", float(limit_margin(self.arm, start)), 0.0)
         rows = pose_waypoints(self.arm, poses, tilt_rad=tilt_rad)
         parameters = rows.pack(self.arm)[None]

@@ -16,11 +16,11 @@ class SlipMode(Enum):
     """Rotations of the hand about the contact point while the part moves."""
 
     fixed = "fixed"
-    """Nothing: the hand moves with the part."""
+    """No rotation: the hand moves with the part."""
     bar = "bar"
-    """Turn about the bar (the annotation's contact axis), as on a round bar."""
+    """About the bar (the annotation's contact axis), as on a round bar."""
     side = "side"
-    """Turn about the line between the fingertips, as on a panel."""
+    """About the line between the fingertips, as on a panel."""
     gimbal = "gimbal"
     """Both: the fingertip line stays at right angles to the bar."""
     cone = "cone"
@@ -31,7 +31,7 @@ class Slide(Enum):
     """Line on the part along which the contact point may slide while the part moves."""
 
     none = "none"
-    """None: it stays where it is."""
+    """No line: the contact point stays where it is."""
     edge = "edge"
     """Along the edge (the annotation's contact axis)."""
     across = "across"
@@ -49,9 +49,9 @@ class Slip:
     stiffness: float = 0.05
     """Weight of the motion of the hand relative to the part; a squared joint step has weight 1."""
     slide: Slide = Slide.none
-    """Along which line the contact point may slide."""
+    """Line along which the contact point may slide."""
     slide_m: float = 0.05
-    """Largest slide to either side of the contact at the goal [m]; not used without a line."""
+    """Largest slide to either side of the contact at the goal [m]; not used if `slide` is `none`."""
 
     @property
     def name(self) -> str:
@@ -65,8 +65,9 @@ def bar_axis(scene: PlanningScene) -> Array | None:
 
 
 def slide_line(scene: PlanningScene, slip: Slip, inward: Array) -> Array | None:
-    """Returns the (3,) unit direction in which the contact may slide, base frame, None if it may not; `inward` (3,) is
-    the inward direction of the part.
+    """Returns the (3,) unit direction in which the contact may slide, base frame; None if it may not slide.
+
+    `inward` (3,) is the inward direction of the part.
     """
     bar = bar_axis(scene)
     if slip.slide is Slide.none or slip.slide_m <= 0.0 or bar is None:
@@ -79,7 +80,8 @@ def slide_line(scene: PlanningScene, slip: Slip, inward: Array) -> Array | None:
 
 def inward_direction(scene: PlanningScene, fallback: Array) -> Array:
     """Returns the (3,) direction into the front of the part, base frame; the fallback if the annotation lacks a name.
-    `cross(tail - head, contact_axis)` is the outward normal by the convention of the annotation.
+
+    By the convention of the annotation, `cross(tail - head, contact_axis)` is the outward normal.
     """
     names = ("articulated_object_head", "articulated_object_tail")
     contact = bar_axis(scene)

@@ -1,4 +1,4 @@
-"""Demands on the waypoints of a path: a led part, or poses of the ee, as rows of the compiled program."""
+"""The conditions on the waypoints of a path, as rows of the compiled program: to lead a part, or to follow poses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.geometry import Pose, unit
-from unlatch.solver.goal.program import POINT_WEIGHT, Program, RowCounts, program_of
+from unlatch.solver.goal.parameter_layout import POINT_WEIGHT, RowCounts
+from unlatch.solver.goal.program import Program, program_of
 from unlatch.solver.goal.verify import angles_between
 from unlatch.solver.path.slip import Slip, SlipMode, bar_axis, slide_line
 from unlatch.solver.scene import ArmModel, Array, PlanningScene
@@ -20,30 +21,30 @@ _NEARLY_PARALLEL = 1e-3
 
 @dataclass(frozen=True)
 class Waypoints:
-    """Demands on W waypoints, the first being the start; base frame."""
+    """What W waypoints must meet, the first of them the start; base frame."""
 
     x_point: Array
     """(3,) point of the hand, ee frame [m]."""
     points: Array
-    """(W, 3) its target positions [m]."""
+    """(W, 3) target positions of that point [m]."""
     x_held: Array
     """(3,) direction of the hand, ee frame."""
     held: Array
-    """(W, 3) directions to which it keeps an angle."""
+    """(W, 3) directions to which `x_held` keeps an angle."""
     held_angle: float
-    """That angle [rad]."""
+    """Angle between `x_held` and `held` [rad]."""
     x_approach: Array
     """(3,) approach axis, ee frame."""
     approach: Array
     """(W, 3) directions near which the approach axis must be."""
     cone: float
-    """Largest angle between them [rad]."""
+    """Largest angle between `x_approach` and `approach` [rad]."""
     soft_approach: Array | None = None
-    """(W, 3) approach axis in a fixed grasp; None = no wish."""
+    """(W, 3) preferred approach axis, that of a fixed grasp; None = no preference."""
     stiffness: float = 0.0
-    """Weight of the wish for that axis."""
-    held_is_wish: bool = False
-    """Whether `held` is a wish with the same weight."""
+    """Weight of that preference."""
+    held_is_soft: bool = False
+    """Whether `held` is only preferred, with the same weight."""
     line: Array | None = None
     """(W, 3) unit directions along which the point may slide; None = none."""
     slide_m: float = 0.0
@@ -55,13 +56,12 @@ class Waypoints:
         if self.line is not None:
             along = np.einsum("wi,wi->w", error, self.line)
             error = error - np.clip(along, -self.slide_m, self.slide_m)[:, None] * self.line
-        worst: Array = np.abs(error).max(axis=1)
-        return worst
+        return np.abs(error).max(axis=1)
 
     def angle_errors(self, R: Array) -> Array:
         """Returns the (W,) largest error of a direction at tool rotations (W, 3, 3) [rad]."""
         error = np.maximum(0.0, angles_between(R @ self.x_approach, self.approach) - self.cone)
-        if not self.held_is_wish:
+        if not self.held_is_soft:
             error = np.maximum(error, np.abs(angles_between(R @ self.x_held, self.held) - self.held_angle))
         return error
 
@@ -77,7 +77,7 @@ class Waypoints:
         return program_of(arm.kinematics, row_counts)
 
     def pack(self, arm: ArmModel) -> Array:
-        """(W - 1, n_parameters) problems of the waypoints after the first; the layout is that of `Layout.pack`."""
+        """Returns the problems of the waypoints after the first, (W - 1, n_parameters); see `ParameterLayout.pack`."""
         program, count = self.program(arm), len(self.points) - 1
         soft = self.soft_approach if self.soft_approach is not None else self.approach
         radius = 2.0 * math.sin(0.5 * min(math.pi, 0.97 * self.cone))
@@ -92,12 +92,11 @@ class Waypoints:
             cosine = math.cos(self.held_angle)
             blocks.append((self.x_held, self.held, [cosine, cosine, 1.0]))
         else:
-            blocks.append((self.x_held, self.held, [0.0, -self.stiffness if self.held_is_wish else 1.0]))
+            blocks.append((self.x_held, self.held, [0.0, -self.stiffness if self.held_is_soft else 1.0]))
         if self.line is not None:
             blocks += self._planes(self.line)
-        box = (arm.workspace + 1e-6 * np.array([[1.0], [-1.0]])).ravel()
-        tail = np.concatenate([box, arm.q_lower, arm.q_upper, np.ones(arm.n_q)])
-        out = np.empty((count, program.layout.size))
+        empty = program.layout.pack([], lower=arm.q_lower, upper=arm.q_upper, box=arm.workspace)
+        out = np.tile(empty, (count, 1))
         cursor = 0
         for x, directions, numbers in blocks:
             numbers = np.asarray(numbers)
@@ -105,11 +104,10 @@ class Waypoints:
             out[:, cursor : cursor + 3], out[:, cursor + 3 : cursor + 6] = x, directions[1:]
             out[:, cursor + 6 : end] = numbers
             cursor = end
-        out[:, cursor:] = tail
         return out
 
     def _planes(self, line: Array) -> list[tuple[Array, Array, Array]]:
-        """The point on a stretch of a line: near to two planes through the line and to one across it."""
+        """Returns the rows that keep the point on a piece of a line: two planes through the line, one across it."""
         first = np.cross(line, np.eye(3)[int(np.argmin(np.abs(line[0])))])
         first /= np.linalg.norm(first, axis=1)[:, None]
         blocks = []
@@ -141,11 +139,19 @@ def part_motions(scene: PlanningScene, s_values: Array) -> tuple[Array, Array]:
 def part_waypoints(
     arm: ArmModel, scene: PlanningScene, R0: Array, p0: Array, turns: Array, shifts: Array, grasp: Grasp
 ) -> Waypoints:
-    """Returns the waypoints of a part that one grasp leads from the ee pose R0 (3, 3), p0 (3,) [m] at the goal, through
-    rotations (W, 3, 3) and shifts (W, 3) [m] of the part, base frame.
+    """Returns the waypoints of a part that one grasp leads.
+
+    Args:
+        arm: The arm.
+        scene: The object at the start.
+        R0: (3, 3) rotation of the ee at the goal, base frame.
+        p0: (3,) position of the ee at the goal, base frame [m].
+        turns: (W, 3, 3) rotations of the part, base frame.
+        shifts: (W, 3) translations of the part, base frame [m].
+        grasp: How the hand leads the part.
     """
     slip = grasp.slip
-    x_approach, side = arm.approach_axis(), side_axis(arm)
+    x_approach, side = arm.approach_axis(), arm.side_axis()
     fixed_approach = turns @ (R0 @ x_approach)
     bar = bar_axis(scene)
     bar_base = R0 @ np.cross(side, x_approach) if bar is None else bar
@@ -163,7 +169,7 @@ def part_waypoints(
         x_held=x_held,
         held=turns @ held_base,
         held_angle=angle,
-        held_is_wish=slip.mode is SlipMode.cone,
+        held_is_soft=slip.mode is SlipMode.cone,
         x_approach=x_approach,
         approach=fixed_approach if fixed else turns @ grasp.inward,
         cone=0.0 if fixed else slip.limit_rad,
@@ -175,11 +181,12 @@ def part_waypoints(
 
 
 def pose_waypoints(arm: ArmModel, poses: Sequence[Pose], *, tilt_rad: float) -> Waypoints:
-    """Returns the waypoints of ee poses, base frame. The approach axis tilts by at most `tilt_rad`; the fingertip line
-    keeps its direction.
+    """Returns the waypoints of ee poses, base frame.
+
+    The approach axis tilts by at most `tilt_rad`; the line between the fingertips keeps its direction.
     """
     head = arm.tool_keypoints.get("tool_head", np.zeros(3))
-    axis, side = arm.approach_axis(), side_axis(arm)
+    axis, side = arm.approach_axis(), arm.side_axis()
     return Waypoints(
         x_point=head,
         points=np.array([pose @ head for pose in poses]),
@@ -192,8 +199,13 @@ def pose_waypoints(arm: ArmModel, poses: Sequence[Pose], *, tilt_rad: float) -> 
     )
 
 
-def side_axis(arm: ArmModel) -> Array:
-    """Returns the (3,) unit vector between the fingertips, ee frame; the ee y axis without keypoints."""
-    if {"tool_head", "tool_side"} <= set(arm.tool_keypoints):
-        return unit(arm.tool_keypoints["tool_side"] - arm.tool_keypoints["tool_head"])
-    return np.array([0.0, 1.0, 0.0])
+def perpendicular_pair(direction: Array) -> Array:
+    """Returns (2, 3) unit vectors at right angles to a unit vector (3,) and to each other."""
+    first = unit(np.cross(direction, np.eye(3)[int(np.argmin(np.abs(direction)))]))
+    return np.array([first, np.cross(direction, first)])
+
+
+def interpolate_rows(x: Array, x_rows: Array, rows: Array) -> Array:
+    """Returns (K, n) values at places x (K,), interpolated between rows (W, n) at places x_rows (W,) in any order."""
+    order = np.argsort(x_rows)
+    return np.column_stack([np.interp(x, x_rows[order], column[order]) for column in rows.T])

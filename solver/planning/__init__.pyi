@@ -1,16 +1,8 @@
-from .goal_finder import GoalFinder
-from .goal_ranker import GoalRanker
-from .plan import KeyframePlan, PlanBudget, PlannerCfg, PlanRequest
-from .plan_log import PlanLog
-from .planner import plan_keyframes
-
-__all__ = [
-    "GoalFinder",
-    "GoalRanker",
-    "KeyframePlan",
-    "PlanBudget",
-    "PlanLog",
-    "PlanRequest",
-    "PlannerCfg",
-    "plan_keyframes",
-]
+from .goal_finder import GoalFinder as GoalFinder
+from .goal_ranker import GoalRanker as GoalRanker
+from .plan import KeyframePlan as KeyframePlan
+from .plan import PlanBudget as PlanBudget
+from .plan import PlannerCfg as PlannerCfg
+from .plan import PlanRequest as PlanRequest
+from .plan_log import PlanLog as PlanLog
+from .planner import plan_keyframes as plan_keyframes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +17,7 @@ from unlatch.solver.planning.motion import RESOLUTION_RAD
 Array = np.ndarray
 
 _TOUCH_M = 0.038
-"""Within this distance of the contact pose the fingers may touch the part: a bar is still between them."""
+"""Within this distance of the contact pose the fingers may touch the part, since a bar is between them [m]."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class StageFailure:
 
     stage: str
     message: str
-    """In words: where, and which two links."""
+    """The reason in words; for a collision, where it is and between which two links."""
     evidence: dict[str, Any] = field(default_factory=dict)
-    """The pair, its distance, where, and the joint position."""
+    """Numbers and names behind the message; for a collision the pair, its distance, where, and the joint position."""
 
 
 class Clearance:
@@ -43,8 +43,14 @@ class Clearance:
         gripper_m: float,
         held_gripper_m: float,
     ) -> None:
-        """Stores the checker (None = no obstacles), the links that the fingers may touch from contact on, the joint
-        position s0 of the part before it moves [rad or m], and the openings of the free and the holding gripper.
+        """Prepares the checks.
+
+        Args:
+            checker: Collision checker; None = no obstacles.
+            contact_links: Links that the fingers may touch from contact on.
+            s0: Joint position of the part before it moves [rad or m].
+            gripper_m: Opening of the gripper while it holds nothing [m].
+            held_gripper_m: Opening of the gripper while it holds the part [m].
         """
         self.queries = 0
         self._checker = checker
@@ -53,62 +59,63 @@ class Clearance:
         self._gripper_m = gripper_m
         self._held_gripper_m = held_gripper_m
 
-    def contact(self, q: Array) -> StageFailure | None:
+    def check_contact(self, q: Array) -> StageFailure | None:
         """Checks the contact pose at joints q (n,) [rad]."""
         with self._contact_allowed():
             return self._check("contact", "at contact", q, self._s0, self._gripper_m)
 
-    def approach(self, q: Array, poses: Sequence[Pose]) -> StageFailure | None:
-        """Checks the approach, joints (A, n) [rad] and hand poses, base frame, from the contact pose (not checked) back
-        to the farthest pre-grasp.
-        """
-        apart = np.array([_pose_distance(T, poses[0]) for T in poses])
-        return self._check_backwards("approach", "on the approach", q, apart, self._s0)
+    def check_approach(self, q: Array, poses: Sequence[Pose]) -> StageFailure | None:
+        """Checks the approach, joints (A, n) [rad] and hand poses, base frame.
 
-    def reach(self, q: Array) -> StageFailure | None:
-        """Checks the joints (R, n) [rad] from the goal (not checked) to a later contact pose; the fingers may touch the
-        part.
+        Both begin at the contact pose (not checked) and end at the farthest pre-grasp.
         """
+        return self._check_backwards("approach", "on the approach", q, poses, self._s0)
+
+    def check_reach(self, q: Array) -> StageFailure | None:
+        """Checks the joints (R, n) [rad] from the goal (not checked) to a later contact pose.
+
+        The fingers may touch the part.
+        """
+        where, points = "on the way from the goal to contact", [*q[1:], *(inner for _, inner in _inner_points(q))]
         with self._contact_allowed():
-            for share, q_here in _ordered_points(q, reversed_order=False):
-                del share
-                where = "on the way from the goal to contact"
-                blocked = self._check("approach", where, q_here, self._s0, self._gripper_m)
-                if blocked is not None:
-                    return blocked
-        return None
+            return _first_failure(self._check("approach", where, each, self._s0, self._gripper_m) for each in points)
 
-    def follow(self, q: Array, s: Array) -> StageFailure | None:
-        """Checks the joints (W, n) [rad] while the part moves through positions (W,) [rad or m]; the first row, at
-        contact, is not checked.
+    def check_follow(self, q: Array, s: Array) -> StageFailure | None:
+        """Checks the joints (W, n) [rad] while the part moves through positions (W,) [rad or m].
+
+        The first row, at contact, is not checked.
         """
         count = len(q)
-        waypoints = [(float(i), q[i]) for i in sorted(range(1, count), key=lambda k: (-_spread(k, count), k))]
+        waypoints = [(float(i), q[i]) for i in sorted(range(1, count), key=lambda k: (-_bisection_rank(k, count), k))]
+
+        def check(at: float, q_here: Array) -> StageFailure | None:
+            s_here = float(np.interp(at, np.arange(count), s))
+            where = f"while the part moves, at joint position {s_here:.3f}"
+            return self._check("follow", where, q_here, s_here, self._held_gripper_m)
+
         with self._contact_allowed():
-            for at, q_here in [*waypoints, *_inner(q)]:
-                s_here = float(np.interp(at, np.arange(count), s))
-                where = f"while the part moves, at joint position {s_here:.3f}"
-                blocked = self._check("follow", where, q_here, s_here, self._held_gripper_m)
-                if blocked is not None:
-                    return blocked
-        return None
+            return _first_failure(check(at, q_here) for at, q_here in [*waypoints, *_inner_points(q)])
 
-    def retreat(self, q: Array, poses: Sequence[Pose], s: float) -> StageFailure | None:
-        """Checks the retreat, joints (R, n) [rad] and hand poses, base frame, from where the part was left at position
-        s [rad or m] (not checked).
+    def check_retreat(self, q: Array, poses: Sequence[Pose], s: float) -> StageFailure | None:
+        """Checks the retreat, joints (R, n) [rad] and hand poses, base frame, away from contact (not checked).
+
+        The part stays at position s [rad or m].
         """
-        apart = np.array([_pose_distance(T, poses[0]) for T in poses])
-        return self._check_backwards("retreat", "on the retreat", q, apart, s)
+        return self._check_backwards("retreat", "on the retreat", q, poses, s)
 
-    def _check_backwards(self, stage: str, where: str, q: Array, apart: Array, s: float) -> StageFailure | None:
+    def _check_backwards(
+        self, stage: str, where: str, q: Array, poses: Sequence[Pose], s: float
+    ) -> StageFailure | None:
         """Checks a path that starts at contact, its far end first; near contact the fingers may touch the part."""
-        for at, q_here in _ordered_points(q, reversed_order=True):
-            near = float(np.interp(at, np.arange(len(apart)), apart)) <= _TOUCH_M
+        distances = [float(np.linalg.norm(T.p - poses[0].p)) for T in poses]
+
+        def check(at: float, q_here: Array) -> StageFailure | None:
+            near = float(np.interp(at, np.arange(len(distances)), distances)) <= _TOUCH_M
             with self._contact_allowed() if near else nullcontext():
-                blocked = self._check(stage, where, q_here, s, self._gripper_m)
-            if blocked is not None:
-                return blocked
-        return None
+                return self._check(stage, where, q_here, s, self._gripper_m)
+
+        waypoints = [(float(i), q[i]) for i in reversed(range(1, len(q)))]
+        return _first_failure(check(at, q_here) for at, q_here in [*waypoints, *_inner_points(q)])
 
     def _contact_allowed(self) -> Any:
         return nullcontext() if self._checker is None else self._checker.allow(self._contact_links)
@@ -117,7 +124,7 @@ class Clearance:
         if self._checker is None:
             return None
         self.queries += 1
-        hit = self._checker.first_collision(q, s=s, gripper=gripper)
+        hit = self._checker.deepest_collision(q, s=s, gripper=gripper)
         if hit is None:
             return None
         return StageFailure(stage, f"{where} {hit.link_a} meets {hit.link_b}", collision_evidence(hit, s=s))
@@ -133,14 +140,16 @@ def collision_evidence(hit: Collision, *, s: float) -> dict[str, Any]:
     }
 
 
-def _ordered_points(q: Array, *, reversed_order: bool) -> list[tuple[float, Array]]:
-    """Returns the waypoints after the first, then points between them, each with its fractional row number."""
-    rows = range(1, len(q))
-    return [(float(i), q[i]) for i in (reversed(rows) if reversed_order else rows)] + _inner(q)
+def _first_failure(checks: Iterable[StageFailure | None]) -> StageFailure | None:
+    """Returns the first failure; the checks after it are not made."""
+    return next((failure for failure in checks if failure is not None), None)
 
 
-def _inner(q: Array) -> list[tuple[float, Array]]:
-    """Configurations between waypoints, so many that neighbours are at most `RESOLUTION_RAD` apart."""
+def _inner_points(q: Array) -> list[tuple[float, Array]]:
+    """Returns points between the waypoints (W, n), each with its fractional row number.
+
+    There are so many that neighbours are at most `RESOLUTION_RAD` apart.
+    """
     inner = []
     for i in range(len(q) - 1):
         count = math.ceil(float(np.linalg.norm(q[i + 1] - q[i])) / RESOLUTION_RAD - 1e-9)
@@ -148,10 +157,6 @@ def _inner(q: Array) -> list[tuple[float, Array]]:
     return inner
 
 
-def _pose_distance(a: Pose, b: Pose) -> float:
-    return float(np.linalg.norm(a.p - b.p))
-
-
-def _spread(k: int, count: int) -> int:
-    """The end first, then the halves: an early hit saves the other queries."""
+def _bisection_rank(k: int, count: int) -> int:
+    """Returns the rank of row k; higher ranks are checked first: the end, the middle, the quarters, and so on."""
     return 64 if k == count - 1 else (k & -k).bit_length()

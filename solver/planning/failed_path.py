@@ -1,4 +1,4 @@
-"""Paths that end early, with the data to work out later where exactly they end and why."""
+"""Paths that end early, with the data from which their exact end and its reason are worked out later."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class FailedPath(Protocol):
 
     @property
     def share(self) -> float:
-        """Share of the path up to which the search came, 0 to 1."""
+        """Share of the path that the search covered, 0 to 1."""
 
     def failure(self) -> StageFailure:
-        """Returns the failure as the search saw it; costs nothing."""
+        """Returns the failure as the search found it; needs no solve."""
 
     def explain(self) -> StageFailure:
-        """Returns the failure with the exact end and what stops the hand there; some 20 solves."""
+        """Returns the failure with the exact end and what stops the hand there; needs some 20 solves."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,7 @@ class FailedPartPath:
         if found is None:
             return self.failure()
         reason = _describe_end(found)
-        evidence = {
-            **self._build_evidence(found.reached, reason),
-            **_end_evidence(found),
-            "slip": self.grasp.slip.name,
-        }
+        evidence = {**self._build_evidence(found.reached, reason), **_end_evidence(found), "slip": self.grasp.slip.name}
         return StageFailure("path", f"{self._describe_path(found.reached)}, {reason}", evidence)
 
     def _build_evidence(self, s: float, reason: str) -> dict[str, Any]:
@@ -75,7 +71,7 @@ class FailedPartPath:
             "s0": self.scene.s,
             "reached_s": s,
             "target_s": self.target_s,
-            "unit": _joint_unit(self.scene),
+            "unit": self.scene.joint.unit,
             "reason": reason,
         }
 
@@ -177,7 +173,7 @@ class CollidingPath:
         """See `FailedPath`: finds the first waypoint with a collision, one query each."""
         q, s = self.path.q, self.path.s
         for k in range(1, len(s)):
-            hit = self.clearance.follow(q[k - 1 : k + 1], s[k - 1 : k + 1])
+            hit = self.clearance.check_follow(q[k - 1 : k + 1], s[k - 1 : k + 1])
             if hit is not None:
                 pair = hit.evidence["pair"]
                 evidence = {
@@ -185,37 +181,31 @@ class CollidingPath:
                     "s0": float(s[0]),
                     "reached_s": float(s[k - 1]),
                     "target_s": float(s[-1]),
-                    "unit": _joint_unit(self.scene),
+                    "unit": self.scene.joint.unit,
                 }
-                message = (
-                    f"{_describe_progress(self.scene, float(s[k - 1]), float(s[-1]))}, then {pair[0]} meets {pair[1]}"
-                )
-                return StageFailure(hit.stage, message, evidence)
+                progress = _describe_progress(self.scene, float(s[k - 1]), float(s[-1]))
+                return StageFailure(hit.stage, f"{progress}, then {pair[0]} meets {pair[1]}", evidence)
         return self.hit
-
-
-def _joint_unit(scene: PlanningScene) -> str:
-    return "m" if scene.joint.prismatic else "rad"
 
 
 def _describe_progress(scene: PlanningScene, s: float, target: float) -> str:
     """Returns how far the part can be led, in its unit and in degrees."""
-    reached = f"the part can be led from {scene.s:.3f} to {s:.3f} of {target:.3f} {_joint_unit(scene)} only"
+    reached = f"the part can be led from {scene.s:.3f} to {s:.3f} of {target:.3f} {scene.joint.unit} only"
     degrees = [f"{math.degrees(v):.1f}" for v in (scene.s, s, target)]
     return reached if scene.joint.prismatic else f"{reached} ({degrees[0]} to {degrees[1]} of {degrees[2]} degrees)"
 
 
 def _find_end(
-    arm: ArmModel, rows_at: Callable[[float], Waypoints], path: PathSolution, s_start: float
+    arm: ArmModel, waypoint_at: Callable[[float], Waypoints], path: PathSolution, s_start: float
 ) -> PathEnd | None:
     """Returns the exact end of a path, continued from its last waypoint that holds exactly."""
     last = int(np.argmin(np.abs(path.s - path.reached_s)))
-    while last > 0 and not holds_at(arm, rows_at(float(path.s[last])), path.q[last]):
+    while last > 0 and not holds_at(arm, waypoint_at(float(path.s[last])), path.q[last]):
         last -= 1
     start, step = float(path.s[last]) if last else s_start, float(np.abs(np.diff(path.s)).max(initial=0.0))
     if step == 0.0:
         return None
-    return path_end(arm, rows_at, path.q[last], start, float(path.s[-1]), step)
+    return path_end(arm, waypoint_at, path.q[last], start, float(path.s[-1]), step)
 
 
 def _describe_end(end: PathEnd) -> str:

@@ -65,7 +65,7 @@ class GoalFinder:
         """The solution of least cost, or the best compromise."""
 
     def find(self, wave: int) -> list[Goal]:
-        """Returns the goals of one wave of starts, least cost first; if none is found with guides, those without."""
+        """Returns the goals of one wave of starts, least cost first; runs without guides if none is found with them."""
         variants = self.arm.tool_variants()
         guides = {variant: self._roll_guides(tool, wave) for variant, tool in variants}
         with self.log.clock("goal"):
@@ -74,7 +74,7 @@ class GoalFinder:
             if guided and not any(batch.solved.any() for batch in batches):
                 batches = self._run_starts(wave, {variant: [()] for variant in guides})
             found = self.solver.goals(batches, self.request.q_current)
-            nearest = found[0] if found else self.solver.nearest(batches)
+            nearest = found[0] if found else self.solver.best_compromise(batches)
             if not found and nearest.solved:  # the compromise meets every constraint
                 found = [nearest]
         self.log.counts["goals"] += len(found)
@@ -86,7 +86,7 @@ class GoalFinder:
         """Runs one wave of starts, shared among the guides of each set of tool keypoints."""
         batches = []
         for variant, tool in self.arm.tool_variants():
-            rows = tuple(term.row(tool, self.scene) for term in [*self.terms, *self.costs])
+            rows = self._term_rows(tool)
             starts = self.request.budget.goal_starts * growth(wave) // len(guides[variant])
             batches += [
                 self.solver.run(
@@ -104,24 +104,25 @@ class GoalFinder:
                 self.terms, self.scene, q_reference=self.request.q_current, costs=self.costs
             )
         self.log.counts["starts"] += tried
-        if goal is None:
+        return [] if goal is None else self._note_goal(goal)
+
+    def adopt(self, solution: Solution) -> list[Goal]:
+        """Returns the solution of another solver as a goal; without one, only keeps its compromise as the best end."""
+        if not solution.found:
+            self.best = solution
             return []
+        tool = dict(self.arm.tool_variants())[solution.tool_variant]
+        batch = self.solver.measure(self._term_rows(tool), solution.q[None], variant=solution.tool_variant)
+        return self._note_goal(Goal(batch, 0, solution.cost))
+
+    def _note_goal(self, goal: Goal) -> list[Goal]:
         self.log.counts["goals"] += 1
         if self.best is None or not self.best.found:
             self.best = self.solution(goal)
         return [goal]
 
-    def adopt(self, solution: Solution) -> list[Goal]:
-        """Returns a solution of another solver as a goal; empty if it is not found, and then kept as the best one."""
-        if not solution.found:
-            self.best = solution
-            return []
-        tool = dict(self.arm.tool_variants())[solution.tool_variant]
-        rows = tuple(term.row(tool, self.scene) for term in [*self.terms, *self.costs])
-        goal = Goal(self.solver.measure(rows, solution.q[None], variant=solution.tool_variant), 0, solution.cost)
-        self.log.counts["goals"] += 1
-        self.best = self.solution(goal)
-        return [goal]
+    def _term_rows(self, tool: Mapping[str, Array]) -> tuple[Row, ...]:
+        return tuple(term.row(tool, self.scene) for term in [*self.terms, *self.costs])
 
     def solution(self, goal: Goal) -> Solution:
         """Returns a goal with the residual of each constraint."""
@@ -137,7 +138,7 @@ class GoalFinder:
         return (PointRow(head, T @ head, _POSE_M), *directions)
 
     def moved_to(self, reached: ReachedGoal, q: Array) -> ReachedGoal:
-        """Returns a goal with the joints (n,) [rad] that a later stage gives it, which still meet its rows."""
+        """Returns a goal with other joints (n,) [rad] that also meet its rows."""
         R, p = self.arm.kinematics.fk_batch(q[None])
         T_base_ee = Pose(R[0], p[0])
         if self.rows(reached) is not reached.source.batch.rows:
@@ -179,12 +180,10 @@ class GoalFinder:
         across the bar it may clear other things. Later waves are not guided.
         """
         bar = bar_axis(self.scene)
-        if not self.request.closed_gripper or wave > 1 or bar is None:
+        has_side = {"tool_side", "tool_head"} <= set(tool)
+        if not self.request.closed_gripper or wave > 1 or bar is None or not has_side:
             return [()]
-        side = unit(tool["tool_side"] - tool["tool_head"]) if {"tool_side", "tool_head"} <= set(tool) else None
-        if side is None:
-            return [()]
-        across = 0.5 * math.pi
+        side, across = unit(tool["tool_side"] - tool["tool_head"]), 0.5 * math.pi
         return [
             (AxisRow(side, bar, 0.0, _GUIDE_RAD, 0.0),),
             (AxisRow(side, bar, across - _GUIDE_RAD, across + _GUIDE_RAD, across),),

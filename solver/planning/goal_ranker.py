@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.solver.goal.goal_solver import Goal
 from unlatch.solver.goal.verify import angles_between, limit_margin
 from unlatch.solver.path.actuation_motions import pre_poses
 from unlatch.solver.path.path_solver import PathSolution, PathSolver
@@ -30,31 +28,18 @@ _WIDEST_CONE_RAD = math.radians(75.0)
 
 @dataclass(frozen=True)
 class RankedGoal:
-    """A goal with its path and its promise."""
+    """A goal with its path and its rank."""
 
-    source: Goal
-    """The goal that met the constraints."""
-    q: Array
-    """(n,) joints at the goal, with the setting's offset and noise [rad]."""
-    T_base_ee: Pose
-    """Pose of the ee there."""
+    reached: ReachedGoal
+    """The goal with the setting's offset and noise."""
     slip: Slip
     """Freedom of the hand on the part."""
-    promise: float
+    rank_cost: float
     """Cost by which goals are ranked; lower is better."""
     coarse: PathSolution | None = None
-    """The coarse path by which it was ranked; None where the part is not led along its joint."""
+    """Coarse path that the cost includes; None if the part is not led along its joint."""
     path: PathSolution | None = None
     """The fine path, if it is already known."""
-
-
-class _FailedGoal(NamedTuple):
-    """A goal whose path or approach failed."""
-
-    share: float
-    """Share of the path that holds."""
-    goal: RankedGoal
-    coarse: PathSolution
 
 
 class GoalRanker:
@@ -70,7 +55,8 @@ class GoalRanker:
         # these paths only rank goals: their few large steps need not converge
         self.coarse_paths = PathSolver(self.arm, max_step_rad=0.8, point_tolerance_m=0.01, angle_tolerance_rad=0.1)
         self.log = log
-        self.failed: list[_FailedGoal] = []
+        self.failed: list[tuple[float, RankedGoal]] = []
+        """Goals whose path or approach failed, with the share of the path that holds."""
         self.s0 = self.scene.s
         self.target_s = request.target_s()
         self.terms = request.setting.constraint_list
@@ -86,7 +72,7 @@ class GoalRanker:
         return (Slip(SlipMode.bar), Slip(SlipMode.gimbal))
 
     def rank(self, goals: list[ReachedGoal], slip: Slip, *, wave: int = 0) -> list[RankedGoal]:
-        """Returns the goals whose coarse path holds, most promising first; keeps the others to be rescued."""
+        """Returns the goals whose coarse path holds, most promising first; keeps the others for `rescue`."""
         if not goals:
             return []
         with self.log.clock("path"):
@@ -100,16 +86,15 @@ class GoalRanker:
             coarse = self._follow_coarsely(q[chosen], slip, inward, count)
         candidates = []
         for i, path in zip(chosen, coarse, strict=True):
-            source, q_goal, T = goals[i]
-            promise = float(0.4 * near[i] + 0.6 * tilt[i])
+            rank_cost = float(0.4 * near[i] + 0.6 * tilt[i])
             if path is not None:
-                promise += 0.4 * path.length_rad + 8.0 * max(0.0, _GOOD_MARGIN_RAD - path.margin_rad)
-            candidate = RankedGoal(source, q_goal, T, slip, promise, path)
+                rank_cost += 0.4 * path.length_rad + 8.0 * max(0.0, _GOOD_MARGIN_RAD - path.margin_rad)
+            candidate = RankedGoal(goals[i], slip, rank_cost, path)
             if path is None or path.found:
                 candidates.append(candidate)
             else:
-                self.failed.append(_FailedGoal(self._note_failure(path, slip), candidate, path))
-        candidates.sort(key=lambda c: c.promise)
+                self.failed.append((self._note_failure(path, slip), candidate))
+        candidates.sort(key=lambda c: c.rank_cost)
         return candidates
 
     def follow(self, goal: RankedGoal, target_s: float) -> PathSolution | None:
@@ -117,11 +102,11 @@ class GoalRanker:
         path = goal.path
         if path is None:
             path = self.paths.follow(
-                goal.q[None],
+                goal.reached.q[None],
                 self.scene,
                 s_values=np.linspace(self.s0, target_s, self.request.waypoints() + 1),
                 slip=goal.slip,
-                inward=self._inward_direction(goal.T_base_ee),
+                inward=self._inward_direction(goal.reached.T_base_ee),
                 contact_ee=self.contact_ee,
             )[0]
         if path.found:
@@ -132,40 +117,38 @@ class GoalRanker:
         return None
 
     def keep_for_rescue(self, goal: RankedGoal) -> None:
-        """Keeps a goal whose approach or fine path fails, to be solved together with them."""
+        """Keeps a goal whose approach or fine path fails, so that `rescue` solves goal, approach and path together."""
         if goal.coarse is not None:
-            self.failed.append(_FailedGoal(1.0, goal, goal.coarse))
+            self.failed.append((1.0, goal))
 
     def rescue(self, count: int | None = None) -> list[RankedGoal]:
-        """Returns the failed goals that came furthest, each solved together with its approach and path. It tries
-        `count` of them, or as many as the budget says.
+        """Returns the failed goals that came furthest, each solved together with its approach and path.
+
+        It tries `count` of them; None = as many as the budget says.
         """
-        failed = sorted(self.failed, key=lambda entry: (-round(entry.share, 2), entry.goal.promise))
+        failed = sorted(self.failed, key=lambda entry: (-round(entry[0], 2), entry[1].rank_cost))
         self.failed = []
-        tried = failed[: self.budget.rescues if count is None else count]
-        solved = [self.solve_with_path(entry.goal, entry.coarse) for entry in tried]
+        solved = [self.solve_with_path(goal) for _, goal in failed[: self.budget.rescues if count is None else count]]
         return [goal for goal in solved if goal is not None]
 
-    def solve_with_path(self, goal: RankedGoal, coarse: PathSolution) -> RankedGoal | None:
+    def solve_with_path(self, goal: RankedGoal) -> RankedGoal | None:
         """Solves goal, approach and path together from the coarse path; returns None if that fails."""
-        if self.target_s is None:
+        if self.target_s is None or goal.coarse is None:
             return None
-        reached = ReachedGoal(goal.source, goal.q, goal.T_base_ee)
         with self.log.clock("path"):
             path = self.paths.solve_together(
-                coarse,
+                goal.coarse,
                 self.scene,
-                rows=self.goals.rows(reached),
+                rows=self.goals.rows(goal.reached),
                 s_values=np.linspace(self.s0, self.target_s, self.request.waypoints() + 1),
-                grasp=Grasp(goal.slip, self._inward_direction(goal.T_base_ee), self.contact_ee),
+                grasp=Grasp(goal.slip, self._inward_direction(goal.reached.T_base_ee), self.contact_ee),
                 retreats=self._approach_offsets(),
                 q_now=self.request.q_current,
             )
         self.log.counts["rescues"] += 1
         if not path.found:
             return None
-        source, q, T = self.goals.moved_to(reached, path.q[0])
-        return replace(goal, source=source, q=q, T_base_ee=T, path=path)
+        return replace(goal, reached=self.goals.moved_to(goal.reached, path.q[0]), path=path)
 
     def _approach_offsets(self) -> Array:
         """Returns (K, 3) offsets back to the farthest pre-grasp, ee frame, the goal first [m].

@@ -7,6 +7,7 @@ function of its inputs.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,19 +21,22 @@ from unlatch.solver.scene import ArmModel, Array
 RESOLUTION_RAD = 0.05
 """Largest joint distance (norm) between two collision queries along an edge [rad]."""
 FINE_RESOLUTION_RAD = RESOLUTION_RAD / 4
-"""The same near obstacles: between two queries a stretched arm moves its hand by up to 4 cm; a board has 15 mm."""
+"""The same near obstacles. At the coarse resolution a stretched arm moves its hand by up to 4 cm between queries; a
+board is 15 mm thick."""
 _NEAR_M = 0.018
-"""Obstacles nearer than this to a checked configuration call for the finer resolution about it [m]."""
-_ROOMS_M = (0.012, 0.004)
+"""If an obstacle is nearer than this to a checked configuration, the path around it is checked more finely [m]."""
+_CLEARANCES_M = (0.012, 0.004)
 """Clearances that a path around an obstacle keeps if possible: a timed path swings out of its corners by up to 5 mrad
 per joint, and the arm lags by half as much [m]."""
 _LEAST_M = 0.0025
 """Smallest clearance of a timed motion [m]."""
-_WITHOUT_ROOM = ((None, RESOLUTION_RAD), (None, FINE_RESOLUTION_RAD))
+_NO_CLEARANCE = ((None, RESOLUTION_RAD), (None, FINE_RESOLUTION_RAD))
 _BLEND_RAD = 0.3
 """Distance from a corner at which its rounding starts [rad]."""
 _BLENDS = 4
 """Number of roundings tried per corner, each 0.4 times as wide as the last."""
+_ROW_SPACING_RAD = 0.1
+"""Largest distance between two rows of a straight part of a path around obstacles [rad]."""
 _SHORTCUTS = 40
 _STUB_RAD = 0.05
 """Corners nearer than this are merged if the result is free [rad]."""
@@ -73,19 +77,20 @@ class _CheckedSpace:
 
     def check(self, q: Array) -> Collision | None:
         self.queries += 1
-        return self.checker.first_collision(q, s=self.s, gripper=self.gripper, clearance_m=self.clearance_m)
+        return self.checker.deepest_collision(q, s=self.s, gripper=self.gripper, clearance_m=self.clearance_m)
 
     @property
     def spent(self) -> bool:
         return self.queries >= self.budget
 
+    def check_all(self, configurations: Iterable[Array]) -> Collision | None:
+        """Returns the first collision; the configurations after it are not checked."""
+        hits = (self.check(q) for q in configurations)
+        return next((hit for hit in hits if hit is not None), None)
+
     def check_edge(self, start: Array, end: Array) -> Collision | None:
         """Returns the first collision strictly between two configurations, halves first."""
-        for q in _inner_points(start, end, self.resolution):
-            hit = self.check(q)
-            if hit is not None:
-                return hit
-        return None
+        return self.check_all(_inner_points(start, end, self.resolution))
 
     def check_closely(self, path: Array) -> Collision | None:
         """Returns the first collision between checked configurations of a free path, where obstacles are near."""
@@ -93,16 +98,12 @@ class _CheckedSpace:
             return None
         points = _sample_path(path, self.resolution)
         near = [self._is_near(q) for q in points]
-        for (first, second), about in zip(pairwise(points), pairwise(near), strict=True):
-            for q in _inner_points(first, second, FINE_RESOLUTION_RAD) if any(about) else ():
-                hit = self.check(q)
-                if hit is not None:
-                    return hit
-        return None
+        edges = [edge for edge, about in zip(pairwise(points), pairwise(near), strict=True) if any(about)]
+        return self.check_all(q for edge in edges for q in _inner_points(*edge, FINE_RESOLUTION_RAD))
 
     def _is_near(self, q: Array) -> bool:
         self.queries += 1
-        return self.checker.first_collision(q, s=self.s, gripper=self.gripper, clearance_m=_NEAR_M) is not None
+        return self.checker.deepest_collision(q, s=self.s, gripper=self.gripper, clearance_m=_NEAR_M) is not None
 
 
 def plan_motion(
@@ -154,13 +155,14 @@ def plan_motion(
 def is_timed_motion_clear(
     samples: Array, checker: CollisionChecker | None, *, s: float | None, gripper: float | None
 ) -> tuple[bool, int]:
-    """Returns whether timed joints (T, n) [rad], in straight lines from sample to sample, keep clear of everything, and
-    the number of collision queries; s and gripper as in `plan_motion`.
+    """Returns whether timed joints (T, n) [rad] keep clear of everything, and the number of collision queries.
+
+    The joints move in straight lines from sample to sample; s and gripper are as in `plan_motion`.
     """
     if checker is None:
         return True, 0
     points = _sample_path(samples, RESOLUTION_RAD)
-    hits = (checker.first_collision(q, s=s, gripper=gripper, clearance_m=_LEAST_M) for q in points)
+    hits = (checker.deepest_collision(q, s=s, gripper=gripper, clearance_m=_LEAST_M) for q in points)
     for number, hit in enumerate(hits):
         if hit is not None:
             return False, number + 1
@@ -172,9 +174,9 @@ def _plan_around(
 ) -> Array | None:
     """Returns a (W, n) path around the obstacle, with clearance if possible; None if there is none."""
     budget = space.budget
-    for clearance_m, resolution in (*((room, RESOLUTION_RAD) for room in _ROOMS_M), *_WITHOUT_ROOM):
+    for clearance_m, resolution in (*((clearance, RESOLUTION_RAD) for clearance in _CLEARANCES_M), *_NO_CLEARANCE):
         space.clearance_m, space.resolution = clearance_m, resolution
-        if clearance_m is not None and any(space.check(q) is not None for q in (start, goal)):
+        if clearance_m is not None and space.check_all((start, goal)) is not None:
             continue
         space.budget = space.queries + (budget - space.queries) // (1 if clearance_m is None else 2)
         corners = _rrt_connect(start, goal, space, arm, seed=int(rng.integers(1, 2**31 - 1)))
@@ -196,8 +198,7 @@ def _inner_points(start: Array, end: Array, resolution: float) -> Array:
         return np.empty((0, len(start)))
     order = sorted(range(1, count), key=lambda i: (-((i & -i).bit_length()), i))
     fractions = np.array(order, dtype=float)[:, None] / count
-    inner: Array = start + fractions * (end - start)
-    return inner
+    return start + fractions * (end - start)
 
 
 def _sample_path(path: Array, resolution: float) -> list[Array]:
@@ -260,10 +261,10 @@ def _shortcut_path(corners: list[Array], space: _CheckedSpace, rng: np.random.Ge
         if space.check_edge(first, second) is None and space.check(first) is None and space.check(second) is None:
             path = [*path[: i + 1], first, second, *path[j + 1 :]]
             path = [q for k, q in enumerate(path) if k == 0 or float(np.linalg.norm(q - path[k - 1])) > 1e-6]
-            path[0], path[-1] = corners[0], corners[-1]  # a point next to an end may have taken its place
+            path[0], path[-1] = corners[0], corners[-1]  # the line above may have replaced an end by a point next to it
     k = 1
     while k < len(path) - 1:
-        # a stub bends the timed path so sharply that the arm all but stops: worth a look beyond the budget
+        # at a short edge the timed path almost stops, so it is checked even if the budget is spent
         stub = min(float(np.linalg.norm(path[k] - path[i])) for i in (k - 1, k + 1)) < _STUB_RAD
         if (stub or not space.spent) and space.check_edge(path[k - 1], path[k + 1]) is None:
             del path[k]
@@ -275,14 +276,13 @@ def _shortcut_path(corners: list[Array], space: _CheckedSpace, rng: np.random.Ge
 def _round_corners(corners: list[Array], space: _CheckedSpace) -> Array:
     """Returns the dense path with each corner rounded by the widest free arc, or left sharp.
 
-    Straight parts and sharp corners are already checked: a spent budget costs roundness only.
+    Straight parts and sharp corners are already checked: if the budget is spent, the corners stay sharp.
     """
     points = [corners[0]]
     for before, corner, after in zip(corners[:-2], corners[1:-1], corners[2:], strict=True):
         arc = _free_arc(before, corner, after, space)
-        _append_line(points, arc[0])
-        points.extend(arc[1:])
-    _append_line(points, corners[-1])
+        points += [*_sample_path(np.array([points[-1], arc[0]]), _ROW_SPACING_RAD)[1:-1], *arc]
+    points += [*_sample_path(np.array([points[-1], corners[-1]]), _ROW_SPACING_RAD)[1:-1], corners[-1]]
     return np.array(points)
 
 
@@ -293,7 +293,7 @@ def _free_arc(before: Array, corner: Array, after: Array, space: _CheckedSpace) 
         if space.spent:
             break
         arc = _corner_arc(before, corner, after, blend)
-        if all(space.check(q) is None for q in arc) and all(space.check_edge(a, b) is None for a, b in pairwise(arc)):
+        if space.check_all(arc) is None and all(space.check_edge(a, b) is None for a, b in pairwise(arc)):
             return arc
         blend *= 0.4
     return corner[None]
@@ -309,10 +309,3 @@ def _corner_arc(before: Array, corner: Array, after: Array, blend: float) -> Arr
     first, last = corner + to_before / near * length, corner + to_after / far * length
     t = np.linspace(0.0, 1.0, 6)[:, None]
     return (1 - t) ** 2 * first + 2 * t * (1 - t) * corner + t * t * last
-
-
-def _append_line(points: list[Array], end: Array) -> None:
-    start = points[-1]
-    count = max(1, math.ceil(float(np.linalg.norm(end - start)) / 0.1))
-    points.extend(start + k / count * (end - start) for k in range(1, count))
-    points.append(end)

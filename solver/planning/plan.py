@@ -14,7 +14,7 @@ from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.kinematics import frozen_array
 from unlatch.solver.path.slip import Slip
-from unlatch.solver.scene import ArmModel, Array, PlanningScene
+from unlatch.solver.scene import ArmModel, Array, PlanningScene, checked_joints
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
 
@@ -26,8 +26,9 @@ class PlannerCfg:
     """
 
     goal_starts: int = 32
-    """Starts of the first wave, for each set of tool keypoints. Later waves take four times as many. A push takes as
-    many again if no goal has one of the rolls that are tried first."""
+    """Starts of the first wave, for each set of tool keypoints. Later waves take four times as many. A push first
+    prefers some roll angles of the hand; if it finds no goal with them, it takes the same number of starts again.
+    """
     goal_waves: int = 3
     """Largest number of waves of starts; the search ends with the first plan."""
     candidates: int = 24
@@ -39,11 +40,13 @@ class PlannerCfg:
     blocked_before_search: int = 4
     """Number of candidates with a blocked straight transit before a path around obstacles is searched."""
     searches: int = 3
-    """Number of such searches."""
+    """Number of searches for a path around obstacles."""
     rescues: int = 2
-    """Failed paths of a wave that are solved again together with their goals; 0 = never, nor paths near a limit."""
+    """Number of failed paths of a wave that are solved again, together with their goals. With 0, paths near a joint
+    limit are not solved again either.
+    """
     motion_queries: int = 4000
-    """Collision queries of one such search."""
+    """Collision queries of one search for a path around obstacles."""
     noise_draws: int = 20
     """Largest number of draws of `keypose_random_range`."""
     name: str = "standard"
@@ -71,12 +74,14 @@ _BUDGET_RANGES = {
 
 @dataclass(frozen=True)
 class PlanBudget(PlannerCfg):
-    """How much one plan may cost; the search for a layout, the skill and the planner pass it on as it is."""
+    """How much one plan may cost; the search for a layout, the skill and the planner pass it on unchanged."""
 
     thorough: bool = True
-    """Whether slower solvers search for another goal where no goal of the waves serves, and work out what exactly
-    blocks the plan. If False, they search for a goal only where the waves find none, and a diagnosis says only how far
-    the plan came; a plan that is not found then costs a third."""
+    """Whether slower solvers search for another goal if no goal of the waves leads to a plan, and work out what exactly
+    blocks the plan.
+
+    If False, they search only if the waves find no goal at all, and a diagnosis says only how far the plan came. A
+    search without a plan then takes a third of the time."""
 
     @classmethod
     def of(cls, cfg: PlannerCfg) -> PlanBudget:
@@ -84,7 +89,7 @@ class PlanBudget(PlannerCfg):
         return cls(**vars(cfg))
 
     def first_look(self) -> PlanBudget:
-        """Returns the budget of a quick trial: the first wave of starts, and no worked-out reason."""
+        """Returns the budget of a quick trial: the first wave of starts only, and a short diagnosis."""
         return replace(self, goal_waves=1, thorough=False)
 
 
@@ -108,7 +113,8 @@ class PlanRequest:
     frame_s: float = 1.0 / 30.0
     """Time between two samples of a segment [s]."""
     slips: tuple[Slip, ...] | None = None
-    """Freedoms of the hand on the part, in the order of trial; None = about the bar, or a cone with closed fingers."""
+    """Freedoms of the hand on the part, in the order in which they are tried; None = about the bar, or with closed
+    fingers a cone."""
     retreat_m: float = 0.10
     """Distance of the step back along the approach axis after the motion [m]; 0 = none."""
     gripper_open_m: float = 0.08
@@ -116,7 +122,7 @@ class PlanRequest:
     gripper_contact_m: float = 0.03
     """Assumed opening while the part is held [m]."""
     speed_scale: float = 0.6
-    """Share of the joint speed limits to use; of the acceleration limits its square."""
+    """Share of the joint speed limits to use; its square is the share of the acceleration limits."""
     approach_speed_m_s: float = 0.2
     """Speed of the hand in approach and retreat [m/s]."""
     part_speed: float | None = None
@@ -126,13 +132,7 @@ class PlanRequest:
     budget: PlanBudget = field(default_factory=PlanBudget)
 
     def __post_init__(self) -> None:
-        q = np.array(self.q_current, dtype=float)
-        if q.shape != (self.arm.n_q,) or not np.all(np.isfinite(q)):
-            raise ConfigError(
-                f"q_current must hold {self.arm.n_q} finite joint positions, got {q.tolist()}.", key="q_current"
-            )
-        q.setflags(write=False)
-        object.__setattr__(self, "q_current", q)
+        object.__setattr__(self, "q_current", checked_joints("q_current", self.q_current, self.arm.n_q))
         if self.follow_to is not None and not math.isfinite(self.follow_to):
             raise ConfigError(f"follow_to={self.follow_to} is no joint position.", key="follow_to")
 
@@ -196,7 +196,7 @@ class Segment:
 
 @dataclass(frozen=True, repr=False)
 class KeyframePlan:
-    """The whole motion, or the diagnosis of its absence."""
+    """The whole motion, or the diagnosis why there is none."""
 
     found: bool
     """Whether everything from the present joints to the retreat was planned."""

@@ -29,20 +29,20 @@ class PlanCandidate:
 
     goal: RankedGoal
     approach: Array
-    """(A, n) from the farthest pre-grasp to the goal, and on to contact where that is a post motion [rad]."""
-    follow: PathSolution | None
+    """(A, n) from the farthest pre-grasp to the goal, and on to contact if that is at a post motion [rad]."""
+    follow: PathSolution
     """From contact to the end."""
     posts: list[tuple[Pose, Array, float]]
     """Pose, joints and joint position of the part at each post keyframe."""
     retreat: Array | None
-    """(R, n) the step back [rad]; None where none is asked."""
+    """(R, n) the step back [rad]; None if the request has none."""
 
 
 class _Following(NamedTuple):
     """The motion after the goal."""
 
     reach: Array
-    """(R, n) from the goal to contact; the goal alone where that is contact [rad]."""
+    """(R, n) from the goal to contact; one row if the goal is the contact [rad]."""
     follow: PathSolution
     """From contact to the end."""
     posts: list[tuple[Pose, Array, float]]
@@ -67,9 +67,10 @@ class PlanCompleter:
     def complete(self, goal: RankedGoal) -> PlanCandidate | None:
         """Returns the plan without transit, or None with the failure noted in the log."""
         self.log.counts["candidates"] += 1
-        pre = pre_poses(goal.T_base_ee, self.setting.pre_actuation_motions, self.scene)
+        q, T_goal = goal.reached.q, goal.reached.T_base_ee
+        pre = pre_poses(T_goal, self.setting.pre_actuation_motions, self.scene)
         with self.log.clock("path"):
-            approach = self.paths.follow_poses(goal.q, pre.dense)
+            approach = self.paths.follow_poses(q, pre.dense)
         if not approach.found:
             what = "the hand cannot step back to the pre-grasp"
             self.log.furthest_reached.add_failed_path(FailedPosePath(self.arm, approach, pre.dense, "approach", what))
@@ -77,7 +78,7 @@ class PlanCompleter:
                 self.ranker.keep_for_rescue(goal)
             return None
         with self.log.clock("collision"):
-            free = self.log.is_free(self.clearance.approach(approach.q, pre.dense))
+            free = self.log.is_free(self.clearance.check_approach(approach.q, pre.dense))
         if not free:
             return None
         following = self._follow_part(goal)
@@ -85,8 +86,8 @@ class PlanCompleter:
             return None
         reach, follow, posts = following
         with self.log.clock("collision"):
-            free = self.log.is_free(self.clearance.reach(reach))
-            hit = self.clearance.follow(follow.q, follow.s) if free else None
+            free = self.log.is_free(self.clearance.check_reach(reach))
+            hit = self.clearance.check_follow(follow.q, follow.s) if free else None
         if hit is not None:
             self.log.furthest_reached.add_failed_path(CollidingPath(self.clearance, self.scene, follow, hit))
         if hit is not None or not free:
@@ -111,16 +112,15 @@ class PlanCompleter:
     def _follow_post_motions(self, goal: RankedGoal) -> _Following | None:
         motions = self.setting.listed_post_motions
         reaching = self.setting.contact_index - self.setting.goal_index
-        post = post_poses(goal.T_base_ee, motions, self.scene, before_contact=reaching)
-        path = self.paths.follow_poses(goal.q, post.dense)
+        post = post_poses(goal.reached.T_base_ee, motions, self.scene, before_contact=reaching)
+        path = self.paths.follow_poses(goal.reached.q, post.dense)
         if not path.found:
             what = "the post-actuation motions cannot be followed"
             joint = self.scene.joint
-            unit = "m" if joint.prismatic else "rad"
             if not joint.lower <= float(post.s[-1]) <= joint.upper:
-                what += f" (they lead past the joint's limits, {joint.lower:.3f} to {joint.upper:.3f} {unit})"
+                what += f" (they lead past the joint's limits, {joint.lower:.3f} to {joint.upper:.3f} {joint.unit})"
             moves = post.s if float(np.ptp(post.s)) > 0.0 else None
-            failed = FailedPosePath(self.arm, path, post.dense, "follow", what, s=moves, unit=unit)
+            failed = FailedPosePath(self.arm, path, post.dense, "follow", what, s=moves, unit=joint.unit)
             self.log.furthest_reached.add_failed_path(failed)
             return None
         contact = post.keyframes[reaching - 1] if reaching else 0
@@ -142,7 +142,7 @@ class PlanCompleter:
                 self.log.furthest_reached.add_failed_path(failed)
                 continue
             with self.log.clock("collision"):
-                free = self.log.is_free(self.clearance.retreat(path.q, poses, float(follow.s[-1])))
+                free = self.log.is_free(self.clearance.check_retreat(path.q, poses, float(follow.s[-1])))
             if free:
                 return path.q
         return None

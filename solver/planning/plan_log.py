@@ -9,20 +9,21 @@ from contextlib import contextmanager
 from typing import Any
 
 from unlatch.solver.diagnosis.diagnosis import Diagnosis
+from unlatch.solver.diagnosis.diagnosis_text import format_point
 from unlatch.solver.planning.clearance import StageFailure
 from unlatch.solver.planning.failed_path import FailedPath
 
-STAGES = ("goal", "contact", "path", "approach", "follow", "retreat", "transit")
-"""The stages of a plan, in the order in which a candidate passes them."""
 _CODES = {
     "goal": "plan_infeasible",
     "contact": "plan_infeasible",
     "path": "path_infeasible",
+    "approach": "motion_blocked",
     "follow": "path_infeasible",
     "retreat": "path_infeasible",
-    "approach": "motion_blocked",
     "transit": "motion_blocked",
 }
+"""Failure code of each stage of a plan, in the order in which a candidate passes them."""
+STAGES = tuple(_CODES)
 _TIMED = ("goal", "path", "collision", "transit", "timing")
 _COUNTS = ("starts", "goals", "candidates", "rescues", "queries", "noise_draws")
 
@@ -50,7 +51,7 @@ class PlanLog:
             self.timings_ms[stage] += 1e3 * (time.perf_counter() - began)
 
     def fail(self, stage: str, message: str, evidence: dict[str, Any], *, progress: float = 0.0) -> None:
-        """Notes why a candidate failed, and how far it came inside the stage."""
+        """Notes why a candidate failed; `progress` is how far it came inside the stage."""
         self.furthest_reached.add(StageFailure(stage, message, evidence), progress=progress)
 
     def is_free(self, failure: StageFailure | None) -> bool:
@@ -70,7 +71,7 @@ class FurthestReached:
         self._tally: Counter[str] = Counter()
 
     def add(self, failure: StageFailure, *, progress: float = 0.0, path: FailedPath | None = None) -> None:
-        """Takes the failure of a candidate, how far it came inside its stage, and the path that failed, if one did."""
+        """Takes the failure of a candidate, its progress inside the stage, and the path that failed, if one did."""
         pair = failure.evidence.get("pair")
         self._tally[f"{failure.stage}: {pair[0]} and {pair[1]}" if pair is not None else failure.stage] += 1
         if (STAGES.index(failure.stage), progress) > (STAGES.index(self._failure.stage), self._progress):
@@ -79,14 +80,15 @@ class FurthestReached:
     def add_failed_path(self, path: FailedPath) -> float:
         """Takes a path that failed; returns the share of the path that holds.
 
-        Within one stage, a path that fails counts as less far than a path that is found but collides.
+        Within one stage, a path that collides counts as further than a path that is not found.
         """
         self.add(path.failure(), progress=path.share - 1.0, path=path)
         return path.share
 
     def diagnosis(self, goals: int, *, explain: bool = True) -> Diagnosis:
-        """Returns why none of the goals leads to a plan; `explain` works out the exact end of a failed path (some 20
-        solves).
+        """Returns why none of the goals leads to a plan.
+
+        With `explain` it works out where exactly a failed path ends, in some 20 solves.
         """
         failure = self._path.explain() if explain and self._path is not None else self._failure
         evidence: dict[str, Any] = {"stage": failure.stage, "goals": goals, "ended_at": dict(self._tally)}
@@ -105,5 +107,4 @@ def _describe_collision_place(evidence: Mapping[str, Any]) -> str:
         return ""
     distance = 1e3 * float(evidence["distance_m"])
     depth = f"{-distance:.1f} mm deep" if distance < 0.0 else f"{distance:.1f} mm apart, which is too near"
-    point = ", ".join(f"{v:.3f}" for v in evidence["where"])
-    return f"; they are {depth} at [{point}] m (world frame)"
+    return f"; they are {depth} at {format_point(evidence['where'])} m (world frame)"

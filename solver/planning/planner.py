@@ -32,13 +32,15 @@ Array = np.ndarray
 
 _NEAR_LIMIT_RAD = 0.05
 """A path that comes nearer to a joint limit is solved once more, together with its goal."""
-_WORTH_RAD = 0.01
-"""Least gain of margin for which that other path is taken."""
+_LEAST_MARGIN_GAIN_RAD = 0.01
+"""Least gain of margin for which this second path is taken [rad]."""
 
 
 def plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: np.random.Generator) -> KeyframePlan:
-    """Returns the plan of one motion, or a diagnosis. It is a function of the request, the checker's scene (None = no
-    obstacles) and the state of `rng`, from which noise on the goal and the seeds of searches come.
+    """Returns the plan of one motion, or a diagnosis.
+
+    The plan is a function of the request, of the scene of the checker (None = no obstacles) and of the state of `rng`.
+    `rng` gives the noise on the goal and the seeds of searches.
 
     Raises:
         ConfigError: The setting names a keypoint or an axis that does not exist.
@@ -94,9 +96,9 @@ class _Planner:
         return None
 
     def _find_last_goals(self, best: Solution) -> list[Goal]:
-        """Returns the goals that slower solvers find after the waves; notes the reason where there is no goal.
+        """Returns the goals that slower solvers find after the waves; notes the reason if there is none.
 
-        They also run after waves that found goals: a plan that a smaller budget finds is then found by a larger one.
+        They also run after waves that found goals, so that a larger budget finds every plan that a smaller one finds.
         """
         found = self.goals.find_exactly()
         if not found and not best.found and self.budget.thorough:
@@ -123,7 +125,7 @@ class _Planner:
             if blocked:
                 break
         if not blocked:
-            rescued = [goal for goal in self.ranker.rescue() if self._is_contact_free(goal.q)]
+            rescued = [goal for goal in self.ranker.rescue() if self._is_contact_free(goal.reached.q)]
             completed = [self.completer.complete(goal) for goal in rescued]
             blocked = [candidate for candidate in completed if candidate is not None]
         for candidate in blocked[: self.budget.searches]:
@@ -139,13 +141,13 @@ class _Planner:
 
     def _widen_margin(self, candidate: PlanCandidate) -> tuple[PlanCandidate, MotionResult] | None:
         """Returns the candidate with more margin to the joint limits, if its path is near one and can be moved."""
-        follow, coarse = candidate.follow, candidate.goal.coarse
-        if follow is None or coarse is None or self.budget.rescues == 0 or follow.margin_rad >= _NEAR_LIMIT_RAD:
+        margin_rad = candidate.follow.margin_rad
+        if self.budget.rescues == 0 or margin_rad >= _NEAR_LIMIT_RAD:
             return None
-        goal = self.ranker.solve_with_path(candidate.goal, coarse)
-        if goal is None or goal.path is None or goal.path.margin_rad <= follow.margin_rad + _WORTH_RAD:
+        goal = self.ranker.solve_with_path(candidate.goal)
+        if goal is None or goal.path is None or goal.path.margin_rad <= margin_rad + _LEAST_MARGIN_GAIN_RAD:
             return None
-        wider = self.completer.complete(goal) if self._is_contact_free(goal.q) else None
+        wider = self.completer.complete(goal) if self._is_contact_free(goal.reached.q) else None
         if wider is None:
             return None
         motion = self._plan_transit(wider, straight_only=True)
@@ -153,7 +155,7 @@ class _Planner:
 
     def _is_contact_free(self, q: Array) -> bool:
         with self.log.clock("collision"):
-            return self.log.is_free(self.clearance.contact(q))
+            return self.log.is_free(self.clearance.check_contact(q))
 
     def _plan_transit(self, candidate: PlanCandidate, *, straight_only: bool) -> MotionResult:
         with self.log.clock("transit"):
@@ -181,7 +183,7 @@ class _Planner:
         return clear
 
     def _build_plan(self, candidate: PlanCandidate, motion: MotionResult) -> KeyframePlan:
-        goal, approach, q_now = candidate.goal, candidate.approach, self.request.q_current
+        goal, approach, q_now = candidate.goal.reached, candidate.approach, self.request.q_current
         pre = pre_poses(goal.T_base_ee, self.setting.pre_actuation_motions, self.request.scene)
         keyframes = [Keyframe(self.arm.kinematics.pose(q_now), q_now, "current", self.s0)]
         last = len(pre.dense) - 1
@@ -202,12 +204,11 @@ class _Planner:
             keyframes=tuple(keyframes),
             contact_pose_index=self.setting.contact_index,
             segments=tuple(segments),
-            timings_ms={},
             counts=self.log.counts,
             notices=tuple(self.log.notices),
             solution=self.goals.solution(goal.source),
-            margin_rad=candidate.follow.margin_rad if candidate.follow is not None else 0.0,
-            slip=goal.slip,
+            margin_rad=candidate.follow.margin_rad,
+            slip=candidate.goal.slip,
         )
 
     def _build_refusal(self) -> KeyframePlan:

@@ -16,9 +16,9 @@ Array = np.ndarray
 _HINGE_SPEED_RAD_S = 0.5
 _SLIDER_SPEED_M_S = 0.15
 _PART_RISE_HZ = 3.0
-"""Acceleration of the part over its speed [1/s]."""
+"""Acceleration of the part divided by its speed [1/s]."""
 _HAND_RISE_HZ = 5.0
-"""Acceleration of the hand over its speed, in approach and retreat [1/s]."""
+"""Acceleration of the hand divided by its speed, in approach and retreat [1/s]."""
 
 _DEVIATIONS_RAD = (DEVIATION_RAD, DEVIATION_RAD / 5, DEVIATION_RAD / 25)
 
@@ -28,18 +28,24 @@ def time_segments(
     *,
     transit: Array,
     approach: Array,
-    follow: PathSolution | None,
+    follow: PathSolution,
     retreat: Array | None,
     is_clear: Callable[[Array], bool],
 ) -> list[Segment]:
-    """Times each segment from rest to rest, in order of execution: joints (W, n) [rad] of the transit, the approach
-    (fewer than two rows = none), the path of the part and the retreat, if there are any. `is_clear` judges a timed
-    transit (T, n).
+    """Times each segment from rest to rest; returns the segments in order of execution.
+
+    Args:
+        request: The request, with the speeds.
+        transit: (W, n) joints of the transit [rad].
+        approach: (W, n) joints of the approach [rad]; fewer than two rows = none.
+        follow: The path of the part; fewer than two rows = none.
+        retreat: (W, n) joints of the retreat [rad], if there is one.
+        is_clear: Returns whether a timed transit (T, n) keeps clear of obstacles.
     """
     segments = [_time_transit(request, transit, is_clear)]
     if len(approach) > 1:
         segments.append(_time_hand_motion(request, "approach", approach))
-    if follow is not None and len(follow.q) > 1:
+    if len(follow.q) > 1:
         default = _SLIDER_SPEED_M_S if request.scene.joint.prismatic else _HINGE_SPEED_RAD_S
         speed = request.part_speed if request.part_speed is not None else default
         segments.append(_time_segment(request, "follow", follow.q, s=follow.s, speed=speed, rise_hz=_PART_RISE_HZ))
@@ -49,7 +55,7 @@ def time_segments(
 
 
 def _time_transit(request: PlanRequest, q: Array, is_clear: Callable[[Array], bool]) -> Segment:
-    """Times the transit as near to the checked lines as needed: a curve swings out of their corners."""
+    """Times the transit with smaller and smaller deviation from the checked lines until the curve is clear."""
     for deviation_rad in _DEVIATIONS_RAD:
         segment = _time_segment(request, "transit", q, deviation_rad=deviation_rad)
         if len(q) == 2 or is_clear(segment.q):  # a straight line has no corners

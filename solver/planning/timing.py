@@ -21,12 +21,13 @@ _GRID_PER_WAYPOINT = 3
 _MIN_GRID = 30
 _MAX_STRETCHES = 8
 _FINE_GRID_PER_WAYPOINT = 40
-_SLOW = 1.5
-"""Factor on the shortest time that the velocities allow, with one ramp (usual: 0.7 to 1.3). Slower paths are timed
-again on a fine grid: a coarse grid that misses a sharp corner stretches the whole path, and sometimes TOPP-RA crawls on
-it, 71 s for what takes 4."""
+_MAX_SLOWDOWN = 1.5
+"""Largest ratio of the duration to the shortest one (velocity limits and one ramp; usually 0.7 to 1.3).
+
+Slower paths are timed again on a fine grid. A coarse grid that misses a sharp corner stretches the whole path, and
+sometimes TOPP-RA crawls on it: 71 s for a motion that takes 4 s."""
 _MAX_REFINEMENTS = 6
-_LOOKS = 5
+_SPLINE_CHECKS = 5
 """Number of points between two waypoints at which the spline is compared with the straight line."""
 DEVIATION_RAD = 0.005
 """Default of the largest joint deviation of a timed path from the straight lines between waypoints [rad]."""
@@ -121,10 +122,8 @@ def _time_curve(
     logging.getLogger("toppra").setLevel(logging.ERROR)  # it reports each solve
     joints = arm.n_q
     # a path may begin outside the planner's limits, which are tighter than the robot's
-    low, high = (
-        np.minimum(arm.q_lower, path[:, :joints].min(axis=0)),
-        np.maximum(arm.q_upper, path[:, :joints].max(axis=0)),
-    )
+    low = np.minimum(arm.q_lower, path[:, :joints].min(axis=0))
+    high = np.maximum(arm.q_upper, path[:, :joints].max(axis=0))
     path, curve = _fit_spline(path, velocity, joints, deviation_rad)
     at_least = float((np.abs(np.diff(path, axis=0)) / velocity).max(axis=1).sum() + (velocity / acceleration).max())
     used, best = math.inf, None
@@ -134,7 +133,7 @@ def _time_curve(
         )
         if used <= 1.0 and (best is None or len(samples) < len(best)):
             best = samples
-        if best is not None and len(best) * dt <= _SLOW * at_least:
+        if best is not None and len(best) * dt <= _MAX_SLOWDOWN * at_least:
             break
     if best is not None:
         return best
@@ -166,13 +165,13 @@ def _sample_trajectory(
             f"{float(np.abs(np.diff(path, axis=0)).max()):.3f} rad). Plan with smaller steps.",
             waypoints=len(path),
         )
-    # between grid points the curve may bend more than at them: what is too fast anywhere is stretched as a whole
+    # between grid points the curve may bend more than at them: if a sample is too fast, the whole path is slowed
     stretch = 1.0
     for _ in range(_MAX_STRETCHES):
         count = max(1, math.ceil(stretch * trajectory.duration / dt - 1e-9))
         samples: Array = trajectory(np.linspace(0.0, trajectory.duration, count + 1))
         samples[:, :joints] = np.clip(samples[:, :joints], low, high)
-        samples[0], samples[-1] = path[0], path[-1]  # rounding of the spline; nothing may move at the seams
+        samples[0], samples[-1] = path[0], path[-1]  # removes rounding of the spline, so that segments meet exactly
         used = _limit_use(samples, velocity / _MARGIN, acceleration / _MARGIN, dt)
         if used <= 1.0:
             break
@@ -181,20 +180,21 @@ def _sample_trajectory(
 
 
 def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float) -> tuple[Array, Any]:
-    """Returns a cubic spline within `deviation_rad` of the straight lines of a path (W, n), and the path with the
-    points it needs. A spline swings out where a path bends sharply, as at a joint limit; points are inserted on the
-    straight lines there until it does not. `velocity` (n,) spaces the waypoints evenly in time; coordinates after the
-    joints may swing.
+    """Returns a path (W, n) with extra points, and a cubic spline near the straight lines between its rows.
+
+    A spline swings out where a path bends sharply, as at a joint limit. Points are inserted on the straight lines there
+    until each joint stays within `deviation_rad`; coordinates after the `joints` may swing. `velocity` (n,) spaces the
+    knots evenly in time.
     """
     toppra = load_toppra()
-    share = np.linspace(0.0, 1.0, _LOOKS + 2)[1:-1]
+    share = np.linspace(0.0, 1.0, _SPLINE_CHECKS + 2)[1:-1]
     for _ in range(_MAX_REFINEMENTS):
         lengths = np.linalg.norm(np.diff(path / velocity, axis=0), axis=1)  # even time, so that the spline is tame
         knots = np.concatenate([[0.0], np.cumsum(lengths)])
         knots /= knots[-1]
         curve = toppra.SplineInterpolator(knots, path, bc_type="natural")
-        at = knots[:-1, None] + share * np.diff(knots)[:, None]  # (W - 1, looks)
-        lines = path[:-1, None] + share[:, None] * np.diff(path, axis=0)[:, None]  # (W - 1, looks, n)
+        at = knots[:-1, None] + share * np.diff(knots)[:, None]  # (W - 1, checks)
+        lines = path[:-1, None] + share[:, None] * np.diff(path, axis=0)[:, None]  # (W - 1, checks, n)
         off = np.abs(curve(at.ravel()).reshape(lines.shape) - lines)[..., :joints].max(axis=(1, 2))
         wide = np.flatnonzero(off > deviation_rad)
         if len(wide) == 0:

@@ -1,16 +1,9 @@
-from .hand_motions import MOTION_WORDS
-from .peer_form import IGNORED, find_settings
-from .reader import check_names, read_planner_setting
-from .setting import FollowJointCfg, PlannerSettingCfg, SuccessMode, omitted_setting
-
-__all__ = [
-    "IGNORED",
-    "MOTION_WORDS",
-    "FollowJointCfg",
-    "PlannerSettingCfg",
-    "SuccessMode",
-    "check_names",
-    "find_settings",
-    "omitted_setting",
-    "read_planner_setting",
-]
+from .hand_motions import MOTION_WORDS as MOTION_WORDS
+from .peer_form import IGNORED as IGNORED
+from .peer_form import find_settings as find_settings
+from .reader import check_names as check_names
+from .reader import read_planner_setting as read_planner_setting
+from .setting import FollowJointCfg as FollowJointCfg
+from .setting import PlannerSettingCfg as PlannerSettingCfg
+from .setting import SuccessMode as SuccessMode
+from .setting import omitted_setting as omitted_setting

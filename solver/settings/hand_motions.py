@@ -19,7 +19,7 @@ MOTION_WORDS: dict[str, tuple[int, float]] = {
 """Words of the lists of motions: axis of the arm's base frame and distance [m]."""
 
 MOTION_MODES = ("translate_x", "translate_y", "translate_z", "rotate")
-"""Modes of a motion: metres along an axis of the ee frame, or radians about the object's joint."""
+"""Modes of a motion: along an axis of the ee frame [m], or about the object's joint [rad]."""
 
 
 def read_list(value: Any, where: str) -> list[Any]:
@@ -39,26 +39,15 @@ def read_motion(entry: Any, where: str, *, words: bool) -> list[Any]:
     Raises:
         ConfigError: It is neither.
     """
+    if words and isinstance(entry, str) and entry in MOTION_WORDS:
+        return [entry, MOTION_WORDS[entry][1]]
     known = [*MOTION_MODES, *(MOTION_WORDS if words else ())]
-    if isinstance(entry, str):
-        if words and entry in MOTION_WORDS:
-            return [entry, MOTION_WORDS[entry][1]]
+    pair = [entry] if isinstance(entry, str) else read_list(entry, where)
+    if len(pair) != 2 or pair[0] not in known:
+        near = close_matches(pair[0], known) if pair and isinstance(pair[0], str) else ""
         raise ConfigError(
-            f"{where}='{entry}' is unknown.{close_matches(entry, known)} Expected [mode, value] with a mode of "
-            f"{', '.join(MOTION_MODES)}" + (f", or a word of {', '.join(MOTION_WORDS)}." if words else "."),
-            key=where,
-        )
-    pair = read_list(entry, where)
-    if pair and not isinstance(pair[0], str):
-        raise ConfigError(
-            f"{where}={pair} is no motion. Expected [mode, value] with a mode of {', '.join(MOTION_MODES)}.", key=where
-        )
-    if len(pair) == 2 and words and pair[0] in MOTION_WORDS:
-        return [pair[0], read_number(pair[1], where, lower=-2.0, upper=2.0)]
-    if len(pair) != 2 or pair[0] not in MOTION_MODES:
-        near = close_matches(str(pair[0]), known) if pair else ""
-        raise ConfigError(
-            f"{where}={pair} is no motion.{near} Expected [mode, value] with a mode of {', '.join(MOTION_MODES)}.",
+            f"{where}={entry!r} is not a motion.{near} Expected [mode, value] with a mode of {', '.join(MOTION_MODES)}"
+            + (f", or a word of {', '.join(MOTION_WORDS)}." if words else "."),
             key=where,
         )
     bound = 6.3 if pair[0] == "rotate" else 2.0

@@ -13,7 +13,7 @@ from unlatch.solver.terms.catalog import COSTS, TERMS
 from unlatch.solver.terms.term import Term
 
 CONTACT_NAME = "fingers_contact_with_link0"
-"""The name that meant a point constraint in the inherited form."""
+"""The name that means a point constraint in the form of the peers."""
 
 _ANGLE_TYPES = (
     "frame_axis_parallel",
@@ -40,7 +40,7 @@ MEANINGS: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
     ),
     "hand_parallel_to_link0_move_axis": (_AXIS, (*_CROSS, *_PAIR), "target_axis alone"),
 }
-"""Names that carried meaning in the inherited form: fields needed, fields without effect, meaning."""
+"""Names with a meaning in the form of the peers: fields needed, fields without effect, meaning."""
 
 KEYPOINT_ALIASES = {"base_object_contact_point": "base_contact_point"}
 """Object keypoints that the peers call by two names."""
@@ -48,16 +48,18 @@ KEYPOINT_ALIASES = {"base_object_contact_point": "base_contact_point"}
 _LETTERS = {f"{sign}{axis}": (i, -1.0 if sign == "-" else 1.0) for i, axis in enumerate("xyz") for sign in ("", "-")}
 _FRAMES = ("object", "base", "world")
 _TIGHTEST = 1e-6
-"""In place of a tolerance of 0: what the solver verifies its solutions to [m, rad]."""
+"""Replaces a tolerance of 0: the precision to which the solver verifies its solutions [m, rad]."""
 _DEFAULT_TOLERANCE = {"m": 1e-3, "rad": 0.01}
 _ROUNDING = 0.01
-"""An inner product so far out of -1 to 1 is a rounding, no mistake."""
-_SLIP_RATIO = 0.87
-"""`tolerence` is 0.89 like `tolerance`; `pre_actuation_time`, a key of theirs, 0.82 like `pre_actuation_motions`."""
+"""An inner product at most this far outside -1 to 1 is a rounding error, not a mistake."""
+_MISSPELLING_RATIO = 0.87
+"""Smallest similarity of a misspelt key to the right one.
+
+For `tolerence` it is 0.89, for a correct key of a peer, `pre_actuation_time` to `pre_actuation_motions`, 0.82."""
 
 
 class Form(Enum):
-    """Who wrote a block."""
+    """The system that wrote a block."""
 
     own = "own"
     gensim2 = "GenSim2"
@@ -67,15 +69,16 @@ class Form(Enum):
 def is_misspelling(key: str, known: Collection[str], present: Collection[str]) -> bool:
     """Returns whether an unknown key is a misspelling of an absent key, which is always an error."""
     absent = [name for name in known if name not in present]
-    return bool(difflib.get_close_matches(key, absent, n=1, cutoff=_SLIP_RATIO))
+    return bool(difflib.get_close_matches(key, absent, n=1, cutoff=_MISSPELLING_RATIO))
 
 
 def rewrite_entry(
     entry: Mapping[str, Any], where: str, notices: list[str], *, form: Form, cost: bool
 ) -> dict[str, Any] | None:
-    """Returns an entry in our form, or None if a cost has no counterpart; `notices` receives a line for each change. In
-    our own form only a missing `type` and the frame `link` are rewritten. Values that are not understood stay, so that
-    the strict reader refuses them.
+    """Returns an entry in our form, or None if a cost has no counterpart; `notices` receives a line for each change.
+
+    In our own form only a missing `type` and the frame `link` are rewritten. Values that are not understood stay, so
+    that the strict reader refuses them.
     """
     out = {str(key): value for key, value in entry.items() if value is not None}
     peer = form is not Form.own
@@ -113,7 +116,7 @@ def _read_letters(out: dict[str, Any], where: str, notices: list[str]) -> None:
 
 
 def _type_by_name(out: dict[str, Any], where: str, notices: list[str]) -> None:
-    """Sets the type by the name, which decides in the inherited form."""
+    """Sets the type by the name of the entry, which determines it in the form of the peers."""
     name, kind = str(out.get("name", "")), out.get("type")
     if name == CONTACT_NAME and kind is not None and kind != "point2point_constraint" and "keypoint_name" in out:
         notices.append(f"{where} '{name}': type {kind} read as point2point_constraint.")
@@ -182,7 +185,7 @@ def infer_type(entry: Mapping[str, Any], *, cost: bool) -> str | None:
 
 
 def _keep_one_target(out: dict[str, Any], where: str, notices: list[str]) -> None:
-    """Drops one of two targets: the type decides which."""
+    """Drops one of two targets; the type of the entry says which."""
     kind = out.get("type")
     others = [key for key in (*_AXIS, *_CROSS) if key in out]
     if kind not in _ANGLE_TYPES or not others or not all(key in out for key in _PAIR):
@@ -213,8 +216,8 @@ def _settle_frame(out: dict[str, Any], where: str, notices: list[str], form: For
 def _settle_numbers(out: dict[str, Any], where: str, notices: list[str]) -> None:
     unit = "rad" if out.get("type") in _ANGLE_TYPES else "m"
     tolerance, product = out.get("tolerance"), out.get("target_inner_product")
-    slips = any(is_misspelling(key, ("tolerance",), ()) for key in out if key != "tolerance")
-    if tolerance is None and not slips:
+    is_misspelt = any(is_misspelling(key, ("tolerance",), ()) for key in out if key != "tolerance")
+    if tolerance is None and not is_misspelt:
         out["tolerance"] = _DEFAULT_TOLERANCE[unit]
         notices.append(f"{where}.tolerance: missing, read as {_DEFAULT_TOLERANCE[unit]:g} {unit}.")
     elif tolerance == 0 and not isinstance(tolerance, bool):
@@ -231,7 +234,7 @@ def _drop_unknown(out: dict[str, Any], where: str, notices: list[str], *, cost: 
     """Drops fields that our term of this type does not have; the other systems do not read them either."""
     catalog, kind = (COSTS if cost else TERMS), str(out.get("type"))
     if kind not in catalog.names():
-        return  # the strict reader says so
+        return  # the strict reader reports it
     known = [f.name for f in fields(catalog.load(kind))]
     if "weight" in known and "penalty_weight" in out and "weight" not in out:
         out["weight"] = out.pop("penalty_weight")

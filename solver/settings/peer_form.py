@@ -1,7 +1,7 @@
 """Rewrites a `planner_setting` of GenSim2 or InternDataEngine into our form.
 
-Such a block loads as it is. Each key that is rewritten or dropped gives one line. Values that affect the robot and are
-not understood (an unknown constraint, an unknown motion) stay, so that the strict reader refuses them.
+Users load such a block unchanged. Each key that is rewritten or dropped gives one line. Values that affect the robot
+but are not understood (an unknown constraint, an unknown motion) stay, so that the strict reader refuses them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from unlatch.solver.settings.peer_entry import (
 from unlatch.solver.settings.setting import PlannerSettingCfg, RangeXyzCfg, SuccessMode
 
 IGNORED = ("actuation_time", "mobile_move", "post_actuation_times", "pre_actuation_times")
-"""Keys of the inherited form that have no effect."""
+"""Keys of the peers that have no effect."""
 
-_ALWAYS_THERE = (
+_COMMON_KEYPOINTS = (
     "articulated_object_head",
     "articulated_object_tail",
     "base_contact_point",
@@ -39,11 +39,10 @@ _WORD_WITH_NUMBER = re.compile(r"(move-[a-z]+)[ :=]+([+-]?\d*\.?\d+)")
 
 
 def detect_form(raw: Mapping[str, Any]) -> Form:
-    """Returns which system wrote a block, by its marks; without marks it is ours, and every unknown key is an error.
+    """Returns which system wrote a block. Without marks of another system it is ours: every unknown key is an error.
 
-    The marks are things that only the other systems write: constraint names of the table (InternDataEngine), the label
-    `category_name`, the keys of `IGNORED`, and a block with the labels of a whole GenSim2 task but no threshold, which
-    those never have.
+    The marks are things that only the other systems write: constraint names in `MEANINGS` (InternDataEngine), the label
+    `category_name`, the keys of `IGNORED`, and the labels of a whole GenSim2 task without a threshold.
     """
     entries = raw.get("constraint_list")
     names = {str(e.get("name")) for e in entries if isinstance(e, Mapping)} if isinstance(entries, list) else set()
@@ -56,7 +55,7 @@ def detect_form(raw: Mapping[str, Any]) -> Form:
 
 
 def read_exponents(value: Any, where: str, notices: list[str]) -> Any:
-    """Returns a value with texts such as `1e-6`, which YAML 1.1 does not read as numbers, as numbers."""
+    """Returns a value with texts such as `1e-6` as numbers; YAML 1.1 reads them as texts."""
     if isinstance(value, str) and _EXPONENT.fullmatch(value):
         notices.append(f"{where}: the text '{value}' (YAML 1.1 wants 1.0e-6) read as the number {float(value):g}.")
         return float(value)
@@ -68,8 +67,9 @@ def read_exponents(value: Any, where: str, notices: list[str]) -> Any:
 
 
 def rewrite_setting(raw: Mapping[str, Any], where: str, notices: list[str], form: Form) -> dict[str, Any]:
-    """Rewrites a block, after `read_exponents`, into our form; `notices` receives a line for each key that is rewritten
-    or dropped. In our own form only the entries of constraints and costs are checked.
+    """Returns a block, after `read_exponents`, in our form; `notices` receives a line for each change.
+
+    In our own form only the entries of constraints and costs are rewritten.
     """
     known = [f.name for f in fields(PlannerSettingCfg)]
     out = {str(key): value for key, value in raw.items() if value is not None or key not in known}
@@ -91,8 +91,9 @@ def rewrite_setting(raw: Mapping[str, Any], where: str, notices: list[str], form
 
 
 def find_settings(tree: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yields the full key and the block of every `planner_setting` of a parsed YAML file. A file of GenSim2 is one
-    block as a whole; elsewhere blocks stand under the key `planner_setting`, at any depth.
+    """Yields the full key and the block of every `planner_setting` of a parsed YAML file.
+
+    A file of GenSim2 is one block as a whole. In other files, blocks have the key `planner_setting`, at any depth.
     """
     if isinstance(tree, Mapping):
         if not where and "constraint_list" in tree:
@@ -114,7 +115,7 @@ def _rewrite_entries(entries: list[Any], where: str, notices: list[str], form: F
     for index, entry in enumerate(entries):
         place = f"{where}[{index}]"
         if not isinstance(entry, Mapping):
-            yield entry  # the strict reader says what it is
+            yield entry  # the strict reader reports it
             continue
         out = rewrite_entry(entry, place, notices, form=form, cost=cost)
         if out is None:
@@ -150,7 +151,7 @@ def _settle_success(out: dict[str, Any], where: str, notices: list[str], form: F
     threshold = out.get("success_threshold")
     if isinstance(threshold, int | float) and not isinstance(threshold, bool) and threshold < 0.0:
         out["success_threshold"] = -threshold
-        notices.append(f"{place}: {threshold} read as {-threshold}, the way is compared without its sign.")
+        notices.append(f"{place}: {threshold} read as {-threshold}, the displacement is compared without its sign.")
     if threshold is not None or any(is_misspelling(key, ("success_threshold",), ()) for key in out):
         return  # the misspelt one is refused
     if form is Form.interndata:
@@ -159,8 +160,8 @@ def _settle_success(out: dict[str, Any], where: str, notices: list[str], form: F
         return
     out["success_mode"], out["success_threshold"] = "fraction", _GENSIM2_SHARE
     notices.append(
-        f"{place}: missing, read as success_mode fraction, {_GENSIM2_SHARE}: GenSim2 asks for an openness within 0.2 "
-        "of 0 or 1, from half open. Give 0.8 for a part that starts at the other end."
+        f"{place}: missing, read as success_mode fraction, {_GENSIM2_SHARE}: in GenSim2 success is an openness "
+        "within 0.2 of 0 or 1, starting half open. Give 0.8 for a part that starts at the other end."
     )
 
 
@@ -198,7 +199,7 @@ def _rewrite_label(value: Any, where: str, notices: list[str]) -> Any:
 
 
 def _settle_contact(out: dict[str, Any], where: str, notices: list[str]) -> None:
-    """Replaces an index at which the gripper would close before the goal, or never, by the goal."""
+    """Replaces a contact index by that of the goal if the gripper would close before the goal, or never."""
     index, pre, post = (out.get(k) for k in ("contact_pose_index", "pre_actuation_motions", "post_actuation_motions"))
     if not isinstance(index, int) or isinstance(index, bool):
         return
@@ -253,7 +254,7 @@ def _settle_names(out: dict[str, Any], where: str, notices: list[str]) -> None:
     kept = []
     for name in names:
         known = KEYPOINT_ALIASES.get(name, name)
-        if known in used or known in _ALWAYS_THERE:
+        if known in used or known in _COMMON_KEYPOINTS:
             kept.append(known)
         else:
             notices.append(f"{where}: dropped {name}, which no constraint names.")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
-from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
+from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.geometry import angle_between
 from unlatch.solver.diagnosis.contradiction import third_side_range
 from unlatch.solver.settings.hand_motions import read_list
@@ -18,6 +18,7 @@ from unlatch.solver.settings.setting import (
     PlannerSettingCfg,
     RangeXyzCfg,
     SuccessMode,
+    check_keys,
     omitted_setting,
 )
 from unlatch.solver.terms.axis import AxisAngle
@@ -36,7 +37,7 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
 
     Raises:
         ConfigError: A key is unknown, missing, of the wrong type or out of range, or constraints contradict. In a block
-            of another system its own keys are dropped instead, and a contradiction gives a line.
+            of another system, keys of that system and contradictions give a line instead.
     """
     if not isinstance(raw, Mapping):
         raise ConfigError(f"{where} is a {type(raw).__name__}, expected a mapping.", key=where)
@@ -45,17 +46,8 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
     notices: list[str] = []
     plain = read_exponents(raw, where, notices)
     form = detect_form(plain)
-    known = [f.name for f in fields(PlannerSettingCfg)]
-    values: dict[str, Any] = {}
-    for key, value in rewrite_setting(plain, where, notices, form).items():
-        if key not in known:
-            raise ConfigError(
-                f"{where}.{key} is unknown.{close_matches(str(key), known)} Keys: {', '.join(known)}. "
-                "Remove or rename it.",
-                key=f"{where}.{key}",
-                available=known,
-            )
-        values[key] = value
+    values = rewrite_setting(plain, where, notices, form)
+    check_keys(values, PlannerSettingCfg, where)
     if values.get("success_threshold") is None or values["success_threshold"] == "???":
         raise ConfigError(
             f"{where}.success_threshold is missing, expected the joint displacement that counts as success "
@@ -80,13 +72,13 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
 
 
 def _read_derived(raw: Mapping[str, Any], where: str) -> PlannerSettingCfg:
-    """Reads a derived setting, which has no other keys."""
+    """Reads a derived setting; it may have no other key with a value."""
     setting, unset = omitted_setting(), asdict(omitted_setting())
     for key, value in raw.items():
         if key not in unset or value != unset[key]:
             raise ConfigError(
-                f"{where}.{key} has no meaning beside {where}.derived=true, which makes the whole setting from the "
-                "part's kind. Remove one of them.",
+                f"{where}.{key} has no effect together with {where}.derived=true, which derives the whole setting "
+                "from the part's kind. Remove one of them.",
                 key=f"{where}.{key}",
             )
     return setting
@@ -104,10 +96,7 @@ def check_names(
     Raises:
         ConfigError: One does not exist; close and known names in the message.
     """
-    for key, names in (
-        ("tool_keypoint_name_list", tool_names),
-        ("object_keypoint_name_list", object_names),
-    ):
+    for key, names in (("tool_keypoint_name_list", tool_names), ("object_keypoint_name_list", object_names)):
         for name in getattr(setting, key):
             _check_name(name, names, f"{where}.{key}")
     for name in setting.keypoint_shifts:
@@ -131,7 +120,7 @@ def check_names(
 
 
 def find_setting_contradictions(terms: list[Term], *, where: str) -> Iterator[ConfigError]:
-    """Yields an error for each two angle constraints on one tool axis (or one target) that contradict each other.
+    """Yields an error for each pair of angle constraints on one tool axis (or one target) that contradict each other.
 
     With angle g between the two targets, directions at angles a and b from them exist only if
     `|a - b| <= g <= min(a + b, 2 pi - a - b)` (triangle inequality on the sphere). Only pairs whose g is known without
@@ -149,10 +138,10 @@ def find_setting_contradictions(terms: list[Term], *, where: str) -> Iterator[Co
             if out > 1e-9:
                 yield ConfigError(
                     f"{where}[{i}] '{first.label}' and {where}[{j}] '{second.label}' contradict each other: the same "
-                    f"tool axis would have to be {_format_range(first)} from {first.describe_target()} and "
+                    f"tool axis must be {_format_range(first)} from {first.describe_target()} and "
                     f"{_format_range(second)} from {second.describe_target()}, which are "
-                    f"{math.degrees(between):.1f} degrees apart; no "
-                    f"direction does both (out by {out:.4g} rad). Change or remove one of them.",
+                    f"{math.degrees(between):.1f} degrees apart; no direction satisfies both (out by {out:.4g} rad). "
+                    "Change or remove one of them.",
                     key=where,
                     constraints=(first.label, second.label),
                     out_by_rad=out,
@@ -199,30 +188,31 @@ def _check_name(name: str, known: Collection[str], where: str, *, kind: str = "a
         raise unknown_name(name, kind, where=where, known=sorted(known))
 
 
+_FIELD_TYPES: dict[str, tuple[Any, str]] = {
+    "update_art_joint": (bool, "true or false"),
+    "contact_pose_index": (int | None, "a whole number"),
+    "task_name": (str | None, "a text"),
+    "category_name": (str | None, "a text"),
+    "additional_labels": (Mapping, "a mapping by asset"),
+    "keypoint_shifts": (Mapping, "a mapping by keypoint"),
+}
+"""Allowed types of simple fields, and the words for them."""
+
+
 def _read_field(key: str, value: Any, where: str) -> Any:
     if key == "success_mode" and value is not None and not isinstance(value, SuccessMode):
         if not isinstance(value, str) or value not in SuccessMode.__members__:
-            known = list(SuccessMode.__members__)
-            raise ConfigError(
-                f"{where}='{value}' is unknown.{close_matches(str(value), known)} Modes: {', '.join(known)}.",
-                key=where,
-                available=known,
-            )
+            raise unknown_name(str(value), "a success mode", where=where, known=SuccessMode.__members__)
         return SuccessMode[value]
-    if key == "update_art_joint" and not isinstance(value, bool):
-        raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected true or false.", key=where)
-    if key == "contact_pose_index" and (isinstance(value, bool) or not isinstance(value, int | None)):
-        raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected a whole number.", key=where)
-    if key in ("task_name", "category_name") and value is not None and not isinstance(value, str):
-        raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected a text.", key=where)
+    types, expected = _FIELD_TYPES.get(key, (object, ""))
+    if not isinstance(value, types) or (types == int | None and isinstance(value, bool)):
+        raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected {expected}.", key=where)
     if key in ("tool_keypoint_name_list", "object_keypoint_name_list"):
         if isinstance(value, str) or not all(isinstance(v, str) for v in read_list(value, where)):
-            raise ConfigError(f"{where}={value!r} is no list of names.", key=where)
+            raise ConfigError(f"{where}={value!r} is not a list of names.", key=where)
         return list(value)
     if key == "keypose_random_range" and not isinstance(value, KeyposeRandomRangeCfg):
         return _read_random_range(value, where)
-    if key in ("additional_labels", "keypoint_shifts") and not isinstance(value, Mapping):
-        raise ConfigError(f"{where} is a {type(value).__name__}, expected a mapping by asset.", key=where)
     if key in ("constraint_list", "cost_list", "slips"):
         return read_list(value, where)
     return value
@@ -233,15 +223,9 @@ def _read_random_range(value: Any, where: str) -> KeyposeRandomRangeCfg:
         inner = value.get(name)
         if inner is None:
             return RangeXyzCfg()
-        known = [f.name for f in fields(RangeXyzCfg)]
         if not isinstance(inner, Mapping):
             raise ConfigError(f"{where}.{name} is a {type(inner).__name__}, expected a mapping.", key=f"{where}.{name}")
-        for key in inner:
-            if key not in known:
-                raise ConfigError(
-                    f"{where}.{name}.{key} is unknown.{close_matches(str(key), known)} Keys: {', '.join(known)}.",
-                    key=f"{where}.{name}.{key}",
-                )
+        check_keys(inner, RangeXyzCfg, f"{where}.{name}")
         numbers = {str(k): read_number(v, f"{where}.{name}.{k}", lower=-bound, upper=bound) for k, v in inner.items()}
         try:
             return RangeXyzCfg(**numbers)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import Enum
 from typing import Any
 
-from unlatch.simcore.errors import ConfigError, PluginError, UnknownEntryError, close_matches
+from unlatch.simcore.errors import ConfigError, PluginError, UnknownEntryError, unknown_key, unknown_name
 from unlatch.simcore.registry import Catalog
 from unlatch.solver.path.slip import SlipMode
 from unlatch.solver.settings.hand_motions import read_list, read_motion
@@ -20,7 +20,9 @@ MISSING: Any = "???"
 
 
 class SuccessMode(Enum):
-    """How the displacement of the joint is compared with `success_threshold`."""
+    """How the joint is compared with `success_threshold`: `abs` and `dis_to_init` moved at least so far, `normal` moved
+    so far towards open, `zero` at most so far from closed, `fraction` moved by this share of the range.
+    """
 
     abs = "abs"
     normal = "normal"
@@ -68,7 +70,7 @@ class KeyposeRandomRangeCfg:
     """Uniform noise on the goal pose, ee frame, drawn from the planner stream."""
 
     orientation: RangeXyzCfg = field(default_factory=RangeXyzCfg)
-    """Roll, pitch, yaw in DEGREES (inherited unit)."""
+    """Roll, pitch, yaw in DEGREES, as in InternDataEngine."""
     position: RangeXyzCfg = field(default_factory=RangeXyzCfg)
     """Offsets in m."""
 
@@ -84,7 +86,7 @@ class FollowJointCfg:
     """Post motion: follow the part along its own joint."""
 
     to: Any = None
-    """Joint position [rad or m], or a text like `80%`, the way from closed to open; None = the skill's."""
+    """Joint position [rad or m], or a text like `80%` (share of the way from closed to open); None = the skill's."""
     step: float | None = None
     """Largest joint step between two planned waypoints [rad or m]; None = as many waypoints as the planner's budget."""
 
@@ -99,7 +101,7 @@ class FollowJointCfg:
 
 @dataclass
 class PlannerSettingCfg:
-    """What the planner solves for one skill; the field names are those of the reference system."""
+    """What the planner solves for one skill; the field names are those of GenSim2 and InternDataEngine."""
 
     task_name: str | None = None
     """Label only."""
@@ -110,15 +112,15 @@ class PlannerSettingCfg:
     object_keypoint_name_list: list[str] = field(default_factory=list)
     """Object keypoints that must exist."""
     contact_pose_index: int | None = None
-    """Index into keyframes [current] + pre + [goal] + post where the fingers meet the part; None = the goal.
-
-    With listed post motions it may be one of those: the hand then goes on with open fingers to there."""
+    """Index of the keyframe at which the fingers touch the part, in [current] + pre + [goal] + post. None: the goal. It
+    may be a listed post motion: the hand then moves on to it with open fingers.
+    """
     success_threshold: float = MISSING
-    """Displacement of the object's joint [rad or m], see `success_mode`."""
+    """Displacement of the object's joint that counts as success [rad or m], see `success_mode`."""
     success_mode: SuccessMode | None = None
-    """How it is compared; None = the skill's default."""
+    """How the displacement is compared; None = the skill's default."""
     update_art_joint: bool = False
-    """Whether the object's joint is held where it is."""
+    """Whether the object's joint keeps its present position."""
     constraint_list: list[Term] = field(default_factory=list)
     """Constraints; in a YAML file mappings chosen by `type`."""
     cost_list: list[Term] = field(default_factory=list)
@@ -132,7 +134,7 @@ class PlannerSettingCfg:
     approach_width_m: float | None = None
     """Opening of the fingers on the approach and the retreat [m]; None = wide open. Closed fingers stay closed."""
     keypoint_shifts: dict[str, Any] = field(default_factory=dict)
-    """[x, y, z] by object keypoint, in the frame of the keypoint: another place on a bar or a face [m]."""
+    """[x, y, z] by object keypoint, in its frame: moves the keypoint to another place on a bar or a face [m]."""
     slips: list[str] = field(default_factory=list)
     """Slip modes of the hand on the part (`SlipMode`), tried in order; none = those of the skill."""
     keypose_random_range: KeyposeRandomRangeCfg = field(default_factory=KeyposeRandomRangeCfg)
@@ -142,7 +144,7 @@ class PlannerSettingCfg:
     additional_labels: dict[str, Any] = field(default_factory=dict)
     """[mode, value] by asset name, in place of `modify_actuation_motion`."""
     derived: bool = False
-    """Whether the setting is omitted: it is derived from the part when the skill begins."""
+    """Whether the task omits the setting, which is then derived from the part when the skill begins."""
 
     def __post_init__(self) -> None:
         if self.constraint_list == MISSING or self.success_threshold == MISSING:
@@ -240,7 +242,7 @@ class PlannerSettingCfg:
         return values
 
     def to_yaml(self) -> dict[str, Any]:
-        """Returns the setting as a task file states it: what differs from the defaults."""
+        """Returns the setting as in a task file: only the values that differ from the defaults."""
         unset = {**vars(PlannerSettingCfg()), "post_actuation_motions": FollowJointCfg()}
         values = {key: value for key, value in vars(self).items() if value != unset[key]}
         for key in set(values) & set(_TERM_LISTS):
@@ -258,14 +260,22 @@ class PlannerSettingCfg:
         return self.modify_actuation_motion
 
 
+def check_keys(values: Mapping[Any, Any], cls: type[Any], where: str) -> None:
+    """Checks that every key of a mapping at the full key `where` is a field of a dataclass.
+
+    Raises:
+        ConfigError: A key is not.
+    """
+    known = [f.name for f in fields(cls)]
+    for key in values:
+        if key not in known:
+            raise unknown_key(f"{where}.{key}", str(key), known)
+
+
 def _read_slip(name: Any, where: str) -> str:
     known = [mode.value for mode in SlipMode]
     if name not in known:
-        raise ConfigError(
-            f"{where}={name!r} is unknown.{close_matches(str(name), known)} Expected one of {', '.join(known)}. "
-            "Change it.",
-            key=where,
-        )
+        raise unknown_name(str(name), "a slip mode", where=where, known=known)
     return str(name)
 
 
@@ -289,17 +299,12 @@ def _read_entry(entry: Any, catalog: Catalog, where: str) -> Term:
     try:
         cls = catalog.load(str(kind))
     except UnknownEntryError as exc:
-        raise ConfigError(
-            f"{where}.type='{kind}' is unknown.{close_matches(str(kind), catalog.names())} "
-            f"Types: {', '.join(catalog.names())}. Choose one of them.",
-            key=f"{where}.type",
-            available=catalog.names(),
-        ) from exc
+        raise unknown_name(str(kind), f"a {catalog.kind}", where=f"{where}.type", known=catalog.names()) from exc
     if not (isinstance(cls, type) and issubclass(cls, Term)) or str(kind) != cls.TYPE:
         raise PluginError(
             f"The {catalog.kind} '{kind}' comes from {catalog.entries()[str(kind)].target} of "
-            f"{catalog.entries()[str(kind)].origin}, which is no Term whose TYPE is '{kind}'. Correct that class or "
-            "its entry point."
+            f"{catalog.entries()[str(kind)].origin}, but is not a Term with TYPE '{kind}'. Correct that class or its "
+            "entry point."
         )
     term: Term = read_term(cls, {k: v for k, v in entry.items() if k != "type"}, where=where)
     return term
@@ -327,14 +332,8 @@ def _read_post(value: Any, where: str) -> list[list[Any]] | FollowJointCfg:
         inner = value["follow_joint"]
         inner = {} if inner is None else inner
         if not isinstance(inner, Mapping):
-            raise ConfigError(f"{where}.follow_joint={inner!r} is no mapping, expected {{to, step}}.", key=where)
-        known = [f.name for f in fields(FollowJointCfg)]
-        for key in inner:
-            if key not in known:
-                raise ConfigError(
-                    f"{where}.follow_joint.{key} is unknown.{close_matches(str(key), known)} Keys: {', '.join(known)}.",
-                    key=f"{where}.follow_joint.{key}",
-                )
+            raise ConfigError(f"{where}.follow_joint={inner!r} is not a mapping, expected {{to, step}}.", key=where)
+        check_keys(inner, FollowJointCfg, f"{where}.follow_joint")
         follow = FollowJointCfg(**{str(k): v for k, v in inner.items()})
         return _check_follow(follow, f"{where}.follow_joint")
     return [read_motion(entry, f"{where}[{i}]", words=True) for i, entry in enumerate(read_list(value, where))]

@@ -1,37 +1,22 @@
-from .axis import (
-    AxisAngle,
-    FrameAxisOrthogonal,
-    FrameAxisParallel,
-    KeypointAxisOrthogonal,
-    KeypointAxisParallel,
-)
-from .catalog import COSTS, TERMS
-from .point2plane import Point2Plane, Point2PlaneCost
-from .point2point import Point2Point, Point2PointCost
-from .row import AxisRow, ExpressionRow, GeometricRow, PlaneRow, PointRow, Row, RowKind
-from .term import Term, read_number, read_term, tool_point
-
-__all__ = [
-    "COSTS",
-    "TERMS",
-    "AxisAngle",
-    "AxisRow",
-    "ExpressionRow",
-    "FrameAxisOrthogonal",
-    "FrameAxisParallel",
-    "GeometricRow",
-    "KeypointAxisOrthogonal",
-    "KeypointAxisParallel",
-    "PlaneRow",
-    "Point2Plane",
-    "Point2PlaneCost",
-    "Point2Point",
-    "Point2PointCost",
-    "PointRow",
-    "Row",
-    "RowKind",
-    "Term",
-    "read_number",
-    "read_term",
-    "tool_point",
-]
+from .axis import AxisAngle as AxisAngle
+from .axis import FrameAxisOrthogonal as FrameAxisOrthogonal
+from .axis import FrameAxisParallel as FrameAxisParallel
+from .axis import KeypointAxisOrthogonal as KeypointAxisOrthogonal
+from .axis import KeypointAxisParallel as KeypointAxisParallel
+from .catalog import COSTS as COSTS
+from .catalog import TERMS as TERMS
+from .point2plane import Point2Plane as Point2Plane
+from .point2plane import Point2PlaneCost as Point2PlaneCost
+from .point2point import Point2Point as Point2Point
+from .point2point import Point2PointCost as Point2PointCost
+from .row import AxisRow as AxisRow
+from .row import ExpressionRow as ExpressionRow
+from .row import GeometricRow as GeometricRow
+from .row import PlaneRow as PlaneRow
+from .row import PointRow as PointRow
+from .row import Row as Row
+from .row import RowKind as RowKind
+from .term import Term as Term
+from .term import read_number as read_number
+from .term import read_term as read_term
+from .term import tool_point as tool_point

@@ -22,10 +22,11 @@ _PAIRS = ("target_axis", "cross_target_axis1")
 class AxisAngle(Term):
     """`angle(R x_tool, a)` within `acos(c) +- tolerance`.
 
-    The tool axis x runs from one tool keypoint to another. The target a is one of: `target_axis` (a vector of
-    `target_axis_frame`, or an axis of the annotation by name); the line of two object keypoints
-    (`target_axis_from/to_keypoint_name`, or `cross_target_axis1_from/to_keypoint_name` alone); or the cross product of
-    the line `cross_target_axis1_from/to_keypoint_name` with `target_axis`.
+    The tool axis x runs from one tool keypoint to another. The target a is one of:
+
+    - `target_axis`: a vector of `target_axis_frame`, or the name of an axis of the annotation;
+    - the line `target_axis_from/to_keypoint_name` between two object keypoints;
+    - the line `cross_target_axis1_from/to_keypoint_name`, alone or in a cross product with `target_axis`.
 
     Source: the target forms are those of the reference system; the angle form is our own (the reference bounds the
     same angle).
@@ -37,7 +38,7 @@ class AxisAngle(Term):
     axis_from_keypoint_name: str = field(metadata={"kind": "tool keypoint"})
     """Tool keypoint where the tool axis starts."""
     axis_to_keypoint_name: str = field(metadata={"kind": "tool keypoint"})
-    """Tool keypoint where it ends."""
+    """Tool keypoint where the tool axis ends."""
     tolerance: float = field(metadata={"kind": "tolerance_rad", "expects": "radians"})
     """Allowed angle to either side [rad]."""
     target_axis: Any = field(default=None, metadata={"kind": "axis"})
@@ -45,13 +46,13 @@ class AxisAngle(Term):
     target_axis_frame: str = field(default="object", metadata={"kind": "frame"})
     """Frame of a vector: `object` (the moving part), `base` (the arm's) or `world`."""
     target_axis_from_keypoint_name: str | None = field(default=None, metadata={"kind": "object keypoint"})
-    """Object keypoint where the target starts."""
+    """Object keypoint where the target line starts."""
     target_axis_to_keypoint_name: str | None = field(default=None, metadata={"kind": "object keypoint"})
-    """Object keypoint where it ends."""
+    """Object keypoint where the target line ends."""
     cross_target_axis1_from_keypoint_name: str | None = field(default=None, metadata={"kind": "object keypoint"})
     """Object keypoint where the first factor of the cross product starts."""
     cross_target_axis1_to_keypoint_name: str | None = field(default=None, metadata={"kind": "object keypoint"})
-    """Object keypoint where it ends."""
+    """Object keypoint where the first factor ends."""
     target_inner_product: float | None = field(default=None, metadata={"kind": "inner_product"})
     """Cosine of the wanted angle; 1 for parallel types, 0 for orthogonal ones."""
     name: str = field(default="", metadata={"kind": "text"})
@@ -64,29 +65,32 @@ class AxisAngle(Term):
                 "Name two different tool keypoints."
             )
         for prefix in _PAIRS:
-            start, end = self._pair(prefix)
+            start, end = self._line_keypoints(prefix)
             if (start is None) != (end is None) or (start is not None and start == end):
                 raise ConfigError(
                     f".{prefix}_from/to_keypoint_name are {start!r} and {end!r}, expected two different object "
                     "keypoints. Name both."
                 )
-        keypoint_target = self.target_axis_from_keypoint_name is not None
-        if keypoint_target and (self.target_axis is not None or self._pair("cross_target_axis1")[0] is not None):
+        has_line, has_cross = (self._line_keypoints(prefix)[0] is not None for prefix in _PAIRS)
+        has_other = has_cross or self.target_axis is not None
+        if has_line and has_other:
             raise ConfigError(" names target_axis_from/to_keypoint_name and another target as well. Keep one of them.")
-        if not keypoint_target and self.target_axis is None and self._pair("cross_target_axis1")[0] is None:
+        if not has_line and not has_other:
             raise ConfigError(
                 " has no target. Give target_axis, target_axis_from/to_keypoint_name or "
                 "cross_target_axis1_from/to_keypoint_name."
             )
 
-    def _pair(self, prefix: str) -> tuple[str | None, str | None]:
-        return (
-            getattr(self, f"{prefix}_from_keypoint_name"),
-            getattr(self, f"{prefix}_to_keypoint_name"),
-        )
+    def _line_keypoints(self, prefix: str) -> tuple[str | None, str | None]:
+        """Returns the two object keypoints of a line; None, None if it is not given."""
+        return getattr(self, f"{prefix}_from_keypoint_name"), getattr(self, f"{prefix}_to_keypoint_name")
+
+    def _line_direction(self, prefix: str, scene: PlanningScene) -> Array | None:
+        start, end = self._line_keypoints(prefix)
+        return None if start is None or end is None else scene.keypoint(end) - scene.keypoint(start)
 
     def cosine(self) -> float:
-        """Cosine of the wanted angle."""
+        """Returns the cosine of the wanted angle."""
         return self.INNER_PRODUCT if self.target_inner_product is None else self.target_inner_product
 
     def interval(self) -> tuple[float, float, float]:
@@ -100,16 +104,15 @@ class AxisAngle(Term):
         Raises:
             ConfigError: The target has no direction in this scene, or a name does not exist.
         """
-        start, end = self._pair("target_axis")
-        first, last = self._pair("cross_target_axis1")
-        if start is not None and end is not None:
-            vector = scene.keypoint(end) - scene.keypoint(start)
-        elif first is not None and last is not None:
-            vector = scene.keypoint(last) - scene.keypoint(first)
-            if self.target_axis is not None:
-                vector = np.cross(unit(vector), unit(vector_in_base(self.target_axis, self.target_axis_frame, scene)))
+        line, cross = (self._line_direction(prefix, scene) for prefix in _PAIRS)
+        if line is not None:
+            vector = line
+        elif cross is not None and self.target_axis is None:
+            vector = cross
         else:
             vector = vector_in_base(self.target_axis, self.target_axis_frame, scene)
+            if cross is not None:
+                vector = np.cross(unit(cross), unit(vector))
         if float(np.linalg.norm(vector)) < 1e-6:
             raise ConfigError(
                 f"The target of constraint '{self.label}' has no direction on this object: {self.describe_target()} "
@@ -123,23 +126,22 @@ class AxisAngle(Term):
         axis = axis_name(self.target_axis) if isinstance(self.target_axis, str) else self.target_axis
         frame = None if isinstance(self.target_axis, str) or axis is None else self.target_axis_frame
         literal = tuple(axis) if isinstance(axis, list | tuple) else axis
-        return (literal, frame, *self._pair("target_axis"), *self._pair("cross_target_axis1"))
+        return (literal, frame, *self._line_keypoints("target_axis"), *self._line_keypoints("cross_target_axis1"))
 
     def describe_target(self) -> str:
-        """Returns the target in the words of the YAML."""
-        start, end = self._pair("target_axis")
-        first, last = self._pair("cross_target_axis1")
-        axis = (
-            self.target_axis if isinstance(self.target_axis, str) else f"{self.target_axis} ({self.target_axis_frame})"
-        )
+        """Returns the target with the names of the YAML file."""
+        start, end = self._line_keypoints("target_axis")
+        first, last = self._line_keypoints("cross_target_axis1")
+        axis = self.target_axis
+        words = axis if isinstance(axis, str) else f"{axis} ({self.target_axis_frame})"
         if start is not None:
             return f"{start} -> {end}"
         if first is not None:
-            return f"({first} -> {last}) x {axis}" if self.target_axis is not None else f"{first} -> {last}"
-        return str(axis)
+            return f"{first} -> {last}" if axis is None else f"({first} -> {last}) x {words}"
+        return words
 
     def to_yaml(self) -> dict[str, Any]:
-        """See `Term.to_yaml`; the frame has no effect without `target_axis`."""
+        """Returns what `Term.to_yaml` returns, without the frame where there is no `target_axis`."""
         values = super().to_yaml()
         if self.target_axis is None:
             del values["target_axis_frame"]
@@ -169,15 +171,14 @@ class FrameAxisOrthogonal(AxisAngle):
 
 
 @dataclass
-class KeypointAxisParallel(AxisAngle):
-    """The same as `frame_axis_parallel`; the name that goes with a target of two keypoints."""
+class KeypointAxisParallel(FrameAxisParallel):
+    """The same as `frame_axis_parallel`; the usual name if the target is a line of two keypoints."""
 
     TYPE: ClassVar[str] = "keypoint_axis_parallel"
 
 
 @dataclass
-class KeypointAxisOrthogonal(AxisAngle):
-    """The same as `frame_axis_orthogonal`; the name that goes with a target of two keypoints."""
+class KeypointAxisOrthogonal(FrameAxisOrthogonal):
+    """The same as `frame_axis_orthogonal`; the usual name if the target is a line of two keypoints."""
 
     TYPE: ClassVar[str] = "keypoint_axis_orthogonal"
-    INNER_PRODUCT: ClassVar[float] = 0.0

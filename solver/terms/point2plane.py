@@ -13,7 +13,7 @@ from unlatch.solver.terms.term import Term, tool_point, vector_in_base
 
 
 @dataclass
-class _ToPlane(Term):
+class _PlaneTerm(Term):
     keypoint_name: str = field(metadata={"kind": "tool keypoint"})
     """Tool keypoint."""
     target_keypoint_name: str = field(metadata={"kind": "object keypoint"})
@@ -21,14 +21,8 @@ class _ToPlane(Term):
     plane_normal: Any = field(metadata={"kind": "axis", "expects": "three numbers or the name of an axis"})
     """Normal: (3,) vector, or the name of an axis of the annotation."""
 
-    def _plane(
-        self,
-        tool: Mapping[str, Array],
-        scene: PlanningScene,
-        *,
-        frame: str,
-        tolerance: float,
-        weight: float | None,
+    def _plane_row(
+        self, tool: Mapping[str, Array], scene: PlanningScene, frame: str, tolerance: float, weight: float | None = None
     ) -> PlaneRow:
         normal = unit(vector_in_base(self.plane_normal, frame, scene))
         point = scene.keypoint(self.target_keypoint_name)
@@ -36,7 +30,7 @@ class _ToPlane(Term):
 
 
 @dataclass
-class Point2Plane(_ToPlane):
+class Point2Plane(_PlaneTerm):
     """`|n . (R x_tool + p - p_target)| <= tolerance`, base frame.
 
     Source: kPAM, Manuelli et al. 2019, point-to-plane constraint.
@@ -52,12 +46,12 @@ class Point2Plane(_ToPlane):
     """Free label."""
 
     def row(self, tool: Mapping[str, Array], scene: PlanningScene) -> PlaneRow:
-        """The band about the plane."""
-        return self._plane(tool, scene, frame=self.target_axis_frame, tolerance=self.tolerance, weight=None)
+        """Returns the row that keeps the point near the plane."""
+        return self._plane_row(tool, scene, self.target_axis_frame, self.tolerance)
 
 
 @dataclass
-class Point2PlaneCost(_ToPlane):
+class Point2PlaneCost(_PlaneTerm):
     """Cost `weight * (n . (R x_tool + p - p_target))^2`.
 
     Source: kPAM, Manuelli et al. 2019, point-to-plane cost.
@@ -73,5 +67,5 @@ class Point2PlaneCost(_ToPlane):
     """Free label."""
 
     def row(self, tool: Mapping[str, Array], scene: PlanningScene) -> PlaneRow:
-        """The weighted distance to the plane."""
-        return self._plane(tool, scene, frame=self.target_axis_frame, tolerance=0.0, weight=self.weight)
+        """Returns the weighted distance to the plane."""
+        return self._plane_row(tool, scene, self.target_axis_frame, 0.0, self.weight)

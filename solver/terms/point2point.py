@@ -30,7 +30,7 @@ class Point2Point(Term):
     """Free label."""
 
     def row(self, tool: Mapping[str, Array], scene: PlanningScene) -> PointRow:
-        """The box around the target."""
+        """Returns the box around the target."""
         target = scene.keypoint(self.target_keypoint_name)
         return PointRow(tool_point(tool, self.keypoint_name), target, self.tolerance)
 
@@ -54,6 +54,6 @@ class Point2PointCost(Term):
     """Free label."""
 
     def row(self, tool: Mapping[str, Array], scene: PlanningScene) -> PointRow:
-        """The weighted distance to the target."""
+        """Returns the weighted distance to the target."""
         target = scene.keypoint(self.target_keypoint_name)
         return PointRow(tool_point(tool, self.keypoint_name), target, 0.0, weight=self.weight)

@@ -1,4 +1,4 @@
-"""Rows: the geometric forms that the program solves; every term becomes one of them."""
+"""Rows: the geometric forms that the program solves; every term becomes one row."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Array = np.ndarray
 class PointRow:
     """A point of the tool inside a box around a target.
 
-    `|R x + p - target| <= tolerance` in every component; with `weight` set it is a cost
-    `weight * |R x + p - target|^2` instead.
+    `|R x + p - target| <= tolerance` in every component; with a `weight` the cost `weight * |R x + p - target|^2`
+    instead.
     """
 
     x_ee: Array
@@ -37,7 +37,7 @@ class PointRow:
     unit = "m"
 
     def value(self, R: Array, p: Array) -> float:
-        """Largest component of the error at the tool pose (R, p) [m]."""
+        """Returns the largest component of the error at the tool pose (R, p) [m]."""
         return float(np.max(np.abs(R @ self.x_ee + p - self.target)))
 
 
@@ -59,11 +59,11 @@ class AxisRow:
     unit = "rad"
 
     def angle(self, R: Array) -> float:
-        """Angle between the tool direction and the target [rad]."""
+        """Returns the angle between the tool direction and the target [rad]."""
         return angle_between(R @ self.x_ee, self.target)
 
     def value(self, R: Array, p: Array) -> float:
-        """Distance of the angle from the wanted one [rad]."""
+        """Returns the difference between the angle and the wanted one [rad]."""
         del p
         return abs(self.angle(R) - self.wanted)
 
@@ -86,19 +86,19 @@ class PlaneRow:
     unit = "m"
 
     def value(self, R: Array, p: Array) -> float:
-        """Distance from the plane at the tool pose (R, p) [m]."""
+        """Returns the distance from the plane at the tool pose (R, p) [m]."""
         return abs(float(self.normal @ (R @ self.x_ee + p - self.point)))
 
 
 @dataclass(frozen=True)
 class RowKind:
-    """A quantity of the tool pose that no other row has, for terms of plugins.
+    """A quantity of the tool pose that the other rows cannot express, for terms of plugins.
 
-    The expression is called with CasADi symbols, once for each program; all its derivatives come from CasADi.
+    Each program calls the expression once with CasADi symbols. CasADi computes all derivatives.
     """
 
     name: str
-    """Name; rows of one name have one expression."""
+    """Rows of the same name have the same expression."""
     unit: str
     """`m` or `rad`."""
     size: int
@@ -111,22 +111,21 @@ class RowKind:
     def __post_init__(self) -> None:
         if getattr(self.expression, "__closure__", None) is not None:
             raise ConfigError(
-                f"RowKind '{self.name}': its expression closes over variables, which a compiled program would keep as "
-                "they were. Pass them as numbers."
+                f"RowKind '{self.name}': its expression closes over variables. A compiled program would keep their "
+                "present values. Pass them as numbers."
             )
-        # a function that is redefined at each call has the same code, so the same program serves
+        # a function that each call defines anew has the same code, so it uses the same program
         object.__setattr__(self, "_code", getattr(self.expression, "__code__", self.expression))
 
     def values(self, R: Array, p: Array, numbers: Array) -> Array:
-        """(B,) of h at tool poses R (B, 3, 3), p (B, 3) [m]."""
+        """Returns the (B,) values of h at tool poses R (B, 3, 3), p (B, 3) [m]."""
         count = len(p)
         columns = np.ascontiguousarray(R.transpose(0, 2, 1)).reshape(count, 9).T
-        out: Array = _numeric(self, count)(columns, p.T, np.tile(numbers[:, None], count)).toarray().ravel()
-        return out
+        return _build_batch_function(self, count)(columns, p.T, np.tile(numbers[:, None], count)).toarray().ravel()
 
 
 @lru_cache(maxsize=64)
-def _numeric(kind: RowKind, count: int) -> Any:
+def _build_batch_function(kind: RowKind, count: int) -> Any:
     R, p, numbers = ca.SX.sym("R", 3, 3), ca.SX.sym("p", 3), ca.SX.sym("numbers", kind.size)
     return ca.Function("h", [ca.vec(R), p, numbers], [kind.expression(R, p, numbers)]).map(count)
 
@@ -138,7 +137,7 @@ class ExpressionRow:
     kind: RowKind
     """The quantity h."""
     numbers: Array
-    """(size,) its parameters besides the pose; base and ee frame."""
+    """(size,) parameters of h besides the pose; base and ee frame."""
     lower: float
     """Smallest h [unit]."""
     upper: float
@@ -164,7 +163,7 @@ class ExpressionRow:
         return 0.0 if math.isinf(self.upper - self.lower) else 0.5 * (self.upper - self.lower)
 
     def value(self, R: Array, p: Array) -> float:
-        """Distance of h from `wanted` at the tool pose (R, p), 0 on the open side [unit]."""
+        """Returns the distance of h from `wanted` at the tool pose (R, p), 0 on the open side [unit]."""
         h = float(self.kind.values(R[None], p[None], self.numbers)[0])
         is_open = math.isinf(self.upper - self.lower)
         return max(0.0, self.lower - h, h - self.upper) if is_open else abs(h - self.wanted)

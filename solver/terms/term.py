@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.solver.scene import Array, PlanningScene
 from unlatch.solver.terms.row import Row
 
@@ -21,8 +21,9 @@ T = TypeVar("T", bound="Term")
 class Term(ABC):
     """One entry of `constraint_list` or `cost_list`.
 
-    A subclass is a dataclass of its YAML fields and writes `row`, which a solve calls for each set of tool keypoints.
-    The metadata key `kind` of a field says how it is read; `tool keypoint` and `object keypoint` are names that exist.
+    A subclass is a dataclass of its YAML fields. It implements `row`, which a solve calls for each set of tool
+    keypoints. The metadata key `kind` of a field says how the field is read (`_READERS`). A field of the kind
+    `tool keypoint` or `object keypoint` holds the name of a keypoint that must exist.
     """
 
     TYPE: ClassVar[str] = ""
@@ -38,11 +39,11 @@ class Term(ABC):
         """
 
     def tool_names(self) -> dict[str, str]:
-        """Returns the tool keypoints that it names, by field."""
+        """Returns the names of the tool keypoints in this term, by field."""
         return self._names_of_kind("tool keypoint")
 
     def object_names(self) -> dict[str, str]:
-        """Returns the object keypoints that it names, by field."""
+        """Returns the names of the object keypoints in this term, by field."""
         return self._names_of_kind("object keypoint")
 
     def _names_of_kind(self, kind: str) -> dict[str, str]:
@@ -59,7 +60,7 @@ class Term(ABC):
 
     @property
     def label(self) -> str:
-        """Its name in messages."""
+        """Name of this term in messages."""
         return str(getattr(self, "name", "") or self.TYPE)
 
 
@@ -97,10 +98,10 @@ def read_term(cls: type[T], entry: Mapping[str, Any], *, where: str) -> T:
 
 
 def read_number(value: Any, where: str, *, lower: float = -math.inf, upper: float = math.inf) -> float:
-    """Returns a finite number inside a range.
+    """Returns a value as a finite number inside a range.
 
     Raises:
-        ConfigError: It is none.
+        ConfigError: The value is not such a number.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected a number.", key=where)
@@ -114,10 +115,10 @@ def read_number(value: Any, where: str, *, lower: float = -math.inf, upper: floa
 
 
 def read_name(value: Any, where: str) -> str:
-    """A string.
+    """Returns a value as a name.
 
     Raises:
-        ConfigError: It is none.
+        ConfigError: The value is not a string, or empty.
     """
     if not isinstance(value, str) or not value:
         raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected a name.", key=where)
@@ -128,7 +129,7 @@ def read_axis(value: Any, where: str) -> str | list[float]:
     """Returns three numbers with a direction, or the name of an axis.
 
     Raises:
-        ConfigError: It is neither.
+        ConfigError: The value is neither.
     """
     if isinstance(value, str):
         return read_name(value, where)
@@ -138,14 +139,14 @@ def read_axis(value: Any, where: str) -> str | list[float]:
         raise ConfigError(f"{where}={value!r} is neither three numbers nor the name of an axis.", key=where) from exc
     if len(vector) != 3 or math.hypot(*vector) < 1e-9:
         raise ConfigError(
-            f"{where}={list(value)} has no direction, expected three numbers of which one is not 0.", key=where
+            f"{where}={list(value)} has no direction, expected three numbers that are not all 0.", key=where
         )
     return vector
 
 
 def _read_frame(value: Any, where: str) -> str:
     if value not in ("object", "base", "world"):
-        raise ConfigError(f"{where}={value!r} is unknown, expected object, base or world.", key=where)
+        raise unknown_name(str(value), "a frame", where=where, known=("object", "base", "world"))
     return str(value)
 
 
@@ -167,20 +168,15 @@ def tool_point(tool: Mapping[str, Array], name: str) -> Array:
     """Returns a (3,) tool keypoint in the ee frame [m].
 
     Raises:
-        ConfigError: No such tool keypoint.
+        ConfigError: The tool keypoint does not exist.
     """
     if name not in tool:
-        raise ConfigError(
-            f"Tool keypoint '{name}' does not exist.{close_matches(name, tool)} "
-            f"Tool keypoints: {', '.join(sorted(tool))}. Name one of them.",
-            keypoint=name,
-            available=sorted(tool),
-        )
+        raise unknown_name(name, "a tool keypoint", where="keypoint", known=sorted(tool))
     return tool[name]
 
 
 def vector_in_base(value: str | list[float], frame: str, scene: PlanningScene) -> Array:
-    """Returns a (3,) named axis of the annotation, or a vector of a frame, in the base frame."""
+    """Returns a named axis of the annotation, or a vector of a frame, as a (3,) vector in the base frame."""
     if isinstance(value, str):
         return scene.axis(value)
     vector: Array = np.asarray(value, dtype=float)

@@ -1,8 +1,5 @@
 """The public names of `unlatch`: what they are, and that they are documented."""
 
-import ast
-from pathlib import Path
-
 import pytest
 
 import unlatch
@@ -19,19 +16,10 @@ FUNCTIONS = (
     "render",
     "replay",
 )
-STUB = Path(unlatch.__file__).with_suffix(".pyi")
 
 
-def test_the_names_that_editors_see_are_those_that_are_imported():
-    tree = ast.parse(STUB.read_text(encoding="utf-8"))
-    listed = next(
-        ast.literal_eval(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
-    )
-    imported = [alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names]
-    assert sorted(imported) == listed == unlatch.__all__
-    assert set(FUNCTIONS) <= set(listed)
+def test_the_functions_of_the_face_are_public_names():
+    assert set(FUNCTIONS) <= set(unlatch.__all__)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -29,9 +29,11 @@ def test_the_stub_of_a_package_lists_the_names_that_it_has(name: str):
     if not stub.exists():
         assert package.__all__ == []
         return
-    values = [
-        node.value
+    imported = [
+        alias
         for node in ast.parse(stub.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__"
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
     ]
-    assert [sorted(ast.literal_eval(value)) for value in values] == [package.__all__]
+    assert sorted(alias.name for alias in imported) == package.__all__
+    assert [alias.name for alias in imported if alias.asname != alias.name] == [], "type checkers hide these"

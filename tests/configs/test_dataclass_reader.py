@@ -95,7 +95,7 @@ def test_a_mistake_names_its_key(change: dict[str, Any], message: str):
     assert caught.value.message.startswith(message)
 
 
-def test_the_place_of_the_root_stands_before_every_key():
+def test_every_key_begins_with_the_key_of_the_root():
     with pytest.raises(ConfigError, match=r"^skills\[2\]\.leaf\.kind=3 is unknown"):
         read_dataclass(Tree, {**FULL, "leaf": {"kind": 3}}, where="skills[2]")
 

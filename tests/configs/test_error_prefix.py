@@ -1,4 +1,4 @@
-"""Errors of keys that stand deeper in a larger configuration."""
+"""Errors name keys of a part of a configuration by their full key."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ KEYS = ("cameras", "modalities", "renderer")
         ("cameras[1]: no such file.", "cameras[1]", "images.cameras[1]"),
     ],
 )
-def test_keys_get_their_place(message: str, key: str, expected: str) -> None:
+def test_keys_get_their_prefix(message: str, key: str, expected: str) -> None:
     placed = prefix_error_keys("images", ConfigError(message, key=key), keys=KEYS)
     assert placed.message == f"images.{message}"
     assert placed.values["key"] == expected
 
 
-def test_words_that_are_no_keys_stay() -> None:
+def test_words_that_are_not_keys_are_not_changed() -> None:
     message = "task.cameras[0] of my.renderer: the cameras see nothing, file mine/cameras.yaml."
     assert prefix_error_keys("images", ConfigError(message), keys=KEYS).message == message

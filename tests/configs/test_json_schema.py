@@ -1,4 +1,4 @@
-"""The JSON Schema of task files, by a validator: every task passes, and mistakes are found where they are."""
+"""The JSON Schema of task files: every task is valid, and mistakes are found at their keys."""
 
 from __future__ import annotations
 

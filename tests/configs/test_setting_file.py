@@ -1,4 +1,4 @@
-"""YAML files are read for their planner settings, whoever wrote them; a file that is none is one line."""
+"""Planner settings are read from YAML files of ours and of other systems; other files raise an error of one line."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def test_our_own_tasks_need_no_rewrite(path: Path):
 
 
 @pytest.mark.parametrize("path", sorted(PEERS.glob("*.yaml")), ids=lambda path: path.stem)
-def test_the_peers_files_can_be_read(path: Path):
+def test_files_of_other_systems_can_be_read(path: Path):
     reads = read_setting_file(path)
     assert [read.error for read in reads] == [None] * len(reads)
 
@@ -56,13 +56,13 @@ def test_one_bad_setting_leaves_the_others_readable(tmp_path: Path):
         (b"#" * 1_000_001, "bad.yaml has more than 1000000 bytes"),
     ],
 )
-def test_a_file_that_is_no_task_is_one_line(tmp_path: Path, content: bytes, match: str):
+def test_a_file_without_settings_raises_an_error_of_one_line(tmp_path: Path, content: bytes, match: str):
     (tmp_path / "bad.yaml").write_bytes(content)
     with pytest.raises(ConfigError, match=match) as caught:
         read_setting_file(tmp_path / "bad.yaml")
     assert "\n" not in caught.value.message
 
 
-def test_a_file_that_is_not_there_is_one_line(tmp_path: Path):
+def test_a_missing_file_raises_an_error(tmp_path: Path):
     with pytest.raises(ConfigError, match=r"nowhere.yaml is not a file. Expected a YAML file"):
         read_setting_file(tmp_path / "nowhere.yaml")

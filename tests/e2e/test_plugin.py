@@ -46,7 +46,7 @@ def test_from_nothing_to_a_recorded_episode_by_five_commands(environment: Path, 
     assert len(lines) == 5
     said = [run(environment, line, tmp_path) for line in lines]
     assert "wiggle" in said[2]
-    assert "4 of 4 episodes there" in said[3]
+    assert "4 of 4 episodes done" in said[3]
     assert (tmp_path / "data" / "wiggle").is_dir()
     run(environment, "pytest -q -p no:cacheprovider wiggle/tests", tmp_path)
 

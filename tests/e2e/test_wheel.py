@@ -77,7 +77,7 @@ def test_the_installed_wheel_runs_among_foreign_packages(wheel: Path, tmp_path: 
     assert [line.split()[0] for line in listed.stdout.splitlines()] == option_names("task")
     made = run(command, "collect", "task=open_microwave", "episodes=2", "workers=2", "out=../set", cwd=folder)
     assert (made.returncode, made.stderr) == (0, "")
-    assert "2 of 2 episodes there" in made.stdout
+    assert "2 of 2 episodes done" in made.stdout
     checked = run(command, "check", "../set", cwd=folder)
     assert checked.returncode == 0, checked.stdout
     assert sorted(path.relative_to(folder) for path in folder.rglob("*")) == before

@@ -11,7 +11,7 @@ from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.open import Open
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -19,9 +19,7 @@ pytestmark = pytest.mark.integration
 
 
 def config(*overrides: str) -> CollectCfg:
-    line = CommandLine(overrides=["task=open_microwave", "robot=dual_panda", "object.instance=7", *overrides])
-    (loaded,) = load_configs("collect", CollectCfg, line)
-    return loaded.cfg
+    return load("open_microwave", "robot=dual_panda", "object.instance=7", *overrides)
 
 
 @pytest.mark.parametrize(("y", "nearest"), [(0.2, "left"), (-0.4, "right")])
@@ -82,19 +80,19 @@ def test_the_other_arm_is_an_obstacle():
         inwards[0] = -1.2
         skill = episode.planner.make_skill(episode.cfg.skills[0])
         skill.context.checker.load(skill.context.robot_model, [])
-        assert skill.context.checker.first_collision(inwards) is None
+        assert skill.context.checker.deepest_collision(inwards) is None
         right.reset(np.array([1.2, *right.cfg.home[1:]]), gripper_m=0.08)
         skill = episode.planner.make_skill(episode.cfg.skills[0])
         skill.context.checker.load(skill.context.robot_model, [])
-        hit = skill.context.checker.first_collision(inwards)
+        hit = skill.context.checker.deepest_collision(inwards)
         assert hit is not None
         assert {name.split("_")[0] for name in (hit.link_a, hit.link_b)} == {"left", "right"}
-        assert skill.context.checker.first_collision(np.array(left.cfg.home)) is None
+        assert skill.context.checker.deepest_collision(np.array(left.cfg.home)) is None
 
 
 def test_records_of_one_arm_have_no_keys_for_arms():
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=open_microwave"]))
-    with EpisodeRunner(loaded.cfg) as runner:
+    cfg = load("open_microwave")
+    with EpisodeRunner(cfg) as runner:
         record = runner.run(0)
     assert not {"arm", "stage", "entry", "broken_off"} & set(record.skills[0])
     assert sorted(key for key in record.arrays if key.startswith("skills.")) == [

@@ -17,10 +17,10 @@ from unlatch.simcore.sim.scene import Scene
 from unlatch.simcore.sim.world import World
 from unlatch.skills.close import Close
 from unlatch.skills.contract.skill import Skill
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.episode import episode as episode_module
 from unlatch.workflows.episode.episode import INITIAL_S
 from unlatch.workflows.episode.judge import Judge
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -69,8 +69,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def config() -> CollectCfg:
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=close_drawer"]))
-    return loaded.cfg
+    return load("close_drawer")
 
 
 def test_a_demonstration_calls_in_the_documented_order(calls: list[str]):

@@ -10,7 +10,7 @@ import pytest
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.skills.close import Close
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -26,8 +26,7 @@ CHAINS = {
 
 
 def config(task: str) -> CollectCfg:
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=[f"task={task}"]))
-    return loaded.cfg
+    return load(task)
 
 
 @pytest.mark.slow

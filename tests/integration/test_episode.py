@@ -19,9 +19,9 @@ from unlatch.simcore.sim.world import World
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.open import Open
 from unlatch.tasks.language import phrasing_draws, step_language, task_language
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -29,8 +29,7 @@ pytestmark = pytest.mark.integration
 
 
 def config(*overrides: str, task: str = "open_microwave") -> CollectCfg:
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=[f"task={task}", *overrides]))
-    return loaded.cfg
+    return load(task, *overrides)
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +141,7 @@ def test_a_touch_of_the_object_by_the_arm_is_a_collision(
     runner: EpisodeRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # a planner that sees no obstacles drives the hand into the microwave in most placements
-    monkeypatch.setattr(BulletCollisionChecker, "first_collision", lambda *_args, **_kwargs: None)
+    monkeypatch.setattr(BulletCollisionChecker, "deepest_collision", lambda *_args, **_kwargs: None)
     records = [runner.run(number) for number in range(6)]
     hits = [record for record in records if record.code == "collision"]
     assert hits
@@ -230,9 +229,9 @@ def test_ignored_links_are_left_out_of_the_planners_collisions(runner: EpisodeRu
     q = np.array(context.arm_model.q_home)
     q[[1, 3]] = (1.4, -0.3)  # stretched forward and down, through whatever stands there
     context.checker.load(context.robot_model, context.obstacles())
-    hit = context.checker.first_collision(q)
+    hit = context.checker.deepest_collision(q)
     assert hit is not None
     words = ["microwave", "table", "plinth"]
     context.checker.load(context.robot_model, context.obstacles(), ignored_substrings=words)
-    left = context.checker.first_collision(q)
+    left = context.checker.deepest_collision(q)
     assert left is None or not any(word in left.link_b for word in words)

@@ -10,9 +10,8 @@ import pytest
 
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.contract.skill import Skill
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -24,8 +23,7 @@ ARM = "franka_panda.left"
 
 @pytest.fixture(scope="module", params=TASKS)
 def runner(request: pytest.FixtureRequest) -> Iterator[EpisodeRunner]:
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=[f"task={request.param}", "seed=11"]))
-    with EpisodeRunner(loaded.cfg) as opened:
+    with EpisodeRunner(load(request.param, "seed=11")) as opened:
         yield opened
 
 
@@ -88,7 +86,7 @@ def overlaps(skill: Skill) -> Iterator[tuple[str, np.ndarray, float, object]]:
         touching = segment.kind != "transit"
         for q_here, s_here in zip(q, s, strict=True):
             with checker.allow(request.contact_links) if touching else nullcontext():
-                hit = checker.first_collision(
+                hit = checker.deepest_collision(
                     q_here, s=float(s_here), gripper=held if on_way else free, clearance_m=0.0
                 )
             if hit is not None and not {hit.link_a, hit.link_b} <= fingers:

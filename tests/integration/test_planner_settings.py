@@ -6,9 +6,8 @@ import pytest
 
 from unlatch.skills.contract.command import ManipKind
 from unlatch.skills.contract.skill import Skill
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 
@@ -16,9 +15,8 @@ SETTING = "skills.0.planner_setting"
 
 
 def planned(task: str, *overrides: str) -> Skill:
-    line = CommandLine(overrides=[f"task={task}", "object.instance=7", *overrides])
-    (loaded,) = load_configs("collect", CollectCfg, line)
-    with EpisodeRunner(loaded.cfg) as runner:
+    cfg = load(task, "object.instance=7", *overrides)
+    with EpisodeRunner(cfg) as runner:
         return runner.plan(0)
 
 

@@ -17,8 +17,8 @@ from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.close import Close
 from unlatch.skills.contract.config import StrategyCfg
 from unlatch.skills.open import Open
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -27,12 +27,11 @@ pytestmark = pytest.mark.integration
 
 def config(*overrides: str, **preplan: int) -> CollectCfg:
     """Opening a microwave after a search, or without one where nothing is asked of it."""
-    line = CommandLine(overrides=["task=open_microwave", "object.instance=7", *overrides])
-    (loaded,) = load_configs("collect", CollectCfg, line)
+    cfg = load("open_microwave", "object.instance=7", *overrides)
     if not preplan:
-        return loaded.cfg
+        return cfg
     entry = ArtPreplanCfg(name="artpreplan", objects=["microwave"], **preplan)
-    return replace(loaded.cfg, skills=[entry, *loaded.cfg.skills])
+    return replace(cfg, skills=[entry, *cfg.skills])
 
 
 def refusing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[float]:
@@ -153,9 +152,8 @@ def test_only_the_last_skill_is_planned_with_the_full_budget_after_a_first_look(
 
     watch(Open, "open")
     watch(Close, "close")
-    line = CommandLine(overrides=["task=open_close_microwave", "object.instance=7"])
-    (loaded,) = load_configs("collect", CollectCfg, line)
-    with EpisodeRunner(loaded.cfg) as runner:
+    cfg = load("open_close_microwave", "object.instance=7")
+    with EpisodeRunner(cfg) as runner:
         record = runner.run(0)
     assert [look for look, _ in groupby(looks)] == expected  # a skill has several ways
     assert record.success
@@ -187,9 +185,9 @@ def test_the_best_of_several_layouts_has_the_largest_margin():
 
 
 def test_a_skill_is_planned_from_the_end_of_the_skill_before_it(monkeypatch: pytest.MonkeyPatch):
-    (close,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=close_microwave"]))
+    close = load("close_microwave")
     cfg = config(candidates=1)
-    cfg = replace(cfg, skills=[*cfg.skills, replace(close.cfg.skills[0], part="door")])
+    cfg = replace(cfg, skills=[*cfg.skills, replace(close.skills[0], part="door")])
     opened: list[float] = []
 
     def plan(self: Close, rng: np.random.Generator) -> bool:
@@ -272,7 +270,7 @@ def test_a_replay_takes_the_recorded_layout_without_a_search():
 def test_a_search_must_be_first_in_a_chain_and_have_skills_after_it(place: int | None):
     cfg = config(candidates=2)
     skills = [cfg.skills[1], cfg.skills[0]] if place == 1 else cfg.skills[:1]
-    with pytest.raises(ConfigError, match=r"skills\[[01]\] is 'artpreplan', which searches a layout"):
+    with pytest.raises(ConfigError, match=r"skills\[[01]\] is 'artpreplan', which searches for a layout"):
         check_episode(replace(cfg, skills=skills))
 
 

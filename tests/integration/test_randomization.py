@@ -15,8 +15,8 @@ from unlatch.simcore.randomization.config import DistractorsCfg, RandomizationCf
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
@@ -41,8 +41,7 @@ MOVED = (
 
 
 def config(*overrides: str, task: str = "open_drawer") -> CollectCfg:
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=[f"task={task}", *overrides]))
-    return loaded.cfg
+    return load(task, *overrides)
 
 
 def with_rules(*rules: str) -> CollectCfg:

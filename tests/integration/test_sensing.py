@@ -8,10 +8,9 @@ import pytest
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.verdict import recompute_success
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.replay import ReplayMode, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 
@@ -29,9 +28,8 @@ SIGNALS = (
 
 
 def made(*overrides: str, rules: tuple[str, ...] = (FRICTION,), number: int = 0) -> EpisodeRecord:
-    line = ["task=open_drawer", f"randomization.rules=[{','.join(rules)}]", *overrides]
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=line))
-    with EpisodeRunner(loaded.cfg) as runner:
+    cfg = load("open_drawer", f"randomization.rules=[{','.join(rules)}]", *overrides)
+    with EpisodeRunner(cfg) as runner:
         return runner.run(number)
 
 
@@ -83,9 +81,8 @@ def test_success_is_judged_by_the_true_positions() -> None:
 
 def test_errors_of_encoders_and_commands_are_recorded_and_replayed_exactly(told_the_truth: EpisodeRecord) -> None:
     rules = (FRICTION, *SIGNALS)
-    line = ["task=open_drawer", f"randomization.rules=[{','.join(rules)}]"]
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=line))
-    with EpisodeRunner(loaded.cfg) as runner:
+    cfg = load("open_drawer", f"randomization.rules=[{','.join(rules)}]")
+    with EpisodeRunner(cfg) as runner:
         record = runner.run(0)
         deviation = replay_deviation(runner, record, ReplayMode.action)
     assert deviation.value == 0.0

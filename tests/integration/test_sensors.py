@@ -11,7 +11,7 @@ from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.sensors.catalog import SENSORS
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.viewing.scene_picture import open_scene
@@ -39,9 +39,7 @@ class Altimeter(Sensor):
 
 
 def config(*overrides: str, config_dirs: tuple[str, ...] = ()) -> CollectCfg:
-    line = CommandLine(overrides=["task=open_drawer", *overrides], config_dirs=list(config_dirs))
-    (loaded,) = load_configs("collect", CollectCfg, line)
-    return loaded.cfg
+    return load("open_drawer", *overrides, config_dirs=config_dirs)
 
 
 @pytest.fixture(scope="module")

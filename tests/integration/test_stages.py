@@ -12,7 +12,7 @@ from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.skills.close import Close
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -20,9 +20,8 @@ pytestmark = pytest.mark.integration
 
 
 def config(*, search: bool = False) -> CollectCfg:
-    line = CommandLine(overrides=["task=close_carton_both", "object.instance=3"])
-    (loaded,) = load_configs("collect", CollectCfg, line)
-    return loaded.cfg if search else replace(loaded.cfg, skills=loaded.cfg.skills[1:])
+    cfg = load("close_carton_both", "object.instance=3")
+    return cfg if search else replace(cfg, skills=cfg.skills[1:])
 
 
 @pytest.fixture(scope="module")

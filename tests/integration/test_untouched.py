@@ -9,9 +9,8 @@ import pybullet as p
 import pytest
 
 from unlatch.skills.close import Close
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 
@@ -60,8 +59,8 @@ def test_a_skill_that_moves_the_scene_itself_is_an_error(
 
     monkeypatch.setattr(Close, "_on_frame", on_frame)
     monkeypatch.setattr(Close, "unmet_condition", lambda self: None)
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=close_drawer"]))
-    with EpisodeRunner(loaded.cfg) as runner:
+    cfg = load("close_drawer")
+    with EpisodeRunner(cfg) as runner:
         record = runner.run(0)
     assert frames == [3]
     assert (record.success, record.code) == (False, "error")

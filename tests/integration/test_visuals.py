@@ -15,12 +15,12 @@ from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.sensors.camera import Camera
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Rendering
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.randomization.distractors import Distractor, DistractorView, read_distractors
 from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw, recorded_randomization
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.replay import ReplayMode, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
@@ -51,9 +51,7 @@ WIDE = (
 
 
 def config(*rules: str, line: tuple[str, ...] = (CAMERA,)) -> CollectCfg:
-    overrides = ["task=open_drawer", f"randomization.rules=[{','.join(rules)}]", *line]
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=overrides))
-    return loaded.cfg
+    return load("open_drawer", f"randomization.rules=[{','.join(rules)}]", *line)
 
 
 def varied() -> CollectCfg:

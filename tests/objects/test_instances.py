@@ -87,7 +87,7 @@ def test_the_record_states_the_split_if_there_is_one(make: Make):
 def test_a_named_instance_is_not_drawn(make: Make):
     assert chooses_instance(make())
     assert not chooses_instance(make(instance="3"))
-    named = make(instances="round_robin", instance_count=3, split=Split.train).at("9")
+    named = make(instances="round_robin", instance_count=3, split=Split.train).with_instance("9")
     assert (named.instance, instance(named)) == ("9", "9")
 
 
@@ -105,7 +105,7 @@ def test_a_named_instance_is_not_drawn(make: Make):
         ({"instances": [1, "b7"]}, "object.instances[1]", "object.instances[1]='b7' is not a seed"),
         ({"instances": "round_robin"}, "object.instance_count", "object.instance_count is missing"),
         ({"instance_count": 0}, "object.instance_count", "object.instance_count=0 is out of range"),
-        ({"instance_count": 3, "instances": [1]}, "object.instance_count", "no meaning beside a list"),
+        ({"instance_count": 3, "instances": [1]}, "object.instance_count", "no meaning if object.instances is a list"),
         ({"held_out": 1.0}, "object.held_out", "object.held_out=1 is out of range"),
         ({"instance": "3", "split": Split.train}, "object.split", "object.split=train chooses among instances"),
         ({"instance": "3", "instances": [3]}, "object.instances", "object.instance=3 names one"),
@@ -131,5 +131,5 @@ def test_a_split_that_leaves_nothing_is_refused(make: Make):
 
 
 def test_an_unknown_id_is_refused():
-    with pytest.raises(ConfigError, match=r"object\.instances: '7' is not there\. Known: 8, 9\."):
+    with pytest.raises(ConfigError, match=r"object\.instances: '7' does not exist\. Known: 8, 9\."):
         InstanceChoice(named=("8", "7")).pool(["8", "9"])

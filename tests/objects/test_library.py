@@ -68,8 +68,8 @@ def test_categories_without_a_generator_name_the_known_ones(cache_dir: str) -> N
     with pytest.raises(ConfigError) as caught:
         _load(cache_dir, category="microwav")
     assert str(caught.value) == (
-        "object.category='microwav' has no procedural generator. Did you mean 'microwave'? "
-        f"Known: {', '.join(GENERATORS.names())}. Or set object.source=partnet_mobility."
+        "object.category='microwav' is not a category of source=procedural. Did you mean 'microwave'? "
+        f"Known: {', '.join(GENERATORS.names())}. Name one of them."
     )
 
 

@@ -129,7 +129,7 @@ def test_flat_and_concave_colliders_are_unchanged(tmp_path: Path, triangles: np.
 )
 def test_a_collider_that_cannot_be_read_is_named(tmp_path: Path, name: str, data: bytes):
     with pytest.raises(
-        AssetError, match=rf"{name}: no readable mesh, which is a collider of a robot: .*Export it again"
+        AssetError, match=rf"{name}: this collider of a robot is not a readable mesh: .*Export it again"
     ):
         collider_of(tmp_path, name, data)
 

@@ -39,7 +39,7 @@ def test_pads_stand_as_far_apart_as_the_fingers_are_open(width: float):
 
 
 def test_a_body_between_the_pads_touches_no_finger():
-    (box,) = HAND.between(0.04)
+    (box,) = HAND.gap_box(0.04)
     fingers, _ = HAND.boxes(0.04)
     for finger in fingers:
         assert finger[0, 1] >= box[1, 1] - 1e-3 or finger[1, 1] <= box[0, 1] + 1e-3

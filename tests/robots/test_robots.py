@@ -13,7 +13,7 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg, base_pose
 from unlatch.robots.from_urdf.reach import ReachRegion, find_reach, hand_poses
 from unlatch.robots.model import model_path
-from unlatch.robots.robot import Robot
+from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.errors import AssetError, ConfigError, UnknownEntryError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
@@ -98,6 +98,12 @@ def load(world: World, name: str) -> Robot:
     for arm in robot.arms.values():
         arm.reset(arm.cfg.home, gripper_m=arm.cfg.gripper.max_width_m)
     return robot
+
+
+def _head_and_across(arm: Arm) -> tuple[np.ndarray, np.ndarray]:
+    """Returns (3,) `tool_head` [m] and the (3,) unit direction in which the fingers open, ee frame."""
+    head, side = np.array(arm.cfg.keypoints["tool_head"]), np.array(arm.cfg.keypoints["tool_side"])
+    return head, (side - head) / np.linalg.norm(side - head)
 
 
 def frames(world: World, robot: Robot, action: Action, count: int) -> None:
@@ -194,8 +200,7 @@ def test_fingers_stay_symmetric_under_a_side_load(world: World, name: str) -> No
     for arm in robot.arms.values():
         gripper = arm.cfg.gripper
         T_world_ee = robot.body.link_pose(arm.cfg.ee_link)
-        head, side = np.array(arm.cfg.keypoints["tool_head"]), np.array(arm.cfg.keypoints["tool_side"])
-        across = (side - head) / np.linalg.norm(side - head)
+        head, across = _head_and_across(arm)
         box = 0.02
         world.add_box(
             f"cube_{arm.name}",
@@ -216,8 +221,7 @@ def test_soft_pads_share_the_load_of_a_part_beside_the_middle(world: World, name
         pytest.skip(f"the pads of '{name}' are rigid")
     robot = load(world, name)
     for arm in robot.arms.values():
-        head, side = np.array(arm.cfg.keypoints["tool_head"]), np.array(arm.cfg.keypoints["tool_side"])
-        across = (side - head) / np.linalg.norm(side - head)
+        head, across = _head_and_across(arm)
         T_world_ee = robot.body.link_pose(arm.cfg.ee_link)
         cube = world.add_box(
             f"cube_{arm.name}",
@@ -244,8 +248,8 @@ def test_pads_stand_as_far_apart_as_the_opening_says(world: World, name: str) ->
             if width < 0.004:
                 continue  # no room for a ray
             T_world_ee = robot.body.link_pose(arm.cfg.ee_link)
-            head, side = np.array(arm.cfg.keypoints["tool_head"]), np.array(arm.cfg.keypoints["tool_side"])
-            across = T_world_ee.rotate((side - head) / np.linalg.norm(side - head))
+            head, across_ee = _head_and_across(arm)
+            across = T_world_ee.rotate(across_ee)
             tail = np.array(arm.cfg.keypoints["tool_tail"])
             gaps = []
             for share in (0.0, 0.3, 0.6):  # fingers on levers draw their tips back as they open
@@ -259,11 +263,11 @@ def test_pads_stand_as_far_apart_as_the_opening_says(world: World, name: str) ->
 
 
 def _across(robot: Robot, arm_name: str, link: str) -> float:
-    """On which side of the hand's middle a finger is: the middle of its box, along the way in which fingers open."""
+    """Returns how far the middle of a finger's box is from the middle of the hand, in the opening direction [m]."""
     arm = robot.arm(arm_name)
     T_ee_world = robot.body.link_pose(arm.cfg.ee_link).inverse()
-    head, side = np.array(arm.cfg.keypoints["tool_head"]), np.array(arm.cfg.keypoints["tool_side"])
-    return float((T_ee_world @ robot.body.link_aabb(link).mean(axis=0) - head) @ (side - head))
+    head, across = _head_and_across(arm)
+    return float((T_ee_world @ robot.body.link_aabb(link).mean(axis=0) - head) @ across)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -110,5 +110,5 @@ def test_an_unwritable_cache_is_an_error_that_names_the_setting(tmp_path: Path) 
         pass
     assert str(caught.value) == (
         f"The asset cache at {tmp_path / 'file'} cannot be written (File exists). "
-        "Set object.cache_dir or UNLATCH_CACHE_DIR to a folder that can."
+        "Set object.cache_dir or UNLATCH_CACHE_DIR to a folder that this user can write to."
     )

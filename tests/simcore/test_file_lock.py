@@ -13,7 +13,8 @@ import pytest
 from unlatch.simcore import file_lock
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.file_lock import locked_folder, try_lock
-from unlatch.simcore.scratch import ScratchArea, clean_leftovers, scratch_files
+from unlatch.simcore.locked_area import clean_areas
+from unlatch.simcore.scratch import PREFIX, ScratchArea, scratch_files
 
 
 def opened(path: Path) -> int:
@@ -65,7 +66,7 @@ def test_without_locks_nothing_waits(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     (tmp_path / "unlatch-objects-old").mkdir()
-    os.close(opened(tmp_path / "unlatch-objects-old" / "lock"))
+    os.close(opened(tmp_path / "unlatch-objects-old.lock"))
     without_locks()
     with locked_folder(tmp_path):
         pass
@@ -73,8 +74,12 @@ def test_without_locks_nothing_waits(
     with pytest.raises(OSError, match="No locks available"):
         try_lock(descriptor)
     os.close(descriptor)
-    assert clean_leftovers(tmp_path) == 0  # whose they are cannot be told
+    assert clean_areas(tmp_path, prefix=PREFIX) == 0  # nothing shows whether their processes run
     monkeypatch.setattr("unlatch.simcore.scratch._get_area", lambda pid: ScratchArea())
     with pytest.raises(AssetError, match="No locks available"):
         scratch_files("object", {})
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["lock", "unlatch-objects-old"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "lock",
+        "unlatch-objects-old",
+        "unlatch-objects-old.lock",
+    ]

@@ -83,9 +83,7 @@ def test_a_plugin_with_the_name_of_a_built_in_entry_is_refused(catalog, points):
 
 def test_two_plugins_with_one_name_are_refused(catalog, points):
     points += [entry_point("flip", "collections:deque"), entry_point("flip", "collections:Counter", dist=None)]
-    with pytest.raises(
-        DuplicateEntryError, match=r"'flip' is registered twice: by other-skills .* an unknown distribution"
-    ):
+    with pytest.raises(DuplicateEntryError, match=r"'flip' is registered twice: by other-skills .* an unknown package"):
         catalog.entries()
 
 
@@ -161,8 +159,8 @@ def test_a_plugin_of_another_kind_is_named(points, target):
     ],
 )
 def test_results_of_functions_are_checked(points, target, message):
-    catalog = Catalog("robot", {}, group="unlatch.skills", makes="builtins:dict")
+    catalog = Catalog("robot", {}, group="unlatch.skills", product="builtins:dict")
     points += [entry_point("odd", target), entry_point("good", "builtins:dict")]
-    assert catalog.made("good") == {}
+    assert catalog.make("good") == {}
     with pytest.raises(PluginError, match=message):
-        catalog.made("odd")
+        catalog.make("odd")

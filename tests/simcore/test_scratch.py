@@ -18,7 +18,8 @@ from unlatch.objects import ObjectCfg, load_object
 from unlatch.simcore import scratch
 from unlatch.simcore.cache import CACHE_VARIABLE
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.scratch import PREFIX, clean_leftovers, scratch_files
+from unlatch.simcore.locked_area import clean_areas
+from unlatch.simcore.scratch import PREFIX, scratch_files
 
 _LOAD_ONE = (
     "import numpy as np\nfrom unlatch.objects import ObjectCfg, load_object\n"
@@ -78,17 +79,17 @@ def test_folders_of_killed_processes_are_removed_and_those_of_living_ones_stay(t
     child.send_signal(signal.SIGKILL)
     child.communicate()
     assert urdf.is_file()
-    assert clean_leftovers(temporary) == 1
-    assert len(list(temporary.iterdir())) == 1, "our own"
+    assert clean_areas(temporary, prefix=PREFIX) == 1
+    assert len(list(temporary.iterdir())) == 2, "our own folder and its lock"
 
 
 def test_a_folder_without_a_lock_is_removed_only_when_it_is_old(temporary: Path) -> None:
     folder = temporary / f"{PREFIX}x"
     folder.mkdir()
-    assert clean_leftovers(temporary) == 0
+    assert clean_areas(temporary, prefix=PREFIX) == 0
     old = time.time() - 2 * 24 * 3600
     os.utime(folder, (old, old))
-    assert clean_leftovers(temporary) == 1
+    assert clean_areas(temporary, prefix=PREFIX) == 1
     assert not folder.exists()
 
 
@@ -96,7 +97,7 @@ def test_only_the_newest_objects_stay(temporary: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(scratch, "_MAX_FOLDERS", 2)
     for name in ("a", "b", "a", "c"):
         folder = scratch_files(name, {"f": name.encode()})
-    assert sorted(path.name for path in folder.parent.iterdir()) == ["a", "c", "lock"]
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["a", "c"]
 
 
 def test_deleted_temporary_files_are_written_again(temporary: Path) -> None:
@@ -125,5 +126,6 @@ def test_a_temporary_folder_that_cannot_be_written_is_named(temporary: Path) -> 
     with pytest.raises(AssetError) as caught:
         scratch_files("a", {"f": b"1"})
     assert str(caught.value) == (
-        f"The temporary folder {temporary} cannot be written (File exists). Set TMPDIR to a folder that can."
+        f"The temporary folder {temporary} cannot be written (File exists). "
+        "Set TMPDIR to a folder that this user can write to."
     )

@@ -31,14 +31,14 @@ def wrist(reach: float) -> tuple[TurnPlanner, list[tuple[float, float, float]]]:
     """A planner whose hand turns by so much at most [rad], and what it was asked: from, joints, to."""
     asked: list[tuple[float, float, float]] = []
 
-    def plan(grip: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:
+    def plan(strategy: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:
         asked.append((s, float(q[0]), to))
         return motion(s, q, to) if abs(to - s) <= reach + 1e-9 else refusal(s, q)
 
     return plan, asked
 
 
-def ways(plan: TurningPlan) -> list[tuple[float, float]]:
+def turned_ranges(plan: TurningPlan) -> list[tuple[float, float]]:
     return [(turn.s_from, turn.s_to) for turn in plan.turns]
 
 
@@ -46,7 +46,7 @@ def test_an_angle_within_reach_of_the_wrist_is_one_turn() -> None:
     plan_turn, asked = wrist(2.0)
     plan = plan_turns(plan_turn, ["knob"], s=0.2, q=START, target_s=1.7)
     assert plan.found
-    assert ways(plan) == [(0.2, 1.7)]
+    assert turned_ranges(plan) == [(0.2, 1.7)]
     assert asked == [(0.2, 0.0, 1.7)]
     assert plan.notices == ()
 
@@ -56,7 +56,7 @@ def test_beyond_the_wrist_each_turn_begins_where_the_last_one_ended(sign: float)
     plan_turn, asked = wrist(1.0)
     plan = plan_turns(plan_turn, ["knob"], s=0.0, q=START, target_s=sign * 2.4)
     assert plan.found
-    assert np.allclose(ways(plan), sign * np.array([(0.0, 0.8), (0.8, 1.6), (1.6, 2.4)]))
+    assert np.allclose(turned_ranges(plan), sign * np.array([(0.0, 0.8), (0.8, 1.6), (1.6, 2.4)]))
     # the arm comes from the end of the step back, and the part stands where it was left
     assert all(q == s for s, q, _ in asked)
     assert plan.turns[-1].s_to == sign * 2.4
@@ -79,7 +79,7 @@ def test_the_record_says_how_many_turns_and_from_where_to_where() -> None:
 
 
 def test_a_turn_that_does_not_plan_is_the_diagnosis() -> None:
-    def plan_turn(grip: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:
+    def plan_turn(strategy: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:
         return motion(s, q, to) if s == 0.0 and to <= 1.0 else refusal(s, q)
 
     plan = plan_turns(plan_turn, ["knob"], s=0.0, q=START, target_s=2.0)
@@ -87,7 +87,7 @@ def test_a_turn_that_does_not_plan_is_the_diagnosis() -> None:
     assert plan.diagnosis is not None
     assert plan.diagnosis.message == "Turn 2, from 1.000 to 2.000 rad: the wrist ends"
     assert plan.diagnosis.evidence["turns"] == 1
-    assert ways(plan) == [(0.0, 1.0)]
+    assert turned_ranges(plan) == [(0.0, 1.0)]
 
 
 def test_the_diagnosis_of_the_first_turn_stands_as_it_is() -> None:
@@ -101,7 +101,7 @@ def test_the_diagnosis_of_the_first_turn_stands_as_it_is() -> None:
 def test_no_smaller_angle_is_tried_if_the_hand_cannot_grasp_the_part() -> None:
     asked = []
 
-    def plan_turn(grip: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:
+    def plan_turn(strategy: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:
         asked.append(to)
         return refusal(s, q, stage="goal")
 
@@ -126,28 +126,28 @@ def test_a_short_way_is_tried_however_short() -> None:
 
 def test_a_part_that_is_there_already_is_taken_and_let_go() -> None:
     plan_turn, _ = wrist(1.0)
-    assert ways(plan_turns(plan_turn, ["knob"], s=0.4, q=START, target_s=0.4)) == [(0.4, 0.4)]
+    assert turned_ranges(plan_turns(plan_turn, ["knob"], s=0.4, q=START, target_s=0.4)) == [(0.4, 0.4)]
 
 
 def test_each_turn_uses_the_strategy_that_goes_furthest() -> None:
     asked = []
 
-    def plan_turn(grip: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:
+    def plan_turn(strategy: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:
         """Across as far as 1 rad, along from there on; beyond, no hand can take the part across."""
-        asked.append((grip, s))
-        if grip == "across" and s >= 1.0:
+        asked.append((strategy, s))
+        if strategy == "across" and s >= 1.0:
             return refusal(s, q, stage="goal")
-        return motion(s, q, to) if (to <= 1.0) == (grip == "across") else refusal(s, q)
+        return motion(s, q, to) if (to <= 1.0) == (strategy == "across") else refusal(s, q)
 
     plan = plan_turns(plan_turn, ["across", "along"], s=0.0, q=START, target_s=2.0)
-    assert ways(plan) == [(0.0, 2.0)]
+    assert turned_ranges(plan) == [(0.0, 2.0)]
     assert plan.turns[0].strategy == "along"
     plan = plan_turns(plan_turn, ["across"], s=0.0, q=START, target_s=2.0)
     assert not plan.found
     assert asked[-1] == ("across", 1.0)  # once: where no goal is found, no smaller angle is tried
 
-    def only_then(grip: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:
-        return refusal(s, q) if grip == "along" and s < 1.0 else plan_turn(grip, s, q, to)
+    def only_then(strategy: str, s: float, q: np.ndarray, to: float) -> KeyframePlan:
+        return refusal(s, q) if strategy == "along" and s < 1.0 else plan_turn(strategy, s, q, to)
 
     plan = plan_turns(only_then, ["across", "along"], s=0.0, q=START, target_s=2.0)
     assert [(turn.s_from, turn.s_to, turn.strategy) for turn in plan.turns] == [

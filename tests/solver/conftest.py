@@ -64,7 +64,7 @@ def door_scene(*, x=0.75, y=0.0, z=0.05, yaw=0.0, s=0.0, hinge=1.0, width=0.48) 
         joint=JointGeometry(False, origin, axis, 0.0, 0.0, 2.0),
         s_closed=0.0,
         s_open=1.57,
-        link_frame=frozenset(LINK),
+        moving_names=frozenset(LINK),
     )
     return closed.at(s)
 
@@ -86,7 +86,7 @@ def drawer_scene(*, x=0.8, y=0.0, z=0.2, yaw=0.0, s=0.0) -> PlanningScene:
         joint=JointGeometry(True, p, normal, 0.0, 0.0, 0.3),
         s_closed=0.0,
         s_open=0.3,
-        link_frame=frozenset((*LINK, "link0_move_axis")),
+        moving_names=frozenset((*LINK, "link0_move_axis")),
     )
     return closed.at(s)
 
@@ -155,6 +155,23 @@ def close_setting():
 
 
 @dataclass
+class RowTerm:
+    """A row in the role of a term."""
+
+    fixed: object
+    label: str = "given"
+    TYPE = "given"
+
+    def row(self, tool, scene):
+        return self.fixed
+
+
+@pytest.fixture(scope="session")
+def row_term():
+    return RowTerm
+
+
+@dataclass
 class Pair:
     """What a checker answers with."""
 
@@ -172,7 +189,7 @@ class ToyChecker:
         self.allowed: frozenset[str] = frozenset()
         self.queries = 0
 
-    def first_collision(self, q, *, s=None, gripper=None, clearance_m=None):
+    def deepest_collision(self, q, *, s=None, gripper=None, clearance_m=None):
         del clearance_m
         self.queries += 1
         names = self.hit(q, s, gripper, self.allowed)

@@ -37,18 +37,15 @@ def is_machine_code(function):
 @pytest.mark.slow
 def test_the_programs_of_an_arm_give_the_same_bits_as_casadi(arm, cache, monkeypatch):
     row_counts = RowCounts(1, 2, 2, 1)
-    fast = Program(arm.kinematics, row_counts, pose=True), Refiner(arm.kinematics, ParameterLayout(row_counts, 7, True))
+    layout = ParameterLayout(row_counts, 7, True)
     rng = np.random.default_rng(0)
     q = rng.uniform(arm.q_lower, arm.q_upper, (6, 7))
-    P = rng.normal(size=fast[0].layout.size)
+    P = rng.normal(size=layout.size)
     schedules = np.abs(rng.normal(size=(6, 12, 4))) + 0.1
     answers = []
     for mode in ("now", "0"):
         monkeypatch.setenv(COMPILE_VARIABLE, mode)
-        program, refiner = (
-            Program(arm.kinematics, row_counts, pose=True),
-            Refiner(arm.kinematics, ParameterLayout(row_counts, 7, True)),
-        )
+        program, refiner = Program(arm.kinematics, row_counts, pose=True), Refiner(arm.kinematics, layout)
         ends = program.descend(q, arm.q_home, P, schedules)
         finished = refiner.run(q, arm.q_home, P)
         function = program._compiled_function(("descend", 12), lambda: None)
@@ -160,7 +157,7 @@ def test_a_program_is_compiled_when_it_has_run_long_enough(cache, monkeypatch):
     x = np.array([[0.3, 0.2, 0.1]])
     before = program("one", lambda f: f, x)
     assert not program.is_machine_code
-    monkeypatch.setattr("unlatch.solver.codegen._PAYS_AFTER_S", 0.0)
+    monkeypatch.setattr("unlatch.solver.codegen._COMPILE_AFTER_S", 0.0)
     program("one", lambda f: f, x)
     assert program.is_machine_code
     assert program("one", lambda f: f, x).tobytes() == before.tobytes()

@@ -90,7 +90,7 @@ class Stage:
         T_base_obj = Pose.identity()
         frames = {"link": T_world_base @ T_base_link, "base": T_world_base @ T_base_obj}
         inverse = {name: (T_world_base.inverse() @ T).inverse() for name, T in frames.items()}
-        of = {name: "link" if name in scene.link_frame else "base" for name in (*scene.keypoints, *scene.axes)}
+        of = {name: "link" if name in scene.moving_names else "base" for name in (*scene.keypoints, *scene.axes)}
         skill = Open.__new__(Open)
         skill.cfg = SimpleNamespace(planner_setting=SimpleNamespace(keypoint_shifts={}))
         skill.context = SimpleNamespace(arm=SimpleNamespace(T_world_base=T_world_base))

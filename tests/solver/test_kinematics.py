@@ -1,5 +1,6 @@
 """The chain equals Bullet's link poses, and its derivatives equal finite differences."""
 
+import casadi as ca
 import numpy as np
 import pybullet
 import pybullet_data
@@ -25,11 +26,14 @@ def robot(request):
     pybullet.disconnect(client)
 
 
+def bullet_names(client: int, body: int, field: int) -> list[str]:
+    """Names of the joints (field 1) or of their child links (field 12)."""
+    joints = range(pybullet.getNumJoints(body, physicsClientId=client))
+    return [pybullet.getJointInfo(body, i, physicsClientId=client)[field].decode() for i in joints]
+
+
 def bullet_link_pose(client: int, body: int, link: str) -> Pose:
-    names = [
-        pybullet.getJointInfo(body, i, physicsClientId=client)[12].decode()
-        for i in range(pybullet.getNumJoints(body, physicsClientId=client))
-    ]
+    names = bullet_names(client, body, 12)
     state = pybullet.getLinkState(body, names.index(link), computeForwardKinematics=True, physicsClientId=client)
     return Pose(matrix_from_quat_xyzw(state[5]), state[4])
 
@@ -38,23 +42,14 @@ def bullet_link_pose(client: int, body: int, link: str) -> Pose:
 def test_tip_pose_equals_bullets_link_pose(robot):
     kinematics, client, body = robot
     rng = np.random.default_rng(5)
-    index = {
-        pybullet.getJointInfo(body, i, physicsClientId=client)[1].decode(): i
-        for i in range(pybullet.getNumJoints(body, physicsClientId=client))
-    }
-    base_names = [
-        pybullet.getJointInfo(body, i, physicsClientId=client)[12].decode()
-        for i in range(pybullet.getNumJoints(body, physicsClientId=client))
-    ]
+    joints, links = bullet_names(client, body, 1), bullet_names(client, body, 12)
     for _ in range(40):
         q = rng.uniform(kinematics.lower, kinematics.upper)
         for name, value in zip(kinematics.joint_names, q, strict=True):
-            pybullet.resetJointState(body, index[name], value, physicsClientId=client)
+            pybullet.resetJointState(body, joints.index(name), value, physicsClientId=client)
         T_world_tip = bullet_link_pose(client, body, kinematics.tip_link)
         T_world_base = (
-            bullet_link_pose(client, body, kinematics.base_link)
-            if kinematics.base_link in base_names
-            else Pose.identity()
+            bullet_link_pose(client, body, kinematics.base_link) if kinematics.base_link in links else Pose.identity()
         )
         got = kinematics.pose(q)
         wanted = T_world_base.inverse() @ T_world_tip
@@ -65,9 +60,11 @@ def test_tip_pose_equals_bullets_link_pose(robot):
 def test_symbolic_form_equals_the_numbers(robot):
     kinematics = robot[0]
     rng = np.random.default_rng(6)
+    symbol = ca.SX.sym("q", kinematics.n_q)
+    symbolic = ca.Function("fk", [symbol], kinematics.expressions(symbol)[:2])
     for _ in range(10):
         q = rng.uniform(kinematics.lower, kinematics.upper)
-        R, p = (value.toarray() for value in kinematics.symbolic(q))
+        R, p = (value.toarray() for value in symbolic(q))
         T = kinematics.fk(q)
         np.testing.assert_allclose(R, T[:3, :3], atol=1e-13)
         np.testing.assert_allclose(p.ravel(), T[:3, 3], atol=1e-13)

@@ -1,4 +1,4 @@
-"""What parts are called: what sets them apart is where they lie, seen from before the object."""
+"""Words for parts: similar parts are told apart by their places, as seen from in front of the object."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def renamed(asset: ObjectAsset, names: dict[str, str], *, category: str | None =
         ([[0, 0, 0], [0, 0, 0.01]], ["first", "second"]),
     ],
 )
-def test_places_have_words(points: list[list[float]], words: list[str]):
+def test_parts_are_named_by_their_places(points: list[list[float]], words: list[str]):
     assert _place_words(np.array(points, dtype=float)) == words
 
 

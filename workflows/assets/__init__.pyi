@@ -1,18 +1,11 @@
-from .annotate import AnnotationTarget, annotate_target, find_targets
-from .convert import ConvertCfg, convert_all, find_jobs
-from .make_object import USD_FOLDER, MakeObjectCfg, make_objects
-from .new_robot import LOOK_UP, NewRobotCfg
-
-__all__ = [
-    "LOOK_UP",
-    "USD_FOLDER",
-    "AnnotationTarget",
-    "ConvertCfg",
-    "MakeObjectCfg",
-    "NewRobotCfg",
-    "annotate_target",
-    "convert_all",
-    "find_jobs",
-    "find_targets",
-    "make_objects",
-]
+from .annotate import AnnotationTarget as AnnotationTarget
+from .annotate import annotate_target as annotate_target
+from .annotate import find_targets as find_targets
+from .convert import ConvertCfg as ConvertCfg
+from .convert import convert_all as convert_all
+from .convert import find_jobs as find_jobs
+from .make_object import USD_FOLDER as USD_FOLDER
+from .make_object import MakeObjectCfg as MakeObjectCfg
+from .make_object import make_objects as make_objects
+from .new_robot import VALUE_REMARKS as VALUE_REMARKS
+from .new_robot import NewRobotCfg as NewRobotCfg

@@ -11,7 +11,7 @@ from unlatch.objects.annotate.storage import (
     AnnotatedUrdf,
     check_replaceable,
     load_annotation,
-    marked,
+    with_mark,
     write_annotation_file,
 )
 from unlatch.objects.annotation import ANNOTATION_FILE
@@ -93,7 +93,7 @@ def annotate_target(
     found = annotate_source(source, cfg)
     if picture:
         write_annotation_file(target.picture, annotation_png(found.model, found.articulation))
-    write_annotation_file(target.file, marked(found.articulation).to_yaml().encode())
+    write_annotation_file(target.file, with_mark(found.articulation).to_yaml().encode())
     return found
 
 
@@ -102,10 +102,10 @@ def find_targets(path: Path, *, out: Path | None) -> list[AnnotationTarget]:
 
     Args:
         path: A URDF, the folder of one object, or a folder of many.
-        out: Folder to write into; of many objects each gets a folder in it. None: beside the URDFs.
+        out: Folder to write into; if there are many objects, each gets a folder in it. None: beside the URDFs.
 
     Raises:
-        AssetError: There is no object.
+        AssetError: The path names no object.
     """
     if path.is_file() or not path.is_dir() or any(path.glob("*.urdf")):
         urdf = find_urdf(path)

@@ -13,6 +13,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from unlatch.objects.annotate.source import PARTNET_URDF
 from unlatch.objects.importers.asset_converter_base import MARKER_FILE, AssetConverterBase
 from unlatch.objects.importers.mesh_converter import MeshConverter, MeshConverterCfg
 from unlatch.objects.importers.property_groups import MassPropertiesCfg
@@ -23,7 +24,6 @@ from unlatch.simcore.meshes.mesh_reader import MESH_SUFFIXES
 from unlatch.simcore.urdf.package_paths import PACKAGE_FILE
 from unlatch.workflows.viewing.conversion_report import write_report
 
-PARTNET_URDF = "mobility.urdf"
 _MAX_DEPTH = 4
 _MAX_WORKERS = 256
 _SUFFIXES = (".urdf", *MESH_SUFFIXES)
@@ -77,7 +77,7 @@ class ConvertJob:
     """One object to convert."""
 
     name: str
-    """Its folder below `out`."""
+    """Folder of the result, below `out`."""
     path: Path
     """The mesh or URDF."""
     cfg: ConvertCfg
@@ -116,9 +116,9 @@ def find_jobs(path: Path, cfg: ConvertCfg) -> list[ConvertJob]:
 def find_assets(path: Path) -> dict[str, Path]:
     """Returns the assets of a path by the name of their results, sorted.
 
-    A folder's assets are its `mobility.urdf`, or else its URDFs, or else its meshes, or else those of its subfolders. A
-    ROS package has its meshes in one folder and its URDFs in another: only its URDFs count. Folders that this command
-    wrote are skipped.
+    The assets of a folder are the first of these that it has: `mobility.urdf`, other URDFs, meshes, or the assets of
+    its subfolders. A ROS package has meshes and URDFs in different folders: only its URDFs count.
+    Folders that this command wrote are skipped.
 
     Raises:
         AssetError: There is no such path, or nothing to convert.
@@ -156,7 +156,7 @@ def convert_one(job: ConvertJob) -> ConvertOutcome:
     try:
         return _convert_one(job)
     except SimCoreError as exc:
-        for folder in missing:  # created for a result that failed
+        for folder in missing:  # the failed conversion may have created it
             with suppress(OSError):
                 folder.rmdir()
         return ConvertOutcome(job.name, exc.message, failed=True)
@@ -241,7 +241,7 @@ def convert_all(jobs: Sequence[ConvertJob], *, workers: int) -> Iterator[Convert
         for job, result in _convert_in_pool(left, min(workers, len(jobs))):
             left.remove(job)
             yield result
-    # native code crashed a worker, which ends the pool: converting the rest one by one shows which object is the cause
+    # a crash in native code ends the whole pool: converting the rest one by one shows which object causes it
     for job in left:
         try:
             for _, result in _convert_in_pool([job], 1):

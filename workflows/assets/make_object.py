@@ -14,7 +14,7 @@ from unlatch.objects.library import URDF_FILE
 from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.textured_urdf import textured_files
 from unlatch.objects.procedural.catalog import GENERATORS
-from unlatch.simcore.errors import AssetError, ConfigError, check_range, close_matches
+from unlatch.simcore.errors import AssetError, ConfigError, check_range, unknown_name
 from unlatch.workflows.viewing.object_picture import object_sheet
 from unlatch.workflows.viewing.picture import write_picture
 
@@ -40,13 +40,12 @@ class MakeObjectCfg:
     usd: bool = False
     """Whether to write a USD too."""
     picture: bool = False
-    """Whether to draw them."""
+    """Whether to draw the objects."""
 
     def __post_init__(self) -> None:
         if self.out is not None and not self.out.strip():
             raise ConfigError("out is empty. Name the folder of the results.", key="out")
-        if self.seed < 0:
-            raise ConfigError(f"seed={self.seed} is out of range. Expected a whole number from 0.", key="seed")
+        check_range("seed", self.seed, 0)
         check_range("count", self.count, 1, MAX_COUNT)
 
 
@@ -118,12 +117,7 @@ def _find_categories(category: str) -> list[str]:
     if category == ALL:
         return known
     if category not in known:
-        raise ConfigError(
-            f"'{category}' is no category of generated objects.{close_matches(category, known)} "
-            f"Known: {', '.join(known)}. Or `all`.",
-            key="category",
-            available=known,
-        )
+        raise unknown_name(category, "`all` or a category of generated objects", where="category", known=known)
     return [category]
 
 

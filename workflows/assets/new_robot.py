@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import yaml
@@ -30,16 +30,16 @@ from unlatch.workflows.viewing.overlay import Overlay
 from unlatch.workflows.viewing.picture import SheetRow, compose_sheet, write_picture
 
 REACH = ReachModel(ReachRegion(REACH_CENTER_M, (*REACH_HALF_M, 0.12)), Kinematics.from_urdf)
-"""The region of derived tasks, but higher: knobs and lids lie above or below the middle."""
+"""The region of derived tasks, extended in height: knobs and lids lie above or below its middle."""
 _TILE = (420, 420)
-LOOK_UP = {
+VALUE_REMARKS = {
     "max_acceleration": "look up: no URDF states it",
     "max_force_n": "look up: the data sheet of the gripper",
     "grip_force_n": "at most max_force_n",
     "max_speed_m_s": "look up: speed of one finger",
     "armature_kg_m2": "inertia of motor and gears at the joints; our own",
 }
-"""Remarks about values that no URDF states, by key."""
+"""Remarks for the YAML about values that no URDF states, by key."""
 
 
 @dataclass
@@ -68,7 +68,7 @@ class NewRobot:
     yaml_file: Path
     picture: Path
     reach_shares: list[float]
-    """Share of hand poses over the region of derived tasks that each arm reaches."""
+    """For each arm, the share of hand poses in the region of derived tasks that it reaches."""
 
 
 def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
@@ -87,7 +87,7 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
             raise ConfigError(
                 f"{file} exists already. Expected a new file. Choose another name=, or add force=true.", key="force"
             )
-    robot = robot_from_urdf(urdf.absolute(), name=name, stated=stated_as(urdf.absolute()), reach=REACH)
+    robot = robot_from_urdf(urdf.absolute(), name=name, stated=urdf_reference(urdf.absolute()), reach=REACH)
     check_robot(robot, object_friction=OBJECT_FRICTION)
     shares = list(REACH.shares(robot))
     sheet = compose_sheet(_draw_rows(robot))
@@ -100,8 +100,8 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
     return NewRobot(robot, yaml_file, picture, shares)
 
 
-def stated_as(urdf: Path) -> str:
-    """Returns how a description names a URDF: by the distribution that installs it, or else by its path."""
+def urdf_reference(urdf: Path) -> str:
+    """Returns the URDF as a robot's YAML states it: relative to the distribution that installs it, or else its path."""
     resolved = urdf.resolve()
     for distribution in metadata.distributions():
         root = Path(str(distribution.locate_file(""))).resolve()
@@ -115,24 +115,17 @@ def stated_as(urdf: Path) -> str:
 
 def yaml_text(robot: RobotCfg) -> str:
     """Returns the YAML of a robot, with a remark at each value that no URDF states."""
-    plain = _round_floats(asdict(robot))
+    # through JSON, tuples become lists, which YAML can write, and one function rounds every float
+    plain = json.loads(json.dumps(asdict(robot)), parse_float=lambda text: round(float(text), 6))
     text = yaml.safe_dump(plain, sort_keys=False, width=116, default_flow_style=None)
     lines = [f"# {robot.name}: from its URDF by `unlatch new robot`; see docs/robots.md"]
     for line in text.splitlines():
         key = line.strip().lstrip("- ").partition(":")[0]
-        if key in LOOK_UP:
+        if key in VALUE_REMARKS:
             indent = " " * (len(line) - len(line.lstrip()))
-            lines.append(f"{indent}# {LOOK_UP[key]}")
+            lines.append(f"{indent}# {VALUE_REMARKS[key]}")
         lines.append(line)
     return "\n".join(lines) + "\n"
-
-
-def _round_floats(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _round_floats(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_round_floats(item) for item in value]
-    return round(value, 6) if isinstance(value, float) else value
 
 
 def _draw_rows(robot: RobotCfg) -> list[SheetRow]:

@@ -1,49 +1,21 @@
-from .arguments import (
-    CommandLine,
-    configs_to_run,
-    load_configs,
-    parse_command_line,
-    read_pairs,
-    split_paths,
-    split_some_paths,
-)
-from .camera_arguments import camera_command
-from .command import run_guarded
-from .console import (
-    BAD_INPUT,
-    FAILED,
-    INTERRUPTED,
-    OK,
-    print_line,
-    print_note,
-    print_wrapped,
-    relative_path,
-    result_console,
-    terminal_width,
-)
-from .multirun import run_jobs
-from .run_report import run_and_report
-
-__all__ = [
-    "BAD_INPUT",
-    "FAILED",
-    "INTERRUPTED",
-    "OK",
-    "CommandLine",
-    "camera_command",
-    "configs_to_run",
-    "load_configs",
-    "parse_command_line",
-    "print_line",
-    "print_note",
-    "print_wrapped",
-    "read_pairs",
-    "relative_path",
-    "result_console",
-    "run_and_report",
-    "run_guarded",
-    "run_jobs",
-    "split_paths",
-    "split_some_paths",
-    "terminal_width",
-]
+from .arguments import configs_to_run as configs_to_run
+from .arguments import load_configs as load_configs
+from .arguments import read_pairs as read_pairs
+from .camera_arguments import read_camera_arguments as read_camera_arguments
+from .command import run_guarded as run_guarded
+from .command_line import CommandLine as CommandLine
+from .command_line import parse_command_line as parse_command_line
+from .command_line import split_paths as split_paths
+from .command_line import split_some_paths as split_some_paths
+from .console import BAD_INPUT as BAD_INPUT
+from .console import FAILED as FAILED
+from .console import INTERRUPTED as INTERRUPTED
+from .console import OK as OK
+from .console import print_line as print_line
+from .console import print_note as print_note
+from .console import print_wrapped as print_wrapped
+from .console import relative_path as relative_path
+from .console import result_console as result_console
+from .console import terminal_width as terminal_width
+from .multirun import run_jobs as run_jobs
+from .run_report import run_and_report as run_and_report

@@ -1,4 +1,4 @@
-"""Help texts, fitted to the terminal that they are read in."""
+"""Writes help texts, fitted to the width of the terminal."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import textwrap
 
 from unlatch.workflows.cli.console import print_line, terminal_width
 
-_MOST = 120
-"""Columns of the texts as they are written."""
+_WRITTEN_WIDTH = 120
+"""Width of the texts as they are written [columns]."""
 _USAGE_INDENT = 15
 _KEYS_INDENT = 2
 _KEY = re.compile(r"  \S.*?\s{2,}(?=\S)")
-"""What stands before the words of a line of a table: a key, and at least two blanks."""
+"""The beginning of a line of a table: a key, and at least two blanks."""
 
 
 def print_help(text: str) -> None:
-    """Writes a help text to stdout; on a terminal that is narrower than the text, with its lines broken anew."""
-    print_line(fitted(text.rstrip(), terminal_width() or _MOST))
+    """Writes a help text to stdout; its lines are wrapped anew if the terminal is narrower than the text."""
+    print_line(fit_to_width(text.rstrip(), terminal_width() or _WRITTEN_WIDTH))
 
 
-def fitted(text: str, width: int) -> str:
+def fit_to_width(text: str, width: int) -> str:
     """Returns a help text with lines of at most `width` columns, if its words allow.
 
     Table lines begin with two blanks and a key; their continuation is indented as far as their words are.
     """
     if max(map(len, text.splitlines()), default=0) <= width:
         return text
-    return "\n".join(_broken(line, width) for line in _joined(text.splitlines()))
+    return "\n".join(_wrap_line(line, width) for line in _join_continuations(text.splitlines()))
 
 
-def _joined(lines: list[str]) -> list[str]:
+def _join_continuations(lines: list[str]) -> list[str]:
     """Joins each line of a paragraph or a table with the lines that continue it."""
     found: list[str] = []
     for line in lines:
@@ -43,12 +43,10 @@ def _joined(lines: list[str]) -> list[str]:
     return found
 
 
-def _broken(line: str, width: int) -> str:
+def _wrap_line(line: str, width: int) -> str:
     indent = _USAGE_INDENT if line.startswith(("usage:", "       unlatch")) else _text_column(line)
-    return (
-        textwrap.fill(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
-        or line
-    )
+    wrapped = textwrap.fill(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return wrapped or line
 
 
 def _indent_of(line: str) -> int:

@@ -11,8 +11,10 @@ from loky import cpu_count
 from rich.box import SIMPLE
 from rich.table import Table
 
+from unlatch.configs.overrides import override_key
 from unlatch.simcore.errors import ConfigError, close_matches
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.cli.arguments import load_configs
+from unlatch.workflows.cli.command_line import CommandLine
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, result_console
 from unlatch.workflows.runs.data_folders import describe_data_set
 from unlatch.workflows.runs.launchers.catalog import LAUNCHERS, SERIAL
@@ -22,8 +24,7 @@ from unlatch.workflows.runs.launchers.sweep import (
     SweepJob,
     default_folder,
     job_name,
-    key_of,
-    varied_keys,
+    varied_indices,
     write_jobs,
 )
 from unlatch.workflows.runs.loading import LoadedConfig
@@ -109,10 +110,10 @@ def place_outputs(jobs: Sequence[LoadedConfig[Any]]) -> Path | None:
             key="out",
         )
     overrides = [job.overrides for job in jobs]
-    varied = varied_keys(overrides)
+    varied = varied_indices(overrides)
     folder = Path(cfg.sweep_dir or default_folder(overrides[0], varied)).expanduser().absolute()
     for job in jobs:
-        name = job_name(job.overrides, varied, otherwise=job.cfg.task.name)
+        name = job_name(job.overrides, varied, default=job.cfg.task.name)
         job.cfg.out = str(folder / name)
     return folder
 
@@ -134,8 +135,8 @@ def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *
     share = cfg.settings.get("n_jobs")
     if share is not None and (type(share) is not int or share == 0):
         raise ConfigError(
-            f"launcher.settings.n_jobs={share!r} is not a number of jobs. Expected a whole number, -1: one per core. "
-            "Change it.",
+            f"launcher.settings.n_jobs={share!r} is not a number of jobs. Expected a whole number, or -1 for one job "
+            "per core. Change it.",
             key="launcher.settings.n_jobs",
         )
     if share and all(job.cfg.workers is None for job in jobs):
@@ -143,17 +144,15 @@ def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *
         each = max(1, cpu_count() // at_a_time)
         todo = [replace(job, arguments=(*job.arguments, f"workers={each}")) for job in todo]
     written = write_jobs(folder, todo)
-    print_note(
-        f"{len(todo)} jobs by {cfg.name}; `unlatch watch {folder}` shows them, {folder / LOGS} has what they say"
-    )
+    print_note(f"{len(todo)} jobs by {cfg.name}; `unlatch watch {folder}` shows them, {folder / LOGS} has their output")
     codes = launcher.launch(written, len(todo), cfg.settings, at_once=cfg.jobs_at_once, notify=print_note)
     _print_jobs(todo, codes, folder)
     return OK if all(code == OK for code in codes) else FAILED
 
 
 def make_sweep_job(command: str, job: LoadedConfig[Any], flags: Sequence[str]) -> SweepJob:
-    """Returns a job of a sweep: the command that makes its data set alone."""
-    own = [word for word in job.overrides if key_of(word).split(".")[0] not in SWEEP_KEYS]
+    """Returns a job of a sweep, as the command that makes only this job's data set."""
+    own = [word for word in job.overrides if override_key(word).split(".")[0] not in SWEEP_KEYS]
     out = str(job.cfg.out)
     alone = (f"launcher={SERIAL}", "sweep_dir=null")  # a job is not a sweep, even if its experiment is one
     return SweepJob(Path(out).name, (command, *flags, *own, *alone, f"out={out}"))

@@ -33,7 +33,7 @@ def run_and_report(
         make_job: See `run_episodes`.
         prefix: Beginning of the default folder's name.
         identity: Further keys of the header.
-        command: The `unlatch` command that makes the run; empty: another command than this one makes it.
+        command: The `unlatch` command that makes the run; empty if it is not known.
 
     Returns:
         The exit code: 0, 1 if every attempt ended as `error`, or 130 after Ctrl-C.
@@ -57,8 +57,8 @@ def run_and_report(
         print_note(f"unlatch: {stop.hopeless_text()}")
     elif stop.wanted is not None and not stop.has_enough:
         print_note(
-            f"unlatch: {stop.successes} of successes={stop.wanted} after {stop.attempts} attempts, the most "
-            "that attempts allows"
+            f"unlatch: {stop.successes} of successes={stop.wanted} after {stop.attempts} attempts; the key `attempts` "
+            "allows no more"
         )
     if has_picture(cfg):
         print_line(f"picture: {relative_path(folder / PICTURE)}")
@@ -73,7 +73,7 @@ def print_summary(result: RunResult) -> RunStatistics:
     for line in corrupt.lines():
         print_note(f"unlatch: {line}")
     pace = f", {3600.0 * result.made / result.seconds:,.0f} an hour" if result.made else ""
-    count = f"{statistics.n} of {len(set(result.numbers))} episodes there"
+    count = f"{statistics.n} of {len(set(result.numbers))} episodes done"
     print_line(f"{count}, {result.made} made in {result.seconds:.1f} s{pace}")
     result_console().print(summary_table(statistics))
     for text in _describe_first_failure(result.data_set, statistics):
@@ -87,15 +87,15 @@ def _describe_first_failure(data_set: DataSet, statistics: RunStatistics) -> Seq
     if most is None:
         return []
     number = statistics.first[most]
-    message = str(data_set.read(number, arrays=False).evidence.get("message", ""))
+    record = data_set.read(number, arrays=False)
     return [
-        f"first {most}, episode {number}: {message}",
+        f"first {most}, episode {number}: {record.message}",
         f"look: unlatch phases {relative_path(data_set.path)} episode={number}",
     ]
 
 
 def exit_code(statistics: RunStatistics) -> int:
-    """Returns the exit code of a finished run: 1 if every attempt ended as `error`, for then nothing works."""
+    """Returns the exit code of a finished run: 1 if every attempt ended as `error`."""
     return FAILED if statistics.n and statistics.codes.get("error") == statistics.n else OK
 
 

@@ -1,5 +1,1 @@
-from .collect import collect_and_report
-
-__all__ = [
-    "collect_and_report",
-]
+from .collect import collect_and_report as collect_and_report

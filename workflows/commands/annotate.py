@@ -9,8 +9,9 @@ from pathlib import Path
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult
 from unlatch.simcore.errors import AssetError, ConfigError, check_range
 from unlatch.workflows.assets.annotate import AnnotationTarget, annotate_target, find_targets
-from unlatch.workflows.cli.arguments import read_pairs, split_paths
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import split_paths
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
 from unlatch.workflows.viewing.annotation_editor import serve_editor
 
@@ -72,7 +73,7 @@ def _annotate_one(target: AnnotationTarget, cfg: AnnotateCommandCfg) -> int:
         if not problems:
             print_line(f"{target.file}: the annotation fits its object")
         return FAILED if problems else OK
-    for line in _describe(_annotate(target, cfg)):
+    for line in _describe_result(_annotate(target, cfg)):
         print_line(line)
     print_line(f"annotation: {target.file}")
     if cfg.picture:
@@ -103,7 +104,7 @@ def _annotate_many(targets: Sequence[AnnotationTarget], cfg: AnnotateCommandCfg)
     return FAILED if good or cfg.check else BAD_INPUT
 
 
-def _describe(found: AnnotationResult) -> list[str]:
+def _describe_result(found: AnnotationResult) -> list[str]:
     """Returns one line for the object, each part and each joint that was left out."""
     size = " x ".join(f"{v:.2f}" for v in found.size_m)
     lines = [f"{found.articulation.category}: {size} m, scale {found.articulation.scale:.4g}"]

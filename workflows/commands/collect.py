@@ -11,8 +11,8 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.cli.arguments import parse_command_line
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.console import OK, print_note
 from unlatch.workflows.cli.multirun import run_jobs
 from unlatch.workflows.cli.run_report import run_and_report
@@ -40,7 +40,7 @@ def collect_and_report(cfg: CollectCfg, *, config_dirs: Sequence[str] = (), word
 
 
 def _check_images(cfg: CollectCfg, config_dirs: Sequence[str]) -> None:
-    """Raises an error unless the images of a run can be rendered, before hours of episodes."""
+    """Raises an error unless the images of a run can be rendered; called before the run, which may take hours."""
     if cfg.images.renderer != AUTO:
         with World(cfg.world, visuals=True, renderer=RENDERERS.load(cfg.images.renderer)()):
             pass

@@ -10,12 +10,12 @@ from unlatch.configs.composition import Request, compose_config, to_plain
 from unlatch.configs.derivation.derived_request import derive_request
 from unlatch.configs.origins import find_origins, iterate_leaves, origin_of
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.cli.arguments import parse_command_line
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.console import OK, print_line
 from unlatch.workflows.runs.schema import CollectCfg
 
-_MOST = 70
+_MAX_LINE_LENGTH = 70
 """Longer differences are printed on three lines."""
 
 
@@ -69,7 +69,7 @@ def _list_differences(values: Mapping[str, Any], others: Mapping[str, Any]) -> I
         first, second = (_format_value(found[key]) if key in found else "-" for found in (values, others))
         if first == second:
             continue
-        if len(key) + len(first) + len(second) > _MOST:
+        if len(key) + len(first) + len(second) > _MAX_LINE_LENGTH:
             yield f"{key}:\n  {first}\n  {second}"
         else:
             yield f"{key}: {first} | {second}"

@@ -6,8 +6,9 @@ import time
 from pathlib import Path
 
 from unlatch.workflows.assets.convert import ConvertCfg, convert_all, find_jobs
-from unlatch.workflows.cli.arguments import read_pairs, split_paths
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import split_paths
 from unlatch.workflows.cli.console import BAD_INPUT, OK, print_line, print_note
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from unlatch.workflows.cli.arguments import parse_command_line
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.multirun import run_jobs
 from unlatch.workflows.cli.run_report import run_and_report
 from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, check_policy, identity_of

@@ -7,8 +7,9 @@ import time
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.export.catalog import EXPORTERS
-from unlatch.workflows.cli.arguments import read_pairs, split_paths
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import split_paths
 from unlatch.workflows.cli.console import OK, print_line, print_note
 from unlatch.workflows.images.export import DEFAULT_FORMAT, export_data_set
 
@@ -32,6 +33,6 @@ def main(arguments: list[str]) -> int:
     pace = f", {report.seconds / wall:.0f} times real time" if report.taken else ""
     print_line(
         f"{name}: {report.taken} episodes, {report.frames} frames in {wall:.1f} s{pace}; "
-        f"{report.there} were there: {report.target}"
+        f"{report.there} existed before: {report.target}"
     )
     return OK

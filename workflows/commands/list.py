@@ -19,8 +19,8 @@ from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.skills.catalog import SKILLS
 from unlatch.solver.terms.catalog import COSTS, TERMS
-from unlatch.workflows.cli.arguments import parse_command_line
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.console import OK, print_line, terminal_width
 from unlatch.workflows.runs.data_folders import data_sets_below, describe_data_set
 
@@ -58,7 +58,7 @@ def _print_rows(rows: Sequence[_Row]) -> int:
 
 def list_tasks(config_dirs: Sequence[str] = ()) -> list[_Row]:
     """Returns name and summary of each task; summaries are read from the YAML files without composing them."""
-    rows = _entries(TASKS)
+    rows = _list_entries(TASKS)
     for path in yaml_files("task", config_dirs).values():
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         rows.append((path.stem, str(content.get("task", {}).get("summary", ""))))
@@ -68,15 +68,15 @@ def list_tasks(config_dirs: Sequence[str] = ()) -> list[_Row]:
 def list_robots(config_dirs: Sequence[str] = ()) -> list[_Row]:
     """Returns the robots of the catalog, then those that are YAML files only."""
     known = ROBOTS.names()
-    return [*_entries(ROBOTS), *(row for row in _group("robot", config_dirs) if row[0] not in known)]
+    return [*_list_entries(ROBOTS), *(row for row in _list_files("robot", config_dirs) if row[0] not in known)]
 
 
-def _objects(config_dirs: Sequence[str]) -> list[_Row]:
+def _list_objects(config_dirs: Sequence[str]) -> list[_Row]:
     path = ("PATH", "any URDF, or a folder of one object or many, with skill=open, close or rotate, no task")
-    return [*_group("object", config_dirs), path]
+    return [*_list_files("object", config_dirs), path]
 
 
-def _skills(config_dirs: Sequence[str]) -> list[_Row]:
+def _list_skills(config_dirs: Sequence[str]) -> list[_Row]:
     """Returns the skills; those of this package with their page."""
     rows = []
     for name, entry in SKILLS.entries().items():
@@ -85,17 +85,20 @@ def _skills(config_dirs: Sequence[str]) -> list[_Row]:
     return rows
 
 
-def _sensors(config_dirs: Sequence[str]) -> list[_Row]:
+def _list_sensors(config_dirs: Sequence[str]) -> list[_Row]:
     """Returns the names for `sensors=[...]`, then the types of sensors."""
-    return [*_group("sensor", config_dirs), *((f"type: {name}", summary) for name, summary in _entries(SENSORS))]
+    return [
+        *_list_files("sensor", config_dirs),
+        *((f"type: {name}", summary) for name, summary in _list_entries(SENSORS)),
+    ]
 
 
-def _group(group: str, config_dirs: Sequence[str]) -> list[_Row]:
+def _list_files(group: str, config_dirs: Sequence[str]) -> list[_Row]:
     """Returns name and first comment of each YAML file of a group."""
     return [(name, _first_comment(path)) for name, path in yaml_files(group, config_dirs).items()]
 
 
-def _entries(*catalogs: Catalog) -> list[_Row]:
+def _list_entries(*catalogs: Catalog) -> list[_Row]:
     return [(name, entry.summary) for catalog in catalogs for name, entry in catalog.entries().items()]
 
 
@@ -108,19 +111,19 @@ def _first_comment(path: Path) -> str:
 
 LISTS: dict[str, Callable[[Sequence[str]], list[_Row]]] = {
     "tasks": list_tasks,
-    "skills": _skills,
+    "skills": _list_skills,
     "robots": list_robots,
-    "objects": _objects,
-    "sensors": _sensors,
-    "cameras": partial(_group, "camera"),
-    "planners": partial(_group, "planner"),
-    "randomizations": partial(_group, "randomization"),
-    "experiments": partial(_group, "experiment"),
-    "executors": partial(_group, "executor"),
-    "launchers": partial(_group, "launcher"),
-    "annotators": lambda _: _entries(ANNOTATORS),
-    "renderers": lambda _: _entries(RENDERERS),
-    "terms": lambda _: _entries(TERMS, COSTS),
-    "exporters": lambda _: _entries(EXPORTERS),
+    "objects": _list_objects,
+    "sensors": _list_sensors,
+    "cameras": partial(_list_files, "camera"),
+    "planners": partial(_list_files, "planner"),
+    "randomizations": partial(_list_files, "randomization"),
+    "experiments": partial(_list_files, "experiment"),
+    "executors": partial(_list_files, "executor"),
+    "launchers": partial(_list_files, "launcher"),
+    "annotators": lambda _: _list_entries(ANNOTATORS),
+    "renderers": lambda _: _list_entries(RENDERERS),
+    "terms": lambda _: _list_entries(TERMS, COSTS),
+    "exporters": lambda _: _list_entries(EXPORTERS),
 }
 """What can be listed: functions of the folders of the user's own YAML files."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import split_some_paths
 from unlatch.workflows.cli.console import FAILED, OK, print_line, print_note
 from unlatch.workflows.runs.merge import merge
 
 
 @dataclass
 class MergeCfg:
-    """`unlatch merge`."""
+    """Options of `unlatch merge`."""
 
     link: bool = False
     """Whether files are linked where the file system can do that."""

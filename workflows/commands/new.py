@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +16,7 @@ from unlatch.configs.derivation.derived_request import describe_object_path, is_
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.ranking import derivable_skill
-from unlatch.workflows.assets.new_robot import LOOK_UP, NewRobotCfg, new_robot
+from unlatch.workflows.assets.new_robot import VALUE_REMARKS, NewRobotCfg, new_robot
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import OK, print_line
@@ -32,7 +32,7 @@ _SKILL_OBJECT = "drawer"
 
 @dataclass
 class NewCfg:
-    """`unlatch new skill` and `unlatch new plugin`."""
+    """Options of `unlatch new skill` and `unlatch new plugin`."""
 
     out: str | None = None
     """Folder that is written."""
@@ -40,13 +40,13 @@ class NewCfg:
 
 @dataclass
 class NewTaskCfg(NewCfg):
-    """`unlatch new task`."""
+    """Options of `unlatch new task`."""
 
     object: str = _SKILL_OBJECT
     """Name of an object's YAML, or the path of a URDF."""
     skill: str = "open"
     """Name of a skill for which tasks can be derived."""
-    part: str | None = field(default=None)
+    part: str | None = None
     """Part that it acts on."""
 
 
@@ -82,16 +82,7 @@ def _write_task(name: str, cfg: NewTaskCfg) -> int:
     file = Path(cfg.out or "configs").expanduser() / "task" / f"{name}.yaml"
     if file.exists():
         raise ConfigError(f"{file} exists already. Expected a new file. Choose another name or out=.", key="out")
-    words = {
-        "task": name,
-        "object_lines": lines,
-        "object_words": category.replace("_", " "),
-        "skill": cfg.skill,
-        "skill_words": cfg.skill.replace("_", " "),
-        "part": "" if cfg.part is None else f", part: {cfg.part}",
-        "part_line": "" if cfg.part is None else f"\n    part: {cfg.part}",
-    }
-    text = _fill_template("task", words)
+    text = _fill_task(name, lines, category, cfg.skill, cfg.part)
     if cfg.part is not None:
         _check_part(name, text)
     _write_files({file: text})
@@ -99,6 +90,20 @@ def _write_task(name: str, cfg: NewTaskCfg) -> int:
     print_line(f"task: {file}")
     print_line(f"next: unlatch collect task={name} --config-dir {folder} episodes=4 out=data/{name}")
     return OK
+
+
+def _fill_task(task: str, object_lines: str, category: str, skill: str, part: str | None = None) -> str:
+    """Returns the YAML file of a task; `object_lines` select its object."""
+    words = {
+        "task": task,
+        "object_lines": object_lines,
+        "object_words": category.replace("_", " "),
+        "skill": skill,
+        "skill_words": skill.replace("_", " "),
+        "part": "" if part is None else f", part: {part}",
+        "part_line": "" if part is None else f"\n    part: {part}",
+    }
+    return _fill_template("task", words)
 
 
 def _object_lines(value: str) -> tuple[str, str]:
@@ -148,14 +153,7 @@ def _write_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
     words["object_entry"] = _fill_template("object_entry", words) if with_object else ""
     words["object_test"] = _fill_template("object_test", words) if with_object else ""
     task = words["task"]
-    in_task = {
-        "object_lines": _select_object(words["object"]),
-        "object_words": words["object"].replace("_", " "),
-        "skill": name,
-        "skill_words": name.replace("_", " "),
-        "part": "",
-        "part_line": "",
-    }
+    task_text = _fill_task(task, _select_object(words["object"]), words["object"], name)
     package = folder / f"unlatch_{name}"
     files = {
         folder / "pyproject.toml": _fill_template("pyproject", words),
@@ -163,7 +161,7 @@ def _write_plugin(name: str, cfg: NewCfg, *, with_object: bool) -> int:
         package / "__init__.py": _fill_template("package", words),
         package / "skill.py": _fill_template("skill", words),
         package / "configs" / "__init__.py": _fill_template("configs", words),
-        package / "configs" / "task" / f"{task}.yaml": _fill_template("task", {**words, **in_task}),
+        package / "configs" / "task" / f"{task}.yaml": task_text,
         folder / "tests" / f"test_{name}.py": _fill_template("test", words),
     }
     if with_object:
@@ -193,7 +191,7 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
         )
         print_line(f"  reaches {100 * share:.0f} % of hand poses over the region of derived tasks")
     print_line(f"base at x = {robot.base_x_m:g} m, {robot.base_height_m:g} m above the table")
-    print_line(f"look up in the data sheet: {', '.join(LOOK_UP)}")
+    print_line(f"look up in the data sheet: {', '.join(VALUE_REMARKS)}")
     print_line(f"wrote {made.yaml_file} and {made.picture}; check the picture, then:")
     print_line(f"  unlatch collect task=open_drawer robot={name} --config-dir {cfg.out} episodes=10 out=data/{name}")
     return OK

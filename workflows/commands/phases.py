@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
+from pathlib import Path
 
+from unlatch.simcore.errors import check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.arguments import read_pairs, split_paths
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import split_paths
 from unlatch.workflows.cli.console import OK, print_line
-from unlatch.workflows.viewing.phases import PhasesCfg, draw_phases
+from unlatch.workflows.runs.recorded_config import check_episode, config_of
+from unlatch.workflows.viewing.output_file import check_suffix, output_path
+from unlatch.workflows.viewing.phase_moments import find_rounds, nothing_to_show
+from unlatch.workflows.viewing.phase_pictures import take_phase_pictures
+from unlatch.workflows.viewing.phase_sheet import draw_sheet
+from unlatch.workflows.viewing.picture import write_picture
+from unlatch.workflows.viewing.scene_picture import open_record
+
+MAX_COLUMNS = 12
+
+
+@dataclass
+class PhasesCfg:
+    """Options of `unlatch phases`."""
+
+    episode: int = 0
+    """Episode number."""
+    columns: int = 5
+    """Largest number of pictures in a row."""
+    out: str | None = None
+    """File to write; null: phases-<episode>.png in the data set."""
+
+    def __post_init__(self) -> None:
+        check_range("columns", self.columns, 1, MAX_COLUMNS)
+        check_suffix(self.out, ".png")
 
 
 @command
@@ -19,3 +47,24 @@ def main(arguments: list[str]) -> int:
     file, moments = draw_phases(DataSet.open(path), read_pairs(PhasesCfg, pairs))
     print_line(f"phases: {file} ({moments} moments, {time.perf_counter() - started:.1f} s)")
     return OK
+
+
+def draw_phases(data_set: DataSet, cfg: PhasesCfg) -> tuple[Path, int]:
+    """Draws and writes a picture of an episode's phases.
+
+    Returns:
+        The picture's path, and how many moments it shows.
+
+    Raises:
+        SimCoreError: The input is wrong. Nothing is written.
+    """
+    check_episode(data_set, cfg.episode)
+    record = data_set.read(cfg.episode)
+    rounds = find_rounds(record) if record.arrays else []
+    if not rounds:
+        raise nothing_to_show(record, "phases", before="an arm moved")
+    with open_record(config_of(data_set), record) as recorded:
+        sheet = take_phase_pictures(recorded, rounds)
+    path = output_path(cfg.out, data_set.path / f"phases-{cfg.episode}.png")
+    write_picture(draw_sheet(sheet, columns=cfg.columns), path)
+    return path, sum(len(item.moments) for item in rounds)

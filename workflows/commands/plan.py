@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.skills.contract.skill import Skill
-from unlatch.workflows.cli.arguments import configs_to_run, parse_command_line
+from unlatch.workflows.cli.arguments import configs_to_run
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.console import FAILED, OK, print_line, print_wrapped
 from unlatch.workflows.runs.plan import planned_scene
 from unlatch.workflows.runs.schema import PlanCfg

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 from unlatch.configs.composition import Request
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.camera_arguments import camera_command
+from unlatch.workflows.cli.camera_arguments import read_camera_arguments
+from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path
 from unlatch.workflows.images.render import RenderWork, prepare_render
 from unlatch.workflows.images.render_config import RenderCfg
@@ -18,9 +18,10 @@ MAX_SHOWN = 20
 """Most episodes that are named one by one."""
 
 
-def main(argv: Sequence[str]) -> int:
+@command
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return camera_command("render", argv, RenderCfg, render_and_report)
+    return render_and_report(*read_camera_arguments("render", arguments, RenderCfg))
 
 
 def render_and_report(data_set: DataSet, cfg: RenderCfg, request: Request | None = None) -> int:
@@ -34,7 +35,7 @@ def render_and_report(data_set: DataSet, cfg: RenderCfg, request: Request | None
     with (
         interruption,
         Progress(
-            total=len(work.job.digests), done=work.n_there, good="rendered", interruption=interruption
+            total=len(work.job.digests), done=work.n_rendered_before, success_word="rendered", interruption=interruption
         ) as progress,
     ):
         try:
@@ -60,7 +61,7 @@ def _print_summary(work: RenderWork, made: list[RenderOutcome], seconds: float) 
     render_set, cameras = work.render_set, list(work.render_set.cameras)
     frames, rendered = sum(item.n_frames for item in made), len(made) - len(bad)
     print_line(
-        f"{work.n_there + rendered} of {len(work.job.digests)} episodes there, {rendered} rendered in "
+        f"{work.n_rendered_before + rendered} of {len(work.job.digests)} episodes done, {rendered} rendered in "
         f"{seconds:.1f} s: {frames} frames of {len(cameras)} cameras ({', '.join(cameras)}), renderer "
         f"{render_set.header['renderer']['name']}"
     )

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.arguments import read_pairs, split_paths
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import split_paths
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note
 from unlatch.workflows.runs.header import differing_versions
 from unlatch.workflows.runs.progress import Progress
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.replay import ReplayJob, ReplayMode, ReplayOutcome, replay_all
+from unlatch.workflows.runs.replay import ReplayMode, ReplayOutcome, replay_all, replay_outcome
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import MAX_WORKERS
 
@@ -23,14 +24,14 @@ MAX_SHOWN = 20
 
 @dataclass
 class ReplayCfg:
-    """`unlatch replay`."""
+    """Options of `unlatch replay`."""
 
     episode: int | None = None
     """Episode number."""
     all: bool = False
     """Whether every episode is replayed."""
     mode: ReplayMode = ReplayMode.action
-    """How."""
+    """Whether the recorded actions are simulated again, or each recorded state is set."""
     check: bool = False
     """Whether files and verdicts are verified too, and a deviation is a failure."""
     workers: int | None = None
@@ -51,7 +52,7 @@ def main(arguments: list[str]) -> int:
     (path,), pairs = split_paths("replay", arguments, count=1)
     cfg = read_pairs(ReplayCfg, pairs)
     data_set = DataSet.open(path)
-    config_of(data_set)  # a data set that cannot be replayed is bad input, whatever its versions
+    config_of(data_set)  # raises for a data set that cannot be replayed, before any note on versions
     for name, (then, now) in differing_versions(data_set).items():
         print_note(f"note: the data set was made with {name} {then}, here is {now}; replays may deviate")
     return _replay_all(data_set, cfg) if cfg.all else _replay_one(data_set, int(cfg.episode or 0), cfg)
@@ -59,12 +60,10 @@ def main(arguments: list[str]) -> int:
 
 def _replay_one(data_set: DataSet, number: int, cfg: ReplayCfg) -> int:
     record = data_set.read(number)
-    job = ReplayJob(config_of(data_set), data_set, cfg.mode, cfg.check)
-    with EpisodeRunner(job.cfg) as runner:
-        outcome = job.replay(runner, record)
-    verdict = "success" if record.success else str(record.code)
+    with EpisodeRunner(config_of(data_set)) as runner:
+        outcome = replay_outcome(runner, record, cfg.mode, check=cfg.check)
     frames = f"{cfg.mode.value} replay of {outcome.frames} frames"
-    print_line(f"episode {number} ({verdict}), {frames}: {outcome.deviation}")
+    print_line(f"episode {number} ({record.outcome}), {frames}: {outcome.deviation}")
     for problem in outcome.problems:
         print_line(f"episode {number}: {problem}")
     return FAILED if cfg.check and not outcome.success else OK
@@ -74,7 +73,7 @@ def _replay_all(data_set: DataSet, cfg: ReplayCfg) -> int:
     started = time.perf_counter()
     outcomes = replay_all(data_set, mode=cfg.mode, check=cfg.check, workers=cfg.workers)
     found: list[ReplayOutcome] = []
-    with Progress(total=len(data_set), good="exact") as progress:
+    with Progress(total=len(data_set), success_word="exact") as progress:
         try:
             for outcome in outcomes:
                 progress.update(outcome)

@@ -1,13 +1,40 @@
-"""`unlatch report`: writes a summary page of the results of data sets."""
+"""`unlatch report`: writes a summary page of the results of data sets, and its numbers as JSON."""
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
+from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import split_some_paths
 from unlatch.workflows.cli.console import OK, print_line
-from unlatch.workflows.viewing.report.write import ReportCfg, write_report
+from unlatch.workflows.runs.data_folders import data_sets_in, short_names
+from unlatch.workflows.viewing.output_file import check_suffix, output_path, write_output
+from unlatch.workflows.viewing.report.content import make_report
+from unlatch.workflows.viewing.report.tally import tally
+from unlatch.workflows.viewing.template import fill_template
+
+MAX_PICTURES = 10
+
+
+@dataclass
+class ReportCfg:
+    """Options of `unlatch report`."""
+
+    pictures: int = 1
+    """Strips of pictures for each outcome; 0: none."""
+    out: str | None = None
+    """File to write; null: report.html in the data set, for several data sets in the current directory."""
+
+    def __post_init__(self) -> None:
+        check_range("pictures", self.pictures, 0, MAX_PICTURES)
+        check_suffix(self.out, ".html")
 
 
 @command
@@ -19,3 +46,32 @@ def main(arguments: list[str]) -> int:
     took = f"{page.stat().st_size / 1e6:.1f} MB, {time.perf_counter() - started:.1f} s"
     print_line(f"report: {page} ({took}), its numbers beside it in {page.with_suffix('.json').name}")
     return OK
+
+
+def write_report(paths: Sequence[str], cfg: ReportCfg) -> Path:
+    """Writes the page of data sets, or of folders that contain some, and its JSON.
+
+    Returns:
+        The page's path; the JSON is beside it.
+
+    Raises:
+        SimCoreError: The input is wrong. Nothing is written.
+    """
+    folders = data_sets_in(paths)
+    sets = [DataSet.open(folder) for folder in folders]
+    tallies = [tally(data_set, name=name) for data_set, name in zip(sets, short_names(folders), strict=True)]
+    if not any(item.total.n for item in tallies):
+        raise ConfigError(f"There is no episode in {', '.join(map(str, folders[:3]))}. Expected at least one attempt.")
+    report = make_report(tallies, pictures=cfg.pictures)
+    page = fill_template(
+        "unlatch.workflows.viewing.report",
+        "page.html",
+        report=report,
+        compared=len(report.columns) > 1,
+        keys=("set-a", "set-b"),
+    )
+    numbers = json.dumps(report.to_dict(), indent=1, allow_nan=False).encode()
+    target = output_path(cfg.out, (folders[0] if len(folders) == 1 else Path.cwd()) / "report.html")
+    write_output(target, page.encode())
+    write_output(target.with_suffix(".json"), numbers)
+    return target

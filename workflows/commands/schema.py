@@ -7,8 +7,8 @@ from pathlib import Path
 
 from unlatch.configs.json_schema import task_schema
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.cli.arguments import split_paths
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import split_paths
 from unlatch.workflows.cli.console import OK, print_line
 
 

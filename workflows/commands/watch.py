@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from rich.box import SIMPLE
 from rich.live import Live
@@ -12,23 +13,25 @@ from rich.table import Table
 
 from unlatch.simcore.errors import check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import split_some_paths
 from unlatch.workflows.cli.console import OK, result_console
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.data_folders import data_sets_in, short_names
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.viewing.report.pace import pace_of
 
-MOST_EVERY_S = 3600.0
+MAX_PERIOD_S = 3600.0
 _SHARE_OF_TIME = 0.1
+"""Largest share of the time that is spent on reading data sets."""
 _WIDE = 120
 """Terminal width from which on the times of stages fit."""
 
 
 @dataclass
 class WatchCfg:
-    """`unlatch watch`."""
+    """Options of `unlatch watch`."""
 
     every_s: float = 2.0
     """Period of the display [s]."""
@@ -36,7 +39,7 @@ class WatchCfg:
     """Whether it prints once and ends."""
 
     def __post_init__(self) -> None:
-        check_range("every_s", self.every_s, 0.1, MOST_EVERY_S)
+        check_range("every_s", self.every_s, 0.1, MAX_PERIOD_S)
 
 
 @command
@@ -49,10 +52,7 @@ def main(arguments: list[str]) -> int:
 def watch_data_sets(paths: Sequence[str], cfg: WatchCfg) -> int:
     """Shows data sets, on a terminal again and again; returns the exit code."""
     console = result_console()
-
-    def make_table() -> Table:
-        return growth_table(paths, console.width)
-
+    make_table = partial(growth_table, paths, console.width)
     if cfg.once or not console.is_terminal:
         console.print(make_table())
         return OK

@@ -1,19 +1,10 @@
-from .asset_checks import check_assets
-from .attempt import Attempt
-from .episode import INITIAL_S, Episode
-from .goal import goal_conditions, goal_failure
-from .scene import TABLE_CENTER_M, TABLE_SIZE_M, arm_model
-from .semantic_classes import check_classes
-
-__all__ = [
-    "INITIAL_S",
-    "TABLE_CENTER_M",
-    "TABLE_SIZE_M",
-    "Attempt",
-    "Episode",
-    "arm_model",
-    "check_assets",
-    "check_classes",
-    "goal_conditions",
-    "goal_failure",
-]
+from .asset_checks import check_assets as check_assets
+from .attempt import Attempt as Attempt
+from .episode import INITIAL_S as INITIAL_S
+from .episode import Episode as Episode
+from .goal import goal_conditions as goal_conditions
+from .goal import goal_failure as goal_failure
+from .scene import TABLE_CENTER_M as TABLE_CENTER_M
+from .scene import TABLE_SIZE_M as TABLE_SIZE_M
+from .scene import arm_model as arm_model
+from .semantic_classes import check_classes as check_classes

@@ -38,7 +38,8 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
     Raises:
         ConfigError: A name does not exist, or robot, skill or part cannot do what a value asks for; the message has
             the full key.
-        AssetError: A named object, or each that may be drawn, is missing or damaged, or its annotation does not fit.
+        AssetError: A named object, or every object that may be drawn, is missing or damaged, or its annotation does not
+            fit.
     """
     check_robot(cfg.robot, object_friction=OBJECT_FRICTION)
     rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
@@ -75,7 +76,7 @@ def _check_randomization(cfg: EpisodeCfg, assets: dict[str, ObjectAsset], rng: n
     homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
     layout = sample_layout(cfg.task, assets, homes, rng)
     with World(cfg.world) as world:
-        # the world is not used again; recorded values must fit it too
+        # the reset may change this world, which is not used again; it also checks that recorded values fit
         make_randomization(build_scene(world, cfg.robot, assets, layout, []), cfg.randomization, 0)
 
 
@@ -108,7 +109,7 @@ def _load_example(cfg: ObjectCfg, rng: np.random.Generator, number: int) -> Obje
         others = describe_object_set(cfg).get("instances", ()) if cfg.instance is None else ()
         for instance in others:
             with suppress(AssetError):
-                return load_object(cfg.at(instance), rng=rng)
+                return load_object(cfg.with_instance(instance), rng=rng)
         raise
 
 

@@ -70,7 +70,7 @@ def describe_instances(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> di
 
 
 def part_acted_on_by(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], index: int) -> str:
-    """Returns the name of the part that a skill acts on; a search for a layout stands for the skill after it."""
+    """Returns the name of the part that a skill acts on; for `artpreplan`, the part of the skill after it."""
     entry = cfg.skills[index]
     if isinstance(entry, ArtPreplanCfg):
         return part_acted_on_by(cfg, assets, index + 1)
@@ -92,4 +92,4 @@ def _check_same_objects(assets: Mapping[str, ObjectAsset], recorded: EpisodeReco
 def _pin_instance(cfg: ObjectCfg, instances: Mapping[str, Any]) -> ObjectCfg:
     """Returns the object's configuration with the instance that a record names."""
     entry = instances.get(cfg.name)
-    return cfg if not isinstance(entry, Mapping) else cfg.at(str(entry["instance"]))
+    return cfg if not isinstance(entry, Mapping) else cfg.with_instance(str(entry["instance"]))

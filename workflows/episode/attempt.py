@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from unlatch.simcore.errors import SimCoreError
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.command import Phase
-from unlatch.skills.contract.config import Sequences, stages_of
+from unlatch.skills.contract.config import StageSequences, stages_of
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
@@ -23,8 +23,8 @@ from unlatch.workflows.episode.skill_run import SkillRun
 class ArmQueue:
     """The skills of one arm in a stage, one after the other."""
 
-    ahead: list[int]
-    """Places in the chain of the skills that have not begun."""
+    remaining: list[int]
+    """Indices in the chain of the skills that have not begun."""
     run: SkillRun | None = None
     """The skill that runs."""
 
@@ -78,13 +78,12 @@ class Attempt:
         """Begins the next skill of every arm and plans it against the motions of the others."""
         episode = self.episode
         start = time.perf_counter()
-        indices = [queue.ahead.pop(0) for queue in queues]
+        indices = [queue.remaining.pop(0) for queue in queues]
         runs = [episode.begin_skill(index, concurrent=concurrent) for index in indices]
-        made = runs[0].skill
-        if made.executes:
+        if runs[0].skill.executes:
             found = self._plan_as_searched(indices, concurrent)
             if not found or not found[-1].skill.commands:
-                found = episode.planner.plan_together(indices, made=made, concurrent=concurrent)
+                found = episode.planner.plan_together(indices, first_skill=runs[0].skill, concurrent=concurrent)
             for run, planned in zip(runs, found, strict=False):
                 run.skill, run.refused = planned
         for queue, run in zip(queues, runs, strict=True):
@@ -94,8 +93,8 @@ class Attempt:
     def _plan_as_searched(self, indices: Sequence[int], concurrent: Sequence[Skill]) -> list[PlannedSkill]:
         """Returns skills planned with the budget that found the layout; none for the last skill, or without a search.
 
-        The full budget may find another grip first, for which later skills or other arms were never planned. No skill
-        depends on the last one: if its first wave of starts finds no goal, later waves are tried before the slower
+        The full budget may find another grip first, and later skills or other arms were never planned for that grip.
+        No skill depends on the last one, so it gets the full budget: it tries further waves of starts before the slower
         solver.
         """
         planner = self.episode.planner
@@ -104,7 +103,7 @@ class Attempt:
             return []
         return planner.plan_together(indices, budget=planner.budget.first_look(), concurrent=concurrent)
 
-    def _run_stage(self, sequences: Sequences) -> Failure | None:
+    def _run_stage(self, sequences: StageSequences) -> Failure | None:
         """Runs one stage from its plans to the end of its last skill; returns a failure that the judge does not see."""
         episode, judge = self.episode, self.episode.judge
         queues = [ArmQueue(list(sequence)) for sequence in sequences]
@@ -134,7 +133,7 @@ class Attempt:
                 break
             moving = [queue for queue in moving if queue not in done]
             failure = self._end_skills(done)
-            following = [queue for queue in done if queue.ahead]
+            following = [queue for queue in done if queue.remaining]
             if failure is None and following and not judge.over:
                 self._begin_skills(following, [queue.skill for queue in moving])
                 failure = self._start_skills(following)
@@ -148,7 +147,7 @@ class Attempt:
     def _queues_that_begin(self, queues: Sequence[ArmQueue]) -> list[ArmQueue]:
         """Returns the arms that begin a stage: those that hold something for the others, or all."""
         skills = self.episode.cfg.skills
-        holding = [queue for queue in queues if issubclass(SKILLS.load(skills[queue.ahead[0]].name), HoldingSkill)]
+        holding = [queue for queue in queues if issubclass(SKILLS.load(skills[queue.remaining[0]].name), HoldingSkill)]
         return holding or list(queues)
 
     def _start_skills(self, queues: Sequence[ArmQueue]) -> Failure | None:

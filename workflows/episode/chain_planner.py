@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,13 +29,13 @@ from unlatch.workflows.episode.assets import part_acted_on_by
 from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.episode.scene import EpisodeScene, arm_model, robot_model
 
-MOST_FIRST_STRATEGIES = 3
-"""Most planned strategies of an arm that are tried while the arms after it find no plan. Further strategies do not help
-where the other arms cannot act at all, and each costs all strategies of the others."""
+MAX_FIRST_STRATEGIES = 3
+"""Largest number of the first arm's planned strategies with which the other arms are planned. Further strategies do not
+help if the other arms cannot act at all, and for each of them all strategies of the other arms are planned."""
 
 
 class PlannedSkill(NamedTuple):
-    """A skill that was planned in one of its strategies or in none."""
+    """A skill after its strategies were tried: with the first plan, or without one."""
 
     skill: Skill
     """With its plan; where no strategy plans, the skill of the first strategy with its failure."""
@@ -102,12 +103,13 @@ class ChainPlanner:
         The strategy in which the skill planned in a search for a layout comes first.
         """
         entry, searched = self.cfg.skills[index], self.layout_search
+        chosen = None if searched is None else searched.chosen
         if isinstance(entry, ArtPreplanCfg):
             return [replace(entry, arm=entry.arm or self.cfg.robot.arms[0].name)]
         found = [strategy for name in self._arms_for(index) for strategy in self._strategies_of_arm(name, index)]
-        if searched is None or index not in searched.strategies:
+        if chosen is None or index not in chosen.strategies:
             return found
-        arm, first = searched.arms.get(index, found[0].arm), searched.strategies[index]
+        arm, first = chosen.arms.get(index, found[0].arm), chosen.strategies[index]
         return sorted(found, key=lambda strategy: (strategy.arm != arm, strategy.strategy != first))
 
     def make_skill(
@@ -132,17 +134,17 @@ class ChainPlanner:
         indices: Sequence[int],
         *,
         budget: PlanBudget | None = None,
-        made: Skill | None = None,
+        first_skill: Skill | None = None,
         concurrent: Sequence[Skill] = (),
     ) -> list[PlannedSkill]:
         """Plans skills of several arms that begin at the same time, each against the motions of those before it.
 
-        Where a skill finds no plan, those before it are tried in their next strategies, up to `MOST_FIRST_STRATEGIES`.
+        Where a skill finds no plan, those before it are tried in their next strategies, up to `MAX_FIRST_STRATEGIES`.
 
         Args:
             indices: Places of the skills in the chain, one an arm.
             budget: How much each strategy is tried; None = the full budget of the configuration.
-            made: A skill that was made for the first strategy of the first index; None = it is made here.
+            first_skill: The skill of the first strategy of the first index, if it exists; None = it is made here.
             concurrent: Planned skills that further arms carry out at the same time.
 
         Returns:
@@ -153,7 +155,9 @@ class ChainPlanner:
         stuck: list[PlannedSkill] = []
         planned = 0
         first: Skill | None = None
-        for skill in self._make_each(index, budget=budget, made=made, concurrent=concurrent):
+        entries = self.strategies(index)[0 if first_skill is None else 1 :]
+        made = (self.make_skill(entry, budget=budget, concurrent=concurrent) for entry in entries)
+        for skill in made if first_skill is None else chain([first_skill], made):
             first = first or skill
             if not skill.plan(self._planner_stream(index, skill)):
                 refused.append(self._describe_refusal(skill, skill.failure))
@@ -167,21 +171,11 @@ class ChainPlanner:
             stuck = stuck or found
             refused.append(self._describe_refusal(skill, rest[-1].skill.failure))
             planned += 1
-            if planned == MOST_FIRST_STRATEGIES:
+            if planned == MAX_FIRST_STRATEGIES:
                 break
         if stuck or (first is None and others):
             return stuck
         return [PlannedSkill(first or self.make_skill(self.strategies(index)[0]), refused)]
-
-    def _make_each(
-        self, index: int, *, budget: PlanBudget | None, made: Skill | None, concurrent: Sequence[Skill]
-    ) -> Iterator[Skill]:
-        """Yields a skill for each strategy of an entry; `made` is the skill of the first strategy."""
-        for number, entry in enumerate(self.strategies(index)):
-            if number == 0 and made is not None:
-                yield made
-            else:
-                yield self.make_skill(entry, budget=budget, concurrent=concurrent)
 
     def _arms_for(self, index: int) -> list[str]:
         """Returns the names of the arms that may carry out a skill, in the order in which they are tried.
@@ -210,7 +204,7 @@ class ChainPlanner:
         return self._derived[index, arm_name, s]
 
     def _displacement_of_goal(self, index: int, part: Part) -> float:
-        """Returns how far the goal wants a part moved in all, if the skill is its last one [rad or m]; else 0."""
+        """Returns the displacement of a part that the goal needs [rad or m]; 0 if a later skill moves the part too."""
         cfg = self.cfg
         name = cfg.skills[index].objects[0]
         later = range(index + 1, len(cfg.skills))

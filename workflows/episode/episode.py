@@ -4,7 +4,7 @@ An episode does not decide what the arms do: skills (`attempt.py`), a policy or 
 for each role:
 
 - `Episode.planner` (`ChainPlanner`): with which arm and in which strategy each skill is planned;
-- `LayoutSearch`: which layout is taken, and how many were refused (`Episode.planner.layout_search`);
+- `LayoutSearch`: which layout is chosen, and how many are refused (`Episode.planner.layout_search`);
 - `Episode.frames` (`FrameLoop`): the physics of a record frame, and its record;
 - `Episode.judge` (`Judge`): what counts as success.
 """
@@ -48,7 +48,7 @@ INITIAL_S = 0.16
 
 
 class Episode:
-    """One episode: `begin`, then frames and skills, then `conclude` and `record`; nothing of it outlives it."""
+    """One episode. The order of calls is `begin`, then frames and skills, then `conclude` and `record`."""
 
     planner: ChainPlanner
     """Plans the skills; made by the reset."""
@@ -77,7 +77,7 @@ class Episode:
             world: An open world, which is emptied.
             checker: An open collision checker.
             run_seed: Seed of the run in place of the configuration's.
-            arms_may_move: Whether it may succeed while targets of arms change.
+            arms_may_move: Whether the episode may succeed while the targets of the arms still change.
         """
         self.cfg = cfg
         self.number = number
@@ -86,11 +86,11 @@ class Episode:
         """Why the episode failed, as far as it is known."""
         self.timings_ms = {"reset": 0.0, "plan": 0.0, "execute": 0.0}
         self.settle: dict[str, Any] | None = None
-        """The time of settling, as the record has it."""
+        """The settling period, as an entry of the record."""
         self.randomization: EpisodeRandomization | None = None
         """What varies beyond the layout; None where nothing does, or before the reset."""
         self.visual_draw: VisualDraw | None = None
-        """Visuals in place of those of the configuration or the record; the reset applies them."""
+        """Visuals that replace those of the configuration or the record; the reset applies them."""
         self._world = world
         self._checker = checker
         self._arms_may_move = arms_may_move
@@ -106,8 +106,8 @@ class Episode:
         Values of a `recorded` episode are applied in place of drawn ones.
 
         Raises:
-            ConfigError, AssetError: The configuration asks for what is not there.
-            RecordingError: The objects of the record are not those that are there now.
+            ConfigError, AssetError: The configuration names something that does not exist.
+            RecordingError: The objects of the record have changed since the recording.
         """
         self.reset(recorded)
         start = time.perf_counter()
@@ -239,7 +239,9 @@ class Episode:
             seed=self.seed,
             success=self.failure is None,
             code=None if self.failure is None else self.failure.code,
-            evidence={} if self.failure is None else self.failure.entry(self.cfg.world, last_frame=max(0, last_frame)),
+            evidence={}
+            if self.failure is None
+            else self.failure.to_evidence(self.cfg.world, last_frame=max(0, last_frame)),
             language=self.language(),
             assets={name: asset.content_hash for name, asset in self._assets.items()},
             layout=self.layout(),

@@ -90,7 +90,7 @@ class FrameLoop:
             self._scene.advance_frame(self._before_control_step)
 
     def advance(self, arms: Mapping[str, ArmAction], *, skills: Sequence[Skill] = ()) -> None:
-        """Simulates and judges one record frame. Arms without a target keep theirs; skills hold joints."""
+        """Simulates and judges one record frame. Arms that are not in `arms` keep their targets; skills hold joints."""
         idle = self.idle_actions() if len(arms) < len(self._scene.robot.arms) else {}
         held: dict[str, frozenset[str]] = {}
         for skill in skills:

@@ -1,4 +1,7 @@
-"""The goal of a task: conditions on joints that must hold, and last while the scene settles."""
+"""The goal of a task: conditions on joints that must hold, and last while the scene settles.
+
+It is part of the rule of success in `unlatch.simcore.recording.success_rules`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ class GoalJudge:
     """Follows the joints of all objects from frame to frame and judges the goal of the task."""
 
     def __init__(self, cfg: EpisodeCfg, objects: Mapping[str, SceneObject]) -> None:
-        """Takes the positions at episode start; the state of the objects was read."""
+        """Stores the joint positions at episode start; the state of the objects must have been read."""
         self.conditions = goal_conditions(cfg.task, objects)
         """The conditions, as the record has them."""
         self._hz = cfg.world.record_hz
@@ -44,7 +47,7 @@ class GoalJudge:
         self._positions[-1][joint] = s
 
     def settle_entry(self, frame_start: int, frame_end: int) -> dict[str, Any]:
-        """Returns a time of settling as the record's `settle`."""
+        """Returns the settling period between two frames, as the record's `settle` holds it."""
         allowed = {f"{name}.{index}": self._max_change((name, index)) for name, index in sorted(self._acted_on)}
         return {
             "frame_start": frame_start,

@@ -1,17 +1,10 @@
-"""Decides whether an episode succeeds, frame by frame, by the same rules for skills, policies and replays.
+"""Decides whether an episode succeeds, frame by frame, by the same rule for skills, policies and replays.
 
-The rules of a skill are its `SuccessRule`; the limits of all skills stand in `unlatch.simcore.recording.success_rules`.
+`unlatch.simcore.recording.success_rules` states the rule of success and its limits; this module applies it.
+
 A `SkillRun` is one skill from its beginning to its end. Where several arms act side by side there is one run for each,
 judged by the contact views of its own arm and those that belong to no arm. Forces count against a run until the next
 run of its arm begins, or the next stage of the chain.
-
-An episode succeeds in the frame in which
-
-- every skill has ended or, for the last ones, no condition is unmet;
-- the goal of the task has held for `task.settle_s`, at both ends of that time, and no joint acted on has moved in it;
-- in a demonstration, the targets of all arms have not changed in that time; a policy need not stand still.
-
-It fails at once on a forbidden force, a joint that is too fast, a state that is not finite, or when its time is up.
 """
 
 from __future__ import annotations
@@ -42,7 +35,7 @@ class Judge:
     def __init__(
         self, cfg: EpisodeCfg, scene: EpisodeScene, acted_on: Sequence[tuple[str, str]], *, arms_may_move: bool = False
     ) -> None:
-        """Starts to judge a scene that was just built; its state was read."""
+        """Starts to judge a scene that was just built; the state of the scene must have been read."""
         self.runs: list[SkillRun] = []
         """All skills that have begun, in this order."""
         self.current: list[SkillRun] = []
@@ -50,7 +43,7 @@ class Judge:
         self.success = False
         """Whether the episode has succeeded; from then on nothing is judged."""
         self.window: tuple[int, int] | None = None
-        """First and last state frame of the time in which the scene stayed as it was, on success."""
+        """First and last state frame of the settling period; None before success."""
         self._cfg = cfg
         self._chain = stages_of(cfg.skills)
         self._scene = scene
@@ -59,7 +52,7 @@ class Judge:
         self._failures: list[Failure] = []
         self._frame = 0
         self._still_since: int | None = None
-        self._targets: list[tuple[float, np.ndarray]] | None = None
+        self._targets: np.ndarray | None = None
         self.goal = GoalJudge(cfg, scene.objects)
         """Judges the goal of the task."""
 
@@ -75,7 +68,7 @@ class Judge:
 
     @property
     def settle_frames(self) -> int:
-        """Record frames for which the scene must stay as it is."""
+        """Number of record frames for which the goal must hold and the parts must rest."""
         return round(self._cfg.task.settle_s * self._cfg.world.record_hz)
 
     def begin_skill(self, skill: Skill, part: str, *, chain_index: int) -> SkillRun:
@@ -215,11 +208,8 @@ class Judge:
         return [run.label_failure(failure) for failure in found]
 
     def _note_targets(self, action: Action) -> None:
-        targets = [(arm.gripper_target_m, arm.joint_targets) for _, arm in sorted(action.arms.items())]
-        same = self._targets is not None and all(
-            new[0] == old[0] and np.array_equal(new[1], old[1]) for new, old in zip(targets, self._targets, strict=True)
-        )
-        if not same:
+        targets = np.hstack([[arm.gripper_target_m, *arm.joint_targets] for _, arm in sorted(action.arms.items())])
+        if self._targets is None or not np.array_equal(targets, self._targets):
             self._still_since = None
         elif self._still_since is None:
             self._still_since = self._frame - 1
@@ -237,9 +227,8 @@ class Judge:
         run.s = s
 
     def _check_finite(self) -> None:
-        values = [arm.q for arm in self._scene.robot.arms.values()]
-        values.append(np.array(list(self.goal.positions.values())))
-        if not all(np.isfinite(value).all() for value in values):
+        joints = [arm.q for arm in self._scene.robot.arms.values()]
+        if not np.isfinite(np.hstack([*joints, list(self.goal.positions.values())])).all():
             self._fail("diverged", "The simulation gave values that are not finite")
 
     def _judged_views(self, run: SkillRun) -> Iterator[ContactView]:

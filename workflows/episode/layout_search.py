@@ -3,64 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.config import Sequences, stages_of
+from unlatch.skills.contract.config import StageSequences, stages_of
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.episode.chain_planner import ChainPlanner
-from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
+from unlatch.workflows.episode.layout_search_report import LayoutCandidate, LayoutSearchReport
 
 THOROUGH_CANDIDATES = 8
-"""Most layouts that are planned with the full budget where none plans at a first look."""
+"""Largest number of layouts that are planned with the full budget if no layout plans with the first, smaller one."""
 
 LAYOUT = -1
 """Index in the report of a layout that is invalid itself, before any skill is planned."""
 
 
-@dataclass(frozen=True)
-class PlannedLayout:
-    """A layout in which the chain plans."""
-
-    number: int
-    layout: Layout
-    margins_rad: list[float] = field(default_factory=list)
-    """Smallest distance of a joint to its limit while a part is led, for each skill [rad]."""
-    strategies: dict[int, str] = field(default_factory=dict)
-    """The strategy in which each skill plans, by its index."""
-    arms: dict[int, str] = field(default_factory=dict)
-    """The arm with which each skill plans, for a robot with several arms."""
-
-    @property
-    def margin_rad(self) -> float:
-        """The smallest of the margins [rad]."""
-        return min(self.margins_rad, default=0.0)
-
-
-@dataclass(frozen=True)
-class RefusedLayout:
-    """A layout in which the chain does not plan at a first look."""
-
-    number: int
-    layout: Layout
-    planned: int
-    """How many skills planned before one did not."""
-    has_goals: bool
-    """Whether a strategy of that skill had goals that satisfy its constraints."""
-
-
 class LayoutSearch:
     """Tries layouts in the world of an episode that has not begun.
 
-    Every candidate is first planned with the first wave of starts alone: another layout is found sooner than the last
-    few goals of this one. Where no candidate plans, those that came furthest are tried once more with the full budget.
+    Every candidate is first planned with a small budget, the first wave of starts: another layout takes less time than
+    a full search in this one. Where no candidate plans, those that came furthest are tried once more with the full
+    budget.
     Skills on which others depend are later planned in the episode with the budget that found the layout.
     """
 
@@ -81,7 +50,7 @@ class LayoutSearch:
             build: Builds the scene of a layout for the planner and lets it come to rest; returns why it is invalid.
         """
         self.report = LayoutSearchReport()
-        self.refused: list[RefusedLayout] = []
+        self.refused: list[LayoutCandidate] = []
         self._planner = planner
         self._cfg = cfg
         self._draw = draw
@@ -93,19 +62,15 @@ class LayoutSearch:
         drawn = ((number, self._draw()) for number in range(self._cfg.candidates))
         found = self._plan_layouts(drawn, budget.first_look())
         if not found:
-            promising = sorted(self.refused, key=lambda item: (-item.planned, not item.has_goals))
+            promising = sorted(self.refused, key=lambda item: (-len(item.strategies), not item.has_goals))
             again = promising[:THOROUGH_CANDIDATES]
             found = self._plan_layouts(((item.number, item.layout) for item in again), budget)
-        if not found:
-            return None
-        best = found[0] if self._cfg.best_of == 1 else max(found, key=lambda item: item.margin_rad)
-        self.report.chosen, self.report.margin_rad = best.number, best.margin_rad
-        self.report.strategies, self.report.arms = best.strategies, best.arms
-        return best.layout
+        self.report.chosen = max(found, key=lambda item: item.margin_rad, default=None)
+        return None if self.report.chosen is None else self.report.chosen.layout
 
-    def _plan_layouts(self, layouts: Iterable[tuple[int, Layout]], budget: PlanBudget) -> list[PlannedLayout]:
+    def _plan_layouts(self, layouts: Iterable[tuple[int, Layout]], budget: PlanBudget) -> list[LayoutCandidate]:
         """Returns at most `best_of` layouts for which planning succeeds."""
-        found: list[PlannedLayout] = []
+        found: list[LayoutCandidate] = []
         for number, layout in layouts:
             candidate = self._plan_layout(number, layout, budget)
             if candidate is not None:
@@ -114,14 +79,14 @@ class LayoutSearch:
                 break
         return found
 
-    def _plan_layout(self, number: int, layout: Layout, budget: PlanBudget) -> PlannedLayout | None:
+    def _plan_layout(self, number: int, layout: Layout, budget: PlanBudget) -> LayoutCandidate | None:
         """Plans the whole chain in one layout; returns None where a skill does not plan."""
         self.report.begin_candidate(number, thorough=budget.thorough)
         problem = self._build(layout)
         if problem is not None:
             self._count_refusal(number, LAYOUT, problem)
             return None
-        candidate = PlannedLayout(number, layout)
+        candidate = LayoutCandidate(number, layout)
         for sequences in stages_of(self._planner.cfg.skills):
             holding: list[HoldingSkill] = []
             for indices in self._planned_together(sequences):
@@ -136,7 +101,7 @@ class LayoutSearch:
         return candidate
 
     def _plan_skills(
-        self, candidate: PlannedLayout, indices: list[int], holding: Sequence[HoldingSkill], budget: PlanBudget
+        self, candidate: LayoutCandidate, indices: list[int], holding: Sequence[HoldingSkill], budget: PlanBudget
     ) -> list[Skill] | None:
         """Plans skills that begin together and notes their strategies; returns None where one does not plan."""
         planned = self._planner.plan_together(indices, budget=budget, concurrent=holding)
@@ -144,9 +109,8 @@ class LayoutSearch:
             if not skill.commands:
                 failure = skill.failure or Failure("plan_infeasible", "The skill gave no reason", 0.0)
                 self._count_refusal(candidate.number, index, failure)
-                has_goals = any(item["code"] != "plan_infeasible" for item in refused)
-                n_planned = len(candidate.strategies)
-                self.refused.append(RefusedLayout(candidate.number, candidate.layout, n_planned, has_goals))
+                candidate.has_goals = any(item["code"] != "plan_infeasible" for item in refused)
+                self.refused.append(candidate)
                 return None
             candidate.strategies[index] = skill.cfg.strategy
             if self._planner.has_several_arms:
@@ -155,7 +119,7 @@ class LayoutSearch:
                 candidate.margins_rad.append(skill.keyframe_plan.margin_rad)
         return [skill for skill, _ in planned]
 
-    def _planned_together(self, sequences: Sequences) -> Iterator[list[int]]:
+    def _planned_together(self, sequences: StageSequences) -> Iterator[list[int]]:
         """Yields the indices of skills that are planned together.
 
         Skills that hold for others come first, then the first skills of all other arms, their second skills, and so on.

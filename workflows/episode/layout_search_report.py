@@ -1,4 +1,4 @@
-"""Counts the layouts that a search refused, by skill and failure code."""
+"""Layouts that a search tries, and a report that counts the refused ones by skill and failure code."""
 
 from __future__ import annotations
 
@@ -7,6 +7,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from unlatch.tasks.layout import Layout
+
+
+@dataclass
+class LayoutCandidate:
+    """A layout that is tried, and what of its chain plans."""
+
+    number: int
+    layout: Layout
+    margins_rad: list[float] = field(default_factory=list)
+    """Smallest distance of a joint to its limit while a part is led, for each skill [rad]."""
+    strategies: dict[int, str] = field(default_factory=dict)
+    """The strategy in which each skill plans, by its index in the chain."""
+    arms: dict[int, str] = field(default_factory=dict)
+    """The arm with which each skill plans; empty for a robot with one arm."""
+    has_goals: bool = False
+    """Whether the first skill that does not plan has goals that satisfy its constraints."""
+
+    @property
+    def margin_rad(self) -> float:
+        """The smallest of the margins [rad]."""
+        return min(self.margins_rad, default=0.0)
+
 
 @dataclass
 class LayoutSearchReport:
@@ -14,14 +37,8 @@ class LayoutSearchReport:
 
     tried: int = 0
     """How many layouts were tried."""
-    chosen: int | None = None
-    """Number of the chosen layout; None where the chain plans in no layout."""
-    margin_rad: float | None = None
-    """Smallest distance of a joint to its limit while a part is led, in the chosen layout [rad]."""
-    strategies: dict[int, str] = field(default_factory=dict)
-    """The strategy in which each skill plans there, by its index in the chain."""
-    arms: dict[int, str] = field(default_factory=dict)
-    """The arm with which each skill plans there; empty for a robot with one arm."""
+    chosen: LayoutCandidate | None = None
+    """The chosen layout; None where the chain plans in no layout."""
     failures: list[dict[str, Any]] = field(default_factory=list)
     """One entry a refused layout: `candidate`, `skill` (index; -1: the layout itself), `name`, `code`, `message`."""
     thorough: set[int] = field(default_factory=set)
@@ -30,7 +47,7 @@ class LayoutSearchReport:
     @property
     def at_first_look(self) -> bool:
         """Whether the chain planned with the budget of a first look."""
-        return self.chosen is not None and self.chosen not in self.thorough
+        return self.chosen is not None and self.chosen.number not in self.thorough
 
     def begin_candidate(self, candidate: int, *, thorough: bool = False) -> None:
         """Counts a candidate as tried; drops its failures of an earlier trial. The second trial is `thorough`."""
@@ -50,38 +67,40 @@ class LayoutSearchReport:
     def reason(self) -> str:
         """Returns the message of the last failure of the most frequent kind; empty where no layout was refused.
 
-        Failures under the full budget come first, where there are any: they say most.
+        If there are failures under the full budget, only these count.
         """
         failures = [item for item in self.failures if item["candidate"] in self.thorough] or self.failures
         most = next(iter(_count_labels(failures)), None)
-        last = next((item for item in reversed(failures) if _label(item) == most), None)
+        last = next((item for item in reversed(failures) if _refusal_label(item) == most), None)
         return "" if last is None else f"Number {last['candidate']}, {last['name']}: {last['message']}"
 
     def __str__(self) -> str:
         tried = f"{self.tried} layouts tried" if self.tried != 1 else "1 layout tried"
         if self.chosen is None:
             return f"{tried}, none plans: {self.refused_text()}"
-        taken = f"{tried}, number {self.chosen} taken, {self.margin_rad or 0.0:.2f} rad from the joint limits"
+        taken = f"{tried}, number {self.chosen.number} taken, {self.chosen.margin_rad:.2f} rad from the joint limits"
         return taken if not self.failures else f"{taken}; refused: {self.refused_text()}"
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as plain values, for the record."""
+        chosen = self.chosen
+        strategies, arms = ({}, {}) if chosen is None else (chosen.strategies, chosen.arms)
         return {
             "tried": self.tried,
-            "chosen": self.chosen,
-            "margin_rad": self.margin_rad,
-            "strategies": {str(index): name for index, name in self.strategies.items()},
-            **({"arms": {str(index): name for index, name in self.arms.items()}} if self.arms else {}),
+            "chosen": None if chosen is None else chosen.number,
+            "margin_rad": None if chosen is None else chosen.margin_rad,
+            "strategies": {str(index): name for index, name in strategies.items()},
+            **({"arms": {str(index): name for index, name in arms.items()}} if arms else {}),
             "counts": self.refused_counts(),
             "failures": [dict(item) for item in self.failures],
         }
 
 
 def _count_labels(failures: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    found = Counter(_label(item) for item in failures)
+    found = Counter(_refusal_label(item) for item in failures)
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _label(item: Mapping[str, Any]) -> str:
+def _refusal_label(item: Mapping[str, Any]) -> str:
     where = "layout" if item["skill"] < 0 else f"{item['skill']} {item['name']}"
     return f"{where}: {item['code']}"

@@ -30,8 +30,7 @@ from unlatch.simcore.sim.world import World
 from unlatch.skills.contract.context import FrameSpeeds, Views
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel
-from unlatch.tasks.layout import Layout
-from unlatch.tasks.scene_names import TABLE, plinth_name
+from unlatch.tasks.layout import TABLE, Layout, plinth_name
 from unlatch.workflows.episode.semantic_classes import check_classes
 
 TABLE_SIZE_M = (1.8, 2.0, 0.06)
@@ -77,7 +76,7 @@ class EpisodeScene:
         }
 
     def act_on(self, name: str, part: str, *, arm: str, alone: bool = True, link: str | None = None) -> None:
-        """Sets the object and part that an arm acts on from now on; other objects are part of the environment.
+        """Sets the object and part that an arm acts on from now on; other objects are then obstacles.
 
         Args:
             name: The object.
@@ -88,7 +87,7 @@ class EpisodeScene:
         """
         for other in self.objects.values():
             for each in self.robot.arms if alone else (arm,):
-                other.leave(each)
+                other.stop_acting(each)
         self.objects[name].act_on(part, arm=arm, link=link)
 
     def apply(self, action: Action) -> None:
@@ -162,9 +161,8 @@ class EpisodeScene:
         )
         if changed:
             raise SkillError(
-                f"{', '.join(changed)} of the scene changed between two record frames. Expected that nothing but "
-                "actions and physics moves robot and objects, and that nothing joins them. Let the skill command the "
-                "arm.",
+                f"{', '.join(changed)} of the scene changed between two record frames. Only actions and physics may "
+                "move the robot and the objects, and nothing may join them. Let the skill command the arm.",
                 changed=changed,
             )
 

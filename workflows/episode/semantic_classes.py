@@ -14,7 +14,7 @@ IN_SCENES = ("distractor", "floor", "plinth", "robot", "table", "wall")
 """Classes of bodies other than objects; the class of an object is its category."""
 
 _NEAR = 0.8
-"""Least similarity of a misspelt name, of 1; `my_table` is not a misspelling of `table`."""
+"""Smallest similarity, from 0 to 1, of a misspelt name to a known one; `my_table` is not a misspelling of `table`."""
 
 
 def check_classes(names: Iterable[str], world: World, *, key: str) -> None:

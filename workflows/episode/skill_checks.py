@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
@@ -57,7 +58,8 @@ def _check_threshold(skill: SkillCfg, part: Part, asset: ObjectAsset, where: str
     if not 0.0 < threshold <= span:
         raise ConfigError(
             f"{where}={threshold:g} cannot be judged on '{part.name}' of {describe_object(asset)} with success_mode "
-            f"{mode.value}: its joint has {span:.3g} {unit}. Expected a value above 0 and at most that. Change it.",
+            f"{mode.value}: its joint has a range of {span:.3g} {unit}. Expected a value above 0 and at most this "
+            "range. Change it.",
             key=where,
         )
 
@@ -93,20 +95,19 @@ def check_points(setting: PlannerSettingCfg, tool: Mapping[str, Sequence[float]]
         ConfigError: Two constraints contradict each other.
     """
     points = [(i, term) for i, term in enumerate(setting.constraint_list) if isinstance(term, Point2Point)]
-    for n, (i, first) in enumerate(points):
-        for j, second in points[n + 1 :]:
-            a, b = part.keypoints[first.target_keypoint_name], part.keypoints[second.target_keypoint_name]
-            if a.frame != b.frame:
-                continue
-            wanted = math.dist(a.xyz, b.xyz)
-            apart = math.dist(tool[first.keypoint_name], tool[second.keypoint_name])
-            out = abs(wanted - apart) - math.sqrt(3.0) * (first.tolerance + second.tolerance)
-            if out > 1e-9:
-                key = f"{where}.constraint_list"
-                raise ConfigError(
-                    f"{key}[{i}] '{first.label}' and [{j}] '{second.label}' contradict each other: "
-                    f"'{first.target_keypoint_name}' and '{second.target_keypoint_name}' are {wanted:.4f} m apart, "
-                    f"'{first.keypoint_name}' and '{second.keypoint_name}' of the hand {apart:.4f} m (out by {out:.4f} "
-                    "m beyond both tolerances). Change or remove one of them.",
-                    key=key,
-                )
+    for (i, first), (j, second) in combinations(points, 2):
+        a, b = part.keypoints[first.target_keypoint_name], part.keypoints[second.target_keypoint_name]
+        if a.frame != b.frame:
+            continue
+        wanted = math.dist(a.xyz, b.xyz)
+        apart = math.dist(tool[first.keypoint_name], tool[second.keypoint_name])
+        out = abs(wanted - apart) - math.sqrt(3.0) * (first.tolerance + second.tolerance)
+        if out > 1e-9:
+            key = f"{where}.constraint_list"
+            raise ConfigError(
+                f"{key}[{i}] '{first.label}' and [{j}] '{second.label}' contradict each other: "
+                f"'{first.target_keypoint_name}' and '{second.target_keypoint_name}' are {wanted:.4f} m apart, "
+                f"'{first.keypoint_name}' and '{second.keypoint_name}' of the hand {apart:.4f} m (out by {out:.4f} "
+                "m beyond both tolerances). Change or remove one of them.",
+                key=key,
+            )

@@ -38,7 +38,7 @@ class SkillRun:
     broken_off: bool = False
     """Whether it ended before its time."""
     success: bool = False
-    """Whether no condition was unmet at its end."""
+    """Whether all conditions were met at its end."""
     collision_valid: bool = True
     process_valid: bool = True
     touching_frames: int = 0

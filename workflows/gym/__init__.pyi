@@ -1,12 +1,6 @@
-from .config import ActionCfg, ActionMode, ObservationCfg, SuccessWhen
-from .env import UnlatchEnv
-from .registration import register_environments
-
-__all__ = [
-    "ActionCfg",
-    "ActionMode",
-    "ObservationCfg",
-    "SuccessWhen",
-    "UnlatchEnv",
-    "register_environments",
-]
+from .config import ActionCfg as ActionCfg
+from .config import ActionMode as ActionMode
+from .config import ObservationCfg as ObservationCfg
+from .config import SuccessWhen as SuccessWhen
+from .env import UnlatchEnv as UnlatchEnv
+from .registration import register_environments as register_environments

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from unlatch.robots.action import ArmAction
-from unlatch.robots.description import RobotCfg
+from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import matrix_from_axis_angle
@@ -22,43 +20,23 @@ _DAMPING = 0.05
 _IK_STEPS = 5
 
 
-@dataclass(frozen=True)
-class ArmShare:
-    """The place of one arm in an action."""
-
-    name: str
-    model: ArmModel
-    max_width_m: float
-    start: int
-    size: int
-    """Numbers for the arm; its gripper's number follows them."""
-
-
 class ActionDecoder:
     """Turns a flat array into one `ArmAction` an arm."""
 
     def __init__(self, cfg: ActionCfg, robot: RobotCfg) -> None:
-        """Assigns each arm its place in the action."""
+        """Gives each arm its numbers in an action: those of its joints or its hand, then that of its gripper."""
         self.cfg = cfg
-        self.shares: list[ArmShare] = []
-        start = 0
-        for arm in robot.arms:
-            size = 6 if cfg.mode is ActionMode.ee_delta else len(arm.joints)
-            self.shares.append(ArmShare(arm.name, arm_model(robot, arm), arm.gripper.max_width_m, start, size))
-            start += size + 1
-        self.size = start
-        self._robot = robot
+        self._arms = robot.arms
+        self._models = [arm_model(robot, arm) for arm in robot.arms]
+        self._sizes = [1 + (6 if cfg.mode is ActionMode.ee_delta else len(arm.joints)) for arm in robot.arms]
+        self.size = sum(self._sizes)
 
     def bounds(self) -> tuple[Array, Array]:
         """Returns the lowest and highest values, (size,) each."""
         if self.cfg.mode is not ActionMode.joint_position:
             return -np.ones(self.size), np.ones(self.size)
-        low, high = np.zeros(self.size), np.zeros(self.size)
-        for share, arm in zip(self.shares, self._robot.arms, strict=True):
-            joints = slice(share.start, share.start + share.size)
-            low[joints], high[joints] = arm.lower, arm.upper
-            high[joints.stop] = share.max_width_m
-        return low, high
+        low = np.concatenate([[*arm.lower, 0.0] for arm in self._arms])
+        return low, np.concatenate([[*arm.upper, arm.gripper.max_width_m] for arm in self._arms])
 
     def decode(self, action: Array, robot: Robot) -> dict[str, ArmAction]:
         """Returns the targets by arm name.
@@ -74,23 +52,25 @@ class ActionDecoder:
         if values.shape != (self.size,) or not np.isfinite(values).all():
             raise ConfigError(
                 f"An action of {self.size} finite numbers is expected ({self.cfg.mode.value}, "
-                f"{len(self.shares)} arms), got shape {list(values.shape)}: {values.tolist()}.",
+                f"{len(self._arms)} arms), got shape {list(values.shape)}: {values.tolist()}.",
                 key="action",
             )
-        values = np.clip(values, *self.bounds())
-        return {share.name: self._decode_arm(share, values, robot) for share in self.shares}
+        parts = np.split(np.clip(values, *self.bounds()), np.cumsum(self._sizes)[:-1])
+        return {
+            arm.name: self._decode_arm(arm, model, part, robot.arm(arm.name).q_target)
+            for arm, model, part in zip(self._arms, self._models, parts, strict=True)
+        }
 
-    def _decode_arm(self, share: ArmShare, values: Array, robot: Robot) -> ArmAction:
-        part = values[share.start : share.start + share.size]
-        gripper = float(values[share.start + share.size])
-        q = robot.arm(share.name).q_target
+    def _decode_arm(self, arm: ArmCfg, model: ArmModel, values: Array, q: Array) -> ArmAction:
+        """Returns the targets of one arm from its numbers and its present joint targets q (n,) [rad]."""
+        change, gripper = values[:-1], float(values[-1])
         if self.cfg.mode is ActionMode.joint_position:
-            return ArmAction.of(part.copy(), gripper, share.model.kinematics.fk)
+            return ArmAction.of(change.copy(), gripper, model.kinematics.fk)
         if self.cfg.mode is ActionMode.joint_delta:
-            q = np.clip(q + self.cfg.max_joint_delta_rad * part, share.model.q_lower, share.model.q_upper)
+            q = np.clip(q + self.cfg.max_joint_delta_rad * change, model.q_lower, model.q_upper)
         else:
-            q = self._move_hand(share.model, q, part)
-        return ArmAction.of(q, 0.5 * (gripper + 1.0) * share.max_width_m, share.model.kinematics.fk)
+            q = self._move_hand(model, q, change)
+        return ArmAction.of(q, 0.5 * (gripper + 1.0) * arm.gripper.max_width_m, model.kinematics.fk)
 
     def _move_hand(self, model: ArmModel, q: Array, part: Array) -> Array:
         """Returns joints (n,) that move the hand's target by a step, by damped least squares."""

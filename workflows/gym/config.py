@@ -19,7 +19,7 @@ class ActionMode(Enum):
 
 
 class SuccessWhen(Enum):
-    """When a policy has succeeded; in either case the goal has held for `task.settle_s`."""
+    """When a policy has succeeded; either way, the goal has held for `task.settle_s` (see `success_rules`)."""
 
     held = "held"
     """The arms may move meanwhile."""
@@ -29,18 +29,18 @@ class SuccessWhen(Enum):
 
 @dataclass
 class ActionCfg:
-    """The action space; for each arm in turn its joints or its hand, then its gripper."""
+    """The action space: for each arm, the numbers of its joints or its hand, and then of its gripper."""
 
     mode: ActionMode = ActionMode.joint_position
     """`joint_position`: joint targets at the end of the frame [rad], as recorded; `joint_delta`: change of the joint
     targets, -1 to 1; `ee_delta`: change of the hand's target, position then rotation vector in the arm's base frame, -1
     to 1. The gripper: opening [m] under `joint_position`, else -1 (closed) to 1 (open)."""
     max_joint_delta_rad: float = 0.05
-    """What 1 means under `joint_delta` [rad a frame]."""
+    """Change of a joint target for the value 1 under `joint_delta` [rad a frame]."""
     max_ee_delta_m: float = 0.02
-    """What 1 means for a position under `ee_delta` [m a frame]."""
+    """Change of a position for the value 1 under `ee_delta` [m a frame]."""
     max_ee_delta_rad: float = 0.1
-    """What 1 means for a rotation under `ee_delta` [rad a frame]."""
+    """Change of a rotation for the value 1 under `ee_delta` [rad a frame]."""
 
     def __post_init__(self) -> None:
         for key in ("max_joint_delta_rad", "max_ee_delta_m", "max_ee_delta_rad"):

@@ -53,6 +53,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
     `task.max_duration_s` is over. `info` holds `success`, `code`, `episode`, `seed`, and at the end `evidence`.
     """
 
+    action_space: spaces.Box
     metadata = {"render_modes": ["rgb_array"], "render_fps": 30}  # noqa: RUF012 - as Gymnasium declares it
 
     def __init__(
@@ -97,8 +98,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         )
         self._checker = self._stack.enter_context(BulletCollisionChecker())
         self._episode: Episode | None = None
-        low, high = self._decoder.bounds()
-        self.action_space = spaces.Box(low, high, dtype=np.float64)
+        self.action_space = spaces.Box(*self._decoder.bounds(), dtype=np.float64)
         self._spaces = self._make_spaces(self._read_first_state())
         self.observation_space = spaces.Dict(dict(self._spaces))
 
@@ -175,16 +175,6 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             for key, value in state.items()
             if key.startswith(COLUMNS) or any(fnmatchcase(key, pattern) for pattern in patterns)
         }
-
-    @property
-    def action_bounds(self) -> tuple[Array, Array]:
-        """The lowest and the highest action, (size,) each."""
-        return self._decoder.bounds()
-
-    @property
-    def action_size(self) -> int:
-        """Number of values in an action."""
-        return self._decoder.size
 
     @property
     def episode(self) -> Episode:

@@ -1,19 +1,11 @@
-from .export import DEFAULT_FORMAT, export_data_set
-from .label import LabelCfg
-from .render import RenderWork, header_of, prepare_render
-from .render_config import AUTO, ImagesCfg, RenderCfg
-from .render_job import RenderJob, RenderOutcome
-
-__all__ = [
-    "AUTO",
-    "DEFAULT_FORMAT",
-    "ImagesCfg",
-    "LabelCfg",
-    "RenderCfg",
-    "RenderJob",
-    "RenderOutcome",
-    "RenderWork",
-    "export_data_set",
-    "header_of",
-    "prepare_render",
-]
+from .export import DEFAULT_FORMAT as DEFAULT_FORMAT
+from .export import export_data_set as export_data_set
+from .label import LabelCfg as LabelCfg
+from .render import RenderWork as RenderWork
+from .render import header_of as header_of
+from .render import prepare_render as prepare_render
+from .render_config import AUTO as AUTO
+from .render_config import ImagesCfg as ImagesCfg
+from .render_config import RenderCfg as RenderCfg
+from .render_job import RenderJob as RenderJob
+from .render_job import RenderOutcome as RenderOutcome

@@ -16,7 +16,7 @@ from unlatch.configs.cameras import read_render_settings, with_cameras
 from unlatch.configs.composition import Request
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, RecordingError, check_range
-from unlatch.simcore.files import output_errors
+from unlatch.simcore.files import report_unwritable
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame, take_annotated_frame
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
@@ -25,7 +25,7 @@ from unlatch.simcore.sim.annotators.formats.dope_file import dope_frame
 from unlatch.simcore.sim.annotators.formats.drawing import draw_annotations
 from unlatch.workflows.episode.randomization.visual_views import cameras
 from unlatch.workflows.episode.semantic_classes import check_classes
-from unlatch.workflows.runs.recorded_config import check_episode, config_of
+from unlatch.workflows.runs.recorded_config import chosen_summaries, config_of
 from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 
 _COCO_FILE = "coco.json"
@@ -39,13 +39,13 @@ class LabelCfg:
     out: str | None = None
     """Folder to create."""
     cameras: list[Any] = field(default_factory=lambda: ["front"])
-    """Names or entries."""
+    """Cameras: names, or maps with settings."""
     every: int = 30
     """Frames between images."""
     only: list[int] | None = None
     """Only these episodes; null: all successes."""
     semantic_types: list[str] = field(default_factory=lambda: ["part", "class"])
-    """What is labelled."""
+    """Types of the labels: `class` of whole bodies, `part`, `link`, ..."""
     camera_rotation_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
     """Rotation from our camera frame to that of annotated poses [degrees]."""
     leave_out: list[str] = field(default_factory=lambda: ["table"])
@@ -76,12 +76,16 @@ def label(data_set: DataSet, cfg: LabelCfg, request: Request | None = None) -> L
     annotation_cfg = AnnotationCfg(
         semantic_types=cfg.semantic_types, leave_out=cfg.leave_out, camera_rotation_deg=cfg.camera_rotation_deg
     )
-    numbers = _chosen_numbers(data_set, cfg)
+    numbers = [item.number for item in chosen_summaries(data_set, only=cfg.only)]
+    if not numbers:
+        raise ConfigError(
+            f"There is nothing to label in '{data_set.path}'. Expected a success, or episodes named by only=[0]."
+        )
     episode_cfg = config_of(data_set)
     settings = read_render_settings(episode_cfg, cfg.cameras, request=request)
     seen_cfg = with_cameras(episode_cfg, settings.cameras)
     out = Path(str(cfg.out)).expanduser().absolute()
-    with _draft_of(out) as draft:
+    with _open_draft(out) as draft:
         writer = _LabelWriter(draft, [camera.name for camera in settings.cameras], annotation_cfg)
         for number in numbers:
             writer.add_episode(data_set, number, seen_cfg, every=cfg.every)
@@ -103,18 +107,18 @@ class _LabelWriter:
             check_classes(self._cfg.leave_out, recorded.world, key="leave_out")
             frames = range(0, record.n_actions + 1, every)
             for frame in frames:
-                for camera, shot in _take_shots(recorded, frame, self._cfg):
+                for camera, annotated in _take_frames(recorded, frame, self._cfg):
                     in_middle = frame == frames[len(frames) // 2]
-                    self._add_frame(camera, shot, f"{number:06d}_{frame:06d}", is_example=in_middle)
+                    self._add_frame(camera, annotated, f"{number:06d}_{frame:06d}", is_example=in_middle)
 
-    def _add_frame(self, camera: str, shot: AnnotatedFrame, name: str, *, is_example: bool) -> None:
+    def _add_frame(self, camera: str, annotated: AnnotatedFrame, name: str, *, is_example: bool) -> None:
         folder = self._folder / camera
         folder.mkdir(exist_ok=True)
-        Image.fromarray(shot.images.rgb).save(folder / f"{name}.png")
-        (folder / f"{name}.json").write_text(json.dumps(dope_frame(shot), indent=1), encoding="utf-8")
-        self._coco[camera].add(shot, f"{name}.png")
+        Image.fromarray(annotated.images.rgb).save(folder / f"{name}.png")
+        (folder / f"{name}.json").write_text(json.dumps(dope_frame(annotated), indent=1), encoding="utf-8")
+        self._coco[camera].add(annotated, f"{name}.png")
         if is_example and not (folder / _PICTURE).exists():
-            Image.fromarray(draw_annotations(shot)).save(folder / _PICTURE)
+            Image.fromarray(draw_annotations(annotated)).save(folder / _PICTURE)
 
     def finish(self) -> dict[str, tuple[int, int]]:
         """Writes the COCO files; returns the numbers of images and annotations by camera."""
@@ -124,21 +128,8 @@ class _LabelWriter:
         return {name: (len(found["images"]), len(found["annotations"])) for name, found in contents.items()}
 
 
-def _chosen_numbers(data_set: DataSet, cfg: LabelCfg) -> list[int]:
-    for number in cfg.only or ():
-        check_episode(data_set, number)
-    if cfg.only is not None:
-        if not cfg.only:
-            raise ConfigError("only=[] names no episode. Expected one or more. Name some, or leave it out.", key="only")
-        return sorted(set(cfg.only))
-    numbers = [item.number for item in data_set.summaries() if item.success]
-    if not numbers:
-        raise ConfigError(f"'{data_set.path}' has no success. Expected at least one. Name episodes: only=[0].")
-    return numbers
-
-
 @contextmanager
-def _draft_of(out: Path) -> Iterator[Path]:
+def _open_draft(out: Path) -> Iterator[Path]:
     """Yields a temporary folder that becomes `out` at the end; it is removed after an error.
 
     Raises:
@@ -148,7 +139,7 @@ def _draft_of(out: Path) -> Iterator[Path]:
         raise RecordingError(
             f"Folder '{out}' exists already. Expected a folder that does not exist yet. Change out=.", path=str(out)
         )
-    with output_errors(out.parent):
+    with report_unwritable(out.parent):
         out.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
             draft = Path(scratch) / out.name
@@ -157,13 +148,13 @@ def _draft_of(out: Path) -> Iterator[Path]:
             draft.rename(out)
 
 
-def _take_shots(recorded: RecordedWorld, frame: int, cfg: AnnotationCfg) -> Iterator[tuple[str, AnnotatedFrame]]:
+def _take_frames(recorded: RecordedWorld, frame: int, cfg: AnnotationCfg) -> Iterator[tuple[str, AnnotatedFrame]]:
     """Yields the annotated view of every camera in a frame, with the camera's name."""
     recorded.show(frame)
     scene = recorded.episode.scene.state_tree
     scene.keypoints.update_state()
     for camera in cameras(recorded.episode.scene):
-        shot = take_annotated_frame(
+        annotated = take_annotated_frame(
             recorded.world,
             camera.optics,
             camera.T_world_sensor,
@@ -172,4 +163,4 @@ def _take_shots(recorded: RecordedWorld, frame: int, cfg: AnnotationCfg) -> Iter
             cfg=cfg,
             keypoints=scene.keypoints.state_dict(),
         )
-        yield camera.cfg.name, shot
+        yield camera.cfg.name, annotated

@@ -6,9 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-from loky import cpu_count
+from typing import Any, cast
 
 from unlatch.configs.cameras import RenderSettings, read_render_settings, with_cameras
 from unlatch.configs.composition import Request
@@ -16,7 +14,7 @@ from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.images.modality import Stream
+from unlatch.simcore.recording.images.modality import ImageStream
 from unlatch.simcore.recording.images.renders import RenderSet, render_folder
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
@@ -27,10 +25,10 @@ from unlatch.workflows.episode.randomization.episode_randomization import Visual
 from unlatch.workflows.episode.semantic_classes import check_classes
 from unlatch.workflows.images.render_config import AUTO, RenderCfg
 from unlatch.workflows.images.render_job import RenderJob, RenderOutcome
-from unlatch.workflows.runs.executors.catalog import EXECUTORS
+from unlatch.workflows.runs.executors.catalog import EXECUTORS, make_executor
 from unlatch.workflows.runs.executors.executor import WorkerLimits
 from unlatch.workflows.runs.header import versions_of
-from unlatch.workflows.runs.recorded_config import check_episode, config_of
+from unlatch.workflows.runs.recorded_config import chosen_summaries, config_of
 from unlatch.workflows.viewing.scene_picture import open_record
 
 
@@ -111,20 +109,17 @@ class RenderWork:
         return self.job.render_set
 
     @property
-    def n_there(self) -> int:
-        """How many of the requested episodes had images before."""
+    def n_rendered_before(self) -> int:
+        """Number of requested episodes that had images before."""
         return len(self.job.digests) - len(self.missing)
 
     def run(self, numbers: Iterable[int] | None = None) -> Generator[RenderOutcome]:
         """Renders the missing episodes, or those of `numbers`, and yields each outcome; closing the iterator stops."""
-        executor_type = EXECUTORS.load(self.cfg.executor)
-        workers = self.cfg.workers or (cpu_count() if executor_type.on_this_host else None)
-        executor = executor_type(
-            workers=workers and max(1, min(workers, len(self.missing))),
-            limits=WorkerLimits(self.cfg.episode_timeout_s, None, self.cfg.max_retries, None),
-        )
+        limits = WorkerLimits(self.cfg.episode_timeout_s, max_retries=self.cfg.max_retries)
+        executor = make_executor(self.cfg.executor, workers=self.cfg.workers, limits=limits)
         with self.render_set:
-            yield from executor.run(self.job, self.missing if numbers is None else numbers, most=len(self.missing))
+            wanted = self.missing if numbers is None else numbers
+            yield from cast("Generator[RenderOutcome]", executor.run(self.job, wanted, max_episodes=len(self.missing)))
 
 
 def prepare_render(data_set: DataSet, cfg: RenderCfg, request: Request | None = None) -> RenderWork:
@@ -158,7 +153,7 @@ def header_of(cfg: RenderCfg, episode_cfg: EpisodeCfg, settings: RenderSettings,
     cameras = []
     for camera in settings.cameras:
         streams = [
-            Stream.of(
+            ImageStream.of(
                 modality,
                 width=camera.width,
                 height=camera.height,
@@ -217,27 +212,18 @@ def _choose_renderer(cfg: RenderCfg, settings: RenderSettings, episode_cfg: Epis
     return best_renderer(
         max(camera.width * camera.height for camera in settings.cameras),
         depth=not {"depth", "distance", "normals"}.isdisjoint(cfg.modalities),
-        looks="rgb" in cfg.modalities or varied,
+        colours="rgb" in cfg.modalities or varied,
     )
 
 
 def _chosen_digests(data_set: DataSet, cfg: RenderCfg) -> dict[int, str]:
     """Returns the checksums of the arrays of the requested episodes, by number."""
-    summaries = data_set.summaries()
-    if not summaries:
-        raise ConfigError(f"Data set '{data_set.path}' has no episodes yet. Collect some first.")
-    if cfg.only is not None:
-        for number in cfg.only:
-            check_episode(data_set, number)
-        wanted = [item for item in summaries if item.number in set(cfg.only)]
-    else:
-        wanted = [item for item in summaries if cfg.all or item.success]
+    wanted = chosen_summaries(data_set, only=cfg.only, all=cfg.all)
     found = {item.number: item.state_sha256 for item in wanted if item.n_actions > 0}
     if not found:
         raise ConfigError(
-            f"There is nothing to render in '{data_set.path}': {len(summaries)} episodes, "
-            f"{sum(item.success for item in summaries)} successes. Expected at least one. Set all=true to render "
-            "failed ones."
+            f"There is nothing to render in '{data_set.path}': none of the requested episodes has "
+            f"states ({len(data_set)} episodes). Collect some, or set all=true to render failed ones."
         )
     return found
 

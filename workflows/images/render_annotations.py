@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.simcore.recording.images.rendered_annotations import annotations_file
 from unlatch.simcore.recording.state_file import encode_state
-from unlatch.simcore.sim.annotators.annotated_frame import make_annotated_frame
+from unlatch.simcore.sim.annotators.annotated_frame import take_annotated_frame
 from unlatch.simcore.sim.annotators.annotations import Annotations, annotate
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
 from unlatch.simcore.sim.sensors.camera import Camera
@@ -27,10 +27,7 @@ class EpisodeAnnotations:
         self._recorded = recorded
         self._names: Sequence[str] = request["annotators"]
         self._cfg = AnnotationCfg(
-            semantic_types=request["semantic_types"],
-            leave_out=request["leave_out"],
-            camera_rotation_deg=request["camera_rotation_deg"],
-            include_occluded=True,
+            **{key: value for key, value in request.items() if key != "annotators"}, include_occluded=True
         )
         self._rows: dict[str, dict[str, list[Array]]] = {}
         self._descriptions: dict[str, dict[str, Any]] = {}
@@ -39,16 +36,17 @@ class EpisodeAnnotations:
         """Annotates the current image of an updated camera whose depth images are switched on."""
         scene = self._recorded.episode.scene.state_tree
         scene.keypoints.update_state()
-        shot = make_annotated_frame(
+        annotated = take_annotated_frame(
             self._recorded.world,
-            camera.raw_images(),
             camera.optics,
             camera.T_world_sensor,
             near_m=camera.cfg.near_m,
+            far_m=camera.cfg.far_m,
             cfg=self._cfg,
             keypoints=scene.keypoints.state_dict(),
+            images=camera.raw_images(),
         )
-        found = annotate(shot, self._names)
+        found = annotate(annotated, self._names)
         name = camera.cfg.name
         self._descriptions.setdefault(name, _describe_annotations(found))
         rows = self._rows.setdefault(name, {})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unlatch.simcore.errors import ConfigError, check_range, close_matches
+from unlatch.simcore.errors import ConfigError, check_range, unknown_name
 from unlatch.simcore.recording.images.modality import MODALITIES, POINT_CLOUD
 from unlatch.simcore.recording.images.rendered_annotations import annotation_names
 
@@ -20,11 +20,11 @@ class ImagesCfg:
     """Options of one render set."""
 
     cameras: list[Any] | None = None
-    """Names or entries; null: the cameras of the records, or else front and wrist."""
+    """Cameras: names, or maps with settings; null: the cameras of the records, or else front and wrist."""
     modalities: list[str] = field(default_factory=lambda: ["rgb"])
     """Kinds of images, and names of annotators."""
     semantic_types: list[str] = field(default_factory=lambda: ["class", "part"])
-    """What is annotated."""
+    """Types of the labels that are annotated: `class` of whole bodies, `part`, `link`, ..."""
     leave_out: list[str] = field(default_factory=list)
     """Classes that are not annotated."""
     camera_rotation_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
@@ -36,25 +36,22 @@ class ImagesCfg:
     rgb: str = "h264"
     """Encoding of colours: `h264` or `lossless`."""
     randomization: str | None = None
-    """Name of a YAML file whose visual rules are drawn anew; null: the appearance of the recording."""
+    """Name of a YAML file with visual rules to draw from; null: the episodes look as recorded."""
 
     def __post_init__(self) -> None:
         for index, modality in enumerate(self.modalities):
-            _check_one_of(modality, _known_modalities(), f"modalities[{index}]")
+            _check_one_of(modality, _known_modalities(), f"modalities[{index}]", kind="modality")
         if not self.modalities or len(set(self.modalities)) < len(self.modalities):
             raise ConfigError(
                 f"modalities={self.modalities} is empty or names one twice. Expected some of "
                 f"{', '.join(_known_modalities())}. Change it.",
                 key="modalities",
             )
-        _check_one_of(self.rgb, RGB, "rgb")
-        self._check_annotated()
-
-    def _check_annotated(self) -> None:
-        """Raises if keys of annotators are given without annotators, which would ignore them."""
+        _check_one_of(self.rgb, RGB, "rgb", kind="encoding")
+        # without annotators, their keys would be ignored
         defaults = {"semantic_types": ["class", "part"], "leave_out": [], "camera_rotation_deg": [0.0, 0.0, 0.0]}
-        for key, default in defaults.items():
-            if not self.annotators and getattr(self, key) != default:
+        for key, default in ({} if self.annotators else defaults).items():
+            if getattr(self, key) != default:
                 raise ConfigError(
                     f"{key}={getattr(self, key)} has no effect on {', '.join(self.modalities)}. Expected an annotator "
                     f"among modalities ({', '.join(annotation_names())}). Add one, or remove {key}.",
@@ -102,10 +99,6 @@ def _known_modalities() -> tuple[str, ...]:
     return (*MODALITIES, POINT_CLOUD, *annotation_names())
 
 
-def _check_one_of(value: str, known: Sequence[str], key: str) -> None:
+def _check_one_of(value: str, known: Sequence[str], key: str, *, kind: str) -> None:
     if value not in known:
-        raise ConfigError(
-            f"{key}='{value}' is unknown.{close_matches(value, known)} Expected one of {', '.join(known)}.",
-            key=key,
-            available=list(known),
-        )
+        raise unknown_name(value, f"a known {kind}", where=key, known=known)

@@ -56,7 +56,7 @@ class RenderJob:
     renderer: str
     """Name in the catalog of renderers."""
     randomization: RandomizationCfg | None
-    """Its visual rules are drawn anew; None: the appearance of the recording."""
+    """Randomization with visual rules to draw from; None: the episodes look as recorded."""
     digests: Mapping[int, str]
     """Checksum of the arrays of every requested episode, by number."""
 
@@ -76,8 +76,8 @@ class RenderJob:
 
             yield render_number
 
-    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
-        """See `Job.lost`."""
+    def record_loss(self, number: int, reason: str, *, code: str = "error") -> Outcome:
+        """See `Job.record_loss`."""
         return RenderOutcome(number, False, code, problem=f"its images were lost: {reason}")
 
     def render(
@@ -149,7 +149,7 @@ class EpisodeImages:
                     self._recorded.show(frame)
                 for camera in self._cameras:
                     self._write_frame(camera, writers)
-                    for key, value in camera.track().items():
+                    for key, value in camera.pose_and_intrinsics().items():
                         tracks.setdefault(f"{camera.cfg.name}.{key}", []).append(value)
         arrays = {key: np.stack(rows) for key, rows in tracks.items()}
         (folder / CAMERAS_FILE).write_bytes(encode_state(arrays))

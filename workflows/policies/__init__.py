@@ -1,4 +1,4 @@
-"""Who decides what the arms do in `unlatch evaluate`: a policy by its spec.
+"""Policies, which decide the actions of the arms in `unlatch evaluate`, by their spec.
 
 To add a kind: one file here with a function that makes the policy, one catalog line, one test.
 """

@@ -1,9 +1,3 @@
-from .catalog import load_policy
-from .module import load
-from .policy import Policy
-
-__all__ = [
-    "Policy",
-    "load",
-    "load_policy",
-]
+from .catalog import load_policy as load_policy
+from .module import load as load
+from .policy import Policy as Policy

@@ -18,17 +18,17 @@ POLICIES = Catalog(
     {
         "module": CatalogEntry("unlatch.workflows.policies.module:load", "module:name, a function or class of yours"),
         "random": CatalogEntry(
-            "unlatch.workflows.policies.random_actions:load", "random, uniform over the action space"
+            "unlatch.workflows.policies.random_actions:RandomActions", "random, uniform over the action space"
         ),
         "recorded": CatalogEntry(
             "unlatch.workflows.policies.recorded:load", "recorded:DATA, the actions of a data set"
         ),
         "tcp": CatalogEntry(
-            "unlatch.workflows.policies.tcp:load", "tcp://host:port, a server of yours in another Python"
+            "unlatch.workflows.policies.tcp:TcpPolicy", "tcp://host:port, a server of yours in another Python"
         ),
     },
 )
-"""Kinds of policies: functions `load(place, env, *, timeout_s) -> Policy`."""
+"""Kinds of policies: functions or classes that are called with `(address, env, *, timeout_s)` and give a `Policy`."""
 
 
 def load_policy(policy: Any, env: UnlatchEnv, *, timeout_s: float = 60.0) -> Policy:
@@ -45,13 +45,13 @@ def load_policy(policy: Any, env: UnlatchEnv, *, timeout_s: float = 60.0) -> Pol
     """
     if not isinstance(policy, str):
         return wrap_policy(policy, env, name=repr(policy))
-    kind, place = check_spec(policy)
-    made: Policy = POLICIES.load(kind)(place, env, timeout_s=timeout_s)
+    kind, address = parse_spec(policy)
+    made: Policy = POLICIES.load(kind)(address, env, timeout_s=timeout_s)
     return made
 
 
-def check_spec(spec: str) -> tuple[str, str]:
-    """Splits a spec into its kind and the place of the policy.
+def parse_spec(spec: str) -> tuple[str, str]:
+    """Splits a spec into its kind and the policy's address: `module:name`, `host:port` or the path of a data set.
 
     Raises:
         ConfigError: It has none of the forms.

@@ -42,7 +42,7 @@ class UserPolicy(Policy):
             self._target.close()
 
 
-def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> UserPolicy:
+def load(address: str, env: UnlatchEnv, *, timeout_s: float) -> UserPolicy:
     """Makes the policy for an environment.
 
     A class is called once with `observation_space` and `action_space`; a function is called with each observation.
@@ -51,7 +51,7 @@ def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> UserPolicy:
     Raises:
         ConfigError: The module or name does not exist, or is neither a function nor has `act`.
     """
-    module_name, _, name = place.partition(":")
+    module_name, _, name = address.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
@@ -59,16 +59,16 @@ def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> UserPolicy:
         module = importlib.import_module(module_name)
     except ImportError as exc:
         raise ConfigError(
-            f"policy='{place}': module '{module_name}' cannot be imported ({exc}). Expected an installed module or a "
+            f"policy='{address}': module '{module_name}' cannot be imported ({exc}). Expected an installed module or a "
             f"file in {here}.",
             key="policy",
         ) from exc
     if not hasattr(module, name):
         known = [item for item in vars(module) if not item.startswith("_")]
         raise ConfigError(
-            f"policy='{place}': module '{module_name}' has no '{name}'.{close_matches(name, known)}", key="policy"
+            f"policy='{address}': module '{module_name}' has no '{name}'.{close_matches(name, known)}", key="policy"
         )
-    return wrap_policy(getattr(module, name), env, name=place)
+    return wrap_policy(getattr(module, name), env, name=address)
 
 
 def wrap_policy(policy: Any, env: UnlatchEnv, *, name: str) -> UserPolicy:

@@ -16,9 +16,9 @@ Array = np.ndarray
 class RandomActions(Policy):
     """Draws every action uniformly from the action space."""
 
-    def __init__(self, low: Array, high: Array) -> None:
-        """Stores the bounds of the action space, (size,) each."""
-        self._low, self._high = low, high
+    def __init__(self, address: str, env: UnlatchEnv, *, timeout_s: float) -> None:
+        """Stores the bounds of the action space; the other arguments have no effect."""
+        self._low, self._high = env.action_space.low, env.action_space.high
         self._rng = np.random.default_rng(0)
 
     def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
@@ -29,8 +29,3 @@ class RandomActions(Policy):
         """See `Policy`."""
         action: Array = np.asarray(self._rng.uniform(self._low, self._high))
         return action
-
-
-def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> RandomActions:
-    """Makes the policy for an environment."""
-    return RandomActions(*env.action_bounds)

@@ -50,7 +50,7 @@ class RecordedActions(Policy):
         return action
 
 
-def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> RecordedActions:
+def load(address: str, env: UnlatchEnv, *, timeout_s: float) -> RecordedActions:
     """Makes the policy for an environment.
 
     Raises:
@@ -59,17 +59,17 @@ def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> RecordedActions:
     """
     if env.cfg.action.mode is not ActionMode.joint_position:
         raise ConfigError(
-            f"policy='recorded:{place}' plays joint positions, but action.mode={env.cfg.action.mode.value}. "
+            f"policy='recorded:{address}' plays joint positions, but action.mode={env.cfg.action.mode.value}. "
             "Set action.mode=joint_position.",
             key="action.mode",
         )
-    data_set = DataSet.open(place)
+    data_set = DataSet.open(address)
     found = list(differences(header_of(config_of(data_set))["config"], header_of(env.cfg)["config"]))
     if found:
         listed = "; ".join(f"{key}: there {old}, here {new}" for key, old, new in found[:5])
         raise ConfigError(
-            f"policy='recorded:{place}' was recorded with another configuration; {len(found)} values differ: {listed}. "
-            "Evaluate with the values it was recorded with.",
+            f"policy='recorded:{address}' was recorded with another configuration; {len(found)} values differ: "
+            f"{listed}. Evaluate with the values it was recorded with.",
             key="policy",
         )
     return RecordedActions(data_set, env)

@@ -89,7 +89,7 @@ def _read_bytes(connection: socket.socket, count: int) -> bytes:
 
 
 class TcpPolicy:
-    """Requests every action from a server."""
+    """Requests every action from a server; each worker has a connection of its own."""
 
     def __init__(self, address: str, env: UnlatchEnv, *, timeout_s: float) -> None:
         """Connects and sends task, robot and action bounds.
@@ -106,7 +106,7 @@ class TcpPolicy:
         if not host or not port.isdigit():
             raise ConfigError(f"policy='tcp://{address}' cannot be read. Expected tcp://host:port.", key="policy")
         self._address = address
-        self._size = env.action_size
+        self._size = env.action_space.shape[0]
         try:
             self._connection = socket.create_connection((host.strip("[]"), int(port)), timeout=timeout_s)
         except (OSError, OverflowError) as exc:
@@ -116,7 +116,6 @@ class TcpPolicy:
                 key="policy",
             ) from exc
         self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        low, high = env.action_bounds
         hello = {
             "type": "hello",
             "protocol": PROTOCOL,
@@ -125,7 +124,9 @@ class TcpPolicy:
             "action_mode": env.cfg.action.mode.value,
             "frame_hz": env.cfg.world.record_hz,
         }
-        self._request(hello, {"action_low": low, "action_high": high}, expected="ready")
+        self._request(
+            hello, {"action_low": env.action_space.low, "action_high": env.action_space.high}, expected="ready"
+        )
 
     def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
         """See `Policy`."""
@@ -167,12 +168,3 @@ class TcpPolicy:
                 f"Policy server {self._address} answered '{answer.get('type')}', expected '{expected}'."
             )
         return answer, values
-
-
-def load(place: str, env: UnlatchEnv, *, timeout_s: float) -> TcpPolicy:
-    """Makes the policy for an environment; one connection a worker.
-
-    Raises:
-        ConfigError: No server answers.
-    """
-    return TcpPolicy(place, env, timeout_s=timeout_s)

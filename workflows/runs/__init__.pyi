@@ -1,72 +1,54 @@
-from .collect import CollectJob
-from .corrupt_episodes import CorruptEpisodes
-from .data_folders import data_sets_below, data_sets_in, describe_data_set, short_names
-from .evaluate import PREFIX, EvaluateJob, check_policy, identity_of
-from .header import differing_versions, header_of, versions_of
-from .loading import LoadedConfig, config_as, load, load_config
-from .plan import planned_scene
-from .progress import Interruption, Progress
-from .recorded_config import check_episode, config_of
-from .replay import ReplayJob, ReplayMode, ReplayOutcome, replay_all, replay_deviation
-from .run import PICTURE, RunResult, has_picture, output_folder, run_episodes
-from .runner import EpisodeRunner
-from .schema import MAX_WORKERS, CollectCfg, EnvCfg, EvaluateCfg, LauncherCfg, PlanCfg, PreviewCfg, RunCfg
-from .statistics import SEARCH, STAGES, DecimatingSampler, RunStatistics, wilson_interval
-from .stop_condition import StopCondition
-from .success_bench import TASKS, SuccessBenchCfg, bench_runs, cost_table, measure, success_table
-
-__all__ = [
-    "MAX_WORKERS",
-    "PICTURE",
-    "PREFIX",
-    "SEARCH",
-    "STAGES",
-    "TASKS",
-    "CollectCfg",
-    "CollectJob",
-    "CorruptEpisodes",
-    "DecimatingSampler",
-    "EnvCfg",
-    "EpisodeRunner",
-    "EvaluateCfg",
-    "EvaluateJob",
-    "Interruption",
-    "LauncherCfg",
-    "LoadedConfig",
-    "PlanCfg",
-    "PreviewCfg",
-    "Progress",
-    "ReplayJob",
-    "ReplayMode",
-    "ReplayOutcome",
-    "RunCfg",
-    "RunResult",
-    "RunStatistics",
-    "StopCondition",
-    "SuccessBenchCfg",
-    "bench_runs",
-    "check_episode",
-    "check_policy",
-    "config_as",
-    "config_of",
-    "cost_table",
-    "data_sets_below",
-    "data_sets_in",
-    "describe_data_set",
-    "differing_versions",
-    "has_picture",
-    "header_of",
-    "identity_of",
-    "load",
-    "load_config",
-    "measure",
-    "output_folder",
-    "planned_scene",
-    "replay_all",
-    "replay_deviation",
-    "run_episodes",
-    "short_names",
-    "success_table",
-    "versions_of",
-    "wilson_interval",
-]
+from .collect import CollectJob as CollectJob
+from .corrupt_episodes import CorruptEpisodes as CorruptEpisodes
+from .data_folders import data_sets_below as data_sets_below
+from .data_folders import data_sets_in as data_sets_in
+from .data_folders import describe_data_set as describe_data_set
+from .data_folders import short_names as short_names
+from .evaluate import PREFIX as PREFIX
+from .evaluate import EvaluateJob as EvaluateJob
+from .evaluate import check_policy as check_policy
+from .evaluate import identity_of as identity_of
+from .header import differing_versions as differing_versions
+from .header import header_of as header_of
+from .header import versions_of as versions_of
+from .loading import LoadedConfig as LoadedConfig
+from .loading import config_as as config_as
+from .loading import load as load
+from .loading import load_config as load_config
+from .plan import planned_scene as planned_scene
+from .progress import Interruption as Interruption
+from .progress import Progress as Progress
+from .recorded_config import check_episode as check_episode
+from .recorded_config import config_of as config_of
+from .replay import ReplayJob as ReplayJob
+from .replay import ReplayMode as ReplayMode
+from .replay import ReplayOutcome as ReplayOutcome
+from .replay import replay_all as replay_all
+from .replay import replay_deviation as replay_deviation
+from .replay import replay_outcome as replay_outcome
+from .run import PICTURE as PICTURE
+from .run import RunResult as RunResult
+from .run import has_picture as has_picture
+from .run import output_folder as output_folder
+from .run import run_episodes as run_episodes
+from .runner import EpisodeRunner as EpisodeRunner
+from .schema import MAX_WORKERS as MAX_WORKERS
+from .schema import CollectCfg as CollectCfg
+from .schema import EnvCfg as EnvCfg
+from .schema import EvaluateCfg as EvaluateCfg
+from .schema import LauncherCfg as LauncherCfg
+from .schema import PlanCfg as PlanCfg
+from .schema import PreviewCfg as PreviewCfg
+from .schema import RunCfg as RunCfg
+from .statistics import SEARCH as SEARCH
+from .statistics import STAGES as STAGES
+from .statistics import DecimatingSampler as DecimatingSampler
+from .statistics import RunStatistics as RunStatistics
+from .statistics import wilson_interval as wilson_interval
+from .stop_condition import StopCondition as StopCondition
+from .success_bench import TASKS as TASKS
+from .success_bench import SuccessBenchCfg as SuccessBenchCfg
+from .success_bench import bench_runs as bench_runs
+from .success_bench import cost_table as cost_table
+from .success_bench import measure as measure
+from .success_bench import success_table as success_table

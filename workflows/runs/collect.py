@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import OnProgress
-from unlatch.workflows.runs.run import RecordingJob, run_episodes, writer_name
+from unlatch.workflows.runs.run import RecordingJob, run_episodes
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -61,15 +61,8 @@ class CollectJob(RecordingJob):
     """Makes demonstrations of one configuration."""
 
     @contextmanager
-    def open(self, worker: str) -> Iterator[EpisodeMaker]:
-        """See `Job`."""
-        with (
-            EpisodeRunner(self.cfg) as runner,
-            DataSet.open(self.data_set.path, worker=writer_name(worker)) as data_set,
-        ):
+    def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
+        """See `RecordingJob`."""
+        with EpisodeRunner(self.cfg) as runner:
             runner.warm_up()
-
-            def make_episode(number: int) -> Outcome:
-                return self.write(runner.run(number), data_set)
-
-            yield make_episode
+            yield runner.run

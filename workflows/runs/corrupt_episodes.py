@@ -14,11 +14,6 @@ class CorruptEpisodes:
         self.numbers: list[int] = []
         self._messages: list[str] = []
 
-    @property
-    def n(self) -> int:
-        """How many there are."""
-        return len(self.numbers)
-
     def add(self, number: int, exc: RecordingError) -> None:
         """Adds an episode and the error that reading it raised."""
         self.numbers.append(number)
@@ -27,9 +22,9 @@ class CorruptEpisodes:
 
     def lines(self) -> list[str]:
         """Returns one line for each of the first few, and one that counts the rest."""
-        more = self.n - len(self._messages)
+        more = len(self.numbers) - len(self._messages)
         return [*self._messages, *([f"{more:,} more episodes are damaged; `unlatch check` names all"] if more else [])]
 
     def count_text(self) -> list[str]:
         """Returns `["damaged 2"]`, or an empty list."""
-        return [f"damaged {self.n}"] if self.n else []
+        return [f"damaged {len(self.numbers)}"] if self.numbers else []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +15,14 @@ import cloudpickle
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, SimCoreError
 from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
 from unlatch.workflows.policies.catalog import load_policy
 from unlatch.workflows.policies.policy import Policy
-from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import OnProgress
-from unlatch.workflows.runs.run import RecordingJob, output_folder, run_episodes, writer_name
+from unlatch.workflows.runs.run import RecordingJob, output_folder, run_episodes
 from unlatch.workflows.runs.schema import EnvCfg, EvaluateCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 
@@ -88,20 +89,21 @@ def evaluate(
 
     Args:
         cfg: The configuration, see `load`.
-        policy: A function of the observation (a dictionary of arrays by record key) that returns the action, shape
-            (action_size,), or None to end the episode; an object with `act(observation)` and optionally
-            `reset(observation, info)` and `close()`; a class of such objects, called with `observation_space` and
-            `action_space`; or a spec as on the command line: `module:name`, `tcp://host:port`, `recorded:DATA`,
-            `random`. It is sent to the workers by value (cloudpickle), so it may be defined in the calling script.
+        policy: The policy, sent to the workers by value (cloudpickle), so it may be defined in the calling script:
+            - a function of the observation (a dictionary of arrays by record key) that returns the action, of the shape
+              of `action_space`, or None to end the episode;
+            - an object with `act(observation)` and optionally `reset(observation, info)` and `close()`;
+            - a class of such objects, called with `observation_space` and `action_space`;
+            - a spec as on the command line: `module:name`, `tcp://host:port`, `recorded:DATA`, `random`.
         episodes: Episodes 0 to `episodes - 1` are made; None: as configured, 20 by default.
-        out: Folder of the data set. None: as configured, or `data/eval-<task>-<robot>-s<seed>`; for a policy that is
-            an object, the first such folder that is free, with a number at its end. If a folder given here holds
-            attempts of a policy of the same name, they count and are not made again, even if the object differs.
+        out: Folder of the data set. None: as configured, or `data/eval-<task>-<robot>-s<seed>`; if the policy is an
+            object and this folder exists, a number is appended to its name. Attempts in a folder given here count and
+            are not made again if a policy of the same name made them, even if the object is another one.
         workers: Worker processes; None: as configured, one for each CPU core by default.
         observation: What the policy sees; None: the default keys.
         action: What the numbers of an action mean; None: joint positions, as recorded.
-        success_when: `held`: the goal has held for `task.settle_s`; `still`: and the arms stand still, as in a
-            demonstration. None: `still` for recorded actions, else `held`.
+        success_when: `held`: the policy succeeds once the goal has held for `task.settle_s`. `still`: the arms must
+            also stand still in that time, as in a demonstration. None: `still` for recorded actions, else `held`.
         progress: True: a live display on stderr. A function: called after each episode with a `Progress`. None:
             nothing is shown.
 
@@ -164,7 +166,7 @@ def _check_sendable(policy: Any) -> None:
 
 
 def _free_folder(cfg: EvaluateCfg) -> Path:
-    """Returns a folder for a policy that is an object: nothing tells whether an earlier one was the same."""
+    """Returns an unused folder: nothing shows whether an earlier evaluation had the same policy object."""
     first = output_folder(cfg, prefix=PREFIX)
     folder, count = first, 1
     while folder.exists():
@@ -174,7 +176,7 @@ def _free_folder(cfg: EvaluateCfg) -> Path:
 
 
 def check_policy(cfg: EvaluateCfg, policy: Any = None) -> None:
-    """Raises an error if the policy of an evaluation, or the given one, cannot be made; nothing is written before."""
+    """Raises an error if the policy of an evaluation cannot be made; `policy` replaces that of the configuration."""
     with closing(make_env_of(cfg)) as env, closing(_make_policy(cfg, policy, env)):
         pass
 
@@ -184,21 +186,20 @@ def _make_policy(cfg: EvaluateCfg, policy: Any, env: UnlatchEnv) -> Policy:
 
 
 def identity_of(cfg: EvaluateCfg) -> dict[str, Any]:
-    """Returns the part of the header that an evaluation adds: its policy, observation, action and success rule."""
+    """Returns the part of the header that an evaluation adds: its policy, observation, action and `success_when`."""
     values = {key: plain(getattr(cfg, key)) for key in ("policy", "observation", "action")}
-    return {"evaluate": {**values, "success_when": success_rule(cfg).value}}
+    return {"evaluate": {**values, "success_when": chosen_success_when(cfg).value}}
 
 
 def make_env_of(cfg: EvaluateCfg) -> UnlatchEnv:
     """Makes the environment of an evaluation."""
     from unlatch.workflows.gym.env import UnlatchEnv
 
-    values = {item.name: getattr(cfg, item.name) for item in fields(EnvCfg)}
-    return UnlatchEnv(cfg=EnvCfg(**{**values, "success_when": success_rule(cfg)}))
+    return UnlatchEnv(cfg=config_as(EnvCfg, cfg, success_when=chosen_success_when(cfg)))
 
 
-def success_rule(cfg: EvaluateCfg) -> SuccessWhen:
-    """Returns when the policy of an evaluation succeeds; recorded actions are judged as they were recorded by default.
+def chosen_success_when(cfg: EvaluateCfg) -> SuccessWhen:
+    """Returns when the policy of an evaluation succeeds; by default, recorded actions are judged like a demonstration.
 
     Raises:
         ConfigError: The policy's spec cannot be read.
@@ -217,23 +218,14 @@ class EvaluateJob(RecordingJob):
     """The policy, if it is an object; None: that of the configuration."""
 
     @contextmanager
-    def open(self, worker: str) -> Iterator[EpisodeMaker]:
-        """See `Job`."""
-        with (
-            closing(make_env_of(self.cfg)) as env,
-            closing(_make_policy(self.cfg, self.policy, env)) as policy,
-            DataSet.open(self.data_set.path, worker=writer_name(worker)) as data_set,
-        ):
-
-            def make_episode(number: int) -> Outcome:
-                run_episode(env, policy, number)
-                return self.write(env.record(), data_set)
-
-            yield make_episode
+    def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
+        """See `RecordingJob`."""
+        with closing(make_env_of(self.cfg)) as env, closing(_make_policy(self.cfg, self.policy, env)) as policy:
+            yield partial(run_episode, env, policy)
 
 
-def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> None:
-    """Lets a policy act in one episode until it is over, or until the policy returns None.
+def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> EpisodeRecord:
+    """Lets a policy act in one episode until it is over or the policy returns None; returns the record.
 
     An exception in the policy ends the episode with code `error`, not the run.
 
@@ -258,3 +250,4 @@ def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> None:
         env.episode.fail_with_bug(exc)
     env.finish()
     env.episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
+    return env.record()

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import platform
 from dataclasses import fields
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.library import describe_object_set
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.json_values import plain
+from unlatch.simcore.registry import installed_version
 
-IDENTITY = ("unlatch", "pybullet", "casadi")
+COMPARED_DISTRIBUTIONS = ("unlatch", "pybullet", "casadi")
 """Distributions whose versions must be equal for two runs to write into one data set."""
-NOTED = ("coacd", "hydra-core", "numpy", "ompl", "scipy", "toppra", "trimesh")
+NOTED_DISTRIBUTIONS = ("coacd", "hydra-core", "numpy", "ompl", "scipy", "toppra", "trimesh")
 """Further distributions whose versions are noted."""
 
 
 def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
-    """Returns the header of a data set of such episodes.
+    """Returns the header of a data set whose episodes have this configuration.
 
     It holds the episode's configuration, the versions of the simulation, and the objects that an episode may draw. It
-    leaves out where objects are stored, which says nothing about an episode.
+    leaves out where objects are stored, because that does not change an episode.
 
     Raises:
         ConfigError, AssetError: There are no objects to draw from.
@@ -32,28 +32,21 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
         del item["cache_dir"]
         item["root"] = None
     config["randomization"] = plain(cfg.randomization.to_dict())
-    header = {"config": config, "versions": versions_of(IDENTITY)}
+    header = {"config": config, "versions": versions_of(COMPARED_DISTRIBUTIONS)}
     sets = {name: found for name, item in cfg.all_objects().items() if (found := describe_object_set(item))}
     return {**header, "objects": sets} if sets else header
 
 
 def versions_of(names: tuple[str, ...]) -> dict[str, str]:
     """Returns the versions of installed distributions by name."""
-    return {name: _read_version(name) for name in names}
+    return {name: installed_version(name) or "not installed" for name in names}
 
 
 def differing_versions(data_set: DataSet) -> dict[str, tuple[str, str]]:
     """Returns (then, now) by name for the versions, of Python and platform too, that differ from a data set's."""
     then = {**data_set.header.get("versions", {}), **data_set.info.get("versions", {})}
-    now = versions_of((*IDENTITY, *NOTED))
+    now = versions_of((*COMPARED_DISTRIBUTIONS, *NOTED_DISTRIBUTIONS))
     for name, here in (("python", platform.python_version()), ("platform", platform.platform())):
         if name in data_set.info:
             then[name], now[name] = data_set.info[name], here
     return {name: (str(then[name]), now[name]) for name in now if name in then and str(then[name]) != now[name]}
-
-
-def _read_version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"

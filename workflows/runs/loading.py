@@ -33,7 +33,7 @@ class LoadedConfig(Generic[T]):
     yaml: str
     """The composed configuration as `--cfg job` prints it."""
     notices: list[str]
-    """One line for each value in an inherited form that was rewritten."""
+    """One line for each value that was rewritten from an older form."""
     overrides: list[str]
     """The overrides it was composed with; of a multirun, those of this job."""
 
@@ -81,7 +81,7 @@ def load_config(
     Args:
         primary: Name of the command's YAML file.
         schema: Dataclass of its configuration.
-        overrides: `key=value` and its siblings.
+        overrides: Overrides in Hydra's syntax, such as `key=value`.
         config_dirs: Folders of YAML files of the user's own.
         resolve: Whether references are resolved in `yaml`.
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set.episode_folders import SHARD_SIZE
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
 from unlatch.simcore.recording.data_set.location import absolute_folder, check_same_header
-from unlatch.simcore.recording.data_set.shards import SHARD_SIZE
 from unlatch.simcore.recording.episode import verify_episode
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.run import writer_name
@@ -78,12 +78,12 @@ def merge(
                     taken += 1
             for line in corrupt.lines():
                 notify(f"unlatch: left out of '{source.path}': {line}")
-            left_out += corrupt.n
+            left_out += len(corrupt.numbers)
     return MergeReport(joined, fingerprints.n, taken, left_out)
 
 
 class _Fingerprints:
-    """A fingerprint of each episode by number, in eight bytes: there may be ten million."""
+    """Fingerprints of episodes by number, eight bytes each: there may be ten million episodes."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -105,13 +105,13 @@ class _Fingerprints:
 
 
 def _fingerprint(summary: EpisodeSummary) -> int:
-    """Returns a fingerprint, never 0; attempts without arrays share a digest and differ in the rest."""
+    """Returns a fingerprint, never 0. The digest alone is not enough: it is equal for all attempts without arrays."""
     found = hash((summary.seed, summary.success, summary.code, summary.n_actions, summary.state_sha256))
     return max(found & ((1 << 64) - 1), 1)
 
 
 def _find_problem(source: DataSet, summary: EpisodeSummary, taken: int | None) -> str | None:
-    """Returns why an episode cannot be taken; None if it can be, or was."""
+    """Returns why an episode cannot be taken; None if it can be taken, or was taken already."""
     if taken is not None:
         if taken == _fingerprint(summary):
             return None
@@ -127,5 +127,5 @@ def _check_apart(out: Path, sets: Sequence[DataSet]) -> None:
     for data_set in sets:
         if out.resolve() == data_set.path.resolve():
             raise ConfigError(
-                f"OUT is '{out}', one of the data sets. Expected a folder of its own. Name another one first."
+                f"OUT is '{out}', one of the data sets. Expected another folder. Give it before the data sets."
             )

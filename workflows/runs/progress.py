@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 from itertools import takewhile
 from types import FrameType
 
@@ -62,7 +63,7 @@ class Progress:
         *,
         total: int,
         done: int = 0,
-        good: str = "succeeded",
+        success_word: str = "succeeded",
         successes_only: bool = False,
         report: OnProgress = True,
         console: Console | None = None,
@@ -73,7 +74,7 @@ class Progress:
         Args:
             total: Episodes asked for.
             done: Episodes that existed before.
-            good: Word for a successful episode.
+            success_word: Word for a successful episode.
             successes_only: Whether `total` and `done` count successes only.
             report: True: a live display; a function: called after each episode; None or False: neither.
             console: Where the display goes; None: stderr.
@@ -83,7 +84,7 @@ class Progress:
         """Episodes asked for, those that existed before included."""
         self.before = done
         """Episodes that existed before."""
-        self.good = good
+        self.success_word = success_word
         self.successes_only = successes_only
         self.interruption = interruption
         self.made = 0
@@ -130,11 +131,11 @@ class Progress:
     def __rich__(self) -> Group:
         done = min(self.done, self.total)
         bar = Table.grid(padding=(0, 2))
-        left = "" if self.left_s is None else f"{_format_duration(self.left_s)} left"
+        left = "" if self.left_s is None else f"{timedelta(seconds=round(self.left_s))} left"
         pace = f"{self.per_hour:,.0f}/h" if self.made else "starting workers"
         bar.add_row(ProgressBar(total=self.total, completed=done, width=30), f"{done}/{self.total}", pace, left)
         share = f" ({100 * self.successes / self.made:.0f} %)" if self.made else ""
-        counts = Text.assemble((f"{self.successes} {self.good}{share}", "green"))
+        counts = Text.assemble((f"{self.successes} {self.success_word}{share}", "green"))
         for code, count in self.codes.most_common():
             counts.append(f"   {code} {count}", style="red")
         if self.interruption is not None and self.interruption.asked:
@@ -152,10 +153,4 @@ class Progress:
 
 
 OnProgress = bool | Callable[[Progress], None] | None
-"""How progress is reported: True: a live display on stderr; a function: called after each episode; None: not."""
-
-
-def _format_duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+"""How progress is reported: True: a live display on stderr; a function: called after each episode; None: not at all."""

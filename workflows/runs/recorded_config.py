@@ -11,6 +11,7 @@ from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.data_set.index import EpisodeSummary
 
 
 def config_of(data_set: DataSet) -> EpisodeCfg:
@@ -48,6 +49,18 @@ def check_episode(data_set: DataSet, number: int) -> None:
             number=number,
             available=numbers,
         )
+
+
+def chosen_summaries(data_set: DataSet, *, only: Sequence[int] | None, all: bool = False) -> list[EpisodeSummary]:
+    """Returns the summaries of the episodes in `only`, sorted by number; without `only`, of all or all successful ones.
+
+    Raises:
+        RecordingError: A named episode does not exist.
+    """
+    for number in only or ():
+        check_episode(data_set, number)
+    found = data_set.summaries()
+    return [item for item in found if (all or item.success if only is None else item.number in only)]
 
 
 def _format_ranges(numbers: Sequence[int]) -> str:

@@ -84,7 +84,7 @@ def replay(
 
     Raises:
         ConfigError: The mode is unknown, or the configuration of the record is not known.
-        RecordingError: The record does not fit the objects and the robot that are there now.
+        RecordingError: The record does not fit the present objects or the present robot.
 
     Example:
         >>> unlatch.replay(data[3]).deviation.value
@@ -102,7 +102,7 @@ def replay(
     except ValueError as exc:
         raise ConfigError(f"mode={mode} is unknown. Expected one of action, state.", key="mode") from exc
     with EpisodeRunner(cfg) as runner:
-        return _compare(runner, record, mode)
+        return replay_outcome(runner, record, mode)
 
 
 def replay_all(
@@ -139,29 +139,27 @@ class ReplayJob:
 
             def replay_episode(number: int) -> Outcome:
                 try:
-                    return self.replay(runner, self.data_set.read(number))
+                    return replay_outcome(runner, self.data_set.read(number), self.mode, check=self.check)
                 except RecordingError as exc:
                     return ReplayOutcome(number, False, "damaged", problems=(exc.message,))
 
             yield replay_episode
 
-    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
+    def record_loss(self, number: int, reason: str, *, code: str = "error") -> Outcome:
         """See `Job`."""
         del code
         return ReplayOutcome(number, False, "lost", problems=(f"its replay was lost: {reason}",))
 
-    def replay(self, runner: EpisodeRunner, record: EpisodeRecord) -> ReplayOutcome:
-        """Replays one record.
 
-        Raises:
-            RecordingError: It does not fit the objects and the robot that are there now.
-        """
-        return _compare(runner, record, self.mode, problems=tuple(check_record(record)) if self.check else ())
-
-
-def _compare(
-    runner: EpisodeRunner, record: EpisodeRecord, mode: ReplayMode, *, problems: tuple[str, ...] = ()
+def replay_outcome(
+    runner: EpisodeRunner, record: EpisodeRecord, mode: ReplayMode, *, check: bool = False
 ) -> ReplayOutcome:
+    """Replays a record and compares it; with `check`, verifies its content and its verdict too.
+
+    Raises:
+        RecordingError: The record does not fit the present objects or the present robot.
+    """
+    problems = tuple(check_record(record)) if check else ()
     deviation = replay_deviation(runner, record, mode)
     code = "damaged" if problems else "deviates" if deviation.value else None
     return ReplayOutcome(
@@ -173,7 +171,7 @@ def replay_deviation(runner: EpisodeRunner, record: EpisodeRecord, mode: ReplayM
     """Replays a record and returns the largest deviation; a record without arrays has none.
 
     Raises:
-        RecordingError: The record does not fit the objects and the robot that are there now.
+        RecordingError: The record does not fit the present objects or the present robot.
     """
     if not record.arrays:
         return Deviation()

@@ -6,23 +6,22 @@ import logging
 import platform
 import re
 import time
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
-
-from loky import cpu_count
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.rng import episode_seed
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
-from unlatch.workflows.runs.executors.catalog import EXECUTORS
-from unlatch.workflows.runs.executors.executor import Executor, Job, Outcome
-from unlatch.workflows.runs.header import NOTED, header_of, versions_of
+from unlatch.workflows.runs.executors.catalog import make_executor
+from unlatch.workflows.runs.executors.executor import EpisodeMaker, Job, Outcome
+from unlatch.workflows.runs.header import NOTED_DISTRIBUTIONS, header_of, versions_of
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress
 from unlatch.workflows.runs.schema import CollectCfg, RunCfg
 from unlatch.workflows.runs.statistics import RunStatistics
@@ -41,7 +40,7 @@ class RunResult:
 
     data_set: DataSet
     numbers: list[int]
-    """The episodes asked for; with `successes`, those that were made."""
+    """Numbers of the requested episodes; for a run that ends after `successes`, of the episodes that exist."""
     made: int
     """How many of them this run made."""
     seconds: float
@@ -87,7 +86,7 @@ def run_episodes(
     """
     numbers = cfg.numbers()
     check_assets(cfg, number=numbers[0])
-    executor = _make_executor(cfg)
+    executor = make_executor(cfg.executor.name, workers=cfg.workers, limits=cfg.executor)
     stop = _stop_condition(cfg)
     folder = output_folder(cfg, prefix=prefix)
     header = {**header_of(cfg), **(identity or {})}
@@ -102,7 +101,7 @@ def run_episodes(
         stopped = False
         if missing and not stop.is_met:
             left = stop.until(missing) if interruption is None else interruption.until(stop.until(missing))
-            outcomes = executor.run(make_job(data_set), left, most=len(missing))
+            outcomes = executor.run(make_job(data_set), left, max_episodes=len(missing))
             done = stop.successes if stop.wanted is not None else len(numbers) - len(missing)
             counts = Progress(
                 total=stop.wanted or len(numbers),
@@ -132,13 +131,6 @@ def run_episodes(
     return RunResult(data_set, numbers, made, seconds, stop, interrupted)
 
 
-def _make_executor(cfg: RunCfg) -> Executor:
-    executor_type = EXECUTORS.load(cfg.executor.name)
-    workers = cfg.workers or (cpu_count() if executor_type.on_this_host else None)
-    executor: Executor = executor_type(workers=workers, limits=cfg.executor.limits())
-    return executor
-
-
 def _stop_condition(cfg: RunCfg) -> StopCondition:
     if isinstance(cfg, CollectCfg):
         return StopCondition(successes=cfg.successes, give_up_after=cfg.give_up_after)
@@ -154,7 +146,7 @@ def _count_existing(data_set: DataSet, numbers: set[int], stop: StopCondition) -
 
 
 def _draw_picture(cfg: RunCfg, data_set: DataSet, numbers: Sequence[int], *, again: bool) -> None:
-    """Draws the picture of the whole set; a run that makes a share of it draws none."""
+    """Draws the picture of the whole set, unless it exists or the run makes only a shard; `again` replaces it."""
     path = data_set.path / PICTURE
     if has_picture(cfg) and (again or not path.exists()):
         contact_sheet(cfg, data_set, numbers, path=path, rows=cfg.pictures)
@@ -181,19 +173,32 @@ def writer_name(worker: str) -> str:
 
 
 @dataclass(frozen=True)
-class RecordingJob:
-    """Makes episodes and writes them into one data set; a subclass adds `open`, see `Job`."""
+class RecordingJob(ABC):
+    """Makes episodes and writes them into one data set; see `Job`."""
 
     cfg: RunCfg
     data_set: DataSet
 
-    @staticmethod
-    def write(record: EpisodeRecord, data_set: DataSet) -> Outcome:
-        """Writes an episode into the data set of a worker."""
-        data_set.write(record)
-        return Outcome(record.number, record.success, record.code, dict(record.timings_ms))
+    @abstractmethod
+    def open_episode_source(self) -> AbstractContextManager[Callable[[int], EpisodeRecord]]:
+        """Builds what a worker needs; returns the function that makes the episode of a number."""
 
-    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
+    @contextmanager
+    def open(self, worker: str) -> Iterator[EpisodeMaker]:
+        """See `Job`."""
+        with (
+            self.open_episode_source() as make_record,
+            DataSet.open(self.data_set.path, worker=writer_name(worker)) as data_set,
+        ):
+
+            def make_episode(number: int) -> Outcome:
+                record = make_record(number)
+                data_set.write(record)
+                return Outcome(number, record.success, record.code, dict(record.timings_ms))
+
+            yield make_episode
+
+    def record_loss(self, number: int, reason: str, *, code: str = "error") -> Outcome:
         """See `Job`."""
         evidence = {"message": f"Episode {number} was lost: {reason}.", "reason": reason}
         seed = episode_seed(self.cfg.seed, number)
@@ -213,5 +218,5 @@ def _make_info(cfg: RunCfg, command: Sequence[str]) -> dict[str, Any]:
         "object_roots": roots,
         "platform": platform.platform(),
         "python": platform.python_version(),
-        "versions": versions_of(NOTED),
+        "versions": versions_of(NOTED_DISTRIBUTIONS),
     }

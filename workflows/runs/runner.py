@@ -75,7 +75,7 @@ class EpisodeRunner:
 
     def warm_up(self) -> None:
         """Plans one episode and drops it, so that one-time compilation does not count as planning time."""
-        with suppress(Exception):  # the episode that it concerns reports it
+        with suppress(Exception):  # if episode 0 has an error, its own planning reports it
             self.plan(0)
 
     def episode(self, number: int) -> Episode:
@@ -89,7 +89,7 @@ class EpisodeRunner:
             The arrays of the replay by record key, except those that a planner writes.
 
         Raises:
-            RecordingError: Its objects are not those that are there now, or its actions do not fit the robot.
+            RecordingError: Its objects have changed since the recording, or its actions do not fit the robot.
         """
         episode = self.episode(record.number)
         episode.reset(record)
@@ -119,7 +119,7 @@ class EpisodeRunner:
             Arrays of shape (T+1, ...) that were read, by record key.
 
         Raises:
-            RecordingError: Its objects are not those that are there now.
+            RecordingError: Its objects have changed since the recording.
         """
         episode = self.episode(record.number)
         episode.reset(record)

@@ -10,7 +10,7 @@ from omegaconf import MISSING
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, check_range
-from unlatch.simcore.recording.data_set.shards import MAX_NUMBER
+from unlatch.simcore.recording.data_set.episode_folders import MAX_NUMBER
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
 from unlatch.workflows.images.render_config import ImagesCfg
 from unlatch.workflows.runs.executors.executor import WorkerLimits
@@ -21,30 +21,13 @@ MAX_WORKERS = 1024
 
 
 @dataclass
-class ExecutorCfg:
-    """The executor that makes the episodes of a run."""
+class ExecutorCfg(WorkerLimits):
+    """The executor that makes the episodes of a run, with the limits of its workers."""
 
     name: str = "process"
     """Name in the executor catalog."""
     episode_timeout_s: float | None = 600.0
-    """Wall time after which the worker of an episode is replaced [s]; null: never."""
-    worker_memory_mb: int | None = None
-    """Resident memory above which a worker is replaced [MB]; null: no limit."""
     max_retries: int = 2
-    """How often an episode is retried whose worker died or was replaced, before it is recorded as `error` or
-    `timeout`."""
-    recycle_after: int | None = None
-    """Episodes after which a worker is replaced; null: it lives as long as the run."""
-
-    def __post_init__(self) -> None:
-        check_range("executor.episode_timeout_s", self.episode_timeout_s, 1.0)
-        check_range("executor.worker_memory_mb", self.worker_memory_mb, 100)
-        check_range("executor.max_retries", self.max_retries, 0)
-        check_range("executor.recycle_after", self.recycle_after, 1)
-
-    def limits(self) -> WorkerLimits:
-        """Returns the limits for the executor."""
-        return WorkerLimits(self.episode_timeout_s, self.worker_memory_mb, self.max_retries, self.recycle_after)
 
 
 @dataclass
@@ -71,12 +54,12 @@ class RunCfg(EpisodeCfg):
     only: list[int] | None = None
     """Only these episode numbers are made, instead of the first `episodes`."""
     shard: str | None = None
-    """`3/16`: every sixteenth of the episodes, from the third on. Other shards make the others, on any host, into the
-    same folder."""
+    """Share of the episodes that this run makes: `3/16` is every sixteenth, from the third on. Runs on other hosts can
+    make the other shares in the same folder."""
     workers: int | None = None
     """Worker processes; null: one for each CPU core."""
     out: str | None = None
-    """Folder of the data set; null: data/<task>-<robot>-s<seed>."""
+    """Folder of the data set; null: `data/<task>-<robot>-s<seed>`."""
     pictures: int = 4
     """Episodes on the picture that is drawn at the end; 0: no picture."""
     executor: ExecutorCfg = field(default_factory=ExecutorCfg)
@@ -141,9 +124,9 @@ class CollectCfg(RunCfg):
     successes: int | None = None
     """Number of successes after which the run ends, instead of after `episodes`; null: `episodes` decides."""
     attempts: int | None = None
-    """With `successes`: most episodes that are made; null: four times `successes`."""
+    """With `successes`: largest number of episodes that are made; null: four times `successes`."""
     give_up_after: int | None = 50
-    """The run ends if this number of first attempts all failed; null: it goes on."""
+    """The run ends if its first attempts all failed; this is their number. null: it goes on."""
     render: bool = False
     """Whether the successes are rendered at the end of the run."""
     images: ImagesCfg = field(default_factory=ImagesCfg)
@@ -194,8 +177,9 @@ class EvaluateCfg(RunCfg):
     action: ActionCfg = field(default_factory=ActionCfg)
     """What the numbers of an action mean."""
     success_when: SuccessWhen | None = None
-    """`held`: the goal has held for `task.settle_s`. `still`: also no target of an arm has changed in that time, as in
-    a demonstration. null: `still` for recorded actions, else `held`."""
+    """`held`: the goal has held for `task.settle_s`. `still`: in addition, the targets of all arms have not changed in
+    that time, as in a demonstration. null: `still` for recorded actions, else `held`.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -211,8 +195,9 @@ class EnvCfg(EpisodeCfg):
     action: ActionCfg = field(default_factory=ActionCfg)
     """What the numbers of an action mean."""
     success_when: SuccessWhen = SuccessWhen.held
-    """`held`: the goal has held for `task.settle_s`. `still`: also no target of an arm has changed in that time, as in
-    a demonstration."""
+    """`held`: the goal has held for `task.settle_s`. `still`: in addition, the targets of all arms have not changed in
+    that time, as in a demonstration.
+    """
 
 
 @dataclass
@@ -234,7 +219,7 @@ class PlanCfg(OneEpisodeCfg):
     picture: bool = False
     """Whether keyframes and path are drawn."""
     out: str | None = None
-    """The picture's file; null: plan-<task>-s<seed>-<episode>.png in the current directory."""
+    """The picture's file; null: `plan-<task>-s<seed>-<episode>.png` in the current directory."""
 
 
 @dataclass
@@ -242,6 +227,6 @@ class PreviewCfg(OneEpisodeCfg):
     """`unlatch preview`."""
 
     out: str | None = None
-    """The picture's file; null: preview-<task>-s<seed>-<episode>.png in the current directory."""
+    """The picture's file; null: `preview-<task>-s<seed>-<episode>.png` in the current directory."""
     renderer: str = "tiny"
     """Name in the catalog of renderers."""

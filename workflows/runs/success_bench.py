@@ -20,7 +20,7 @@ from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg
 from unlatch.workflows.runs.statistics import STAGES, RunStatistics
 
 TASKS = ("open_microwave", "close_microwave", "open_drawer", "close_drawer")
-REAL = (
+REAL_OBJECT_TASKS = (
     ("open_microwave", "partnet_microwave"),
     ("open_drawer", "partnet_drawer"),
     ("open_microwave", "partnet_refrigerator"),
@@ -54,7 +54,7 @@ class SuccessBenchCfg:
 
 
 @dataclass(frozen=True)
-class TaskResult:
+class TaskMeasurement:
     """The measurements of one task."""
 
     name: str
@@ -62,7 +62,7 @@ class TaskResult:
     agreeing: int
     """Episodes whose recomputed verdict is the recorded one."""
     sensor_ratio: float | None
-    """Execution with all sensors and recording, over a replay of the same actions with sensors off."""
+    """Time of execution with all sensors and recording, divided by that of a replay with sensors off."""
 
 
 def bench_runs(cfg: SuccessBenchCfg) -> Iterator[tuple[str, CollectCfg]]:
@@ -79,7 +79,7 @@ def bench_runs(cfg: SuccessBenchCfg) -> Iterator[tuple[str, CollectCfg]]:
             )
         runs += [
             (f"{task.split('_')[0]} {item}", f"{task}-{item}", [f"task={task}", f"object={item}"], cfg.real)
-            for task, item in REAL
+            for task, item in REAL_OBJECT_TASKS
         ]
     for name, folder, overrides, n in runs:
         common = [f"episodes={n}", f"seed={cfg.seed}", "pictures=0", f"out={Path(cfg.out).absolute() / folder}"]
@@ -87,17 +87,15 @@ def bench_runs(cfg: SuccessBenchCfg) -> Iterator[tuple[str, CollectCfg]]:
         yield name, load_config("collect", CollectCfg, [*overrides, *common, *workers]).cfg
 
 
-def measure(name: str, cfg: CollectCfg) -> TaskResult:
+def measure(name: str, cfg: CollectCfg) -> TaskMeasurement:
     """Reads the data set of a finished run, recomputes every verdict, and times a few episodes again."""
     data_set = DataSet.open(str(cfg.out))
     numbers = set(cfg.numbers())
     summaries = [item for item in data_set.summaries() if item.number in numbers]
-    agreeing = 0
-    for item in summaries:
-        record = data_set.read(item.number)
-        agreeing += recompute_success(record).success == record.success
+    records = (data_set.read(item.number) for item in summaries)
+    agreeing = sum(recompute_success(record).success == record.success for record in records)
     timed = [item.number for item in summaries if item.success][:_TIMED_EPISODES]
-    return TaskResult(name, RunStatistics.of(summaries), agreeing, sensor_ratio(cfg, timed))
+    return TaskMeasurement(name, RunStatistics.of(summaries), agreeing, sensor_ratio(cfg, timed))
 
 
 def sensor_ratio(cfg: CollectCfg, numbers: list[int]) -> float | None:
@@ -115,7 +113,7 @@ def sensor_ratio(cfg: CollectCfg, numbers: list[int]) -> float | None:
     return float(np.median(ratios)) if ratios else None
 
 
-def success_table(results: list[TaskResult]) -> Table:
+def success_table(results: list[TaskMeasurement]) -> Table:
     """Returns successes, their interval, agreeing verdicts and failures; one row for each task."""
     table = Table(box=MARKDOWN)
     for column in ("task", "successes", "95 % interval", "verdict agrees", "failures"):
@@ -133,7 +131,7 @@ def success_table(results: list[TaskResult]) -> Table:
     return table
 
 
-def cost_table(results: list[TaskResult]) -> Table:
+def cost_table(results: list[TaskMeasurement]) -> Table:
     """Returns median times by stage, and the cost of sensors and recording; one row for each task."""
     table = Table(box=MARKDOWN)
     for column in ("median ms", *STAGES, "execute / replay without sensors"):

@@ -20,7 +20,7 @@ from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
-from unlatch.workflows.testing.promise import require
+from unlatch.workflows.testing.contract_checks import require
 
 _OVERRIDES = ("task=close_drawer", "seed=1")
 _MAX_ATTEMPTS = 10
@@ -43,7 +43,7 @@ def check_exporter(name: str, *, data: str | Path | None = None, keys: Mapping[s
         ConfigError: A key is wrong.
         RecordingError: The data set cannot be read.
     """
-    require(name in EXPORTERS.names(), f"Format '{name}' is not listed. Is its distribution installed?")
+    require(name in EXPORTERS.names(), f"Format '{name}' is not listed. Is its package installed?")
     cls: type[Exporter] = EXPORTERS.load(name)
     require(issubclass(cls.cfg_type, ExportCfg), f"cfg_type of format '{name}' is no ExportCfg: {cls.cfg_type}.")
     cfg = read_dataclass(cls.cfg_type, dict(keys or {}), where="")
@@ -88,8 +88,8 @@ def _check_interruption(name: str, cls: type[Exporter], cfg: ExportCfg, data_set
     except _InterruptedError:
         pass
     else:
-        raise AssertionError(f"Format '{name}' goes on where reading its episodes breaks off, or does not read them.")
-    require(not target.exists(), f"Format '{name}' left {target.name} behind, though it was broken off.")
+        raise AssertionError(f"Format '{name}' ignores an error while its episodes are read, or does not read them.")
+    require(not target.exists(), f"Format '{name}' left {target.name} behind after an interruption.")
 
 
 def make_successes(path: Path) -> DataSet:

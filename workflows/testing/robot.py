@@ -19,7 +19,7 @@ from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.solver.kinematics import Kinematics
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.schema import PlanCfg
-from unlatch.workflows.testing.promise import require
+from unlatch.workflows.testing.contract_checks import require
 
 _OPENINGS = 4
 _SAME_M, _SAME_RAD = 1e-6, 1e-6
@@ -43,8 +43,11 @@ def check_robot(name: str, *, task: str = "open_drawer", config_dirs: Sequence[s
         ConfigError: There is no such robot, or its configuration is wrong.
     """
     if name in ROBOTS.names():
-        made: RobotCfg = ROBOTS.made(name)
-        require(made.name == name, f"Robot '{name}' is made with the name '{made.name}'. Expected the entry's.")
+        made: RobotCfg = ROBOTS.make(name)
+        require(
+            made.name == name,
+            f"Robot '{name}' is made with the name '{made.name}'. Expected the name of its catalog entry.",
+        )
     cfg = load_config("plan", PlanCfg, [f"task={task}", f"robot={name}"], config_dirs=config_dirs).cfg.robot
     try:
         check_limits(cfg, object_friction=OBJECT_FRICTION)
@@ -96,7 +99,7 @@ def _check_gripper(robot: Robot, cfg: ArmCfg) -> None:
         opening = arm.gripper_opening_m
         require(
             abs(opening - width) <= _WIDTH_M,
-            f"The gripper of '{cfg.name}' stands {opening:.4f} m open where {width:.4f} m is commanded.",
+            f"The gripper of '{cfg.name}' opens by {opening:.4f} m instead of the commanded {width:.4f} m.",
         )
         _check_pads(robot, cfg, float(width))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,10 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
-from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import PlanCfg
-from unlatch.workflows.testing.promise import require
+from unlatch.workflows.testing.contract_checks import begin_valid_episode, require
 
 Array = np.ndarray
 _Frames = list[dict[str, Array]]
@@ -45,71 +45,54 @@ def check_sensor(
     named = [f"sensors=[{entry}]"] if isinstance(entry, str) else []
     cfg = load_config("plan", PlanCfg, [f"task={task}", *named], config_dirs=config_dirs).cfg
     if not isinstance(entry, str):
-        cfg.sensors = [
-            read_dataclass(SensorCfg, entry, where="sensors[0]") if "type" not in entry else _read_entry(entry)
-        ]
+        kind = entry.get("type")
+        require(kind is None or kind in SENSORS.names(), f"Sensor type '{kind}' is not listed. Is it installed?")
+        cfg_type = SensorCfg if kind is None else SENSORS.load(str(kind)).cfg_type
+        cfg.sensors = [read_dataclass(cfg_type, entry, where="sensors[0]")]  # raises if the type is missing
         check_episode(cfg)
+    try:
+        _check_episodes(cfg, frames)
+    except RecordingError as exc:  # a state that cannot be recorded breaks the contract
+        raise AssertionError(exc.message) from exc
+
+
+def _check_episodes(cfg: PlanCfg, frames: int) -> None:
     (sensor,) = cfg.sensors
-    require(
-        sensor.type in SENSORS.names(), f"Sensor type '{sensor.type}' is not listed. Is its distribution installed?"
-    )
-    cfg_type = SENSORS.load(sensor.type).cfg_type
-    require(type(sensor) is cfg_type, f"The entry of '{sensor.name}' is read as {type(sensor).__name__}.")
     with EpisodeRunner(cfg) as runner:
-        readings, others = _record_frames(runner.episode(0), sensor.name, frames)
-        again, _ = _record_frames(runner.episode(0), sensor.name, frames)
+        readings, others = _record_frames(runner, sensor.name, frames)
+        again, _ = _record_frames(runner, sensor.name, frames)
         _check_readings(sensor.name, readings, again)
-        _check_written_back(runner.episode(0), sensor.name)
-    cfg.sensors = []
-    with EpisodeRunner(cfg) as runner:
-        _, without = _record_frames(runner.episode(0), sensor.name, frames)
+        _check_written_back(runner, sensor.name)
+    with EpisodeRunner(replace(cfg, sensors=[])) as runner:
+        _, without = _record_frames(runner, sensor.name, frames)
     for number, (state, bare) in enumerate(zip(others, without, strict=True)):
         for key, value in bare.items():
             require(
                 np.array_equal(state[key], value, equal_nan=value.dtype.kind == "f"),
-                f"With sensor '{sensor.name}' the state {number} has another '{key}'. A sensor only reads.",
+                f"Sensor '{sensor.name}' changes '{key}' in state {number}. A sensor must only read.",
             )
 
 
-def _read_entry(entry: Mapping[str, Any]) -> SensorCfg:
-    require(entry["type"] in SENSORS.names(), f"Sensor type '{entry['type']}' is not listed. Is it installed?")
-    cfg: SensorCfg = read_dataclass(SENSORS.load(str(entry["type"])).cfg_type, entry, where="sensors[0]")
-    return cfg
-
-
-def _record_frames(episode: Episode, name: str, frames: int) -> tuple[_Frames, _Frames]:
+def _record_frames(runner: EpisodeRunner, name: str, frames: int) -> tuple[_Frames, _Frames]:
     """Returns the values of the sensor in every state, and all other values."""
-    _begin_episode(episode)
+    episode = begin_valid_episode(runner, 0)
     mounted = episode.scene.state_tree.sensors.children.get(name)  # None in the episode without the sensor
     for key, buffer in () if mounted is None else mounted.named_buffers():
         require(
             buffer.get_value() is not None or bool(buffer.tags & set(NOT_RECORDED)),
-            f"'{key}' of sensor '{name}' has no value in the first state. Fill it in _measure, or tag it as what is "
-            "not recorded.",
+            f"'{key}' of sensor '{name}' has no value in the first state. Fill it in _measure, or tag it as not "
+            "recorded.",
         )
     mine = f"sensors.{name}."
     readings, others = [], []
     for frame in range(frames + 1):
         if frame:
             episode.frames.advance(episode.frames.idle_actions())
-            _require_recordable(episode.frames.record_state)
+            episode.frames.record_state()
         state = {k: np.array(v) for k, v in episode.scene.state_tree.state_dict(exclude_tags=NOT_RECORDED).items()}
         readings.append({key.removeprefix(mine): value for key, value in state.items() if key.startswith(mine)})
         others.append({key: value for key, value in state.items() if not key.startswith(mine)})
     return readings, others
-
-
-def _begin_episode(episode: Episode) -> None:
-    _require_recordable(episode.begin)
-    require(episode.failure is None, f"Episode 0 has no valid layout: {episode.failure}")
-
-
-def _require_recordable(step: Callable[[], None]) -> None:
-    """Calls a function that records a state; a state that cannot be recorded breaks the contract."""
-    try:
-        step()
-    except RecordingError as exc:
-        raise AssertionError(exc.message) from exc
 
 
 def _check_readings(name: str, readings: _Frames, again: _Frames) -> None:
@@ -130,9 +113,8 @@ def _check_readings(name: str, readings: _Frames, again: _Frames) -> None:
             )
 
 
-def _check_written_back(episode: Episode, name: str) -> None:
-    _begin_episode(episode)
-    scene = episode.scene.state_tree
+def _check_written_back(runner: EpisodeRunner, name: str) -> None:
+    scene = begin_valid_episode(runner, 0).scene.state_tree
     before = {key: np.array(value) for key, value in scene.state_dict(exclude_tags=NOT_RECORDED).items()}
     scene.load_state_dict(before)
     scene.write_replay_data()
@@ -140,9 +122,13 @@ def _check_written_back(episode: Episode, name: str) -> None:
     after = scene.state_dict(exclude_tags=NOT_RECORDED)
     for key, value in before.items():
         if key.startswith(f"sensors.{name}."):
-            same = (
+            is_float = value.dtype.kind == "f"
+            equal = (
                 np.allclose(after[key], value, atol=1e-6, equal_nan=True)
-                if value.dtype.kind == "f"
-                else (np.array_equal(after[key], value))
+                if is_float
+                else np.array_equal(after[key], value)
             )
-            require(same, f"'{key}' reads {after[key]} once the state is written back, and {value} was recorded.")
+            require(
+                equal,
+                f"'{key}' reads {after[key]} after the recorded state is written back. The record has {value}.",
+            )

@@ -11,13 +11,12 @@ from unlatch.simcore.errors import SkillError
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.contract.skill import Skill
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.replay import ReplayMode, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
-from unlatch.workflows.testing.promise import begin_valid_episode, require, require_success
+from unlatch.workflows.testing.contract_checks import begin_valid_episode, require, require_success
 
 
 class SkillReport(NamedTuple):
@@ -53,7 +52,7 @@ def check_skill(
         ConfigError: There is no such task, or its configuration is wrong.
     """
     cfg = load_config("collect", CollectCfg, [f"task={task}", *overrides], config_dirs=config_dirs).cfg
-    require(name in SKILLS.names(), f"Skill '{name}' is not listed. Is its distribution installed?")
+    require(name in SKILLS.names(), f"Skill '{name}' is not listed. Is its package installed?")
     entries = [entry for entry in cfg.skills if entry.name == name]
     require(bool(entries), f"Task '{task}' has no entry of skill '{name}'.")
     kind = SKILLS.load(name)
@@ -71,8 +70,8 @@ def check_skill(
 def _check_plan(runner: EpisodeRunner, name: str) -> None:
     """Checks that a skill without a plan does not start, and that planning moves nothing."""
     episode = begin_valid_episode(runner, 0)
-    index = next(i for i, entry in enumerate(episode.cfg.skills) if entry.name == name)
-    if index == _first_executing_index(episode.cfg.skills):
+    index = next(i for i, entry in enumerate(episode.cfg.skills) if SKILLS.load(entry.name).executes)
+    if episode.cfg.skills[index].name == name:
         skill = episode.planner.make_skill(episode.planner.strategies(index)[0])
         try:
             skill.start()
@@ -85,11 +84,6 @@ def _check_plan(runner: EpisodeRunner, name: str) -> None:
         require(episode.scene.world.signature() == before, f"Planning '{name}' moves something in the scene.")
 
 
-def _first_executing_index(entries: Sequence[object]) -> int:
-    kinds: list[type[Skill]] = [SKILLS.load(str(getattr(entry, "name", ""))) for entry in entries]
-    return next(index for index, kind in enumerate(kinds) if kind.executes)
-
-
 def _make_checked_episode(runner: EpisodeRunner, number: int) -> EpisodeRecord:
     record, again = runner.run(number), runner.run(number)
     trace = record.evidence.get("traceback", "")
@@ -99,5 +93,5 @@ def _make_checked_episode(runner: EpisodeRunner, number: int) -> EpisodeRecord:
     problems = check_record(record)
     require(not problems, f"The record of episode {number}: {'; '.join(problems)}")
     deviation = replay_deviation(runner, record, ReplayMode.action)
-    require(deviation.value == 0.0, f"The actions of episode {number} do not bring about its states: {deviation}")
+    require(deviation.value == 0.0, f"The actions of episode {number} do not reproduce its states: {deviation}")
     return record

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from unlatch.workflows.episode.asset_checks import check_assets
-from unlatch.workflows.episode.goal import goal_conditions, goal_failure
+from unlatch.workflows.episode.goal import goal_failure
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg, PlanCfg, PreviewCfg
-from unlatch.workflows.testing.promise import begin_valid_episode, require, require_success
+from unlatch.workflows.testing.contract_checks import begin_valid_episode, require, require_success
 
 _LEAST_PHRASINGS = 3
 
@@ -40,12 +38,12 @@ def check_task(
     load_config("plan", PlanCfg, line, config_dirs=config_dirs)
     load_config("preview", PreviewCfg, line, config_dirs=config_dirs)
     cfg = load_config("collect", CollectCfg, line, config_dirs=config_dirs).cfg
-    require(cfg.task.name == name, f"Task '{name}' is named task.name='{cfg.task.name}', by which its data sets go.")
+    require(cfg.task.name == name, f"Task '{name}' has task.name='{cfg.task.name}'. Expected '{name}'.")
     require(bool(cfg.task.summary), f"Task '{name}' has no task.summary, which `unlatch list tasks` shows.")
-    asked = len(set(cfg.task.language))
+    n_phrasings = len(set(cfg.task.language))
     require(
-        asked >= _LEAST_PHRASINGS,
-        f"Task '{name}' is asked for in {asked} ways (task.language), expected {_LEAST_PHRASINGS} at least.",
+        n_phrasings >= _LEAST_PHRASINGS,
+        f"Task '{name}' has {n_phrasings} phrasings in task.language. Expected at least {_LEAST_PHRASINGS}.",
     )
     check_assets(cfg, number=0)
     with EpisodeRunner(cfg) as runner:
@@ -58,13 +56,8 @@ def check_task(
 
 def _check_layout(runner: EpisodeRunner, name: str, number: int) -> None:
     episode = begin_valid_episode(runner, number)
-    objects = episode.scene.objects
-    joints = {
-        (key, index): float(s)
-        for key, item in objects.items()
-        for index, s in enumerate(np.ravel(item.joint_positions.get_value()))
-    }
-    missing = goal_failure("not_reached", goal_conditions(episode.cfg.task, objects), joints, joints, 0.0)
+    goal = episode.judge.goal
+    missing = goal_failure("not_reached", goal.conditions, goal.positions, goal.positions, 0.0)
     require(
         missing is not None, f"The goal of '{name}' holds at the start of episode {number}, before anything is done."
     )

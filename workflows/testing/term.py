@@ -14,12 +14,11 @@ from unlatch.solver.goal.goal_solver import GoalSolver
 from unlatch.solver.goal.verify import row_excess
 from unlatch.solver.scene import ArmModel, PlanningScene
 from unlatch.solver.terms.catalog import COSTS, TERMS
-from unlatch.solver.terms.row import Row
 from unlatch.solver.terms.term import Term, read_term
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import PlanCfg
-from unlatch.workflows.testing.promise import require
+from unlatch.workflows.testing.contract_checks import require
 
 Array = np.ndarray
 
@@ -45,7 +44,7 @@ def check_term(entry: Mapping[str, Any], *, task: str = "open_microwave") -> Non
     """
     name = str(entry.get("type"))
     catalog = COSTS if name in COSTS.names() else TERMS
-    require(name in catalog.names(), f"Term '{name}' is not listed. Is its distribution installed?")
+    require(name in catalog.names(), f"Term '{name}' is not listed. Is its package installed?")
     cls: type[Term] = catalog.load(name)
     require(name == cls.TYPE, f"Term '{name}' has TYPE='{cls.TYPE}'. Expected the name of its entry point.")
     term = read_term(cls, entry, where="entry")
@@ -88,13 +87,9 @@ def _check_row(term: Term, arm: ArmModel, scene: PlanningScene) -> None:
     rng = np.random.default_rng(0)
     for _ in range(_POSES):
         R, p = matrix_from_axis_angle(rng.normal(size=3), rng.uniform(0.1, 3.0)), rng.uniform(-0.5, 0.5, 3)
-        value, second = _row_value(row, R, p), _row_value(again, R, p)
+        value, second = float(row.value(R, p)), float(again.value(R, p))
         require(np.isfinite(value), f"Term '{term.TYPE}' has the value {value} at the hand's pose {R.tolist()}, {p}.")
-        require(value == second, f"Term '{term.TYPE}' has the value {value}, and {second} when it is asked again.")
-
-
-def _row_value(row: Row, R: Array, p: Array) -> float:
-    return float(row.value(R, p))
+        require(value == second, f"Term '{term.TYPE}' has the value {value}, and {second} when it is computed again.")
 
 
 def _check_solved(term: Term, arm: ArmModel, scene: PlanningScene) -> None:
@@ -107,4 +102,4 @@ def _check_solved(term: Term, arm: ArmModel, scene: PlanningScene) -> None:
     R, p = arm.kinematics.fk_batch(solution.q[None])
     tool = dict(arm.tool_variants())[solution.tool_variant]
     out = float(row_excess([term.row(tool, scene)], R, p).max())
-    require(out <= _SLACK, f"Term '{term.TYPE}' is out by {out:.2g} at the joints that the solver says it holds at.")
+    require(out <= _SLACK, f"Term '{term.TYPE}' misses its tolerance by {out:.2g} at the joints that the solver found.")

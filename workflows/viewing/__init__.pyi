@@ -1,27 +1,13 @@
-from .annotation_editor import serve_editor
-from .annotation_picture import annotation_png
-from .contact_sheet import contact_frame
-from .conversion_report import write_report
-from .object_picture import object_sheet
-from .overlay import Overlay
-from .phases import PhasesCfg, draw_phases
-from .picture import SheetRow, compose_sheet, write_picture
-from .scene_picture import DrawnScene, RecordedWorld, open_record, open_scene
-
-__all__ = [
-    "DrawnScene",
-    "Overlay",
-    "PhasesCfg",
-    "RecordedWorld",
-    "SheetRow",
-    "annotation_png",
-    "compose_sheet",
-    "contact_frame",
-    "draw_phases",
-    "object_sheet",
-    "open_record",
-    "open_scene",
-    "serve_editor",
-    "write_picture",
-    "write_report",
-]
+from .annotation_editor import serve_editor as serve_editor
+from .annotation_picture import annotation_png as annotation_png
+from .contact_sheet import contact_frame as contact_frame
+from .conversion_report import write_report as write_report
+from .object_picture import object_sheet as object_sheet
+from .overlay import Overlay as Overlay
+from .picture import SheetRow as SheetRow
+from .picture import compose_sheet as compose_sheet
+from .picture import write_picture as write_picture
+from .scene_picture import DrawnScene as DrawnScene
+from .scene_picture import RecordedWorld as RecordedWorld
+from .scene_picture import open_record as open_record
+from .scene_picture import open_scene as open_scene

@@ -13,14 +13,14 @@ from unlatch.objects.annotation import Articulation, FramedVector, Part
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.urdf.model import UrdfModel, rigid_links
-from unlatch.workflows.viewing.picture import PAPER, load_font
+from unlatch.workflows.viewing.picture import PAPER, horizontal_direction, load_font
 
 Array = np.ndarray
 
 TILE_PX = 480
 """Width and height of one view [pixels]."""
 MOST_PARTS = 4
-"""Largest number of parts that are drawn, the best ones."""
+"""Largest number of parts that are drawn; the annotation lists the best parts first."""
 _MOST_TRIANGLES = 60_000
 _FONT_PX = 13
 _INK = (20, 20, 20)
@@ -67,7 +67,7 @@ def annotation_png(model: UrdfModel, articulation: Articulation) -> bytes:
 
 
 def _draw_part(model: UrdfModel, articulation: Articulation, part: Part) -> Array:
-    closed = {p.joint: p.openness.closed for p in articulation.parts.values()}
+    closed = articulation.closed_positions()
     half = {**closed, part.joint: (part.openness.closed + part.openness.open) / 2}
     triangles = _link_triangles(model)
     mesh_closed = _pose_triangles(model, triangles, closed)
@@ -144,7 +144,7 @@ def _point_in_root(frames: Mapping[str, Pose], keypoint: FramedVector) -> Array:
 
 
 def _link_triangles(model: UrdfModel) -> dict[str, Array]:
-    """Returns the triangle corners (F, 3, 3) of every link in its frame; of very many, only the largest."""
+    """Returns the triangle corners (F, 3, 3) of every link in its frame; if there are too many, only the largest."""
     found: dict[str, Array] = {}
     for name, link in model.links.items():
         shapes = link.visuals or link.collisions
@@ -177,9 +177,7 @@ def _front_direction(model: UrdfModel, part: Part, positions: dict[str, float]) 
     direction = axis.xyz
     if axis.frame == "base":
         direction = model.link_pose(part.base, positions).rotate(direction)
-    direction = np.array([direction[0], direction[1], 0.0])
-    length = float(np.linalg.norm(direction))
-    return direction / length if length > 1e-6 else np.array([1.0, 0.0, 0.0])
+    return horizontal_direction(direction)
 
 
 def _frame_camera(front: Array, points: Array, *, side: float, lift: float) -> _Camera:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
 from itertools import product
 
 import numpy as np
@@ -30,34 +29,38 @@ _PROBE_PX = (80, 64)
 """Width and height of the pictures in which visible pixels are counted."""
 
 
-@dataclass(frozen=True)
-class Subject:
-    """What a picture must show."""
+def choose_close_up(
+    world: World,
+    show: Callable[[int], None],
+    *,
+    frames: Sequence[int],
+    points_world: Array,
+    fingers: Collection[str],
+    part: str,
+    aspect: float,
+) -> LookAtCamera:
+    """Returns the camera that shows fingers and part best over all frames.
 
-    frames: Sequence[int]
-    """Frames in which fingers and part should be visible."""
-    points_world: Array
-    """(K, 3) points that must be in the picture [m]."""
-    fingers: frozenset[str]
-    """Labels of the links that act, `<body>/<link>`."""
-    part: str
-    """Label of the link that they act on."""
-
-
-def choose_close_up(world: World, show: Callable[[int], None], subject: Subject, *, aspect: float) -> LookAtCamera:
-    """Returns the camera that shows fingers and part best over all frames; `aspect` is width over height."""
+    Args:
+        world: The world of the scene, with visual shapes.
+        show: Sets the world to a recorded frame.
+        frames: Frames in which fingers and part should be visible.
+        points_world: (K, 3) points that must be in the picture [m].
+        fingers: Labels of the links that act, `<body>/<link>`.
+        part: Label of the link that they act on.
+        aspect: Width over height of the picture.
+    """
     around = _MARGIN_M * np.array(list(product((-1.0, 1.0), repeat=3)))  # (8, 3)
-    points = (subject.points_world[:, None] + around).reshape(-1, 3)
+    points = (points_world[:, None] + around).reshape(-1, 3)
     views = [framing_camera(points, direction, fov_deg=_FOV_DEG, aspect=aspect) for direction in _DIRECTIONS]
-    seen = np.zeros((len(views), len(subject.frames), 2))
-    for column, frame in enumerate(subject.frames):
+    seen = np.zeros((len(views), len(frames), 2))
+    for column, frame in enumerate(frames):
         show(frame)
         for row, view in enumerate(views):
             pixels = visible_links(world, view, width=_PROBE_PX[0], height=_PROBE_PX[1])
-            fingers = sum(pixels.get(label, 0) for label in subject.fingers)
-            seen[row, column] = fingers, pixels.get(subject.part, 0)
+            seen[row, column] = sum(pixels.get(label, 0) for label in fingers), pixels.get(part, 0)
     shares = seen / np.maximum(seen.max(axis=0, keepdims=True), 1.0)  # relative to the best view of the frame
-    fingers, part = shares[:, :, 0], shares[:, :, 1]
-    # the worst frame counts too: a hand that is hidden once is missing there
-    scores = np.sqrt(fingers * part).mean(axis=1) + fingers.min(axis=1)
+    of_fingers, of_part = shares[:, :, 0], shares[:, :, 1]
+    # the frame that shows the least of the hand counts too: the hand should be seen in every picture
+    scores = np.sqrt(of_fingers * of_part).mean(axis=1) + of_fingers.min(axis=1)
     return views[int(np.argmax(scores * np.array(list(_DIRECTIONS.values()))))]

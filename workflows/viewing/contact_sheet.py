@@ -51,9 +51,8 @@ def _draw_episode(cfg: EpisodeCfg, record: EpisodeRecord, checker: BulletCollisi
             recorded.show(frame)
             view = recorded.episode.scene.view()
             pictures.append(take_picture(recorded.world, view, width=TILE[0], height=TILE[1]))
-    outcome = "success" if record.success else str(record.code)
-    instruction = f': "{record.language[0]}"' if record.language else ""
-    return SheetRow(f"episode {record.number}, {outcome}{instruction}", record.success, pictures)
+    instruction = f': "{record.instruction}"' if record.instruction else ""
+    return SheetRow(f"episode {record.number}, {record.outcome}{instruction}", record.success, pictures)
 
 
 def choose_episodes(data_set: DataSet, numbers: Sequence[int], *, rows: int) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.workflows.viewing.picture import SheetRow, compose_sheet, write_picture
+from unlatch.workflows.viewing.picture import SheetRow, compose_sheet, horizontal_direction, write_picture
 
 OVERLAP_LIMIT_M = 0.01
 """Deeper overlaps of a part with its own object are reported as problems [m]."""
@@ -40,16 +41,16 @@ def write_report(urdf_path: Path, target: Path) -> str:
     Raises:
         SimCoreError: It cannot be read or loaded.
     """
-    report = measure(urdf_path)
+    report = measure_object(urdf_path)
     place = target.with_name(f"{target.name}.report.json")
     place.write_text(json.dumps(report, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    draw(urdf_path, target.with_name(f"{target.name}.report.png"))
+    draw_object(urdf_path, target.with_name(f"{target.name}.report.png"))
     problems = report["problems"]
     found = f"{len(problems)} problems, the first: {problems[0]}" if problems else "no problem found"
     return f"{report['parts']} parts, {report['mass_kg']:.2f} kg, {found}; {place} and .png"
 
 
-def measure(urdf_path: Path) -> dict[str, Any]:
+def measure_object(urdf_path: Path) -> dict[str, Any]:
     """Returns the report as plain values; lengths in metres, masses in kilograms, angles in radians.
 
     Raises:
@@ -70,7 +71,7 @@ def measure(urdf_path: Path) -> dict[str, Any]:
             continue
         worst = max(motion.overlap_m.values())
         if worst > OVERLAP_LIMIT_M:
-            problems.append(f"what joint '{motion.joint}' moves overlaps the rest by {worst * 1000:.0f} mm")
+            problems.append(f"the links that joint '{motion.joint}' moves overlap the rest by {worst * 1000:.0f} mm")
         if motion.travel < TRAVEL_LIMIT:
             problems.append(f"joint '{motion.joint}' covers {motion.travel:.0%} of its range under a small effort")
     return {
@@ -83,7 +84,7 @@ def measure(urdf_path: Path) -> dict[str, Any]:
     }
 
 
-def draw(urdf_path: Path, path: Path) -> None:
+def draw_object(urdf_path: Path, path: Path) -> None:
     """Draws an object and its colliders, each with all joints at their lower and at their upper ends.
 
     Raises:
@@ -117,17 +118,12 @@ def _choose_view(
 ) -> LookAtCamera:
     """Returns the camera that shows the object at both ends, from the side to which its parts move."""
     moved, clouds = np.zeros(3), []
-    for name, found in surfaces.items():
-        if not (found.seen or found.touched):
-            continue
-        points = np.concatenate([mesh.vertices for mesh in (*found.seen, *found.touched)])
+    for name, points in _link_vertices(surfaces):
         placed = [model.link_pose(name, positions) @ points for positions in ends.values()]
         clouds += placed
         moved += placed[-1].mean(axis=0) - placed[0].mean(axis=0)
     low, high = np.min([c.min(axis=0) for c in clouds], axis=0), np.max([c.max(axis=0) for c in clouds], axis=0)
-    forward = np.array([moved[0], moved[1], 0.0])
-    length = float(np.linalg.norm(forward))
-    forward = forward / length if length > 1e-6 else np.array([1.0, 0.0, 0.0])
+    forward = horizontal_direction(moved)
     aside = np.array([-forward[1], forward[0], 0.0])
     target = (low + high) / 2
     direction = forward - 0.6 * aside + np.array([0.0, 0.0, 0.6])
@@ -136,21 +132,25 @@ def _choose_view(
 
 
 def _largest_extent(model: UrdfModel, surfaces: dict[str, LinkSurfaces]) -> float:
-    points = [
-        model.link_pose(name) @ mesh.vertices
-        for name, found in surfaces.items()
-        for mesh in (*found.seen, *found.touched)
-    ]
+    points = [model.link_pose(name) @ vertices for name, vertices in _link_vertices(surfaces)]
     return float(np.max(np.ptp(np.concatenate(points), axis=0))) if points else 0.0
+
+
+def _link_vertices(surfaces: dict[str, LinkSurfaces]) -> Iterator[tuple[str, np.ndarray]]:
+    """Yields each link that has a surface with all its vertices (V, 3) [m]."""
+    for name, found in surfaces.items():
+        meshes = (*found.visual_meshes, *found.collision_meshes)
+        if meshes:
+            yield name, np.concatenate([mesh.vertices for mesh in meshes])
 
 
 def _measure_link(
     name: str, model: UrdfModel, surfaces: LinkSurfaces, size_m: float, problems: list[str]
 ) -> dict[str, Any]:
     link = model.links[name]
-    parts = [part for mesh in surfaces.touched for part in split_components(mesh)]
+    parts = [part for mesh in surfaces.collision_meshes for part in split_components(mesh)]
     concave = any(shape.concave for shape in link.collisions)
-    quality = collider_quality(surfaces.seen, parts) if not concave else None
+    quality = collider_quality(surfaces.visual_meshes, parts) if not concave else None
     values: dict[str, Any] = {"parts": len(parts), "mass_kg": link.inertial.mass_kg if link.inertial else 0.0}
     if quality is not None:
         values |= asdict(quality) | {"hausdorff_m": quality.hausdorff_m}
@@ -161,7 +161,7 @@ def _measure_link(
     values["inertia"] = problem or ("held" if held else "sane" if link.inertial is not None else "none")
     if problem is not None:
         problems.append(f"link '{name}': {problem}")
-    if surfaces.seen and not parts:
+    if surfaces.visual_meshes and not parts:
         problems.append(f"link '{name}' is seen but has no collider")
     return values
 
@@ -172,7 +172,7 @@ def _write_collider_urdf(model: UrdfModel, surfaces: dict[str, LinkSurfaces], fo
     number = 0
     for name, link in model.links.items():
         shapes = []
-        for mesh in surfaces[name].touched:
+        for mesh in surfaces[name].collision_meshes:
             for part in split_components(mesh):
                 shapes.append(_write_coloured_part(part, folder, number))
                 number += 1

@@ -20,7 +20,7 @@ Array = np.ndarray
 TILE_PX = 144
 """Width and height of one object on a sheet [pixels]."""
 LARGE_PX = 360
-"""The same for at most three objects."""
+"""Width and height of one object on a sheet with at most three objects [pixels]."""
 _SHARES = (0.0, 0.0, 0.3, 0.45, 0.7, 1.0)
 """How far the objects of a row are opened, as shares of their range."""
 _OVERSAMPLED = 3
@@ -55,7 +55,7 @@ def object_sheet(objects: Sequence[tuple[str, GeneratedObject, Path]]) -> Array:
 def _draw_object(world: World, made: GeneratedObject, path: Path, *, share: float, side: int) -> Array:
     world.reset()
     positions = {part.joint: share * part.openness.open for part in made.articulation.parts.values()}
-    # the light comes from the place of the robot: objects face it
+    # objects face the light, which comes from where the robot stands in an episode
     T_world_root = Pose.from_rpy([0.0, 0.0, 0.0], [0.0, 0.0, np.pi])
     body = world.load_urdf(path, name="object", T_world_root=T_world_root)
     body.set_joint_positions(list(positions), list(positions.values()))

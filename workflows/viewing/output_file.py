@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.files import output_errors, write_whole_file
+from unlatch.simcore.files import report_unwritable, write_whole_file
 
 
 def check_suffix(out: str | None, suffix: str, *, formats: Sequence[str] = ()) -> None:
@@ -33,5 +33,5 @@ def write_output(path: Path, content: bytes) -> None:
     Raises:
         RecordingError: It cannot be written.
     """
-    with output_errors(path.parent):
+    with report_unwritable(path.parent):
         write_whole_file(path, content)

@@ -40,15 +40,6 @@ class Overlay:
             if np.isfinite([a, b]).all():
                 self._draw.line([tuple(a), tuple(b)], fill=(*color, 255), width=width)
 
-    def point(self, p_world: Array, *, color: Rgb, label: str = "") -> None:
-        """Draws a dot at a point (3,) [m], with a label beside it."""
-        (pixel,) = self._project(p_world)
-        if not np.isfinite(pixel).all():
-            return
-        x, y = pixel
-        self._draw_dot(x, y, color)
-        self.text((x + 7, y - 8), label)
-
     def labels(self, points_world: Mapping[str, Array]) -> None:
         """Draws dots, with their names in a column at the right, connected by lines; `a.b` and `a.c` share a colour."""
         seen = []
@@ -66,24 +57,24 @@ class Overlay:
         for (y, x, name, colour), row in zip(sorted(seen), rows, strict=True):
             self._draw.line([(x, y), (left - 4, row)], fill=(*colour, 200), width=1)
             self._draw_dot(x, y, colour)
-            self.text((left, row - _FONT_PX / 2), name)
+            self._draw_text((left, row - _FONT_PX / 2), name)
 
     def text_at(self, p_world: Array, words: str) -> None:
         """Draws text at a point (3,) of the world frame [m]."""
         (pixel,) = self._project(p_world)
         if np.isfinite(pixel).all():
-            self.text((float(pixel[0]), float(pixel[1])), words)
+            self._draw_text((float(pixel[0]), float(pixel[1])), words)
 
-    def text(self, pixel: tuple[float, float], words: str) -> None:
+    def picture(self) -> Array:
+        """Returns the picture with everything that was drawn, (height, width, 3) uint8."""
+        return np.asarray(self._image)
+
+    def _draw_text(self, pixel: tuple[float, float], words: str) -> None:
         """Draws text at a pixel on a white box."""
         if words:
             box = self._draw.textbbox(pixel, words, font=load_font(_FONT_PX))
             self._draw.rectangle([box[0] - 2, box[1] - 1, box[2] + 2, box[3] + 1], fill=(255, 255, 255, 200))
             self._draw.text(pixel, words, fill=INK, font=load_font(_FONT_PX))
-
-    def picture(self) -> Array:
-        """Returns the picture with everything that was drawn, (height, width, 3) uint8."""
-        return np.asarray(self._image)
 
     def _draw_dot(self, x: float, y: float, color: Rgb) -> None:
         self._draw.ellipse([x - 4, y - 4, x + 4, y + 4], fill=(*color, 255), outline=(0, 0, 0, 255))

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.contract.command import Phase
 
-_FOLLOW_SHARES = 3
+_FOLLOW_PICTURES = 3
 """Number of pictures of the phase in which the part moves."""
-_LATER_ROUND = (Phase.approach, Phase.grasp, Phase.follow, Phase.retreat)
-"""Phases that are shown of later rounds: their transit and release look like those of the first round."""
-_ACTING_SHARES = 5
+_LATER_ROUND_PHASES = (Phase.approach, Phase.grasp, Phase.follow, Phase.retreat)
+"""Phases that are shown of the second and later rounds; transit and release look like those of the first round."""
+_POLICY_PICTURES = 5
 """Number of pictures of a stage in which a policy moved the arms: policies have no phases."""
 _SAME_MOMENT_FRAMES = 1
 """A moment this close to the failure is replaced by that of the failure."""
@@ -51,8 +52,8 @@ class SkillRound:
 def find_rounds(record: EpisodeRecord) -> list[SkillRound]:
     """Returns the moments of an episode to show, by skill and round; an empty list if no arm moved.
 
-    Each phase is shown at its end, the phase in which the part moves after each third. A policy has no phases: each
-    fifth of its stages is shown.
+    Each phase is shown at its end; the phase in which the part moves is shown after each third. A policy has no phases:
+    its stages are shown after each fifth.
     """
     rounds = [
         SkillRound(skill, number, len(spans), tuple(_choose_moments(span, is_later=number > 1)))
@@ -69,6 +70,17 @@ def part_openings(record: EpisodeRecord, skill: Mapping[str, Any]) -> np.ndarray
     sign = 1.0 if skill["s_open"] >= skill["s_closed"] else -1.0
     openings: np.ndarray = sign * (positions - skill["s_closed"])
     return openings
+
+
+def nothing_to_show(record: EpisodeRecord, what: str, *, before: str) -> RecordingError:
+    """Returns the error of an episode without states or phases: it ended `before` there were any."""
+    reason = f" ({record.message.rstrip('.')})" if record.message else ""
+    return RecordingError(
+        f"Episode {record.number} has no {what} to show: it ended with code {record.code} before {before}{reason}. "
+        "Name another episode.",
+        number=record.number,
+        code=record.code,
+    )
 
 
 def last_finite_frame(record: EpisodeRecord) -> int:
@@ -91,12 +103,10 @@ def _rounds_without_phases(record: EpisodeRecord) -> Iterator[SkillRound]:
     last = last_finite_frame(record)
     for skill, entry in enumerate(record.skills):
         first, end = int(entry["frame_start"]), min(int(entry["frame_end"]), last)
-        if end - first < _ACTING_SHARES:
+        if end - first < _POLICY_PICTURES:
             continue
-        shares = range(1, _ACTING_SHARES + 1)
-        frames = [first + (end - first) * share // _ACTING_SHARES for share in shares]
-        labels = [f"{share}/{_ACTING_SHARES}" for share in shares]
-        yield SkillRound(skill, 1, 1, tuple(map(PhaseMoment, frames, [Phase.idle] * _ACTING_SHARES, labels)))
+        spaced = _space_frames(first, end, _POLICY_PICTURES)
+        yield SkillRound(skill, 1, 1, tuple(PhaseMoment(frame, Phase.idle, label) for frame, label in spaced))
 
 
 @dataclass(frozen=True)
@@ -121,7 +131,7 @@ def _skill_spans(record: EpisodeRecord) -> Iterator[tuple[int, list[list[_PhaseR
 
 
 def _track_prefixes(record: EpisodeRecord) -> list[str]:
-    """Returns the prefixes of the keys with the phases of skills: one for each arm of several arms."""
+    """Returns the prefixes of the record keys of phases: one for each arm, or `skills` for a robot with one arm."""
     ending = ".phase"
     found = [key.removesuffix(ending) for key in record.arrays if key.startswith("skills.") and key.endswith(ending)]
     return sorted(key for key in found if "." in key) or ["skills"]
@@ -141,15 +151,21 @@ def _find_runs(record: EpisodeRecord, track: str) -> Iterator[tuple[int, _PhaseR
 
 
 def _choose_moments(runs: Sequence[_PhaseRun], *, is_later: bool) -> Iterator[PhaseMoment]:
+    """Yields the moments of one round of a skill; later rounds show fewer phases."""
     for run in runs:
-        if is_later and run.phase not in _LATER_ROUND and run is not runs[-1]:
+        if is_later and run.phase not in _LATER_ROUND_PHASES and run is not runs[-1]:
             continue
         if run.phase is not Phase.follow:
             yield PhaseMoment(run.last, run.phase, run.phase.name)
             continue
-        for share in range(1, _FOLLOW_SHARES + 1):
-            frame = run.first + (run.last - run.first) * share // _FOLLOW_SHARES
-            yield PhaseMoment(frame, run.phase, f"{run.phase.name} {share}/{_FOLLOW_SHARES}")
+        for frame, label in _space_frames(run.first, run.last, _FOLLOW_PICTURES):
+            yield PhaseMoment(frame, run.phase, f"{run.phase.name} {label}")
+
+
+def _space_frames(first: int, last: int, count: int) -> Iterator[tuple[int, str]]:
+    """Yields equally spaced frames from `first`, without it, to `last`; each with its share, such as `1/3`."""
+    for share in range(1, count + 1):
+        yield first + (last - first) * share // count, f"{share}/{count}"
 
 
 def _mark_failure(rounds: Sequence[SkillRound], record: EpisodeRecord) -> list[SkillRound]:
@@ -158,7 +174,7 @@ def _mark_failure(rounds: Sequence[SkillRound], record: EpisodeRecord) -> list[S
     index = max((i for i, item in enumerate(rounds) if item.moments[0].frame <= frame), default=0)
     moments = list(rounds[index].moments)
     nearest = min(moments, key=lambda moment: abs(moment.frame - frame))
-    failed = PhaseMoment(frame, phase_of(int(record.arrays["skills.phase"][frame])), str(record.code), failed=True)
+    failed = PhaseMoment(frame, phase_of(int(record.arrays["skills.phase"][frame])), record.outcome, failed=True)
     if abs(nearest.frame - frame) <= _SAME_MOMENT_FRAMES:
         moments.remove(nearest)
     moments = sorted([*moments, failed], key=lambda moment: moment.frame)

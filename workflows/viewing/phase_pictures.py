@@ -11,7 +11,7 @@ from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.skills.contract.command import Phase
 from unlatch.tasks.language import fill_in
 from unlatch.tasks.part_words import part_words
-from unlatch.workflows.viewing.close_up import Subject, choose_close_up
+from unlatch.workflows.viewing.close_up import choose_close_up
 from unlatch.workflows.viewing.phase_moments import PhaseMoment, SkillRound, last_finite_frame, part_openings, phase_of
 from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX, Curve, PhaseSheet, Section, Tile
 from unlatch.workflows.viewing.scene_picture import RecordedWorld
@@ -22,7 +22,7 @@ _KEY_PHASES = (Phase.grasp, Phase.follow)
 """Phases that the camera is chosen for."""
 _MAX_KEY_FRAMES = 4
 _SURROUNDINGS_M = 0.18
-"""Half extent of the box around the contact point in which the part is in the picture [m]."""
+"""Half extent of the box around the contact point; the picture shows at least what of the part is in this box [m]."""
 _HELD_AT, _PUSHED_AT = "articulated_object_head", "link_contact_point"
 
 
@@ -30,13 +30,13 @@ def take_phase_pictures(shown: RecordedWorld, rounds: Sequence[SkillRound]) -> P
     """Takes a picture of every moment and collects what the sheet shows."""
     record = shown.record
     end = last_finite_frame(record) + 1
-    outcome = "success" if record.success else f"{record.code} at {record.evidence.get('time_s', 0.0):.1f} s"
-    instruction = f': "{record.language[0]}"' if record.language else ""
+    when = "" if record.success else f" at {record.evidence.get('time_s', 0.0):.1f} s"
+    instruction = f': "{record.instruction}"' if record.instruction else ""
     views = {skill: _choose_camera(shown, skill, rounds) for skill in dict.fromkeys(item.skill for item in rounds)}
     return PhaseSheet(
-        title=f"{shown.episode.cfg.task.name}, episode {record.number}, {outcome}{instruction}",
+        title=f"{shown.episode.cfg.task.name}, episode {record.number}, {record.outcome}{when}{instruction}",
         success=record.success,
-        notes=[] if record.success else [str(record.evidence.get("message", ""))],
+        notes=[] if record.success else [record.message],
         sections=[_make_section(shown, item, views[item.skill]) for item in rounds],
         times_s=record.arrays["time"][:end] - record.arrays["time"][0],
         phases=[phase_of(number) for number in record.arrays["skills.phase"][:end].tolist()],
@@ -60,19 +60,20 @@ def _choose_camera(shown: RecordedWorld, skill: int, rounds: Sequence[SkillRound
     for frame, middle in zip(near, acted_on, strict=True):
         shown.show(frame)
         corners.append(np.clip(item.body.link_aabb(link), middle - _SURROUNDINGS_M, middle + _SURROUNDINGS_M))
-    subject = Subject(
+    points = [
+        record.arrays[f"{hand}.tcp_position"][[moment.frame for moment in moments]],
+        record.arrays[f"{hand}.ee_position"][near],
+        *corners,
+    ]
+    return choose_close_up(
+        shown.world,
+        shown.show,
         frames=near,
-        points_world=np.concatenate(
-            [
-                record.arrays[f"{hand}.tcp_position"][[moment.frame for moment in moments]],
-                record.arrays[f"{hand}.ee_position"][near],
-                *corners,
-            ]
-        ),
-        fingers=frozenset(f"{cfg.robot.name}/{name}" for name in arm.cfg.gripper.finger_links),
+        points_world=np.concatenate(points),
+        fingers={f"{cfg.robot.name}/{name}" for name in arm.cfg.gripper.finger_links},
         part=f"{item.body.name}/{link}",
+        aspect=TILE_PX[0] / TILE_PX[1],
     )
-    return choose_close_up(shown.world, shown.show, subject, aspect=TILE_PX[0] / TILE_PX[1])
 
 
 def _key_frames(moments: Sequence[PhaseMoment]) -> list[int]:

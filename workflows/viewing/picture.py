@@ -35,6 +35,13 @@ class SheetRow:
     """(height, width, 3) uint8, from left to right."""
 
 
+def horizontal_direction(vector: Array) -> Array:
+    """Returns the horizontal part of a vector (3,) as a unit direction; +x if the vector is vertical."""
+    flat = np.array([vector[0], vector[1], 0.0])
+    length = float(np.linalg.norm(flat))
+    return flat / length if length > 1e-6 else np.array([1.0, 0.0, 0.0])
+
+
 def load_font(size_px: int) -> Font:
     """Returns PIL's own font in a size [pixels]."""
     return ImageFont.load_default(size=size_px)

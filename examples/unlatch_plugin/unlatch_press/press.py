@@ -1,6 +1,7 @@
 """Presses a part to its end, keeps it pressed for a while, and moves back.
 
-`close` pushes and leaves. A switch, a stapler or the lever of a toaster needs a finger that stays until it latches.
+`close` pushes a part and moves back at once. A switch, a stapler or the lever of a toaster needs a finger that stays
+until the part latches.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from unlatch.skills.contract.failure import Failure
 from unlatch.solver.planning.plan import KeyframePlan
 
 _LEAST_SHARE = 0.8
-"""Smallest share of the frames of the stay in which the part must be pressed."""
+"""Smallest share of the waiting frames in which the part must be pressed."""
 
 
 @dataclass
@@ -39,7 +40,7 @@ class PressCfg(SkillCfg):
 
 
 class Press(Close):
-    """Succeeds like `close`, if the part also stayed pressed with a finger on it during the stay."""
+    """Succeeds like `close`, if a finger also keeps the part pressed while the hand waits."""
 
     cfg_type: ClassVar[type[SkillCfg]] = PressCfg
     derived_as: ClassVar[str | None] = "close"
@@ -51,7 +52,7 @@ class Press(Close):
         self._pressed: list[bool] = []
 
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
-        """Returns the commands of `close` with a stay at the end of the push."""
+        """Returns the commands of `close` with a wait at the end of the push."""
         commands = self._closed_gripper_commands(plan)
         end = next(i for i, command in enumerate(commands) if command.phase is Phase.retreat)
         self._hold = ManipCommand(
@@ -60,7 +61,7 @@ class Press(Close):
         return [*commands[:end], self._hold, *commands[end:]]
 
     def unmet_condition(self) -> Failure | None:
-        """Returns what is missing, as for `close`; an unfinished stay is also missing, however far the part is down.
+        """Returns the unmet condition of `close`, or the part of the wait that is still missing.
 
         If a policy moves the arm, the skill was not started, and only the position of the part counts.
         """

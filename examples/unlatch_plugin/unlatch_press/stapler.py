@@ -1,4 +1,4 @@
-"""A desk stapler: an arm with a hinge at the back, which stays where it is left.
+"""A desk stapler: an arm with a hinge at the back, which stays where it is released.
 
 Sizes come from catalogues of full-strip desk staplers: 13 to 19 cm long, 3.2 to 4 cm wide, the arm raised by 15 to 20
 degrees.
@@ -12,13 +12,11 @@ from typing import Annotated
 import numpy as np
 
 from unlatch.objects.annotation import Handle, HandleType
-from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, PanelGrip, lid_motion
+from unlatch.objects.procedural.building.assembly import HOLDING, Assembly, ObjectGenerator, lid_motion
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, one_of, uniform
 from unlatch.objects.procedural.building.finishes import CHROME, DARK, PLASTICS
-from unlatch.objects.procedural.building.generated_object import GeneratedObject
-from unlatch.objects.procedural.building.generator import ObjectGenerator
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import LID_BEHIND, PanelBuilder
+from unlatch.objects.procedural.building.link_builder import LID_BEHIND, LinkBuilder, PanelBuilder
+from unlatch.objects.procedural.building.panel_handles import PanelGrip
 from unlatch.simcore.geometry import Pose
 
 _GAP_M = 0.004
@@ -47,7 +45,7 @@ def draw_parameters(rng: np.random.Generator) -> StaplerParameters:
     return draw_fields(StaplerParameters, rng)
 
 
-def build(assembly: Assembly, p: StaplerParameters) -> GeneratedObject:
+def build(assembly: Assembly, p: StaplerParameters) -> None:
     """Builds a stapler.
 
     The root frame is at the middle of the bottom, z up, x away from the hinge. The arm's frame is on the hinge, and
@@ -69,11 +67,10 @@ def build(assembly: Assembly, p: StaplerParameters) -> GeneratedObject:
     head = LID_BEHIND.at(reach - 0.02, 0.0, _GAP_M + 0.7 * p.arm_m)
     R_link_handle = np.column_stack([LID_BEHIND.along, LID_BEHIND.across, -LID_BEHIND.rotation[:, 2]])
     size = np.array([p.width_m, 0.04, 0.6 * p.arm_m])
-    moving = lid_motion(LID_BEHIND, (-half_length, 0.0, p.base_m), p)
-    held = PanelGrip(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head, LID_BEHIND)
+    motion = lid_motion(LID_BEHIND, (-half_length, 0.0, p.base_m), p)
+    grip = PanelGrip(Handle(HandleType.knob, size, Pose(R_link_handle, head)), head, LID_BEHIND)
     push = LID_BEHIND.at(reach - 0.025, 0.0, top)
-    assembly.add_part(arm, moving, held, mass_kg=arm.mass_kg(1800.0), push=push)
-    return assembly.finish(p)
+    assembly.add_part(arm, motion, grip, mass_kg=arm.mass_kg(1800.0), push=push)
 
 
 generate = ObjectGenerator("stapler", draw_parameters, build)

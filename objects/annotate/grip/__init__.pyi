@@ -1,9 +1,4 @@
-from .handle import HANDLE_NAMES, find_grip
-from .push import body_point, push_point
-
-__all__ = [
-    "HANDLE_NAMES",
-    "body_point",
-    "find_grip",
-    "push_point",
-]
+from .handle import HANDLE_NAMES as HANDLE_NAMES
+from .handle import find_grip as find_grip
+from .push import body_point as body_point
+from .push import push_point as push_point

@@ -8,7 +8,10 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 
 def cut_mesh(mesh: TriangleMesh, *, axis: int, at: float) -> np.ndarray:
-    """Returns line segments (N, 2, 3) where a plane cuts a mesh [m]; it is across axis 0, 1 or 2, at `at` [m]."""
+    """Returns line segments (N, 2, 3) where a plane cuts a mesh [m].
+
+    The plane is at right angles to the axis 0, 1 or 2, at the coordinate `at` [m].
+    """
     corners = mesh.triangles
     # Vertices on the plane itself would give points instead of segments: they count as just above it.
     side = corners[:, :, axis] - at
@@ -23,8 +26,7 @@ def cut_mesh(mesh: TriangleMesh, *, axis: int, at: float) -> np.ndarray:
         ends.append(np.where(cuts[:, None], point, np.nan))
     points = np.stack(ends, axis=1)  # (N, 3, 3), one of three rows is NaN
     order = np.argsort(np.isnan(points[:, :, 0]), axis=1, kind="stable")[:, :2]
-    segments: np.ndarray = np.take_along_axis(points, order[:, :, None], axis=1)
-    return segments
+    return np.take_along_axis(points, order[:, :, None], axis=1)
 
 
 def outermost_interval(segments: np.ndarray, *, axis: int, gap_m: float = 0.002) -> tuple[float, float] | None:

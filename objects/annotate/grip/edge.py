@@ -16,10 +16,10 @@ _STUB_M = 0.08
 
 
 def door_edge_grip(view: PartView) -> Grip:
-    """Returns the grip at the free edge of a hinged part, at the middle of the hinge or at the height of the hint."""
-    mesh = view.whole
+    """Returns the grip at the free edge of a hinged part: at the height of `view.hint`, or else at half height."""
+    mesh = view.part_mesh
     low, high = view.bounds
-    away = view.away
+    away = view.free_side
     middle = (low[2] + high[2]) / 2
     wanted = middle if view.hint is None else float(view.hint[2])
     span = 0.35 * (high[2] - low[2])
@@ -44,7 +44,7 @@ def door_edge_grip(view: PartView) -> Grip:
 
 def slider_edge_grip(view: PartView) -> Grip:
     """Returns the grip at the upper edge of a drawer's front panel, in its middle."""
-    mesh = view.whole
+    mesh = view.part_mesh
     low, high = view.bounds
     middle = (low[1] + high[1]) / 2
     wanted = middle if view.hint is None else float(np.clip(view.hint[1], low[1], high[1]))
@@ -73,9 +73,9 @@ def stub_grip(view: PartView) -> Grip | None:
     """
     low, high = view.bounds
     if not view.rises and float(np.min((high - low)[1:])) > _STUB_M:
-        return None  # a drawer: what stands clear of its cabinet is too flat a handle
-    points = sample_surface(view.whole, spacing_m=0.004, max_points=20_000)
-    if len(view.rest.faces):
+        return None  # a drawer: the piece of it that stands out of its cabinet is too flat to be a handle
+    points = sample_surface(view.part_mesh, spacing_m=0.004, max_points=20_000)
+    if len(view.body_mesh.faces):
         clear = points[_is_clear_of_body(view, points)]
         points = clear if len(clear) >= 0.02 * len(points) else points
     low, high = points.min(axis=0), points.max(axis=0)
@@ -87,10 +87,8 @@ def stub_grip(view: PartView) -> Grip | None:
     depth = min(FINGER_DEPTH_M, extents[0] / 2)
     centre = (low + high) / 2
     centre[0] = high[0] - depth
-    # the middle of a curved piece's box may be off the piece: the nearest point of its surface is not
-    nearest = points[int(np.argmin(np.linalg.norm(points - centre, axis=1)))]
-    if np.linalg.norm(nearest - centre) > np.min(extents) / 2 + 0.005:
-        centre = nearest
+    # the middle of the bounding box of a curved piece may be off the piece; then its nearest surface point is taken
+    centre = _keep_near(centre, points, float(np.min(extents)) / 2 + 0.005)
     z = np.eye(3)[along]
     return Grip(
         type=HandleType.knob if extents[across] <= GRIP_MAX_M else HandleType.none,
@@ -102,7 +100,7 @@ def stub_grip(view: PartView) -> Grip | None:
 
 def knob_grip(view: PartView) -> Grip:
     """Returns the grip of a knob, across its outer end, or across its blade."""
-    points = sample_surface(view.whole, spacing_m=0.002, max_points=40_000)
+    points = sample_surface(view.part_mesh, spacing_m=0.002, max_points=40_000)
     front = float(points[:, 0].max())
     depth = min(FINGER_DEPTH_M, 0.5 * float(np.ptp(points[:, 0])))
     head = points[points[:, 0] >= front - 2 * depth - 1e-6]
@@ -110,7 +108,7 @@ def knob_grip(view: PartView) -> Grip:
     angles = np.arange(36) * np.pi / 36
     directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)  # (36, 2)
     widths = np.array([np.ptp(flat @ d) for d in directions])
-    # the axis of the knob first: of equal widths, that across the plane's y counts
+    # if several widths are equal, the first one is taken; the first direction is y of the work frame
     best = int(np.argmin(np.round(widths, 3)))
     y = np.array([0.0, *directions[best]])
     z = np.cross([1.0, 0.0, 0.0], y)
@@ -126,17 +124,15 @@ def knob_grip(view: PartView) -> Grip:
 
 def lever_grip(view: PartView) -> Grip:
     """Returns the grip at the far end of a lever, across its motion."""
-    points = sample_surface(view.whole, spacing_m=0.003, max_points=40_000)
+    points = sample_surface(view.part_mesh, spacing_m=0.003, max_points=40_000)
     relative = points - view.origin
-    # x of the work frame is the lever's own direction if it is a bail, whose axis is z; else z is
+    # a bail, whose axis is z, points along x of the work frame; any other lever points along z
     far = relative[:, 0] if abs(view.axis[2]) > 0.9 else relative[:, 2]
     tip = points[far >= _TIP_SHARE * float(far.max())]
     low, high = tip.min(axis=0), tip.max(axis=0)
     centre = (low + high) / 2
-    nearest = tip[int(np.argmin(np.linalg.norm(tip - centre, axis=1)))]
     thickness = float(high[1] - low[1])
-    if np.linalg.norm(nearest - centre) > 0.5 * max(thickness, float(high[0] - low[0])) + 0.002:
-        centre = nearest
+    centre = _keep_near(centre, tip, 0.5 * max(thickness, float(high[0] - low[0])) + 0.002)
     return Grip(
         type=HandleType.bar if thickness <= GRIP_MAX_M else HandleType.none,
         centre=centre,
@@ -147,10 +143,15 @@ def lever_grip(view: PartView) -> Grip:
 
 def _is_clear_of_body(view: PartView, points: np.ndarray) -> np.ndarray:
     """Returns (N,) whether points of the part are clear of the body: outside its box, or in front of it along x."""
-    low, high = view.rest.vertices.min(axis=0), view.rest.vertices.max(axis=0)
+    low, high = view.body_mesh.vertices.min(axis=0), view.body_mesh.vertices.max(axis=0)
     outside = np.any((points < low - 1e-4) | (points > high + 1e-4), axis=1)
     if outside.any():
         return outside
-    heights = heights_in_front(view.rest, points[:, 1:])
-    clear: np.ndarray = points[:, 0] > heights
-    return clear
+    return points[:, 0] > heights_in_front(view.body_mesh, points[:, 1:])
+
+
+def _keep_near(centre: np.ndarray, points: np.ndarray, distance_m: float) -> np.ndarray:
+    """Returns (3,) a centre, or the nearest one of the points (N, 3) if all are farther away than a distance."""
+    distances = np.linalg.norm(points - centre, axis=1)
+    nearest = int(np.argmin(distances))
+    return points[nearest] if distances[nearest] > distance_m else centre

@@ -22,11 +22,11 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes, samp
 
 HANDLE_NAMES = ("handle",)
 LOCK_NAMES = ("switch", "knob")
-"""Lock wheels and dials do not turn here: a hand can pull a door without a handle by them."""
+"""Lock wheels and dials count as fixed: a hand can pull a door by them if it has no handle."""
 _ROUNDING_M = 1e-5
-"""A mesh file may make something a little wider than it is."""
+"""Numbers in a mesh file are rounded: a handle may be this much too wide."""
 _FLOATING_M = 0.005
-"""A handle that ends farther than this before the panel has no posts in the model."""
+"""If the gap between a handle and the panel is larger than this, the model lacks the posts of the handle."""
 
 
 def find_grip(view: PartView) -> Grip:
@@ -76,7 +76,7 @@ def handle_grip(view: PartView, handle: NamedMesh) -> Grip | None:
         if not GRIP_MIN_M <= thick - thin <= GRIP_MAX_M + _ROUNDING_M:
             continue
         if not handle.name and depth[1] - depth[0] < SIDE_MIN_M:
-            continue  # a sheet before the panel: it has no side for a finger to press on
+            continue  # a thin sheet in front of the panel: it has no sides that fingers can press on
         centre = np.zeros(3)
         centre[0] = min(max(depth[1] - min((depth[1] - depth[0]) / 2, FINGER_DEPTH_M), face + 0.012), depth[1] - 0.002)
         centre[along], centre[across] = at, (thin + thick) / 2
@@ -122,7 +122,7 @@ def _far_from_hinge(view: PartView, found: list[NamedMesh]) -> list[NamedMesh]:
 
 
 def _face_behind(view: PartView, handle: NamedMesh, low: np.ndarray, high: np.ndarray) -> float:
-    """Returns where the panel is behind a handle [m along x]; the handle's own foot if nothing is there."""
+    """Returns where the panel is behind a handle [m along x]; the inner end of the handle if nothing is there."""
     others = [item.mesh for item in (*view.part, *view.body) if not handle.name or item.name != handle.name]
     panel = join_meshes(others) if handle.name else _without_piece(join_meshes(others), handle.mesh)
     middle = (low + high)[1:] / 2
@@ -130,7 +130,7 @@ def _face_behind(view: PartView, handle: NamedMesh, low: np.ndarray, high: np.nd
     points = [middle + half * np.array([u, v]) for u in (-0.8, 0.0, 0.8) for v in (-0.8, 0.0, 0.8)]
     heights = heights_in_front(panel, np.array(points))
     heights = heights[heights > low[0] - 0.05]
-    if not handle.name:  # found by its shape: its foot is the panel, unless its posts are not in the model
+    if not handle.name:  # found by its shape: its inner end is on the panel, unless the model lacks its posts
         behind = heights[heights < low[0] - _FLOATING_M]
         return float(np.median(behind)) if len(behind) == len(heights) > 0 else float(low[0])
     return float(np.median(heights)) if len(heights) else float(low[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import ndimage
+import scipy
 
 from unlatch.objects.annotate.grip.cross_section import heights_in_front
 from unlatch.objects.annotate.view import GRIP_MAX_M, PROTRUSION_MIN_M, NamedMesh, PartView
@@ -21,7 +21,7 @@ def find_protrusions(view: PartView) -> list[NamedMesh]:
     A grid of rays looks at the front along -x. The level of the front is the height of most cells. Connected cells that
     stand out are a piece if they are few, and narrow enough for a hand.
     """
-    mesh = view.whole
+    mesh = view.part_mesh
     low, high = view.bounds
     step = float(max(high[1] - low[1], high[2] - low[2])) / CELLS
     if step <= 0.0:
@@ -33,7 +33,7 @@ def find_protrusions(view: PartView) -> list[NamedMesh]:
     if not seen.any():
         return []
     level = _front_level(heights[seen])
-    labels, count = ndimage.label(seen & (heights > level + PROTRUSION_MIN_M), structure=np.ones((3, 3)))
+    labels, count = scipy.ndimage.label(seen & (heights > level + PROTRUSION_MIN_M), structure=np.ones((3, 3)))
     found = []
     for label in range(1, count + 1):
         cells = grid[labels == label]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import ndimage
+import scipy
 
 from unlatch.objects.annotate.grip.cross_section import heights_in_front
 from unlatch.objects.annotate.grip.handle import handle_names
@@ -19,17 +19,17 @@ _RIM_M = 0.06
 _RIM_SHARE = 0.3
 """Distance of a push from the rim of a small part, as a share of its size."""
 _PALM_M = 0.1
-"""Half the width of a hand. What stands out this near a spot would touch a leaning palm, ..."""
+"""Half the width of a hand; a leaning palm touches things this near to the spot if they stand out too far."""
 _STANDING_OUT_M = 0.012
-"""... if it stands out by more than this."""
+"""A thing that stands out by less than this does not touch the palm."""
 
 
 def push_point(view: PartView, grip: Grip) -> np.ndarray:
     """Returns (3,) a clear spot on the part, far from the hinge or central on a drawer [m], work frame."""
     if view.kind in (PartKind.knob, PartKind.lever):
-        return _surface_point(view.whole, grip.centre)
+        return _surface_point(view.part_mesh, grip.centre)
     handles = handle_names(view)
-    panel = join_meshes([p.mesh for p in view.part if p.name not in handles] or [view.whole])
+    panel = join_meshes([p.mesh for p in view.part if p.name not in handles] or [view.part_mesh])
     obstacles = join_meshes([p.mesh for p in view.part if p.name in handles]) if handles else None
     low, high = panel.vertices.min(axis=0)[1:], panel.vertices.max(axis=0)[1:]
     counts = np.clip(((high - low) / 0.012).astype(int), 5, 40)
@@ -37,33 +37,27 @@ def push_point(view: PartView, grip: Grip) -> np.ndarray:
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)  # (Y, Z, 2)
     heights = heights_in_front(panel, grid.reshape(-1, 2)).reshape(grid.shape[:2])
     steps = [max(float(axis[1] - axis[0]), 1e-6) for axis in axes]
-    reach = [max(1, round(_SPOT_M / step)) for step in steps]
-    seen = np.where(np.isfinite(heights), heights, -np.inf)
-    around = ndimage.maximum_filter(seen, size=[2 * round(_PALM_M / step) + 1 for step in steps], mode="nearest")
+    spot = {"size": [2 * max(1, round(_SPOT_M / step)) + 1 for step in steps], "mode": "nearest"}
+    palm = {"size": [2 * round(_PALM_M / step) + 1 for step in steps], "mode": "nearest"}
     rim = np.minimum(_RIM_M, _RIM_SHARE * (high - low))
-    best, best_score = None, -np.inf
-    for i in range(grid.shape[0]):
-        for j in range(grid.shape[1]):
-            x = heights[i, j]
-            if not np.isfinite(x):
-                continue
-            window = heights[
-                max(0, i - reach[0]) : i + reach[0] + 1,
-                max(0, j - reach[1]) : j + reach[1] + 1,
-            ]
-            uneven = float(min(np.ptp(window), 0.05)) if np.isfinite(window).all() else 0.05
-            off_rim = float(np.max(rim - np.minimum(grid[i, j] - low, high - grid[i, j])))
-            near = 0.0 if obstacles is None else max(0.0, 0.06 - _gap_to_box(obstacles, grid[i, j]))
-            score = (
-                _leverage(view, grid[i, j], low, high)
-                - 40.0 * max(0.0, uneven - 0.004)
-                - 20.0 * near
-                - 10.0 * max(0.0, off_rim)
-                - 15.0 * max(0.0, float(around[i, j]) - x - _STANDING_OUT_M)
-            )
-            if score > best_score:
-                best, best_score = np.array([x, *grid[i, j]]), score
-    return best if best is not None else _surface_point(view.whole, grip.centre)
+    with np.errstate(invalid="ignore"):  # where a ray misses, the height is -inf, and differences may be NaN
+        relief = scipy.ndimage.maximum_filter(heights, **spot) - scipy.ndimage.minimum_filter(heights, **spot)
+        standing_out = scipy.ndimage.maximum_filter(heights, **palm) - heights
+    uneven = np.minimum(relief, 0.05)
+    off_rim = np.max(rim - np.minimum(grid - low, high - grid), axis=-1)
+    near = 0.0 if obstacles is None else np.maximum(0.0, 0.06 - _gaps_to_box(obstacles, grid))
+    scores = (
+        _leverage(view, grid, low, high)
+        - 40.0 * np.maximum(0.0, uneven - 0.004)
+        - 20.0 * near
+        - 10.0 * np.maximum(0.0, off_rim)
+        - 15.0 * np.maximum(0.0, standing_out - _STANDING_OUT_M)
+    )
+    scores = np.where(np.isfinite(heights), scores, -np.inf)
+    i, j = np.unravel_index(int(np.argmax(scores)), scores.shape)
+    if not np.isfinite(scores[i, j]):
+        return _surface_point(view.part_mesh, grip.centre)
+    return np.array([heights[i, j], *grid[i, j]])
 
 
 def body_point(posed: PosedObject) -> np.ndarray | None:
@@ -78,19 +72,23 @@ def body_point(posed: PosedObject) -> np.ndarray | None:
 def _surface_point(mesh: TriangleMesh, point: np.ndarray) -> np.ndarray:
     """Returns (3,) the vertex or the middle of a triangle that is nearest to a point."""
     points = np.concatenate([mesh.vertices, mesh.triangles.mean(axis=1)])
-    nearest: np.ndarray = points[int(np.argmin(np.linalg.norm(points - point, axis=1)))]
-    return nearest
+    return points[int(np.argmin(np.linalg.norm(points - point, axis=1)))]
 
 
-def _leverage(view: PartView, point: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
-    """Returns 0 to 1: more is farther from the hinge and nearer to its middle; on a drawer, nearer to the middle."""
+def _leverage(view: PartView, points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Returns how well a push at points (..., 2) moves the part, 0 to 1.
+
+    For a hinged part, the value grows with the distance from the hinge, and towards the middle of the hinge. For a
+    drawer, it grows towards the middle.
+    """
     width, height = (max(float(v), 1e-6) for v in high - low)
-    off_y, off_z = (abs(float(v)) for v in point - (low + high) / 2)
+    off_y, off_z = np.moveaxis(np.abs(points - (low + high) / 2), -1, 0)
     if view.slides:
         return 1.0 - off_y / width - 0.5 * off_z / height
-    return abs(float(point[0] - view.origin[1])) / width - 0.5 * off_z / height
+    return np.abs(points[..., 0] - view.origin[1]) / width - 0.5 * off_z / height
 
 
-def _gap_to_box(mesh: TriangleMesh, point_yz: np.ndarray) -> float:
+def _gaps_to_box(mesh: TriangleMesh, points_yz: np.ndarray) -> np.ndarray:
+    """Returns the distances of points (..., 2) from the bounding box of a mesh in the y-z plane [m]."""
     low, high = mesh.vertices.min(axis=0)[1:], mesh.vertices.max(axis=0)[1:]
-    return float(np.linalg.norm(np.maximum(np.maximum(low - point_yz, point_yz - high), 0.0)))
+    return np.linalg.norm(np.maximum(np.maximum(low - points_yz, points_yz - high), 0.0), axis=-1)

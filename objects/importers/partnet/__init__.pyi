@@ -1,12 +1,6 @@
-from .categories import CATEGORIES
-from .converter import load_partnet_object, partnet_object_set
-from .source import check_partnet_objects, partnet_instances, partnet_root
-
-__all__ = [
-    "CATEGORIES",
-    "check_partnet_objects",
-    "load_partnet_object",
-    "partnet_instances",
-    "partnet_object_set",
-    "partnet_root",
-]
+from .categories import CATEGORIES as CATEGORIES
+from .converter import load_partnet_object as load_partnet_object
+from .converter import partnet_object_set as partnet_object_set
+from .source import check_partnet_objects as check_partnet_objects
+from .source import partnet_instances as partnet_instances
+from .source import partnet_root as partnet_root

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from unlatch.objects.annotation import PartKind
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PartnetCategory:
-    """What we add to a category of the data set."""
+    """What we add to a category of the data set; by default, a door with a vertical hinge is acted on."""
 
     folders: tuple[str, ...]
     """Folder names under the root; the first folder that holds the instance counts."""
-    part: str
+    part: str = "door"
     """Name of the acted part in our annotation."""
-    kinds: tuple[PartKind, ...]
+    kinds: tuple[PartKind, ...] = (PartKind.hinge_vertical,)
     """Kinds that the acted joint may have, by its axis."""
-    semantics: tuple[str, ...]
+    semantics: tuple[str, ...] = ("door",)
     """Part names in `semantics.txt` that qualify, best first; empty accepts any moving part."""
     size_m: float
     """Largest extent of the object if no `info.json` gives a scale [m]."""
@@ -25,15 +25,14 @@ class PartnetCategory:
     """An object whose handle is too small for a hand is enlarged up to this extent [m]."""
     body_mass_kg: float
     part_density_kg_m3: float
-    """Of the solid hulls of a moving part; its mass is clipped to `part_mass_kg`."""
+    """Density of the convex pieces of the moving part; its mass is then clipped to `part_mass_kg`."""
     part_mass_kg: tuple[float, float]
-    friction: float
+    friction: float = 0.5
     """Dry friction of the joints [N m or N]."""
-    damping: float
+    damping: float = 0.3
+    """Viscous damping of the joints [N m s/rad or N s/m]."""
     summary: str
 
-
-_DOOR = (PartKind.hinge_vertical,)
 
 CATEGORIES: dict[str, PartnetCategory] = {
     "drawer": PartnetCategory(
@@ -52,9 +51,6 @@ CATEGORIES: dict[str, PartnetCategory] = {
     ),
     "microwave": PartnetCategory(
         folders=("microwave", "Microwave"),
-        part="door",
-        kinds=_DOOR,
-        semantics=("door",),
         size_m=0.46,
         largest_m=0.56,
         body_mass_kg=11.0,
@@ -66,30 +62,20 @@ CATEGORIES: dict[str, PartnetCategory] = {
     ),
     "refrigerator": PartnetCategory(
         folders=("refrigerator", "Refrigerator"),
-        part="door",
-        kinds=_DOOR,
-        semantics=("door",),
         size_m=0.80,
         largest_m=1.00,
         body_mass_kg=30.0,
         part_density_kg_m3=200.0,
         part_mass_kg=(3.0, 8.0),
-        friction=0.5,
-        damping=0.3,
         summary="refrigerators: the door with the best handle is acted on",
     ),
     "safe": PartnetCategory(
         folders=("safe", "safe_rotate", "Safe"),
-        part="door",
-        kinds=_DOOR,
-        semantics=("door",),
         size_m=0.45,
         largest_m=0.60,
         body_mass_kg=25.0,
         part_density_kg_m3=1500.0,
         part_mass_kg=(3.0, 8.0),
-        friction=0.5,
-        damping=0.3,
         summary="safes with a side-hinged door",
     ),
 }

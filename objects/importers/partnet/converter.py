@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Sequence
@@ -19,23 +18,22 @@ from unlatch.objects.annotate.joints import JointChoice, all_joint_ends, part_na
 from unlatch.objects.annotate.openness import joint_limits
 from unlatch.objects.annotate.part import annotated_part
 from unlatch.objects.annotate.posing import Ends, PosedMesh, PosedObject, pose_object
-from unlatch.objects.annotate.source import SourceObject
+from unlatch.objects.annotate.source import PARTNET_URDF, SourceObject, read_source
 from unlatch.objects.annotate.view import Grip
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, PartKind, read_articulation, write_articulation
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
+from unlatch.objects.importers.converted_asset import mesh_collider
 from unlatch.objects.importers.partnet.categories import PartnetCategory
 from unlatch.objects.importers.partnet.source import (
+    SIDE_FILES,
     instance_folder,
     partnet_category,
     partnet_root,
-    read_partnet_object,
-    referenced_files,
-    source_hash,
     source_state,
 )
 from unlatch.objects.validation import articulation_problems, raise_problems
-from unlatch.simcore.cache import cache_root, cached_folder
+from unlatch.simcore.cache import cache_root, cached_folder, json_hash
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.convex_hull import hulls_inertial
@@ -44,9 +42,9 @@ from unlatch.simcore.meshes.decomposition.convex_decomposition import (
     Decomposition,
     decompose,
 )
+from unlatch.simcore.meshes.mesh_dependencies import model_files
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.obj_materials import mesh_colour
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
 
 CONVERTER_VERSION = 8
@@ -55,10 +53,12 @@ CONVERTER_VERSION = 8
 _URDF_FILE = "object.urdf"
 _FACTS_FILE = "asset.json"
 _SOURCE_FOLDER = "source"
+_SETTINGS = ConvexDecompositionCfg()
 _MOST_CANDIDATES = 8
+"""At most this many joints are posed to find the best one."""
 MIN_RANGE_RAD = 0.5
 MIN_RANGE_UNITS = 0.12
-"""Joints that move less are no doors and drawers."""
+"""Joints that move less are not doors or drawers."""
 
 
 def load_partnet_object(cfg: ObjectCfg) -> ObjectAsset:
@@ -71,8 +71,10 @@ def load_partnet_object(cfg: ObjectCfg) -> ObjectAsset:
     partnet_category(cfg.category)
     root = partnet_root(cfg.root)
     folder = instance_folder(root, cfg.category, instance=cfg.instance)
-    source = read_partnet_object(folder, cfg.category)
-    converted, digest = convert_partnet_object(source, scale=cfg.scale, cache_dir=cfg.cache_dir)
+    source = read_source(folder / PARTNET_URDF, category=cfg.category)
+    key = _cache_key(source, cfg.scale)
+    converted = cache_root(cfg.cache_dir) / "partnet_mobility" / source.category / f"{source.instance}-{key[:16]}"
+    digest = cached_folder(converted, key=key, make=lambda temporary: _convert(source, temporary, scale=cfg.scale))
     facts = json.loads((converted / _FACTS_FILE).read_text(encoding="utf-8"))
     return ObjectAsset(
         name=cfg.name,
@@ -90,8 +92,9 @@ def load_partnet_object(cfg: ObjectCfg) -> ObjectAsset:
 
 
 def partnet_object_set(cfg: ObjectCfg, *, among: Sequence[str]) -> dict[str, Any]:
-    """Returns the identity of the set that an object is drawn from, see `describe_object_set`; `among` are the
-    instances that may be drawn if none is named.
+    """Returns the identity of the set that an object is drawn from, see `describe_object_set`.
+
+    `among` are the instances that may be drawn; it is empty if the configuration names one.
 
     Raises:
         ConfigError: Unknown category, or no folder given.
@@ -107,43 +110,14 @@ def partnet_object_set(cfg: ObjectCfg, *, among: Sequence[str]) -> dict[str, Any
     }
 
 
-def convert_partnet_object(
-    source: SourceObject,
-    *,
-    scale: float | None = None,
-    cache_dir: str | None = None,
-    decomposition: ConvexDecompositionCfg | None = None,
-) -> tuple[Path, str]:
-    """Converts an object, or finds it converted from the same files, settings and version.
-
-    Args:
-        source: The object.
-        scale: Metres per unit; without it, `info.json` or the category decides.
-        cache_dir: Where results are kept.
-        decomposition: Settings of the colliders.
-
-    Returns:
-        The folder with URDF and annotation, and the hash of its content.
-
-    Raises:
-        AssetError: The object cannot be converted or annotated.
-    """
-    settings = decomposition or ConvexDecompositionCfg()
-    key = _cache_key(source, scale, settings)
-    folder = cache_root(cache_dir) / "partnet_mobility" / source.category / f"{source.instance}-{key[:16]}"
-    return folder, cached_folder(
-        folder, key=key, make=lambda temporary: _convert(source, temporary, scale=scale, settings=settings)
-    )
+def _cache_key(source: SourceObject, scale: float | None) -> str:
+    category = repr(partnet_category(source.category))
+    files = source.files_hash(SIDE_FILES)
+    return json_hash([CONVERTER_VERSION, version("coacd"), files, scale, asdict(_SETTINGS), category])
 
 
-def _cache_key(source: SourceObject, scale: float | None, settings: ConvexDecompositionCfg) -> str:
-    category = partnet_category(source.category)
-    made_of = [CONVERTER_VERSION, version("coacd"), source_hash(source), scale, asdict(settings), repr(category)]
-    text = json.dumps(made_of, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _convert(source: SourceObject, folder: Path, *, scale: float | None, settings: ConvexDecompositionCfg) -> None:
+def _convert(source: SourceObject, folder: Path, *, scale: float | None) -> None:
+    """Writes URDF, annotation, meshes and facts of an object into a folder."""
     category = partnet_category(source.category)
     best = _choose_part(source, category, scale)
     posed = best.posed
@@ -167,21 +141,23 @@ def _convert(source: SourceObject, folder: Path, *, scale: float | None, setting
     T_root_link = joint.child_pose(posed.closed)
     _copy_sources(source, folder)
     where = str(source.folder)
-    body_hulls = _decompose_link(posed.body_collisions, Pose.identity(), settings, size_m=size_m, where=where)
-    part_hulls = _decompose_link(posed.part_collisions, T_root_link, settings, size_m=size_m, where=where)
-    part_mass_kg = category.part_density_kg_m3 * sum(hull.volume for hull in part_hulls.hulls)
+    body_meshes = [p.mesh for p in posed.body_collisions]
+    body_pieces = decompose(body_meshes, _SETTINGS, size_m=size_m, where=where)
+    part_meshes = [p.mesh.moved(T_root_link.inverse()) for p in posed.part_collisions]
+    part_pieces = decompose(part_meshes, _SETTINGS, size_m=size_m, where=where)
+    part_mass_kg = category.part_density_kg_m3 * sum(hull.volume for hull in part_pieces.hulls)
     part_mass_kg = float(np.clip(part_mass_kg, *category.part_mass_kg))
-    body = _make_link(
+    body = Link(
         "body",
-        posed.body_visuals,
-        body_hulls,
-        Pose.identity(),
-        folder,
-        source=source.folder,
-        mass_kg=category.body_mass_kg,
+        _list_visuals(posed.body_visuals, Pose.identity(), source),
+        _write_collider("body", body_pieces, folder),
+        hulls_inertial(body_pieces.hulls, category.body_mass_kg),
     )
-    part = _make_link(
-        category.part, posed.part_visuals, part_hulls, T_root_link, folder, source=source.folder, mass_kg=part_mass_kg
+    part = Link(
+        category.part,
+        _list_visuals(posed.part_visuals, T_root_link, source),
+        _write_collider(category.part, part_pieces, folder),
+        hulls_inertial(part_pieces.hulls, part_mass_kg),
     )
     model = UrdfModel(f"{source.category}_{source.instance}", {"body": body, category.part: part}, {joint.name: joint})
     articulation = Articulation(
@@ -207,7 +183,7 @@ def _convert(source: SourceObject, folder: Path, *, scale: float | None, setting
         "bounds_obj": posed.bounds.round(6).tolist(),
         "friction": {joint.name: category.friction},
         "damping": {joint.name: category.damping},
-        "parameters": _record_parameters(source, posed, best.root_grip, {"body": body_hulls, "part": part_hulls}),
+        "parameters": _record_parameters(source, posed, best.root_grip, {"body": body_pieces, "part": part_pieces}),
     }
     (folder / _FACTS_FILE).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     raise_problems(articulation_problems(articulation, model, size_m=size_m), where=where)
@@ -224,7 +200,10 @@ def _choose_part(source: SourceObject, category: PartnetCategory, scale: float |
 
 
 def _find_candidates(geometry: ObjectGeometry, category: PartnetCategory, ends: Ends) -> list[JointChoice]:
-    """Returns the joints that may be acted on, in the order of the file; those with the category's names if any."""
+    """Returns the joints that may be acted on, in the order of the file.
+
+    If the names of some parts belong to the category, only the joints of these parts count.
+    """
     source = geometry.source
     fitting = []
     for joint in source.model.joints.values():
@@ -254,41 +233,27 @@ def _find_kind(geometry: ObjectGeometry, choice: JointChoice, ends: Ends) -> Par
         return None
 
 
-def _decompose_link(
-    placed: list[PosedMesh], T_root_link: Pose, settings: ConvexDecompositionCfg, *, size_m: float, where: str
-) -> Decomposition:
-    """Returns the convex pieces of a link, in its frame."""
+def _list_visuals(visuals: list[PosedMesh], T_root_link: Pose, source: SourceObject) -> tuple[Shape, ...]:
+    """Returns the visuals of a link; their meshes are the copied files of the source."""
     T_link_root = T_root_link.inverse()
-    meshes = [TriangleMesh(T_link_root @ p.mesh.vertices, p.mesh.faces) for p in placed]
-    return decompose(meshes, settings, size_m=size_m, where=where)
-
-
-def _make_link(
-    name: str,
-    visuals: list[PosedMesh],
-    found: Decomposition,
-    T_root_link: Pose,
-    folder: Path,
-    *,
-    source: Path,
-    mass_kg: float,
-) -> Link:
-    T_link_root = T_root_link.inverse()
-    seen = tuple(
+    return tuple(
         Shape(
             ShapeKind.mesh,
             (float(p.scale[0]), float(p.scale[1]), float(p.scale[2])),
             T_link_root @ p.T_root_mesh,
             p.shape.name,
-            mesh_colour(p.shape, source),
+            mesh_colour(p.shape, source.folder),
             mesh=f"{_SOURCE_FOLDER}/{p.shape.mesh}",
         )
         for p in visuals
     )
+
+
+def _write_collider(name: str, pieces: Decomposition, folder: Path) -> tuple[Shape]:
+    """Writes the convex pieces of a link into one OBJ, and returns the collider."""
     file = f"collision_{name}.obj"
-    (folder / file).write_text(format_obj(found.hulls, named=True, decimals=6), encoding="utf-8")
-    collider = Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), "hulls", mesh=file, path=folder / file)
-    return Link(name, seen, (collider,), hulls_inertial(found.hulls, mass_kg))
+    (folder / file).write_text(format_obj(pieces.hulls, named=True, decimals=6), encoding="utf-8")
+    return (mesh_collider(folder, file),)
 
 
 def _record_parameters(
@@ -309,7 +274,7 @@ def _record_parameters(
 
 
 def _copy_sources(source: SourceObject, folder: Path) -> None:
-    for name, path in referenced_files(source).items():
+    for name, path in model_files(source.model, source.folder).items():
         target = folder / _SOURCE_FOLDER / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)

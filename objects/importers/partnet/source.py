@@ -7,17 +7,15 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from unlatch.objects.annotate.source import PARTNET_URDF, SourceObject, read_json, read_source
+from unlatch.objects.annotate.source import PARTNET_URDF, read_json
 from unlatch.objects.importers.partnet.categories import CATEGORIES, PartnetCategory
-from unlatch.simcore.cache import content_hash
-from unlatch.simcore.errors import AssetError, ConfigError, close_matches
-from unlatch.simcore.meshes.mesh_dependencies import model_files
+from unlatch.simcore.errors import AssetError, ConfigError, close_matches, unknown_name
 
 ROOT_VARIABLE = "UNLATCH_PARTNET_DIR"
 """Environment variable that names the folder of the data set."""
 
-URDF_NAME = PARTNET_URDF
-_SIDE_FILES = ("info.json", "semantics.txt")
+SIDE_FILES = ("info.json", "semantics.txt")
+"""Files beside the URDF of an object."""
 _MESH_SUFFIXES = (".obj", ".mtl")
 
 
@@ -25,14 +23,11 @@ def partnet_category(name: str) -> PartnetCategory:
     """Returns the category of a name.
 
     Raises:
-        ConfigError: It is not one of ours.
+        ConfigError: There is no such category.
     """
     if name not in CATEGORIES:
-        raise ConfigError(
-            f"object.category='{name}' is not known for source=partnet_mobility.{close_matches(name, CATEGORIES)} "
-            f"Known: {', '.join(CATEGORIES)}.",
-            key="object.category",
-        )
+        kind = "a category of source=partnet_mobility"
+        raise unknown_name(name, kind, where="object.category", known=CATEGORIES)
     return CATEGORIES[name]
 
 
@@ -41,7 +36,7 @@ def partnet_root(root: str | None) -> Path:
 
     Raises:
         ConfigError: Neither is set.
-        AssetError: It is no folder.
+        AssetError: There is no such folder.
     """
     chosen = root or os.environ.get(ROOT_VARIABLE)
     both = f"Set object.root=FOLDER or the environment variable {ROOT_VARIABLE}"
@@ -55,15 +50,19 @@ def partnet_root(root: str | None) -> Path:
 
 def partnet_instances(root: Path, category: str) -> dict[str, Path]:
     """Returns folders by instance id, sorted: `<category>/<id>/` or, as downloaded, `<id>/` with a `meta.json`."""
-    return {name: path for name, path in _category_folders(root, category).items() if (path / URDF_NAME).is_file()}
+    return {name: path for name, path in _category_folders(root, category).items() if (path / PARTNET_URDF).is_file()}
 
 
 def check_partnet_objects(root: Path, category: str, *, among: Sequence[str] | None = None) -> None:
-    """Checks the objects of `among` (None: all) without converting them: each has a URDF, and its side files are
-    readable.
+    """Checks that objects have a URDF and readable side files, without converting them.
+
+    Args:
+        root: Folder of the data set.
+        category: Their category.
+        among: Their ids; None: every object of the category.
 
     Raises:
-        AssetError: Some are damaged; each is named.
+        AssetError: Some objects are damaged; the message names the first three.
     """
     folders = [path for name, path in _category_folders(root, category).items() if among is None or name in among]
     problems = [problem for path in folders if (problem := _find_damage(path))]
@@ -78,9 +77,9 @@ def check_partnet_objects(root: Path, category: str, *, among: Sequence[str] | N
 
 
 def source_state(folder: Path) -> str:
-    """Returns a hash over what is quick to read of an object: URDF and side files, names and sizes of its meshes."""
+    """Returns a quick hash of an object: over its URDF and side files, and over names and sizes of its meshes."""
     digest = hashlib.sha256()
-    for name in (URDF_NAME, *_SIDE_FILES):
+    for name in (PARTNET_URDF, *SIDE_FILES):
         path = folder / name
         digest.update(f"{name}\0{path.stat().st_size if path.is_file() else -1}\0".encode())
         digest.update(path.read_bytes() if path.is_file() else b"")
@@ -95,12 +94,11 @@ def _category_folders(root: Path, category: str) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for name in names:
         if (root / name).is_dir():
-            inside_it = {p.name: p for p in (root / name).iterdir() if p.is_dir()}
-            found = {**inside_it, **found}
-    found = {name: path for name, path in found.items() if name.isdigit() or (path / URDF_NAME).is_file()}
-    if not any((path / URDF_NAME).is_file() for path in found.values()):
+            found = {p.name: p for p in (root / name).iterdir() if p.is_dir()} | found
+    found = {name: path for name, path in found.items() if name.isdigit() or (path / PARTNET_URDF).is_file()}
+    if not any((path / PARTNET_URDF).is_file() for path in found.values()):
         found |= {
-            path.name: path for path in root.iterdir() if (path / URDF_NAME).is_file() and _has_category(path, names)
+            path.name: path for path in root.iterdir() if (path / PARTNET_URDF).is_file() and _has_category(path, names)
         }
     return {name: found[name] for name in sorted(found, key=lambda n: (len(n), n))}
 
@@ -114,9 +112,9 @@ def _has_category(folder: Path, names: Sequence[str]) -> bool:
 
 
 def _find_damage(folder: Path) -> str | None:
-    urdf = folder / URDF_NAME
+    urdf = folder / PARTNET_URDF
     if not urdf.is_file():
-        return f"{folder} has no {URDF_NAME}."
+        return f"{folder} has no {PARTNET_URDF}."
     if not urdf.stat().st_size:
         return f"{urdf} is empty."
     try:
@@ -127,10 +125,10 @@ def _find_damage(folder: Path) -> str | None:
 
 
 def instance_folder(root: Path, category: str, *, instance: str | None) -> Path:
-    """Returns the folder of an instance; None stands for a category without instances, which is an error.
+    """Returns the folder of an instance.
 
     Raises:
-        AssetError: There is no such instance, or none at all.
+        AssetError: `instance` is None or unknown, or the category has no instances.
     """
     instances = partnet_instances(root, category)
     if not instances or instance is None:
@@ -148,26 +146,3 @@ def instance_folder(root: Path, category: str, *, instance: str | None) -> Path:
             available=list(instances),
         )
     return instances[instance]
-
-
-def read_partnet_object(folder: Path, category: str) -> SourceObject:
-    """Reads URDF, semantics and `info.json` of one object.
-
-    Raises:
-        AssetError: The URDF is damaged, or names files that are missing or lie outside the folder.
-    """
-    return read_source(folder / URDF_NAME, category=category)
-
-
-def referenced_files(source: SourceObject) -> dict[str, Path]:
-    """Returns every file of the object, by its path in the object's folder: meshes, materials, textures."""
-    return dict(sorted(model_files(source.model, source.folder).items()))
-
-
-def source_hash(source: SourceObject) -> str:
-    """Returns SHA-256 over the URDF, the side files and every referenced file, names included."""
-    files = {URDF_NAME: source.folder / URDF_NAME, **referenced_files(source)}
-    for name in _SIDE_FILES:
-        if (source.folder / name).is_file():
-            files[name] = source.folder / name
-    return content_hash({name: path.read_bytes() for name, path in files.items()})

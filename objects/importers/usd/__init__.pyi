@@ -1,7 +1,2 @@
-from .openusd import import_openusd
-from .writer import write_usd
-
-__all__ = [
-    "import_openusd",
-    "write_usd",
-]
+from .openusd import import_openusd as import_openusd
+from .writer import write_usd as write_usd

@@ -33,9 +33,9 @@ class UsdMaterials:
 
         Args:
             prim: The mesh; with a picture, it gets texture coordinates, one for each of its points.
-            path: Where the material lies; one that is there already is taken.
+            path: Path of the material; an existing material there is used.
             rgba: Colour and opacity.
-            surface: What the mesh was made of, if it carries a picture.
+            surface: The textured surface of the mesh, if it has one.
         """
         stage = prim.GetStage()
         material = self._pxr.UsdShade.Material.Get(stage, path)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unlatch.objects.importers.converted_asset import ConvertedAsset, ConvertedLink
+from unlatch.objects.importers.converted_asset import ConvertedAsset, ConvertedLink, PlacedMesh
 from unlatch.objects.importers.usd.material import UsdMaterials
 from unlatch.objects.importers.usd.openusd import import_openusd
 from unlatch.simcore.errors import AssetError
@@ -27,12 +28,21 @@ from unlatch.simcore.urdf.model import Inertial, Joint
 LOOKS = "looks"
 """Name of the scope of materials: below the root prim, or beside a shared mesh."""
 
+_RIGID = {
+    "disable_gravity": "disableGravity",
+    "linear_damping": "linearDamping",
+    "angular_damping": "angularDamping",
+    "max_linear_velocity": "maxLinearVelocity",
+    "max_angular_velocity": "maxAngularVelocity",
+}
+"""Attributes of PhysX by our names."""
+
 
 def write_usd(asset: ConvertedAsset, path: Path, meshes_path: Path, *, instanceable: bool) -> None:
     """Writes an asset as one USD file and, if meshes are shared, another one with the meshes.
 
-    The root prim is an Xform; a single body has its physics there and its surface under `geometry`, an articulation has
-    one Xform a link and its joints under `joints`. Metres, kilograms, z up.
+    The root prim is an Xform. A single body has its physics there and its surface under `geometry`. An articulation has
+    one Xform for each link, and its joints under `joints`. Metres, kilograms, z up.
 
     Args:
         asset: What was converted.
@@ -44,8 +54,7 @@ def write_usd(asset: ConvertedAsset, path: Path, meshes_path: Path, *, instancea
         AssetError: OpenUSD is not installed, or cannot write there.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    writer = _UsdWriter(asset, path, meshes_path, instanceable=instanceable)
-    writer.write()
+    _UsdWriter(asset, path, meshes_path, instanceable=instanceable).write()
 
 
 def usd_name(name: str, taken: set[str]) -> str:
@@ -74,14 +83,14 @@ class _UsdWriter:
     def __init__(self, asset: ConvertedAsset, path: Path, meshes_path: Path, *, instanceable: bool) -> None:
         self.asset = asset
         self.pxr = import_openusd()
-        self.stage: Any = _new_stage(path)
+        self.stage = self._new_stage(path)
         self.looks = UsdMaterials(path.parent)
         self._look_names: dict[object, str] = {}
         self.shared: _Prototypes | None = None
         if instanceable:
             meshes_path.parent.mkdir(parents=True, exist_ok=True)
             reference = os.path.relpath(meshes_path, path.parent).replace(os.sep, "/")
-            self.shared = _Prototypes(_new_stage(meshes_path), f"./{reference}")
+            self.shared = _Prototypes(self._new_stage(meshes_path), f"./{reference}")
 
     def write(self) -> None:
         root = self.pxr.UsdGeom.Xform.Define(self.stage, f"/{usd_name(self.asset.model.name, set())}").GetPrim()
@@ -100,8 +109,7 @@ class _UsdWriter:
         if physics["rigid"]:
             self._apply_rigid_api(root, physics["rigid"])
         if physics["mass"]:
-            _apply_mass_api(root, link.inertial, physics["mass"])
-        (visual,) = self.asset.links[name].visuals
+            self._apply_mass_api(root, link.inertial, physics["mass"])
         collision = physics["collision"]
 
         def collider(prim: Any) -> None:
@@ -113,18 +121,10 @@ class _UsdWriter:
             self.pxr.UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr(self.asset.approximation)
             for key, attribute in (("contact_offset", "contactOffset"), ("rest_offset", "restOffset")):
                 if key in collision:
-                    _set_physx(prim, "PhysxCollisionAPI", f"physxCollision:{attribute}", float(collision[key]))
+                    self._set_physx(prim, "PhysxCollisionAPI", f"physxCollision:{attribute}", float(collision[key]))
 
-        self._write_mesh(
-            f"{root.GetPath()}/geometry",
-            visual.mesh,
-            visual.T_link_mesh,
-            visual.scale,
-            visual.rgba,
-            finish=collider,
-            key=("geometry",),
-            texture=visual.texture,
-        )
+        (visual,) = self.asset.links[name].visuals
+        self._write_mesh(f"{root.GetPath()}/geometry", visual, key=("geometry",), finish=collider)
 
     def _apply_rigid_api(self, prim: Any, values: dict[str, Any]) -> None:
         api = self.pxr.UsdPhysics.RigidBodyAPI.Apply(prim)
@@ -135,32 +135,28 @@ class _UsdWriter:
                 value = values[key]
                 if key == "max_angular_velocity":
                     value = float(np.degrees(value))  # USD's angles are degrees
-                _set_physx(prim, "PhysxRigidBodyAPI", f"physxRigidBody:{attribute}", value)
+                self._set_physx(prim, "PhysxRigidBodyAPI", f"physxRigidBody:{attribute}", value)
 
     def _write_articulation(self, root: Any) -> None:
         model, names = self.asset.model, {"joints", LOOKS}
         paths: dict[str, str] = {}
         for name, link in model.links.items():
             if self.asset.fix_base and name == model.root and not self.asset.links[name].parts:
-                continue  # the world is no prim
+                continue  # the world is not written as a prim
             paths[name] = f"{root.GetPath()}/{usd_name(name, names)}"
             xform = self.pxr.UsdGeom.Xform.Define(self.stage, paths[name])
-            _set_transform(xform, model.link_pose(name))
+            self._set_transform(xform, model.link_pose(name))
             self.pxr.UsdPhysics.RigidBodyAPI.Apply(xform.GetPrim())
             if link.inertial is not None and link.inertial.mass_kg > 0:
-                _apply_mass_api(xform.GetPrim(), link.inertial, {"mass": link.inertial.mass_kg})
+                self._apply_mass_api(xform.GetPrim(), link.inertial, {"mass": link.inertial.mass_kg})
             self._write_link_geometry(paths[name], self.asset.links[name])
         self.pxr.UsdGeom.Scope.Define(self.stage, f"{root.GetPath()}/joints")
         taken: set[str] = set()
         for joint in model.joints.values():
             self._write_joint(f"{root.GetPath()}/joints/{usd_name(joint.name, taken)}", joint, paths)
         self.pxr.UsdPhysics.ArticulationRootAPI.Apply(root)
-        _set_physx(
-            root,
-            "PhysxArticulationAPI",
-            "physxArticulation:enabledSelfCollisions",
-            bool(self.asset.physics["self_collision"]),
-        )
+        self_collision = bool(self.asset.physics["self_collision"])
+        self._set_physx(root, "PhysxArticulationAPI", "physxArticulation:enabledSelfCollisions", self_collision)
 
     def _write_link_geometry(self, path: str, link: ConvertedLink) -> None:
         def collider(prim: Any) -> None:
@@ -171,44 +167,25 @@ class _UsdWriter:
         if link.visuals:
             self.pxr.UsdGeom.Scope.Define(self.stage, f"{path}/visuals")
         for number, visual in enumerate(link.visuals):
-            self._write_mesh(
-                f"{path}/visuals/visual_{number}",
-                visual.mesh,
-                visual.T_link_mesh,
-                visual.scale,
-                visual.rgba,
-                key=("visual", id(visual.mesh), visual.rgba),
-                texture=visual.texture,
-            )
+            self._write_mesh(f"{path}/visuals/visual_{number}", visual, key=("visual", id(visual.mesh), visual.rgba))
         if link.parts:
             self.pxr.UsdGeom.Scope.Define(self.stage, f"{path}/collisions")
         for number, part in enumerate(link.parts):
             key = ("part", part.vertices.tobytes(), part.faces.tobytes())
-            self._write_mesh(
-                f"{path}/collisions/part_{number}",
-                part,
-                Pose.identity(),
-                (1.0, 1.0, 1.0),
-                None,
-                finish=collider,
-                key=key,
-            )
+            self._write_mesh(f"{path}/collisions/part_{number}", PlacedMesh(part), key=key, finish=collider)
 
     def _write_joint(self, path: str, joint: Joint, paths: dict[str, str]) -> None:
-        kind = {"revolute": self.pxr.UsdPhysics.RevoluteJoint, "continuous": self.pxr.UsdPhysics.RevoluteJoint}.get(
-            joint.kind,
-            self.pxr.UsdPhysics.PrismaticJoint if joint.kind == "prismatic" else self.pxr.UsdPhysics.FixedJoint,
-        )
-        prim = kind.Define(self.stage, path)
+        kinds = {"revolute": "RevoluteJoint", "continuous": "RevoluteJoint", "prismatic": "PrismaticJoint"}
+        prim = getattr(self.pxr.UsdPhysics, kinds.get(joint.kind, "FixedJoint")).Define(self.stage, path)
         if joint.parent in paths:
             prim.CreateBody0Rel().SetTargets([paths[joint.parent]])
         prim.CreateBody1Rel().SetTargets([paths[joint.child]])
         R_joint_x = _turn_x_to(joint.axis) if joint.moves else np.eye(3)
         first = Pose(joint.T_parent_joint.R @ R_joint_x, joint.T_parent_joint.p)
         prim.CreateLocalPos0Attr(self.pxr.Gf.Vec3f(*(float(v) for v in first.p)))
-        prim.CreateLocalRot0Attr(_to_quatf(first))
+        prim.CreateLocalRot0Attr(self._to_quatf(first))
         prim.CreateLocalPos1Attr(self.pxr.Gf.Vec3f(0.0, 0.0, 0.0))
-        prim.CreateLocalRot1Attr(_to_quatf(Pose(R_joint_x, np.zeros(3))))
+        prim.CreateLocalRot1Attr(self._to_quatf(Pose(R_joint_x, np.zeros(3))))
         if not joint.moves:
             return
         prim.CreateAxisAttr("X")
@@ -224,26 +201,25 @@ class _UsdWriter:
         api.CreateDampingAttr(drive["damping"] / unit)
         if drive["max_effort"] > 0:
             api.CreateMaxForceAttr(drive["max_effort"])
-        _set_physx(prim.GetPrim(), "PhysxJointAPI", "physxJoint:maxJointVelocity", drive["max_velocity"] * unit)
-        _set_physx(prim.GetPrim(), "PhysxJointAPI", "physxJoint:jointFriction", joint.friction)
+        self._set_physx(prim.GetPrim(), "PhysxJointAPI", "physxJoint:maxJointVelocity", drive["max_velocity"] * unit)
+        self._set_physx(prim.GetPrim(), "PhysxJointAPI", "physxJoint:jointFriction", joint.friction)
 
     def _write_mesh(
-        self,
-        path: str,
-        mesh: TriangleMesh,
-        T: Pose,
-        scale: tuple[float, ...],
-        rgba: tuple[float, float, float, float] | None,
-        *,
-        key: object,
-        finish: Any = None,
-        texture: TexturedSurface | None = None,
+        self, path: str, placed: PlacedMesh, *, key: object, finish: Callable[[Any], None] | None = None
     ) -> None:
-        """Writes a mesh under a prim of its own: directly, or as an instance of a shared one."""
+        """Writes a mesh under a prim of its own: directly, or as an instance of a shared one.
+
+        Args:
+            path: The prim.
+            placed: The mesh.
+            key: Meshes with equal keys share one prim in the file of the shared meshes.
+            finish: Is called with the prim of the triangles.
+        """
+        mesh, rgba, texture = placed.mesh, placed.rgba, placed.texture
         if texture is not None:  # the same triangles; vertices that differ in texture coordinates are separate
             mesh = TriangleMesh(texture.vertices, texture.faces)
         if self.shared is None:
-            _set_transform(self.pxr.UsdGeom.Xform.Define(self.stage, path), T, scale)
+            self._set_transform(self.pxr.UsdGeom.Xform.Define(self.stage, path), placed.T_link_mesh, placed.scale)
             prim = self._define_mesh(self.stage, f"{path}/mesh", mesh, rgba, finish)
             if rgba is not None:
                 self.looks.bind(prim, self._look_path(rgba, texture), rgba, texture)
@@ -255,15 +231,15 @@ class _UsdWriter:
                 self.shared.stage.SetDefaultPrim(prototype)
             self.shared.by_key[key] = f"/{name}"
             prim = self._define_mesh(self.shared.stage, f"/{name}/mesh", mesh, rgba, finish)
-            if rgba is not None:  # what an instance shows is below its prototype
+            if rgba is not None:  # an instance only shows materials below its prototype
                 self.looks.bind(prim, f"/{name}/{LOOKS}", rgba, texture)
         xform = self.pxr.UsdGeom.Xform.Define(self.stage, path)
-        _set_transform(xform, T, scale)
+        self._set_transform(xform, placed.T_link_mesh, placed.scale)
         xform.GetPrim().GetReferences().AddReference(self.shared.reference, self.shared.by_key[key])
         xform.GetPrim().SetInstanceable(True)
 
     def _look_path(self, rgba: tuple[float, float, float, float], texture: TexturedSurface | None) -> str:
-        """Returns the path of the material of a colour and picture; all that share both share it."""
+        """Returns the path of the material of a colour and picture; there is one for each pair of them."""
         key = (rgba, None if texture is None else texture.picture)
         name = self._look_names.setdefault(key, f"look_{len(self._look_names)}")
         scope = self.pxr.UsdGeom.Scope.Define(self.stage, f"{self.stage.GetDefaultPrim().GetPath()}/{LOOKS}")
@@ -286,69 +262,45 @@ class _UsdWriter:
             finish(prim.GetPrim())
         return prim.GetPrim()
 
+    def _new_stage(self, path: Path) -> Any:
+        try:
+            stage = self.pxr.Usd.Stage.CreateNew(str(path))
+        except self.pxr.Tf.ErrorException as exc:
+            raise AssetError(f"USD '{path}' cannot be written ({exc}). Check the folder.", path=str(path)) from exc
+        self.pxr.UsdGeom.SetStageUpAxis(stage, self.pxr.UsdGeom.Tokens.z)
+        self.pxr.UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+        self.pxr.UsdPhysics.SetStageKilogramsPerUnit(stage, 1.0)
+        return stage
 
-_RIGID = {
-    "disable_gravity": "disableGravity",
-    "linear_damping": "linearDamping",
-    "angular_damping": "angularDamping",
-    "max_linear_velocity": "maxLinearVelocity",
-    "max_angular_velocity": "maxAngularVelocity",
-}
+    def _set_transform(self, xform: Any, T: Pose, scale: tuple[float, ...] = (1.0, 1.0, 1.0)) -> None:
+        xform.AddTranslateOp().Set(self.pxr.Gf.Vec3d(*(float(v) for v in T.p)))
+        xform.AddOrientOp().Set(self._to_quatf(T))
+        xform.AddScaleOp().Set(self.pxr.Gf.Vec3f(*(float(v) for v in scale)))
 
+    def _to_quatf(self, T: Pose) -> Any:
+        x, y, z, w = (float(v) for v in T.quat_xyzw)
+        return self.pxr.Gf.Quatf(w, x, y, z)
 
-def _new_stage(path: Path) -> Any:
-    pxr = import_openusd()
+    def _apply_mass_api(self, prim: Any, inertial: Inertial | None, given: dict[str, Any]) -> None:
+        api = self.pxr.UsdPhysics.MassAPI.Apply(prim)
+        if "mass" in given:
+            api.CreateMassAttr(float(given["mass"]))
+        if "density" in given:
+            api.CreateDensityAttr(float(given["density"]))
+        if inertial is None or "mass" not in given:
+            return
+        moments, axes = np.linalg.eigh(inertial.inertia)
+        if np.linalg.det(axes) < 0:
+            axes[:, 0] *= -1
+        api.CreateCenterOfMassAttr(self.pxr.Gf.Vec3f(*(float(v) for v in inertial.com_link)))
+        api.CreateDiagonalInertiaAttr(self.pxr.Gf.Vec3f(*(float(v) for v in moments)))
+        api.CreatePrincipalAxesAttr(self._to_quatf(Pose(axes, np.zeros(3))))
 
-    try:
-        stage = pxr.Usd.Stage.CreateNew(str(path))
-    except pxr.Tf.ErrorException as exc:
-        raise AssetError(f"USD '{path}' cannot be written ({exc}). Check the folder.", path=str(path)) from exc
-    pxr.UsdGeom.SetStageUpAxis(stage, pxr.UsdGeom.Tokens.z)
-    pxr.UsdGeom.SetStageMetersPerUnit(stage, 1.0)
-    pxr.UsdPhysics.SetStageKilogramsPerUnit(stage, 1.0)
-    return stage
-
-
-def _set_transform(xform: Any, T: Pose, scale: tuple[float, ...] = (1.0, 1.0, 1.0)) -> None:
-    pxr = import_openusd()
-
-    xform.AddTranslateOp().Set(pxr.Gf.Vec3d(*(float(v) for v in T.p)))
-    xform.AddOrientOp().Set(_to_quatf(T))
-    xform.AddScaleOp().Set(pxr.Gf.Vec3f(*(float(v) for v in scale)))
-
-
-def _to_quatf(T: Pose) -> Any:
-    pxr = import_openusd()
-
-    x, y, z, w = (float(v) for v in T.quat_xyzw)
-    return pxr.Gf.Quatf(w, x, y, z)
-
-
-def _apply_mass_api(prim: Any, inertial: Inertial | None, given: dict[str, Any]) -> None:
-    pxr = import_openusd()
-
-    api = pxr.UsdPhysics.MassAPI.Apply(prim)
-    if "mass" in given:
-        api.CreateMassAttr(float(given["mass"]))
-    if "density" in given:
-        api.CreateDensityAttr(float(given["density"]))
-    if inertial is None or "mass" not in given:
-        return
-    moments, axes = np.linalg.eigh(inertial.inertia)
-    if np.linalg.det(axes) < 0:
-        axes[:, 0] *= -1
-    api.CreateCenterOfMassAttr(pxr.Gf.Vec3f(*(float(v) for v in inertial.com_link)))
-    api.CreateDiagonalInertiaAttr(pxr.Gf.Vec3f(*(float(v) for v in moments)))
-    api.CreatePrincipalAxesAttr(_to_quatf(Pose(axes, np.zeros(3))))
-
-
-def _set_physx(prim: Any, schema: str, name: str, value: Any) -> None:
-    pxr = import_openusd()
-
-    kind = pxr.Sdf.ValueTypeNames.Bool if isinstance(value, bool) else pxr.Sdf.ValueTypeNames.Float
-    if schema not in prim.GetAppliedSchemas():
-        prim.AddAppliedSchema(schema)
-    prim.CreateAttribute(name, kind).Set(value)
+    def _set_physx(self, prim: Any, schema: str, name: str, value: Any) -> None:
+        types = self.pxr.Sdf.ValueTypeNames
+        if schema not in prim.GetAppliedSchemas():
+            prim.AddAppliedSchema(schema)
+        prim.CreateAttribute(name, types.Bool if isinstance(value, bool) else types.Float).Set(value)
 
 
 def _turn_x_to(axis: np.ndarray) -> np.ndarray:

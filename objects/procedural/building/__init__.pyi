@@ -1,164 +1,76 @@
-from .assembly import (
-    HOLDING,
-    Assembly,
-    PanelGrip,
-    PartMotion,
-    door_motion,
-    flap_limit,
-    flap_motion,
-    hinge_motion,
-    lid_motion,
-)
-from .carcass import Carcass, add_base, add_feet, add_ring_wall
-from .drawing import (
-    Colour,
-    draw_colour,
-    draw_fields,
-    draw_uniform,
-    either,
-    one_of,
-    parameter_record,
-    uniform,
-    whole,
-)
-from .finishes import (
-    APPLIANCES,
-    BODY_COLOURS,
-    BRASS,
-    CHROME,
-    DARK,
-    DISPLAY,
-    GLASS,
-    HANDLE_COLOURS,
-    LINING,
-    METALS,
-    PAINTS,
-    PLASTICS,
-    RUBBER,
-    SHELF,
-    WHITE,
-    WIRE,
-    WOODS,
-    board_texture,
-    darker,
-    draw_contrast,
-    mark_colour,
-    sheet_texture,
-)
-from .generated_object import GeneratedObject, model_bounds
-from .generator import ObjectGenerator
-from .handles import BarParameters, KnobParameters, add_bar, add_knob, draw_bar, draw_knob
-from .inset_door import InsetDoor
-from .link_builder import LinkBuilder
-from .panel import DRAWER_FRONT, FLAP_BELOW, FRONT, LID_BEHIND, PanelBuilder, PanelFrame, door_frame
-from .panel_handles import (
-    EDGE_PUSH_M,
-    PUSH_ROOM_M,
-    EdgeParameters,
-    PanelHandle,
-    add_handle,
-    draw_handle,
-    edge_grip,
-    grip_standing_out,
-    half_across,
-    half_along,
-    handle_reach,
-    handle_record,
-    push_beside,
-    push_point,
-)
-from .parameter_filter import first_matching_seed, read_filter
-from .round_lid import GAP_M, RoundLid
-from .textured_urdf import textured_files, write_textured_urdf
-from .textures import TextureKind, texture_file
-from .turning_knob import TurningKnobParameters, add_turning_knob, draw_turning_knob
-
-__all__ = [
-    "APPLIANCES",
-    "BODY_COLOURS",
-    "BRASS",
-    "CHROME",
-    "DARK",
-    "DISPLAY",
-    "DRAWER_FRONT",
-    "EDGE_PUSH_M",
-    "FLAP_BELOW",
-    "FRONT",
-    "GAP_M",
-    "GLASS",
-    "HANDLE_COLOURS",
-    "HOLDING",
-    "LID_BEHIND",
-    "LINING",
-    "METALS",
-    "PAINTS",
-    "PLASTICS",
-    "PUSH_ROOM_M",
-    "RUBBER",
-    "SHELF",
-    "WHITE",
-    "WIRE",
-    "WOODS",
-    "Assembly",
-    "BarParameters",
-    "Carcass",
-    "Colour",
-    "EdgeParameters",
-    "GeneratedObject",
-    "InsetDoor",
-    "KnobParameters",
-    "LinkBuilder",
-    "ObjectGenerator",
-    "PanelBuilder",
-    "PanelFrame",
-    "PanelGrip",
-    "PanelHandle",
-    "PartMotion",
-    "RoundLid",
-    "TextureKind",
-    "TurningKnobParameters",
-    "add_bar",
-    "add_base",
-    "add_feet",
-    "add_handle",
-    "add_knob",
-    "add_ring_wall",
-    "add_turning_knob",
-    "board_texture",
-    "darker",
-    "door_frame",
-    "door_motion",
-    "draw_bar",
-    "draw_colour",
-    "draw_contrast",
-    "draw_fields",
-    "draw_handle",
-    "draw_knob",
-    "draw_turning_knob",
-    "draw_uniform",
-    "edge_grip",
-    "either",
-    "first_matching_seed",
-    "flap_limit",
-    "flap_motion",
-    "grip_standing_out",
-    "half_across",
-    "half_along",
-    "handle_reach",
-    "handle_record",
-    "hinge_motion",
-    "lid_motion",
-    "mark_colour",
-    "model_bounds",
-    "one_of",
-    "parameter_record",
-    "push_beside",
-    "push_point",
-    "read_filter",
-    "sheet_texture",
-    "texture_file",
-    "textured_files",
-    "uniform",
-    "whole",
-    "write_textured_urdf",
-]
+from .assembly import HOLDING as HOLDING
+from .assembly import Assembly as Assembly
+from .assembly import ObjectGenerator as ObjectGenerator
+from .assembly import PartMotion as PartMotion
+from .assembly import door_motion as door_motion
+from .assembly import flap_motion as flap_motion
+from .assembly import lid_motion as lid_motion
+from .carcass import Carcass as Carcass
+from .carcass import add_base as add_base
+from .carcass import add_feet as add_feet
+from .carcass import add_ring_wall as add_ring_wall
+from .drawing import Colour as Colour
+from .drawing import draw_colour as draw_colour
+from .drawing import draw_fields as draw_fields
+from .drawing import draw_uniform as draw_uniform
+from .drawing import either as either
+from .drawing import one_of as one_of
+from .drawing import parameter_record as parameter_record
+from .drawing import uniform as uniform
+from .drawing import whole as whole
+from .finishes import APPLIANCES as APPLIANCES
+from .finishes import BODY_COLOURS as BODY_COLOURS
+from .finishes import BRASS as BRASS
+from .finishes import CHROME as CHROME
+from .finishes import DARK as DARK
+from .finishes import DISPLAY as DISPLAY
+from .finishes import GLASS as GLASS
+from .finishes import HANDLE_COLOURS as HANDLE_COLOURS
+from .finishes import LINING as LINING
+from .finishes import METALS as METALS
+from .finishes import PAINTS as PAINTS
+from .finishes import PLASTICS as PLASTICS
+from .finishes import RUBBER as RUBBER
+from .finishes import SHELF as SHELF
+from .finishes import WHITE as WHITE
+from .finishes import WIRE as WIRE
+from .finishes import WOODS as WOODS
+from .finishes import board_texture as board_texture
+from .finishes import darker as darker
+from .finishes import draw_contrast as draw_contrast
+from .finishes import mark_colour as mark_colour
+from .finishes import sheet_texture as sheet_texture
+from .generated_object import GeneratedObject as GeneratedObject
+from .generated_object import model_bounds as model_bounds
+from .inset_door import InsetDoor as InsetDoor
+from .link_builder import DRAWER_FRONT as DRAWER_FRONT
+from .link_builder import FLAP_BELOW as FLAP_BELOW
+from .link_builder import FRONT as FRONT
+from .link_builder import LID_BEHIND as LID_BEHIND
+from .link_builder import LinkBuilder as LinkBuilder
+from .link_builder import PanelBuilder as PanelBuilder
+from .link_builder import PanelFrame as PanelFrame
+from .link_builder import door_frame as door_frame
+from .panel_handles import PUSH_ROOM_M as PUSH_ROOM_M
+from .panel_handles import BarParameters as BarParameters
+from .panel_handles import EdgeParameters as EdgeParameters
+from .panel_handles import HandlePlace as HandlePlace
+from .panel_handles import KnobParameters as KnobParameters
+from .panel_handles import PanelGrip as PanelGrip
+from .panel_handles import PanelHandle as PanelHandle
+from .panel_handles import draw_bar as draw_bar
+from .panel_handles import draw_handle as draw_handle
+from .panel_handles import edge_grip as edge_grip
+from .panel_handles import edge_push as edge_push
+from .panel_handles import grip_standing_out as grip_standing_out
+from .parameter_filter import first_matching_seed as first_matching_seed
+from .parameter_filter import read_filter as read_filter
+from .round_lid import GAP_M as GAP_M
+from .round_lid import RoundLid as RoundLid
+from .textured_urdf import textured_files as textured_files
+from .textured_urdf import write_textured_urdf as write_textured_urdf
+from .textures import TextureKind as TextureKind
+from .textures import texture_file as texture_file
+from .turning_knob import TurningKnobParameters as TurningKnobParameters
+from .turning_knob import add_turning_knob as add_turning_knob
+from .turning_knob import draw_turning_knob as draw_turning_knob

@@ -1,41 +1,36 @@
-"""Puts links, joints and annotated parts together."""
+"""Puts links, joints and annotated parts together into the object of a seed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from unlatch.objects.annotation import Articulation, FramedVector, Handle, Openness, Part, PartKind
+from unlatch.objects.annotation import Articulation, FramedVector, Openness, Part, PartKind
 from unlatch.objects.fixed_handle import FixedHandle
 from unlatch.objects.procedural.building.drawing import Colour, parameter_record
 from unlatch.objects.procedural.building.generated_object import GeneratedObject, model_bounds
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import FLAP_BELOW, PanelFrame
+from unlatch.objects.procedural.building.link_builder import FLAP_BELOW, LinkBuilder, PanelFrame
+from unlatch.objects.procedural.building.panel_handles import HandlePlace, PanelGrip, PanelHandle
 from unlatch.objects.procedural.building.textures import TextureKind
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.rng import stream
 from unlatch.simcore.urdf.model import Joint, Link, UrdfModel
+
+Drawn = TypeVar("Drawn")
 
 LICENCE = "Apache-2.0"
 TAIL_M = 0.05
-"""Distance from head to tail."""
+"""Distance between the keypoints `articulated_object_head` and `articulated_object_tail` [m]."""
 HOLDING = 1.3
-"""Factor on the largest moment of gravity: with this friction a part stays where it is released."""
+"""Friction with which a part stays where it is released, as a multiple of the largest moment of gravity."""
 LEAST_FRICTION_N_M = 0.2
 _GRAVITY_M_S2 = 9.81
-_SAMPLES = 25
-
-
-@dataclass(frozen=True)
-class PanelGrip:
-    """Where a hand holds a panel; all values are in the frame of its link."""
-
-    handle: Handle
-    head: np.ndarray
-    """(3,) middle of the graspable cross-section [m]."""
-    frame: PanelFrame
+_GROUND_CLEARANCE_M = 0.004
+"""Distance that the handle of an open door keeps from the ground."""
+_MOMENT_SAMPLES = 25
 
 
 @dataclass(frozen=True)
@@ -51,30 +46,11 @@ class PartMotion:
     opens: float
     """Joint position of the open part [rad or m]; closed is 0."""
     friction: float
-    """[N m or N]; a part with `holding` has at least the friction that holds its weight."""
+    """Dry friction [N m or N]; `holding` may raise it."""
     damping: float
     """[N m s/rad or N s/m]."""
     holding: float = 0.0
     """The friction is at least this multiple of the largest moment of gravity."""
-
-
-def hinge_motion(
-    frame: PanelFrame,
-    *,
-    kind: PartKind,
-    at: Sequence[float],
-    limit_rad: float,
-    friction: float,
-    damping: float,
-    parent: str = "body",
-    holding: float = 0.0,
-) -> PartMotion:
-    """Returns the motion of a panel that turns about its `along` axis, out of the closed pose; see `PartMotion`. `at`
-    (3,) is a point on the hinge, the origin of the panel's link [m].
-    """
-    axis = np.abs(frame.along)
-    opens = -float(np.sign(frame.along @ axis)) * limit_rad  # about -along, across turns towards out
-    return PartMotion(kind, parent, at, axis.tolist(), opens, friction, damping, holding)
 
 
 class SwingParameters(Protocol):
@@ -93,8 +69,8 @@ class SwingParameters(Protocol):
         """Viscous damping."""
 
 
-class FlapParameters(Protocol):
-    """The parameters of a door that is hinged below."""
+class BalancedParameters(Protocol):
+    """The parameters of a part that stays where it is released."""
 
     @property
     def holding(self) -> float:
@@ -105,7 +81,7 @@ class FlapParameters(Protocol):
         """Viscous damping."""
 
 
-class LidParameters(FlapParameters, Protocol):
+class LidParameters(BalancedParameters, Protocol):
     """The parameters of a lid."""
 
     @property
@@ -113,25 +89,49 @@ class LidParameters(FlapParameters, Protocol):
         """How far it opens."""
 
 
+class FlapParameters(BalancedParameters, Protocol):
+    """The parameters of a door that is hinged below."""
+
+    @property
+    def most_open_rad(self) -> float:
+        """How far it may open."""
+
+
 def door_motion(frame: PanelFrame, at: Sequence[float], p: SwingParameters) -> PartMotion:
     """Returns the motion of a door on a vertical hinge at `at` (3,) [m]."""
-    kind = PartKind.hinge_vertical
-    return hinge_motion(
-        frame, kind=kind, at=at, limit_rad=p.limit_rad, friction=p.friction_n_m, damping=p.damping_n_m_s
-    )
+    motion = _hinge_motion(frame, PartKind.hinge_vertical, at, p.limit_rad, p.damping_n_m_s)
+    return replace(motion, friction=p.friction_n_m)
 
 
 def lid_motion(frame: PanelFrame, at: Sequence[float], p: LidParameters) -> PartMotion:
     """Returns the motion of a lid on a hinge at `at` (3,) [m]; the lid stays where it is released."""
-    moving = hinge_motion(frame, kind=PartKind.lid, at=at, limit_rad=p.limit_rad, friction=0.0, damping=p.damping_n_m_s)
-    return replace(moving, holding=p.holding)
+    motion = _hinge_motion(frame, PartKind.lid, at, p.limit_rad, p.damping_n_m_s)
+    return replace(motion, holding=p.holding)
 
 
-def flap_motion(at: Sequence[float], p: FlapParameters, *, limit_rad: float) -> PartMotion:
-    """Returns the motion of a door in the front that is hinged below, at `at` (3,) [m]; it stays when released."""
-    kind = PartKind.hinge_horizontal
-    moving = hinge_motion(FLAP_BELOW, kind=kind, at=at, limit_rad=limit_rad, friction=0.0, damping=p.damping_n_m_s)
-    return replace(moving, holding=p.holding)
+def flap_motion(at: Sequence[float], p: FlapParameters, handle: PanelHandle, place: HandlePlace) -> PartMotion:
+    """Returns the motion of a door in the front that is hinged below, at `at` (3,) [m]; it stays when released.
+
+    It opens until its handle, which sits at `place`, touches the ground, and at most by `p.most_open_rad`.
+    """
+    out, across, _ = handle.extents_m
+    far_m, out_m = place.at[0] + across / 2, place.face + out
+    # far cos(a) - out sin(a) = -height at the angle a where the handle touches
+    reach = float(np.hypot(far_m, out_m))
+    height_m = at[2] - _GROUND_CLEARANCE_M
+    touching = float(np.arccos(np.clip(-height_m / reach, -1.0, 1.0)) - np.arctan2(out_m, far_m))
+    limit_rad = round(min(p.most_open_rad, touching), 4)
+    motion = _hinge_motion(FLAP_BELOW, PartKind.hinge_horizontal, at, limit_rad, p.damping_n_m_s)
+    return replace(motion, holding=p.holding)
+
+
+def _hinge_motion(
+    frame: PanelFrame, kind: PartKind, at: Sequence[float], limit_rad: float, damping: float
+) -> PartMotion:
+    """Returns the motion of a panel that turns about its `along` axis, out of the closed pose, without friction."""
+    axis = np.abs(frame.along)
+    opens = -float(np.sign(frame.along @ axis)) * limit_rad  # about -along, across turns towards out
+    return PartMotion(kind, "body", at, axis.tolist(), opens, 0.0, damping)
 
 
 class Assembly:
@@ -142,7 +142,7 @@ class Assembly:
         self._category, self._name, self._seed = category, name, seed
         self._shape_names: set[str] = set()
         self.renames_shapes = True
-        """Whether a shape with the name of a shape of another link also gets its link's name, as MuJoCo requires."""
+        """Whether a shape whose name another link uses gets its link's name as suffix: MuJoCo requires unique names."""
         self.links: dict[str, Link] = {}
         self.joints: dict[str, Joint] = {}
         self.parts: dict[str, Part] = {}
@@ -152,15 +152,15 @@ class Assembly:
         self._edge: Sequence[float] = (0.0, 0.0, 0.0)
 
     def add_body(self, builder: LinkBuilder, *, mass_kg: float, edge: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
-        """Adds the link that does not move; `edge` (3,) is a point at its upper front edge, to press against [m]."""
+        """Adds the link that does not move; `edge` (3,) is the base contact point of its parts, link frame [m]."""
         self._add_link(builder.build(mass_kg=mass_kg))
         self._edge = edge
 
     def add_part(
         self,
         builder: LinkBuilder,
-        moving: PartMotion,
-        held: PanelGrip,
+        motion: PartMotion,
+        grip: PanelGrip,
         *,
         mass_kg: float,
         push: np.ndarray,
@@ -168,57 +168,64 @@ class Assembly:
     ) -> None:
         """Adds a moving link with its joint and its annotation; the part has the link's name.
 
-        The shapes are in the frame of the joint. `push` (3,) is a clear spot of the outer face; `edge` (3,) is a point
-        at the upper front edge of the parent, in the parent's frame [m]; None: that of the body.
+        Args:
+            builder: The link; its frame is that of the joint.
+            motion: The joint.
+            grip: Where a hand holds the part.
+            mass_kg: Mass of the link [kg].
+            push: (3,) a clear spot of the outer face, link frame [m].
+            edge: (3,) a point at the upper front edge of the parent, in the parent's frame [m]; None: that of the body.
         """
         name = builder.name
         link = builder.build(mass_kg=mass_kg)
-        slides = moving.kind is PartKind.slider
+        slides = motion.kind is PartKind.slider
         joint = Joint(
             name=f"{name}_slide" if slides else f"{name}_hinge",
             kind="prismatic" if slides else "revolute",
-            parent=moving.parent,
+            parent=motion.parent,
             child=name,
-            T_parent_joint=Pose.from_translation(np.round(np.asarray(moving.at, dtype=float), 6)),
-            axis=np.asarray(moving.axis, dtype=float),
-            lower=min(0.0, moving.opens),
-            upper=max(0.0, moving.opens),
+            T_parent_joint=Pose.from_translation(np.round(np.asarray(motion.at, dtype=float), 6)),
+            axis=np.asarray(motion.axis, dtype=float),
+            lower=min(0.0, motion.opens),
+            upper=max(0.0, motion.opens),
             effort=200.0 if slides else 50.0,
             velocity=5.0 if slides else 10.0,
-            friction=moving.friction,
-            damping=moving.damping,
+            friction=motion.friction,
+            damping=motion.damping,
         )
-        if moving.holding:
-            needed = round(moving.holding * gravity_moment(link, joint), 4)
+        if motion.holding:
+            needed = round(motion.holding * gravity_moment(link, joint), 4)
             joint = replace(joint, friction=max(joint.friction, needed, LEAST_FRICTION_N_M))
-        opening = joint.axis * np.sign(moving.opens) if slides else joint.axis
+        opening = joint.axis * np.sign(motion.opens) if slides else joint.axis
         self._add_link(link)
         self.joints[joint.name] = joint
         self.parts[name] = Part(
             name=name,
             joint=joint.name,
             link=name,
-            base=moving.parent,
-            kind=moving.kind,
+            base=motion.parent,
+            kind=motion.kind,
             keypoints={
-                "articulated_object_head": FramedVector.of("link", held.head),
-                "articulated_object_tail": FramedVector.of("link", held.head + TAIL_M * np.asarray(held.frame.across)),
+                "articulated_object_head": FramedVector.of("link", grip.head),
+                "articulated_object_tail": FramedVector.of("link", grip.head + TAIL_M * np.asarray(grip.frame.across)),
                 "link_contact_point": FramedVector.of("link", push),
                 "base_contact_point": FramedVector.of("base", self._edge if edge is None else edge),
             },
             axes={
                 "link0_move_axis" if slides else "link0_rot_axis": FramedVector.of("link", opening),
-                "link0_contact_axis": FramedVector.of("link", held.frame.along),
+                "link0_contact_axis": FramedVector.of("link", grip.frame.along),
                 "base_front_axis": FramedVector.of("base", [1.0, 0.0, 0.0]),
             },
-            handle=held.handle,
-            openness=Openness(closed=0.0, open=moving.opens),
+            handle=grip.handle,
+            openness=Openness(closed=0.0, open=motion.opens),
         )
 
-    def set_texture(self, kind: TextureKind | None, *colours: Colour) -> None:
-        """Gives everything of these colours a texture; None leaves it plain."""
-        if kind is not None:
-            self._textures |= dict.fromkeys(colours, kind)
+    def set_texture(self, kind: TextureKind | Callable[[Colour], TextureKind | None] | None, *colours: Colour) -> None:
+        """Gives shapes of these colours a texture: `kind`, or what it returns for a colour. None leaves them plain."""
+        for colour in colours:
+            texture = kind(colour) if callable(kind) else kind
+            if texture is not None:
+                self._textures[colour] = texture
 
     def _add_link(self, link: Link) -> None:
         """Adds a link; see `renames_shapes`."""
@@ -232,12 +239,9 @@ class Assembly:
         self._shape_names |= {shape.name for shape in link.visuals}
         self.links[link.name] = link
 
-    def finish(self, *parameters: Any, **more: float | str) -> GeneratedObject:
-        """Returns the object; its record holds the fields of the parameters, and the values given by name."""
+    def finish(self, record: dict[str, float | str]) -> GeneratedObject:
+        """Returns the object with the record of its parameters."""
         model = UrdfModel(self._name, self.links, self.joints)
-        values: dict[str, float | str] = {}
-        for item in parameters:
-            values |= parameter_record(item)
         return GeneratedObject(
             model=model,
             articulation=Articulation(
@@ -249,9 +253,32 @@ class Assembly:
             bounds_obj=model_bounds(model),
             friction={joint.name: joint.friction for joint in self.joints.values()},
             damping={joint.name: joint.damping for joint in self.joints.values()},
-            parameters=values | more,
+            parameters=record,
             textures=self._textures,
         )
+
+
+@dataclass(frozen=True)
+class ObjectGenerator(Generic[Drawn]):
+    """The generator of one category: it draws parameters and builds the object from them."""
+
+    category: str
+    draw: Callable[[np.random.Generator], Drawn]
+    """Draws all parameters, a dataclass, from a random stream of the seed and the category."""
+    build: Callable[[Assembly, Drawn], None]
+    """Fills an empty assembly, without random numbers."""
+    unrecorded: tuple[str, ...] = ()
+    """Keys that the record of the parameters lacks: the records of older objects do not have them."""
+
+    def __call__(self, seed: int, *, name: str | None = None) -> GeneratedObject:
+        """Generates the object of a seed, any whole number from 0. `name` is that of the robot element in the URDF;
+        None: the category.
+        """
+        drawn = self.draw(stream(seed, f"assets.procedural.{self.category}"))
+        assembly = Assembly(self.category, name=name or self.category, seed=seed)
+        self.build(assembly, drawn)
+        record = {key: value for key, value in parameter_record(drawn).items() if key not in self.unrecorded}
+        return assembly.finish(record)
 
 
 def gravity_moment(link: Link, joint: Joint) -> float:
@@ -260,20 +287,7 @@ def gravity_moment(link: Link, joint: Joint) -> float:
         return 0.0
     T_down = np.array([0.0, 0.0, -_GRAVITY_M_S2 * link.inertial.mass_kg])
     moments = []
-    for position in np.linspace(joint.lower, joint.upper, _SAMPLES):
+    for position in np.linspace(joint.lower, joint.upper, _MOMENT_SAMPLES):
         arm = joint.child_pose(float(position)).rotate(link.inertial.com_link)
         moments.append(abs(float(np.cross(arm, T_down) @ joint.axis)))
     return max(moments)
-
-
-def flap_limit(*, far_m: float, out_m: float, height_m: float, most_rad: float) -> float:
-    """Returns how far a door that is hinged below may open before its handle touches the ground, at most `most_rad`
-    [rad].
-
-    The far side of the handle is `far_m` from the hinge along the door, and `out_m` out of the hinge's plane; the hinge
-    is `height_m` over the ground, clearance taken off.
-    """
-    # far cos(a) - out sin(a) = -height at the angle where it touches
-    reach = float(np.hypot(far_m, out_m))
-    touching = float(np.arccos(np.clip(-height_m / reach, -1.0, 1.0)) - np.arctan2(out_m, far_m))
-    return round(min(most_rad, touching), 4)

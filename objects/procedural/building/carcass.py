@@ -71,32 +71,36 @@ class Carcass:
 
 def add_feet(
     builder: LinkBuilder,
+    half: tuple[float, float],
     *,
-    depth: tuple[float, float],
-    width: tuple[float, float],
+    inset_m: float,
     height_m: float,
     radius_m: float,
     rgba: Colour = RUBBER,
 ) -> None:
-    """Adds four round feet, from 0 up to a height; `depth` and `width` are their middles in x and y [m]."""
-    for number, (x, y) in enumerate((x, y) for x in depth for y in width):
+    """Adds four round feet below a footprint of half extents `half` in x and y; `inset_m` is from its sides to their
+    middles [m].
+    """
+    u, v = half[0] - inset_m, half[1] - inset_m
+    for number, (x, y) in enumerate(((-u, -v), (-u, v), (u, -v), (u, v))):
         builder.cylinder(f"foot_{number}", (x, y, height_m / 2), axis="z", radius=radius_m, length=height_m, rgba=rgba)
 
 
-def add_base(
-    builder: LinkBuilder, style: str, *, depth: tuple[float, float], half_m: float, height_m: float, rgba: Colour
-) -> None:
-    """Adds the base of a piece of furniture: `legs`, or a closed `plinth` that stands back; both are darker than
-    `rgba`. `depth` is from and to in x [m].
+def add_base(builder: LinkBuilder, style: str, half: tuple[float, float], *, height_m: float, rgba: Colour) -> None:
+    """Adds the base of a piece of furniture, darker than `rgba`.
+
+    Args:
+        builder: The body.
+        style: `legs`, or `plinth`: a closed box whose front is behind that of the furniture.
+        half: Half extents of the footprint in x and y [m].
+        height_m: Height of the base [m].
+        rgba: Colour of the furniture.
     """
-    (x0, x1), inset = depth, 0.03
     if style == "legs":
-        across, colour = (-half_m + inset, half_m - inset), darker(rgba)
-        middles = (x0 + inset, x1 - inset)
-        add_feet(builder, depth=middles, width=across, height_m=height_m, radius_m=0.014, rgba=colour)
+        add_feet(builder, half, inset_m=0.03, height_m=height_m, radius_m=0.014, rgba=darker(rgba))
         return
-    lower, upper = (x0, -half_m + 0.01, 0.0), (x1 - 0.02, half_m - 0.01, height_m)
-    builder.box("plinth", lower, upper, rgba=darker(rgba, 0.6))
+    x, y = half
+    builder.box("plinth", (-x, -y + 0.01, 0.0), (x - 0.02, y - 0.01, height_m), rgba=darker(rgba, 0.6))
 
 
 def add_ring_wall(
@@ -110,8 +114,17 @@ def add_ring_wall(
     count: int = 20,
     T_link_ring: Pose | None = None,
 ) -> None:
-    """Adds a tube of flat staves about the z axis of the ring, which is the link's without `T_link_ring`. `radius_m` is
-    the outer radius at the middle of a stave, `height` from and to [m].
+    """Adds a tube of flat staves about the z axis of the ring.
+
+    Args:
+        builder: The link.
+        name: Beginning of the names of the staves.
+        radius_m: Outer radius at the middle of a stave [m].
+        wall_m: Thickness of a stave [m].
+        height: Lowest and highest z in the frame of the ring [m].
+        rgba: Colour.
+        count: Number of staves.
+        T_link_ring: Pose of the ring; None: the frame of the link.
     """
     low, high = height
     width = 2 * radius_m * float(np.tan(np.pi / count))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from enum import Enum
+from inspect import signature
 from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
@@ -45,34 +46,44 @@ def one_of(colours: Sequence[Colour]) -> Draw:
 
 
 def draw_fields(kind: type[Parameters], rng: np.random.Generator, /, **given: Any) -> Parameters:
-    """Draws the fields of a dataclass in their order.
+    """Draws the fields of a dataclass in their order. A field with a default keeps it.
 
     Args:
         kind: The dataclass; a field that is drawn is `Annotated` with `uniform`, `whole`, `either` or `one_of`.
         rng: Source of the draws.
-        given: The other fields, as values, or as functions without arguments that are called when their turn comes.
+        given: The other fields. A value is taken as it is; a function is called when its turn comes, without
+            arguments or with the dictionary of the fields drawn so far.
     """
     hints = get_type_hints(kind, include_extras=True)
     values: dict[str, Any] = {}
-    for name, hint in hints.items():
-        if name not in given:
-            values[name] = hint.__metadata__[0](rng)
-        else:
-            values[name] = given[name]() if callable(given[name]) else given[name]
+    for entry in fields(kind):  # type: ignore[arg-type]
+        value = given.get(entry.name)
+        if callable(value):
+            values[entry.name] = value(values) if signature(value).parameters else value()
+        elif entry.name in given:
+            values[entry.name] = value
+        elif entry.default is MISSING:
+            values[entry.name] = hints[entry.name].__metadata__[0](rng)
     return kind(**values)
 
 
 def parameter_record(parameters: Any) -> dict[str, float | str]:
-    """Returns a flat record of a parameters dataclass: numbers as they are, the rest as text."""
+    """Returns a flat record of a parameters dataclass: numbers as they are, the rest as text.
+
+    A field with a `record` of its own gives the items of that, with the name of the field before each key. A field that
+    is None is left out.
+    """
     values: dict[str, float | str] = {}
     for entry in fields(parameters):
         value = getattr(parameters, entry.name)
-        if isinstance(value, Enum):
+        if hasattr(value, "record"):
+            values |= {f"{entry.name}_{key}": item for key, item in value.record().items()}
+        elif isinstance(value, Enum):
             values[entry.name] = value.name
         elif isinstance(value, str):
             values[entry.name] = value
         elif isinstance(value, (bool, int, float)):
             values[entry.name] = float(value)
-        else:
+        elif value is not None:
             values[entry.name] = ",".join(f"{v:g}" for v in value)
     return values

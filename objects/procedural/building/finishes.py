@@ -81,7 +81,7 @@ def darker(colour: Colour, factor: float = 0.8) -> Colour:
 
 def draw_contrast(rng: np.random.Generator, colours: Sequence[Colour], ground: Colour) -> Colour:
     """Draws one of the colours that contrast with their background; if none does, the one with the most contrast."""
-    clear = [colour for colour in colours if abs(_brightness(colour) - _brightness(ground)) > _CLEAR]
+    clear = [colour for colour in colours if abs(_brightness(colour) - _brightness(ground)) > _LEAST_CONTRAST]
     return draw_colour(rng, clear or [max(colours, key=lambda c: abs(_brightness(c) - _brightness(ground)))])
 
 
@@ -92,7 +92,7 @@ def mark_colour(ground: Colour) -> Colour:
 
 def board_texture(colour: Colour) -> TextureKind:
     """Returns the texture of a board: grain for browns, a faint grain for other colours."""
-    return TextureKind.wood if colour[0] - colour[2] > _BROWN else TextureKind.painted_wood
+    return TextureKind.wood if colour[0] - colour[2] > _WOOD_TINT else TextureKind.painted_wood
 
 
 def sheet_texture(colour: Colour) -> TextureKind | None:
@@ -108,9 +108,9 @@ _STEELS: tuple[Colour, ...] = (
     (0.73, 0.74, 0.76, 1.0),
     (0.74, 0.75, 0.77, 1.0),
 )
-_BROWN = 0.1
-"""Red minus blue from which a colour counts as wood."""
-_CLEAR = 0.25
+_WOOD_TINT = 0.1
+"""A colour counts as wood if its red exceeds its blue by more than this."""
+_LEAST_CONTRAST = 0.25
 """Difference in brightness that is seen at a glance."""
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from unlatch.objects.procedural.building.carcass import Carcass
 from unlatch.objects.procedural.building.drawing import Colour
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame, door_frame
+from unlatch.objects.procedural.building.link_builder import LinkBuilder, PanelBuilder, PanelFrame, door_frame
 
 _HINGE_GAP_M = 0.003
 _BARREL_M = 0.005
@@ -15,7 +14,7 @@ _BARREL_M = 0.005
 
 @dataclass(frozen=True)
 class InsetDoor:
-    """The place of the door. Its face is at 0 outwards, so that it swings clear of the frame beside the hinge."""
+    """Place of the door. Its outer face is at 0 outwards, so that it swings clear of the frame beside the hinge."""
 
     frame: PanelFrame
     at: tuple[float, float, float]
@@ -23,6 +22,7 @@ class InsetDoor:
     span: tuple[float, float]
     """From the edge at the hinge to the free edge, across [m]."""
     half_along: float
+    """Half of the height of the door [m]."""
     thickness_m: float
 
     @classmethod

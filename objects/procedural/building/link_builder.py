@@ -1,9 +1,11 @@
-"""Builds a link from primitives."""
+"""Builds links from primitives; the link of a panel (a door, a lid) in its directions across, along and out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -13,7 +15,56 @@ from unlatch.objects.procedural.building.drawing import Colour
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, composed_inertial
 
+Array = np.ndarray
 Builder = TypeVar("Builder", bound="LinkBuilder")
+
+
+@dataclass(frozen=True)
+class PanelFrame:
+    """How a panel lies in the frame of its link; every direction is plus or minus x, y or z.
+
+    `across` runs from the hinge to the free edge (down on a drawer's front), `out` to the hand, and `along = out x
+    across` along the hinge, which is the contact axis of the annotation.
+    """
+
+    across: tuple[float, float, float]
+    out: tuple[float, float, float]
+
+    @cached_property
+    def rotation(self) -> Array:
+        """(3, 3) from panel to link: columns across, along, out."""
+        return np.column_stack([self.across, np.cross(self.out, self.across), self.out])
+
+    @property
+    def along(self) -> Array:
+        """(3,) unit direction."""
+        return self.rotation[:, 1]
+
+    def at(self, across: float, along: float, out: float) -> Array:
+        """Returns (3,) a point in the frame of the link [m]."""
+        point: Array = self.rotation @ np.array([across, along, out])
+        return point
+
+    def link_axis(self, direction: str) -> str:
+        """Returns `x`, `y` or `z`: the link's axis along `across`, `along` or `out`."""
+        column = self.rotation[:, ("across", "along", "out").index(direction)]
+        return "xyz"[int(np.argmax(np.abs(column)))]
+
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+FRONT = PanelFrame(across=Y, out=X)
+"""A panel in the front; a door with its hinge on the left, as seen from the front."""
+FLAP_BELOW = PanelFrame(across=Z, out=X)
+"""A door in the front that is hinged below."""
+LID_BEHIND = PanelFrame(across=X, out=Z)
+"""A lid that is hinged behind."""
+DRAWER_FRONT = PanelFrame(across=(0.0, 0.0, -1.0), out=X)
+"""A drawer's front; a hand holds its upper edge."""
+
+
+def door_frame(hinge_side: str) -> PanelFrame:
+    """Returns the frame of a door in the front, hinged `left` or `right` as seen from the front."""
+    return FRONT if hinge_side == "left" else PanelFrame(across=(0.0, -1.0, 0.0), out=X)
 
 
 class LinkBuilder:
@@ -34,7 +85,7 @@ class LinkBuilder:
         return twin
 
     def box(self, name: str, lower: Sequence[float], upper: Sequence[float], *, rgba: Colour) -> None:
-        """Adds a box by two opposite corners, see `_to_link_point` [m]."""
+        """Adds a box by two opposite corners [m]: link frame, or (across, along, out) of a panel."""
         corners = np.stack([self._to_link_point(lower), self._to_link_point(upper)])  # (2, 3)
         a, b = corners.min(axis=0), corners.max(axis=0)
         size = np.round(b - a, 6)
@@ -54,7 +105,7 @@ class LinkBuilder:
         length: float,
         rgba: Colour,
     ) -> None:
-        """Adds a cylinder about its centre, see `_to_link_point` [m], along an axis, see `_to_link_axis`."""
+        """Adds a cylinder about its centre [m] along `x`, `y` or `z`; of a panel, `across`, `along` or `out`."""
         rpy = {"x": (0.0, np.pi / 2, 0.0), "y": (-np.pi / 2, 0.0, 0.0), "z": (0.0, 0.0, 0.0)}[self._to_link_axis(axis)]
         pose = Pose.from_rpy(np.round(self._to_link_point(centre), 7), rpy)
         self._add(Shape(ShapeKind.cylinder, (round(radius, 6), round(length, 6)), pose, name, rgba))
@@ -98,12 +149,12 @@ class LinkBuilder:
             inertial=composed_inertial(self._collisions, mass_kg),
         )
 
-    def _to_link_point(self, point: Sequence[float]) -> np.ndarray:
-        """Returns (3,) a point of a box or cylinder in the link frame [m]; here it is given in that frame."""
+    def _to_link_point(self, point: Sequence[float]) -> Array:
+        """Returns (3,) a point in the link frame [m]. A panel has points in another frame."""
         return np.asarray(point, dtype=float)
 
     def _to_link_axis(self, axis: str) -> str:
-        """Returns `x`, `y` or `z`, the link's axis along a cylinder; here it is given so."""
+        """Returns `x`, `y` or `z`: the axis of the link. A panel has other names of axes."""
         return axis
 
     def _add(self, shape: Shape) -> None:
@@ -117,3 +168,50 @@ _VOLUMES: dict[ShapeKind, Callable[[tuple[float, ...]], float]] = {
     ShapeKind.cylinder: lambda size: float(np.pi) * size[0] ** 2 * size[1],
     ShapeKind.sphere: lambda size: float(np.pi) * 4 / 3 * size[0] ** 3,
 }
+
+
+class PanelBuilder(LinkBuilder):
+    """A link whose boxes and cylinders are given in (across, along, out) of its panel."""
+
+    def __init__(self, name: str, frame: PanelFrame) -> None:
+        super().__init__(name)
+        self.frame = frame
+
+    def border(
+        self,
+        name: str,
+        span: tuple[float, float],
+        half_along: float,
+        *,
+        width: float,
+        out: tuple[float, float],
+        rgba: Colour,
+    ) -> None:
+        """Adds a frame of four strips inside a rectangle.
+
+        Args:
+            name: Beginning of the names of the strips.
+            span: From the hinge side to the free side, across [m].
+            half_along: Half of the extent of the rectangle along [m].
+            width: Width of a strip [m].
+            out: Lower and upper side of the strips, outwards [m].
+            rgba: Colour.
+        """
+        (a, b), (o, p) = span, out
+        inner = half_along - width
+        strips = {
+            "hinge": ((a, -half_along, o), (a + width, half_along, p)),
+            "free": ((b - width, -half_along, o), (b, half_along, p)),
+            "low": ((a + width, -half_along, o), (b - width, -inner, p)),
+            "high": ((a + width, inner, o), (b - width, half_along, p)),
+        }
+        for side, (low, high) in strips.items():
+            self.box(f"{name}_{side}", low, high, rgba=rgba)
+
+    def _to_link_point(self, point: Sequence[float]) -> Array:
+        """Returns (3,) a point given as (across, along, out), in the link frame [m]."""
+        return self.frame.at(*point)
+
+    def _to_link_axis(self, axis: str) -> str:
+        """Returns the link's axis along `across`, `along` or `out`."""
+        return self.frame.link_axis(axis)

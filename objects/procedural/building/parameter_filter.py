@@ -31,14 +31,18 @@ def read_filter(value: Any) -> dict[str, Any]:
         key = f"object.where.{name}"
         if isinstance(wanted, Mapping):
             ends = [wanted.get("min", wanted.get("max")), wanted.get("max", wanted.get("min"))]
-            good = bool(wanted) and set(wanted) <= {"min", "max"} and all(_is_number(end) for end in ends)
+            good = (
+                bool(wanted)
+                and set(wanted) <= {"min", "max"}
+                and all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends)
+            )
             if not good or ends[0] > ends[1]:
                 raise ConfigError(
                     f"{key}={dict(wanted)} is not a range. Expected numbers as min, max or both, min <= max. "
                     "Change it.",
                     key=key,
                 )
-        elif not (isinstance(wanted, list) and wanted) and not _is_value(wanted):
+        elif not (isinstance(wanted, list) and wanted) and not isinstance(wanted, str | int | float):
             raise ConfigError(
                 f"{key}={wanted} is not a choice. Expected a value, a list of values, or {{min: ..., max: ...}}. "
                 "Change it.",
@@ -47,18 +51,18 @@ def read_filter(value: Any) -> dict[str, Any]:
     return {str(name): wanted for name, wanted in value.items()}
 
 
-def first_matching_seed(category: str, wanted: Mapping[str, Any], seed: int, *, takes: Callable[[str], bool]) -> str:
+def first_matching_seed(category: str, wanted: Mapping[str, Any], seed: int, *, in_split: Callable[[str], bool]) -> str:
     """Returns the given seed if its object matches, else the first matching seed of those drawn from it. `wanted` is
-    what `read_filter` returns; `takes` says whether a seed is of the split.
+    what `read_filter` returns; `in_split` returns whether a seed belongs to the split.
 
     Raises:
-        ConfigError: The category has no such parameter, or none of `MOST_TRIES` objects is as wanted.
+        ConfigError: The category has no such parameter, or none of `MOST_TRIES` objects matches.
     """
     generate: Callable[..., GeneratedObject] = GENERATORS.load(category)
     rng = stream(seed, "assets.wanted")
     seen: dict[str, set[float | str]] = {name: set() for name in wanted}
     for _ in range(MOST_TRIES):
-        parameters = generate(seed, name=category).parameters if takes(str(seed)) else {}
+        parameters = generate(seed, name=category).parameters if in_split(str(seed)) else {}
         if parameters:
             for name in wanted:
                 if name not in parameters:
@@ -92,11 +96,3 @@ def _describe_values(values: set[float | str]) -> str:
     if len(numbers) > 6:
         return f"from {numbers[0]:g} to {numbers[-1]:g}"
     return ", ".join(sorted(f"{v:g}" if isinstance(v, int | float) else v for v in values)[:8]) or "nothing"
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_value(value: Any) -> bool:
-    return isinstance(value, str | bool | int | float)

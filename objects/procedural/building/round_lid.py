@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from unlatch.objects.procedural.building.carcass import add_ring_wall
 from unlatch.objects.procedural.building.drawing import Colour
-from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.building.panel import PanelBuilder
+from unlatch.objects.procedural.building.link_builder import LinkBuilder, PanelBuilder
 
 GAP_M = 0.002
 """Gap between the rim and the lid."""
@@ -73,7 +72,7 @@ class RoundLid:
         lid.cylinder("disc", (r, 0, GAP_M + self.lid_m / 2), axis="out", radius=r, length=self.lid_m, rgba=rgba)
 
     def add_dome(self, lid: PanelBuilder, *, shares: tuple[float, ...], step_m: float, rgba: Colour) -> float:
-        """Adds ever smaller discs on the lid; returns the height of the highest one's upper side over the hinge [m]."""
+        """Adds discs on the lid, each smaller than the one below; returns the height of the top over the hinge [m]."""
         r, top = self.lid_radius_m, self.face_m
         for number, share in enumerate(shares):
             lid.cylinder(

@@ -39,8 +39,8 @@ class TexturedMesh:
 
 
 def textured_mesh(shape: Shape, texture: Texture, rng: np.random.Generator) -> TexturedMesh:
-    """Returns the triangles of a box, cylinder or sphere. `rng` draws which cut of the picture a loose piece shows: two
-    numbers, whatever the texture.
+    """Returns the triangles of a box, cylinder or sphere. `rng` draws where in the picture a loose piece starts; it
+    always draws two numbers.
     """
     start = rng.random(2)
     surface = {ShapeKind.box: _map_box, ShapeKind.cylinder: _map_cylinder, ShapeKind.sphere: _map_ball}[shape.kind]
@@ -52,8 +52,7 @@ def textured_mesh(shape: Shape, texture: Texture, rng: np.random.Generator) -> T
 
 
 Surface = tuple[Array, Array, Array, Array]
-"""Returns vertices (V, 3) and normals (V, 3) in the shape's frame, places (V, 2) along and across the grain [m], faces.
-"""
+"""Vertices and normals (V, 3) in the shape's frame, places (V, 2) along and across the grain [m], faces (F, 3)."""
 
 
 def _unit_box() -> tuple[Array, Array, Array]:

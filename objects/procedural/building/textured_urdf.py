@@ -19,7 +19,7 @@ from unlatch.objects.procedural.building.textures import Texture, TextureKind, d
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
 from unlatch.simcore.scratch import scratch_files
-from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
 
 MATERIAL_FILE = "object.mtl"
 
@@ -52,7 +52,8 @@ def textured_files(made: GeneratedObject) -> tuple[UrdfModel, dict[str, bytes]]:
             files[file] = _write_obj(shapes, texture, rng, material=label).encode()
             materials += _write_material(label, tinted, texture)
             meshes[rgba] = Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), label, tinted, mesh=file)
-        links[name] = _replace_by_meshes(link, meshes)
+        plain = tuple(shape for shape in link.visuals if shape.rgba not in meshes)
+        links[name] = replace(link, visuals=(*meshes.values(), *plain))
     files[MATERIAL_FILE] = "\n".join([*materials, ""]).encode()
     return UrdfModel(made.model.name, links, made.model.joints), files
 
@@ -67,14 +68,8 @@ def write_textured_urdf(made: GeneratedObject, name: str, urdf_file: str) -> Pat
     return scratch_files(f"{name}-drawn", {urdf_file: model.to_urdf().encode(), **files}) / urdf_file
 
 
-def _replace_by_meshes(link: Link, meshes: dict[Colour, Shape]) -> Link:
-    """Returns the link with one mesh in place of all visuals of its colour."""
-    plain = tuple(shape for shape in link.visuals if shape.rgba not in meshes)
-    return replace(link, visuals=(*meshes.values(), *plain))
-
-
 def _tint_texture(rgba: Colour, texture: Texture) -> Colour:
-    """Returns the colour that looks as bright under the shades of a texture as the given one without."""
+    """Returns the colour that looks, multiplied with a texture, as bright as the given colour alone."""
     red, green, blue = (min(1.0, round(value / mean, 4)) for value, mean in zip(rgba, texture.mean, strict=False))
     return (red, green, blue, rgba[3])
 

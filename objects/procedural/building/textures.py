@@ -88,7 +88,9 @@ def draw_texture(kind: TextureKind, rng: np.random.Generator) -> Texture:
 
 
 def texture_file(number: int) -> Path:
-    """Returns the picture of a number from 0 as a PNG file of this process, the same on every machine; 0 is white.
+    """Returns the path of a PNG file with the picture that belongs to a number from 0; each process has its own file.
+
+    The picture is the same on every machine; that of 0 is white.
 
     Raises:
         AssetError: The temporary folder cannot be written.
@@ -138,7 +140,7 @@ def _draw_noise(rng: np.random.Generator, along: int, across: int) -> Array:
 
 
 def _cell_weights(count: int) -> tuple[Array, Array, Array]:
-    """Returns for each pixel the cell corners beside it, and its share of the second one."""
+    """Returns for each pixel the indices of the two cells beside it, and the weight of the second one."""
     place = np.arange(PIXELS) * (count / PIXELS)
     low = place.astype(int)
     t = place - low

@@ -12,7 +12,7 @@ from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.objects.procedural.building.assembly import Assembly, PartMotion
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, draw_uniform, either, uniform
 from unlatch.objects.procedural.building.finishes import MARK
-from unlatch.objects.procedural.building.panel import PanelBuilder, PanelFrame
+from unlatch.objects.procedural.building.link_builder import PanelBuilder, PanelFrame
 from unlatch.objects.procedural.building.panel_handles import grip_standing_out
 
 _GAP_M = 0.002
@@ -37,6 +37,10 @@ class TurningKnobParameters:
     def grip_m(self) -> float:
         """Across, where the fingers close [m]."""
         return self.blade_m if self.style == "blade" else self.diameter_m
+
+    def record(self) -> dict[str, float | str]:
+        """Returns the values that objects record."""
+        return {"style": self.style, "diameter_m": self.diameter_m}
 
 
 def draw_turning_knob(
@@ -64,8 +68,19 @@ def add_turning_knob(
     mark: Colour = MARK,
     density_kg_m3: float = 1400.0,
 ) -> None:
-    """Adds a knob that opens clockwise, as seen by the hand; `frame.out` is its axis, and the fingers close across.
-    `at` (3,) is where the axis meets the panel, in the frame of the parent [m]; `edge` is as in `Assembly.add_part`.
+    """Adds a knob that opens clockwise, as seen by the hand.
+
+    Args:
+        assembly: The object.
+        name: Name of the part.
+        knob: The knob.
+        frame: Its axis is `frame.out`; the fingers close across.
+        parent: Link that carries the knob.
+        at: (3,) where the axis meets the panel, in the frame of the parent [m].
+        edge: (3,) see `Assembly.add_part`.
+        rgba: Colour of the knob.
+        mark: Colour of the mark on it.
+        density_kg_m3: Density [kg/m^3].
     """
     builder = PanelBuilder(name, frame)
     radius, depth = knob.diameter_m / 2, knob.depth_m
@@ -84,7 +99,7 @@ def add_turning_knob(
     axis = np.abs(np.asarray(frame.out))
     clockwise = -float(np.sign(np.asarray(frame.out) @ axis))
     held_depth = min(0.010, (depth - skirt) / 2)
-    held = grip_standing_out(
+    grip = grip_standing_out(
         frame,
         HandleType.knob,
         at=(0.0, 0.0),
@@ -92,6 +107,6 @@ def add_turning_knob(
         size=(depth - skirt, knob.grip_m, knob.diameter_m),
     )
     opens = clockwise * knob.range_rad
-    moving = PartMotion(PartKind.knob, parent, at, axis.tolist(), opens, knob.friction_n_m, knob.damping_n_m_s)
+    motion = PartMotion(PartKind.knob, parent, at, axis.tolist(), opens, knob.friction_n_m, knob.damping_n_m_s)
     push = frame.at(0.0, radius * 0.5, depth)
-    assembly.add_part(builder, moving, held, mass_kg=builder.mass_kg(density_kg_m3, digits=5), push=push, edge=edge)
+    assembly.add_part(builder, motion, grip, mass_kg=builder.mass_kg(density_kg_m3, digits=5), push=push, edge=edge)

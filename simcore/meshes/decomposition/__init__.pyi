@@ -1,11 +1,6 @@
-from .collision_approximation import Colliders, CollisionApproximation, make_colliders
-from .convex_decomposition import ConvexDecompositionCfg, Decomposition, decompose
-
-__all__ = [
-    "Colliders",
-    "CollisionApproximation",
-    "ConvexDecompositionCfg",
-    "Decomposition",
-    "decompose",
-    "make_colliders",
-]
+from .collision_approximation import Colliders as Colliders
+from .collision_approximation import CollisionApproximation as CollisionApproximation
+from .collision_approximation import make_colliders as make_colliders
+from .convex_decomposition import ConvexDecompositionCfg as ConvexDecompositionCfg
+from .convex_decomposition import Decomposition as Decomposition
+from .convex_decomposition import decompose as decompose

@@ -24,8 +24,8 @@ def run_coacd_child(folder: Path, *, limit_s: float, where: str) -> str | None:
     """
     started = folder / coacd_child.STARTED_FILE
     started.unlink(missing_ok=True)
-    said = folder / "said.txt"
-    with said.open("w", encoding="utf-8") as output:
+    messages = folder / "said.txt"
+    with messages.open("w", encoding="utf-8") as output:
         child = subprocess.Popen(
             [sys.executable, str(coacd_child.__file__), str(folder)],
             stdin=subprocess.DEVNULL,
@@ -42,7 +42,7 @@ def run_coacd_child(folder: Path, *, limit_s: float, where: str) -> str | None:
     if child.returncode == 0:
         return None
     current = _read_text(started)
-    last = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+    last = messages.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
     if current and child.returncode in _CRASHES and "bad_alloc" not in "".join(last):
         return current
     raise AssetError(

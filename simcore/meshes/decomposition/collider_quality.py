@@ -6,18 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy
 
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, closed_volume, join_meshes, sample_surface
 
-_SPACING = 0.015
+_SPACING_SHARE = 0.015
+"""Spacing of the sample points, as a share of the surface's largest extent."""
 _MOST_POINTS = 300_000
-_GAP = 0.2
+_GAP_SPACINGS = 0.2
+"""Largest gap between two parts that counts as closed, in spacings."""
 
 
 @dataclass(frozen=True)
 class ColliderQuality:
-    """Colliders of one link against its surface."""
+    """How well the colliders of one link match its surface."""
 
     parts: int
     volume_m3: float
@@ -45,13 +47,13 @@ def collider_quality(surface: Sequence[TriangleMesh], parts: Sequence[TriangleMe
     if not surface or not parts:
         return None
     whole = join_meshes(list(surface))
-    spacing_m = _SPACING * float(np.max(whole.extents))
+    spacing_m = _SPACING_SHARE * float(np.max(whole.extents))
     seen = sample_surface(whole, spacing_m=spacing_m, max_points=_MOST_POINTS)
     planes = [_face_planes(part) for part in parts]
     clouds = [sample_surface(part, spacing_m=spacing_m, max_points=_MOST_POINTS) for part in parts]
     # faces between two parts lie inside the whole and are never touched; CoACD leaves thin gaps there
     bare = [
-        points[~_are_inside(points, [other for other in planes if other is not own], slack_m=_GAP * spacing_m)]
+        points[~_are_inside(points, [other for other in planes if other is not own], slack_m=_GAP_SPACINGS * spacing_m)]
         for points, own in zip(clouds, planes, strict=True)
     ]
     outside = seen[~_are_inside(seen, planes, slack_m=1e-9)]
@@ -73,7 +75,7 @@ def _face_planes(part: TriangleMesh) -> np.ndarray:
 
 
 def _are_inside(points: np.ndarray, planes: Sequence[np.ndarray], *, slack_m: float) -> np.ndarray:
-    """Returns (N,) bool: whether points lie in any of some convex parts."""
+    """Returns (N,) bool: whether each point lies in at least one of the convex parts."""
     found: np.ndarray = np.zeros(len(points), dtype=bool)
     for part in planes:
         left = np.flatnonzero(~found)
@@ -88,5 +90,5 @@ def _are_inside(points: np.ndarray, planes: Sequence[np.ndarray], *, slack_m: fl
 def _largest_distance(points: np.ndarray, others: np.ndarray) -> float:
     if not len(points) or not len(others):
         return 0.0
-    distances, _ = cKDTree(others).query(points)
+    distances, _ = scipy.spatial.cKDTree(others).query(points)
     return float(np.max(distances))

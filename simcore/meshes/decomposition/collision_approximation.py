@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from trimesh.bounds import oriented_bounds
 
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.lazy_imports import trimesh
 from unlatch.simcore.meshes.convex_hull import convex_hull, mesh_hull
 from unlatch.simcore.meshes.decomposition.convex_decomposition import ConvexDecompositionCfg, decompose
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes, simplify_mesh
@@ -33,7 +33,7 @@ class CollisionApproximation(str, Enum):
 
 
 SIMPLIFIED_FACES = 1500
-"""Most triangles of `meshSimplification`."""
+"""Largest number of triangles of `meshSimplification`."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,11 @@ class Colliders:
     """Colliders of some meshes, in their frame."""
 
     convex: list[TriangleMesh]
-    """Convex parts, also of a primitive, so that all can be measured and drawn alike."""
+    """Convex parts. A primitive is here, too, as a mesh, so that all colliders can be measured and drawn alike."""
     primitive: Shape | None = None
-    """The only part as a box or sphere, for formats with primitives."""
+    """The same collider as a box or sphere, for formats with primitives; None if it is neither."""
     triangles: TriangleMesh | None = None
     """A concave surface in place of convex parts."""
-    methods: dict[str, int] | None = None
-    """Number of pieces by method."""
 
 
 def make_colliders(
@@ -69,50 +67,47 @@ def make_colliders(
     if approximation is CollisionApproximation.none or not meshes:
         return Colliders([])
     if approximation is CollisionApproximation.convexDecomposition:
-        found = decompose(meshes, settings, size_m=size_m, where=where, solid=True)
-        hulls, methods = found.hulls, dict(found.methods)
-        if not hulls:  # all pieces are too small for colliders
-            hulls, methods = [mesh_hull(join_meshes(meshes), least_m=settings.sheet_m, where=where)], {"hull": 1}
-        return Colliders(hulls, methods=methods)
+        hulls = decompose(meshes, settings, size_m=size_m, where=where, solid=True).hulls
+        if hulls:
+            return Colliders(hulls)
+        approximation = CollisionApproximation.convexHull  # all pieces are too small for colliders
     whole = join_meshes(meshes)
     if approximation is CollisionApproximation.convexHull:
-        return Colliders([mesh_hull(whole, least_m=settings.sheet_m, where=where)], methods={"hull": 1})
+        return Colliders([mesh_hull(whole, least_m=settings.sheet_m, where=where)])
     if approximation is CollisionApproximation.boundingCube:
         return _bounding_box(whole, least_m=settings.sheet_m, where=where)
     if approximation is CollisionApproximation.boundingSphere:
         return _bounding_sphere(whole)
     first_m = float(np.max(whole.extents)) / 2000
     triangles = simplify_mesh(whole, max_faces=SIMPLIFIED_FACES, first_distance_m=first_m)
-    return Colliders([], triangles=triangles, methods={"triangles": 1})
+    return Colliders([], triangles=triangles)
 
 
 def _bounding_box(mesh: TriangleMesh, *, least_m: float, where: str) -> Colliders:
     hull = mesh_hull(mesh, least_m=least_m, where=where)
     low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
     pose, size = Pose.from_translation((low + high) / 2), high - low
-    to_origin, extents = oriented_bounds(  # type: ignore[no-untyped-call]
-        hull.vertices, angle_digits=6
-    )
+    to_origin, extents = trimesh.bounds.oriented_bounds(hull.vertices, angle_digits=6)
     # an axis-parallel box is preferred unless the oriented one is clearly smaller
     if float(np.prod(extents)) < 0.995 * float(np.prod(size)):
         T = np.linalg.inv(to_origin)
         pose, size = Pose(T[:3, :3], T[:3, 3]), np.asarray(extents, dtype=float)
     corners = np.array(np.meshgrid((-0.5, 0.5), (-0.5, 0.5), (-0.5, 0.5))).reshape(3, -1).T * size
     shape = Shape(ShapeKind.box, (float(size[0]), float(size[1]), float(size[2])), pose, "bounding_cube")
-    return Colliders([convex_hull(pose @ corners)], primitive=shape, methods={"box": 1})
+    return Colliders([convex_hull(pose @ corners)], primitive=shape)
 
 
 def _bounding_sphere(mesh: TriangleMesh) -> Colliders:
     points = mesh.vertices[np.unique(mesh.faces)]
     centre = (points.min(axis=0) + points.max(axis=0)) / 2
-    # Badoiu and Clarkson: steps towards the farthest point, each shorter, end within 1/n of the smallest ball
+    # Badoiu and Clarkson: shrinking steps towards the farthest point; after n steps the error is at most 1/n
     for n in range(1, 2001):
         away = points - centre
         centre = centre + away[int(np.argmax(np.einsum("ij,ij->i", away, away)))] / (n + 1)
     radius = float(np.max(np.linalg.norm(points - centre, axis=1)))
     pose = Pose.from_translation(centre)
     shape = Shape(ShapeKind.sphere, (radius,), pose, "bounding_sphere")
-    return Colliders([convex_hull(pose @ (_sphere_points() * radius))], primitive=shape, methods={"sphere": 1})
+    return Colliders([convex_hull(pose @ (_sphere_points() * radius))], primitive=shape)
 
 
 def _sphere_points(rings: int = 12) -> np.ndarray:

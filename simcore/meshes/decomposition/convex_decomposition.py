@@ -1,8 +1,8 @@
 """Decomposes arbitrary meshes into convex colliders: concave, open, and of many pieces.
 
-The method: weld, split by shared vertices; a nearly convex piece becomes its hull, a flat sheet a thin box, an
-open surface thin plates; CoACD takes closed pieces and open surfaces too complex for plates, in a child process; a
-piece that it crashes on, or whose cavities it fills, becomes plates or boxes.
+The mesh is welded and split by shared vertices. A nearly convex piece becomes its hull, a flat sheet a thin box, an
+open surface thin plates. CoACD, in a child process, takes closed pieces and open surfaces that are too complex for
+plates. If CoACD crashes on a piece or fills its cavities, the piece becomes plates or boxes.
 
 The result depends only on the meshes and the settings: all work is bounded by counts, never by
 a clock, which would make it depend on the load of the machine.
@@ -19,9 +19,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+import scipy
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import check_range
 from unlatch.simcore.meshes.convex_hull import convex_hull, thicken_points
 from unlatch.simcore.meshes.decomposition import coacd_child
 from unlatch.simcore.meshes.decomposition.coacd_process import run_coacd_child
@@ -39,7 +39,7 @@ from unlatch.simcore.meshes.triangle_mesh import (
 
 logger = logging.getLogger(__name__)
 
-_FAITHFUL = 2.0
+_MOST_PROTRUSION = 2.0
 """Largest protrusion of parts, as a multiple of that of a nearly convex piece."""
 
 
@@ -50,26 +50,30 @@ class ConvexDecompositionCfg:
     weld: float = 1e-4
     """Distance below which vertices are merged."""
     near_convex: float = 0.012
-    """A piece is its hull if the hull lies within this of the piece."""
+    """A piece becomes its hull if the hull is at most this far from the piece."""
     near_convex_of_piece: float = 0.08
-    """The same as a share of the piece's own extent: the spokes of a small wheel stay apart."""
+    """The same limit as a share of the piece's own extent, so that the spokes of a small wheel stay apart."""
     finest_plate: float = 0.006
-    """Protrusion of plates from an open surface that is always allowed."""
+    """Distance by which plates may always stand out of an open surface."""
     enough_plates: int = 16
-    """Plates are merged, up to the protrusion of near-convex pieces, until one piece has this many."""
+    """Plates of a piece are merged until this many are left. They may then stand out as far as the hull of a
+    near-convex piece.
+    """
     most_plates: int = 64
-    """Plates are merged, up to the protrusion of CoACD's hulls, until one piece has this many; a piece that needs more
-    gets no plates."""
+    """If more plates are left than this, they are merged further. They may then stand out as far as the hulls of CoACD.
+    A piece that needs more gets no plates.
+    """
     plate_faces: int = 2500
-    """Most triangles of a link that become plates, of the largest pieces first; the time grows with them."""
+    """Largest number of triangles of a link that become plates, largest pieces first. The time grows with this number.
+    """
     sheet_m: float = 0.002
     """Least thickness of a collider [m]; flat sheets get it."""
     smallest: float = 0.01
     """Pieces whose bounding box is smaller than this along its longest side get no collider."""
     simple: float = 0.08
-    """Pieces smaller than this (buttons, feet, small knobs) are their hull, concave or not."""
+    """Pieces smaller than this (buttons, feet, small knobs) become their hull, even if they are concave."""
     coacd_pieces: int = 12
-    """Most pieces of a link that CoACD takes, the largest first; the others become boxes."""
+    """Largest number of pieces of a link that CoACD takes, the largest first; the others become boxes."""
     coacd_threshold: float = 0.05
     """CoACD's `threshold`: a piece is cut until the concavity of its hulls is below this."""
     coacd_grid: int = 30
@@ -83,34 +87,33 @@ class ConvexDecompositionCfg:
     coacd_mcts_depth: int = 2
     """CoACD's `mcts_max_depth`: cuts that it looks ahead."""
     coacd_max_hulls: int = 24
-    """Most hulls of one piece."""
+    """Largest number of hulls of one piece."""
     coacd_faces: int = 2000
-    """Most faces of a piece for CoACD; vertices are merged to reach it."""
+    """Largest number of faces of a piece for CoACD; vertices are merged to reach it."""
     coarse_below: float = 0.25
-    """Pieces smaller than this (lock wheels, dials, handles) get the next two in place of threshold and grid."""
+    """Pieces smaller than this (lock wheels, dials, handles) use `coarse_threshold` and `coarse_grid`."""
     coarse_threshold: float = 0.1
-    """`coacd_threshold` of these."""
+    """`coacd_threshold` of small pieces."""
     coarse_grid: int = 20
-    """`coacd_grid` of these."""
+    """`coacd_grid` of small pieces."""
     many_faces: int = 1000
-    """Pieces with more faces than this, and open ones, get the next two in place of nodes and iterations."""
+    """Pieces with more faces than this, and open ones, use the next two settings."""
     many_faces_mcts_nodes: int = 5
-    """`coacd_mcts_nodes` of these."""
+    """`coacd_mcts_nodes` of pieces with many faces."""
     many_faces_mcts_iterations: int = 10
-    """`coacd_mcts_iterations` of these."""
+    """`coacd_mcts_iterations` of pieces with many faces."""
     piece_limit_s: float = 900.0
     """Time limit of CoACD for one piece, far more than any piece needs even on a busy machine."""
     hull_vertices: int = 64
-    """Most vertices of one hull of CoACD."""
+    """Largest number of vertices of one hull of CoACD."""
     grid_cells: int = 40
-    """Most cells along the longest side of a piece that boxes replace."""
+    """Largest number of cells along the longest side of a piece that boxes replace."""
     most_boxes: int = 96
-    """Most boxes of a piece; the grid gets coarser to reach it."""
+    """Largest number of boxes of a piece; the grid gets coarser to reach it."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            if value <= 0:
-                raise ConfigError(f"convex_decomposition.{name}={value} must be above 0.", key=name)
+            check_range(f"convex_decomposition.{name}", value, 0.0, above=True)
 
 
 @dataclass(frozen=True)
@@ -130,11 +133,15 @@ def decompose(
     where: str = "mesh",
     solid: bool = False,
 ) -> Decomposition:
-    """Decomposes the meshes of one link, in one frame [m], into convex pieces.
+    """Decomposes the meshes of one link into convex pieces.
 
-    `size_m` is the largest extent of the whole object [m]; `where` names the meshes in an error. If `solid`, the inside
-    of a closed piece may be filled; if not, parts stay near its surface, and a thick concave piece becomes a shell of
-    boxes.
+    Args:
+        meshes: The meshes, in one frame [m].
+        cfg: Settings.
+        size_m: Largest extent of the whole object [m].
+        where: Name of the meshes in an error.
+        solid: Whether the inside of a closed piece may be filled. If not, parts stay near its surface, and a thick
+            concave piece becomes a shell of boxes.
 
     Raises:
         AssetError: CoACD cannot run, or does not end.
@@ -158,16 +165,17 @@ def decompose(
                 methods["hull"] += 1
             else:
                 concave.append(piece)
-    for method, parts in _concave_parts(concave, cfg, size_m=size_m, where=where, solid=solid):
+    for method, parts in _decompose_concave(concave, cfg, size_m=size_m, where=where, solid=solid):
         hulls += parts
         methods[method] += 1
     return Decomposition(hulls, dict(sorted(methods.items())))
 
 
-def _concave_parts(
+def _decompose_concave(
     pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m: float, where: str, solid: bool
 ) -> list[tuple[str, list[TriangleMesh]]]:
-    plated = _few_faces(pieces, cfg)
+    """Returns method and convex parts of each concave piece."""
+    plated = _choose_for_plates(pieces, cfg)
     made: dict[int, tuple[str, list[TriangleMesh]]] = {}
     for number, piece in enumerate(pieces):
         if number in plated and not is_closed(piece) and (plates := _make_plates(piece, cfg, size_m=size_m)):
@@ -176,7 +184,7 @@ def _concave_parts(
     found = _run_coacd([pieces[number] for number in left], cfg, size_m=size_m, where=where)
     for number, parts in zip(left, found, strict=True):
         piece = pieces[number]
-        if parts and _is_faithful(parts, piece, cfg, size_m=size_m, solid=solid):
+        if parts and _fills_no_cavity(parts, piece, cfg, size_m=size_m, solid=solid):
             made[number] = ("coacd", parts)
         elif number in plated and is_closed(piece) and (plates := _make_plates(piece, cfg, size_m=size_m)):
             made[number] = ("plates", plates)
@@ -185,7 +193,7 @@ def _concave_parts(
     return [made[number] for number in range(len(pieces))]
 
 
-def _few_faces(pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg) -> set[int]:
+def _choose_for_plates(pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg) -> set[int]:
     """Returns the pieces with few enough triangles for plates, the largest pieces first."""
     left, chosen = cfg.plate_faces, set()
     for number in sorted(range(len(pieces)), key=lambda n: (-float(np.max(pieces[n].extents)), n)):
@@ -202,7 +210,7 @@ def _make_plates(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: fl
         piece,
         finest_m=min(cfg.finest_plate * size_m, tolerance_m / 2),
         coarse_m=tolerance_m,
-        coarsest_m=_FAITHFUL * tolerance_m,
+        coarsest_m=_MOST_PROTRUSION * tolerance_m,
         enough=cfg.enough_plates,
         most=cfg.most_plates,
     )
@@ -230,8 +238,8 @@ def _make_sheet(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> TriangleMes
         return None
     # a ring or an L-shaped sheet is not convex: the outline must fill its own hull
     try:
-        outline = ConvexHull(flat[:, :2])
-    except QhullError:
+        outline = scipy.spatial.ConvexHull(flat[:, :2])
+    except scipy.spatial.QhullError:
         return None
     if piece.area < 0.9 * outline.volume:
         return None
@@ -244,7 +252,7 @@ def _make_sheet(piece: TriangleMesh, cfg: ConvexDecompositionCfg) -> TriangleMes
 def _is_near_convex(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float) -> bool:
     try:
         hull = convex_hull(piece.vertices)
-    except QhullError:
+    except scipy.spatial.QhullError:
         return False
     if _is_its_hull(piece, hull):
         return True
@@ -261,18 +269,18 @@ def _convexity_tolerance(piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, si
     return min(cfg.near_convex * size_m, cfg.near_convex_of_piece * float(np.max(piece.extents)))
 
 
-def _is_faithful(
+def _fills_no_cavity(
     parts: list[TriangleMesh], piece: TriangleMesh, cfg: ConvexDecompositionCfg, *, size_m: float, solid: bool
 ) -> bool:
     """Returns whether no hull fills a cavity: every hull stays near its piece."""
-    surface, limit_m = SampledSurface(piece), _FAITHFUL * _convexity_tolerance(piece, cfg, size_m=size_m)
+    surface, limit_m = SampledSurface(piece), _MOST_PROTRUSION * _convexity_tolerance(piece, cfg, size_m=size_m)
     return all(surface.is_near(part, limit_m=limit_m, solid=solid) for part in parts)
 
 
 def _run_coacd(
     pieces: list[TriangleMesh], cfg: ConvexDecompositionCfg, *, size_m: float, where: str
 ) -> list[list[TriangleMesh]]:
-    """Returns the hulls of each piece; none for a piece that crashed CoACD or exceeds its number of pieces."""
+    """Returns the hulls of each piece; none if CoACD crashed on it, or did not get it (`coacd_pieces`)."""
     results: list[list[TriangleMesh]] = [[] for _ in pieces]
     largest = sorted(range(len(pieces)), key=lambda n: (-float(np.max(pieces[n].extents)), n))
     pending = sorted(largest[: cfg.coacd_pieces])
@@ -321,6 +329,6 @@ def _read_hulls(path: Path) -> list[TriangleMesh]:
         groups = np.split(data["vertices"], np.cumsum(data["counts"])[:-1])
     hulls = []
     for points in groups:
-        with suppress(QhullError, ValueError):  # a hull without volume has no contacts
+        with suppress(scipy.spatial.QhullError, ValueError):  # a hull without volume has no contacts
             hulls.append(convex_hull(points))
     return hulls

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy
 
 from unlatch.simcore.meshes.shape_surface import triangle_distances
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface, sample_triangles
@@ -20,10 +20,10 @@ class SampledSurface:
         self.triangles = mesh.triangles
         spacing_m = float(np.max(mesh.extents)) / 100
         points, self._owners = sample_triangles(mesh, spacing_m=spacing_m, max_points=_MOST_SAMPLES)
-        self._samples = cKDTree(points)
+        self._samples = scipy.spatial.cKDTree(points)
 
     def distances(self, points: np.ndarray) -> np.ndarray:
-        """Returns distances (N,) of points (N, 3) to the triangles of the nearest samples: true or slightly larger."""
+        """Returns distances (N,) of points (N, 3) to the triangles of the nearest samples; some are a bit too large."""
         found = self._owners[self._samples.query(points, k=range(1, _NEAREST + 1))[1]]  # (N, _NEAREST)
         measured = triangle_distances(np.repeat(points, _NEAREST, axis=0), self.triangles[found.reshape(-1)])
         return measured.reshape(found.shape).min(axis=1)

@@ -6,7 +6,7 @@ import heapq
 from collections import defaultdict
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+import scipy
 
 from unlatch.simcore.meshes.decomposition.hull_nearness import SampledSurface
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface
@@ -17,9 +17,10 @@ def convex_patches(
 ) -> list[np.ndarray] | None:
     """Splits a surface into patches whose convex hulls stay near it.
 
-    Bottom up, after Mamou's HACD (2009), with a distance in place of its concavity: the neighbours whose common hull
-    protrudes least are merged first; all up to `finest_m`, up to `coarse_m` until there are `enough`, and up to
-    `coarsest_m` until there are at most `most`. The time grows with the number of triangles, about 3 ms each.
+    Patches are merged bottom up, as in Mamou's HACD (2009), with a distance in place of its concavity. The neighbours
+    whose common hull protrudes least are merged first. All that protrude up to `finest_m` are merged, those up to
+    `coarse_m` until there are `enough`, those up to `coarsest_m` until there are at most `most`. The time grows with
+    the number of triangles, about 3 ms each.
 
     Args:
         mesh: The surface, each triangle once.
@@ -32,12 +33,12 @@ def convex_patches(
     Returns:
         (N, 3) corners of each patch [m]; None if `most` patches do not stay near the surface.
     """
-    merging = _Merging(mesh, finest_m=finest_m)
+    merging = _PatchMerger(mesh, finest_m=finest_m)
     while merging.candidates:
-        cost_m, one, other, rim = merging.candidates[0]
+        cost_m, one, other, hull_corners = merging.candidates[0]
         if one not in merging.corners or other not in merging.corners:
             heapq.heappop(merging.candidates)
-        elif rim is None:
+        elif hull_corners is None:
             merging.measure_first()
         elif cost_m > finest_m and len(merging.corners) <= (enough if cost_m <= coarse_m else most):
             break
@@ -50,7 +51,7 @@ def convex_patches(
     return [mesh.vertices[sorted(corners)] for _, corners in sorted(merging.corners.items())]
 
 
-class _Merging:
+class _PatchMerger:
     """The patches, their neighbours, and the costs of merging two of them."""
 
     def __init__(self, mesh: TriangleMesh, *, finest_m: float) -> None:
@@ -59,8 +60,8 @@ class _Merging:
         self.corners = {n: set(face) for n, face in enumerate(mesh.faces.tolist())}
         self.candidates: list[tuple[float, int, int, np.ndarray | None]] = []
         self._finest_m = finest_m
-        self._rims = {n: np.array(face) for n, face in enumerate(mesh.faces.tolist())}  # corners of each one's hull
-        self._known_m: dict[tuple[int, int], float] = {}
+        self._hull_corners = {n: np.array(face) for n, face in enumerate(mesh.faces.tolist())}
+        self._costs_m: dict[tuple[int, int], float] = {}
         self._next = len(self.corners)
         self._surface = SampledSurface(mesh)
         by_edge: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -79,26 +80,26 @@ class _Merging:
     def merge_cheapest(self) -> None:
         """Merges the two patches of the cheapest candidate.
 
-        Costs with their neighbours do not decrease, so each is measured again only when it is the smallest of all.
+        The costs with their neighbours can only grow. So each is measured again only when it is the smallest of all.
         """
-        _, one, other, rim = heapq.heappop(self.candidates)
+        _, one, other, hull_corners = heapq.heappop(self.candidates)
         new, self._next = self._next, self._next + 1
-        if rim is not None:
-            self._rims[new] = rim
+        if hull_corners is not None:
+            self._hull_corners[new] = hull_corners
         self.corners[new] = self.corners.pop(one) | self.corners.pop(other)
         around = (self._neighbours.pop(one) | self._neighbours.pop(other)) - {one, other}
         self._neighbours[new] = around
         for neighbour in sorted(around):
             self._neighbours[neighbour] -= {one, other}
             self._neighbours[neighbour].add(new)
-            least_m = max(self._known_m.pop((neighbour, old), 0.0) for old in (one, other))
+            least_m = max(self._costs_m.pop((neighbour, old), 0.0) for old in (one, other))
             self._propose_merge(neighbour, new, least_m)
 
     def measure_first(self) -> None:
-        """Measures the cost of the first candidate, of which only a lower bound is known."""
+        """Measures the cost of the first candidate, which was only a lower bound."""
         _, one, other, _ = heapq.heappop(self.candidates)
-        corners = np.union1d(self._rims[one], self._rims[other])
-        cost_m, kept = self._stands_out_m(self.mesh.vertices[corners])
+        corners = np.union1d(self._hull_corners[one], self._hull_corners[other])
+        cost_m, kept = self._measure_protrusion(self.mesh.vertices[corners])
         self._note_cost(one, other, cost_m)
         heapq.heappush(self.candidates, (cost_m, one, other, corners[kept]))
 
@@ -107,9 +108,9 @@ class _Merging:
         heapq.heappush(self.candidates, (least_m, one, other, None))
 
     def _note_cost(self, one: int, other: int, cost_m: float) -> None:
-        self._known_m[one, other] = self._known_m[other, one] = cost_m
+        self._costs_m[one, other] = self._costs_m[other, one] = cost_m
 
-    def _stands_out_m(self, points: np.ndarray) -> tuple[float, np.ndarray]:
+    def _measure_protrusion(self, points: np.ndarray) -> tuple[float, np.ndarray]:
         """Returns the protrusion of the hull of some points from the surface [m], and the indices of its corners."""
         centre = points.mean(axis=0)
         _, _, axes = np.linalg.svd(points - centre, full_matrices=False)
@@ -118,8 +119,8 @@ class _Merging:
             local = np.concatenate([local, local])
             local[len(points) :, 2] += self.flat_m
         try:
-            hull = ConvexHull(local)
-        except (QhullError, ValueError):
+            hull = scipy.spatial.ConvexHull(local)
+        except (scipy.spatial.QhullError, ValueError):
             return float("inf"), np.arange(len(points))
         spacing_m = max(float(np.max(np.ptp(local, axis=0))) / 12, self._finest_m)
         found = sample_surface(TriangleMesh(local, hull.simplices), spacing_m=spacing_m, max_points=400) @ axes + centre

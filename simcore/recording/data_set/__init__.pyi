@@ -1,22 +1,11 @@
-from .data_set import DataSet
-from .index import EpisodeSummary
-from .location import DATASET_FILE, absolute_folder, check_same_header, missing_folders
-from .shards import EPISODES, MAX_NUMBER, SHARD_SIZE, folder_in_shard, numbers_in, shards_in
-from .writer_area import FolderWriter, clean_areas
-
-__all__ = [
-    "DATASET_FILE",
-    "EPISODES",
-    "MAX_NUMBER",
-    "SHARD_SIZE",
-    "DataSet",
-    "EpisodeSummary",
-    "FolderWriter",
-    "absolute_folder",
-    "check_same_header",
-    "clean_areas",
-    "folder_in_shard",
-    "missing_folders",
-    "numbers_in",
-    "shards_in",
-]
+from .data_set import EPISODES as EPISODES
+from .data_set import DataSet as DataSet
+from .episode_folders import MAX_NUMBER as MAX_NUMBER
+from .episode_folders import SHARD_SIZE as SHARD_SIZE
+from .episode_folders import EpisodeFolders as EpisodeFolders
+from .episode_folders import numbers_in as numbers_in
+from .index import EpisodeSummary as EpisodeSummary
+from .location import DATASET_FILE as DATASET_FILE
+from .location import absolute_folder as absolute_folder
+from .location import check_same_header as check_same_header
+from .location import missing_folders as missing_folders

@@ -1,9 +1,9 @@
-"""A data set on disk: one folder, episodes written in one step, safe for many writers and for being killed.
+"""A data set on disk: one folder, into which many processes can write at once, and any of them can be killed.
 
     dataset.json                                        format version, header (must match on resume), info
     episodes/<number // 1000>/<number>/episode.json     what happened
     episodes/<number // 1000>/<number>/state.npz        the arrays
-    index/<worker>.jsonl                                one line an episode; may be lost
+    index/<worker>.jsonl                                one line per episode; may be lost
     .tmp/                                               episodes being written
     damaged/                                            damaged episodes that were moved out of the way
 
@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from unlatch.simcore.errors import FormatVersionError, RecordingError
-from unlatch.simcore.files import copy_files, not_writable, output_errors, write_durably
+from unlatch.simcore.files import copy_files, report_unwritable, unwritable_error, write_durably
+from unlatch.simcore.locked_area import clean_areas
 from unlatch.simcore.recording.data_set import index
-from unlatch.simcore.recording.data_set.header import DatasetHeader, publish_header, read_header
+from unlatch.simcore.recording.data_set.episode_folders import AREAS, EpisodeFolders
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
 from unlatch.simcore.recording.data_set.location import (
     DATASET_FILE,
@@ -31,25 +32,28 @@ from unlatch.simcore.recording.data_set.location import (
     missing_folders,
     remove_folders,
 )
-from unlatch.simcore.recording.data_set.shards import episode_folder, missing_of, numbers_in, shard_folders
 from unlatch.simcore.recording.data_set.summaries import OnDamaged, each_summary_of, summary_from_folder
-from unlatch.simcore.recording.data_set.writer_area import FolderWriter, clean_areas
 from unlatch.simcore.recording.episode import (
     EPISODE_FILE,
+    FORMAT_VERSION,
     STATE_FILE,
     EpisodeRecord,
     encode_episode,
     read_episode,
     verify_episode,
 )
-from unlatch.simcore.recording.json_values import plain
+from unlatch.simcore.recording.json_values import plain, read_sealed
 from unlatch.simcore.recording.state_file import encode_state
 
+EPISODES = "episodes"
+"""Name of the folder of all shards."""
+DATASET_FORMAT = "unlatch-dataset"
+_MAX_HEADER_BYTES = 16 << 20
 DAMAGED = "damaged"
 """Folder of damaged episodes that were moved aside."""
 
 
-class DataSet:
+class DataSet(EpisodeFolders):
     """A folder of episodes: make it with `create_or_resume` or `open`, and use it as a context manager.
 
     Several processes may write into one data set at once, each with its own `worker` name. If two write the same
@@ -58,15 +62,13 @@ class DataSet:
 
     def __init__(self, path: Path, *, header: dict[str, Any], info: dict[str, Any], worker: str) -> None:
         """Use `create_or_resume` or `open`."""
-        self.path = path
-        """Folder of the data set."""
+        super().__init__(path, root=path / EPISODES)
         self.header = header
         """Values that must be equal for two runs to write into one data set."""
         self.info = info
         """Notes of the first run, such as its command and date; they may differ."""
         self.worker = worker
         """Name of this writer's index."""
-        self._writer = FolderWriter(path)
 
     @classmethod
     def create_or_resume(
@@ -92,24 +94,25 @@ class DataSet:
         folder = absolute_folder(path)
         wanted = plain(header, where="header")
         check_worker(worker)
+        data_set = cls(folder, header=wanted, info=plain(info or {}, where="info"), worker=worker)
         if is_data_set(folder):
-            data_set = cls(folder, **read_header(folder)._asdict(), worker=worker)
-            check_same_header(data_set.header, wanted, folder)
-        else:
-            data_set = cls(folder, header=wanted, info=plain(info or {}, where="info"), worker=worker)
+            check_same_header(_read_header(folder)["header"], wanted, folder)
         made = missing_folders(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            found = DatasetHeader(data_set.header, data_set.info)
-            data_set.info = publish_header(folder, found, scratch=data_set._writer.area.folder).info
+            head = {"format": DATASET_FORMAT, "format_version": FORMAT_VERSION}
+            data_set.publish(DATASET_FILE, {**head, "header": wanted, "info": data_set.info})
+            there = _read_header(folder)
+            check_same_header(there["header"], wanted, folder)
         except OSError as exc:
             data_set.close()
             remove_folders(folder, made)
-            raise not_writable(folder, exc) from exc
+            raise unwritable_error(folder, exc) from exc
         except RecordingError:
             data_set.close()
             raise
-        clean_areas(folder)
+        data_set.header, data_set.info = there["header"], there["info"]
+        clean_areas(folder / AREAS)
         return data_set
 
     @classmethod
@@ -133,27 +136,7 @@ class DataSet:
                 f"made. {named}",
                 path=str(folder),
             )
-        return cls(folder, **read_header(folder)._asdict(), worker=worker)
-
-    def folder_of(self, number: int) -> Path:
-        """Returns the folder of an episode, whether it exists or not.
-
-        Raises:
-            RecordingError: The number is negative or too large.
-        """
-        return episode_folder(self.path, number)
-
-    def numbers(self) -> list[int]:
-        """Returns the numbers of all episodes, sorted; read from the folders, not from the index."""
-        return list(self.each_number())
-
-    def each_number(self) -> Iterator[int]:
-        """Yields the numbers of all episodes, sorted; there may be ten million."""
-        return (number for shard in shard_folders(self.path) for number in sorted(numbers_in(shard)))
-
-    def missing(self, numbers: Iterable[int]) -> list[int]:
-        """Returns those numbers whose episode does not exist, in their order; only their own folders are searched."""
-        return missing_of(self.path, numbers)
+        return cls(folder, **_read_header(folder), worker=worker)
 
     def damaged(self, numbers: Iterable[int]) -> dict[int, str]:
         """Returns those numbers whose episode exists and is damaged, each with what is wrong."""
@@ -177,7 +160,7 @@ class DataSet:
         """
         folder = self.folder_of(number)
         damaged = self.path / DAMAGED
-        with output_errors(self.path):
+        with report_unwritable(self.path):
             damaged.mkdir(exist_ok=True)
             count = 0
             while (place := damaged / f"{folder.name}-{count}").exists():
@@ -186,10 +169,10 @@ class DataSet:
         return place
 
     def write(self, record: EpisodeRecord) -> bool:
-        """Writes an episode in one step; its time goes into `record.timings_ms["write"]`.
+        """Writes an episode in one step; stores the time that this takes in `record.timings_ms["write"]`.
 
         Args:
-            record: The attempt. In the file, `timings_ms["write"]` ends before the files are made durable.
+            record: The attempt. The value of `timings_ms["write"]` in its file is the time of encoding only.
 
         Returns:
             Whether it was written; False if the episode existed already, which then stays as it is.
@@ -198,14 +181,13 @@ class DataSet:
             RecordingError: A value cannot be stored, or the disk cannot be written.
         """
         started = time.perf_counter()
-        target = self.folder_of(record.number)
         state = encode_state(record.arrays)
         record.timings_ms["write"] = _ms_since(started)
         content = encode_episode(record, state)
-        if target.exists():
+        if record.number in self:
             return False
         try:
-            written = self._writer.write(target, lambda draft: _write_files(draft, content, state))
+            written = self.write_folder(record.number, lambda draft: _write_files(draft, content, state))
         except OSError as exc:
             raise RecordingError(
                 f"Episode {record.number} cannot be written into '{self.path}': {exc.strerror or exc}. Expected "
@@ -233,12 +215,11 @@ class DataSet:
         Raises:
             RecordingError: The source cannot be read, or the disk cannot be written.
         """
-        target = self.folder_of(summary.number)
-        if target.exists():
+        if summary.number in self:
             return False
-        with output_errors(self.path):
-            written = self._writer.write(
-                target, lambda draft: copy_files(source, draft, (STATE_FILE, EPISODE_FILE), link=link)
+        with report_unwritable(self.path):
+            written = self.write_folder(
+                summary.number, lambda draft: copy_files(source, draft, (STATE_FILE, EPISODE_FILE), link=link)
             )
         if written:
             index.append_line(self.path, self.worker, summary)
@@ -270,7 +251,7 @@ class DataSet:
         return record
 
     def summaries(self) -> list[EpisodeSummary]:
-        """Returns one summary an episode, sorted by number; see `each_summary`.
+        """Returns the summary of every episode, sorted by number.
 
         Raises:
             RecordingError: An episode without a line in the index cannot be read.
@@ -278,8 +259,8 @@ class DataSet:
         return sorted(self.each_summary(), key=lambda summary: summary.number)
 
     def each_summary(self, on_damaged: OnDamaged | None = None) -> Iterator[EpisodeSummary]:
-        """Yields one summary an episode, in any order; see `each_summary_of`."""
-        return each_summary_of(self.path, self.read, on_damaged)
+        """Yields the summary of every episode, in any order; see `each_summary_of`."""
+        return each_summary_of(self, self.read, on_damaged)
 
     def rebuild_index(self) -> int:
         """Rebuilds the index from the folders, and returns the number of episodes in it.
@@ -288,26 +269,10 @@ class DataSet:
             RecordingError: An episode cannot be read, or the data set cannot be written.
         """
         numbers = self.numbers()
-        summaries = (summary_from_folder(self.path, self.read(number)) for number in numbers)
-        with output_errors(self.path):
-            index.write_all(self.path, summaries, scratch=self._writer.area.new_folder("index"))
+        summaries = (summary_from_folder(self, self.read(number)) for number in numbers)
+        with report_unwritable(self.path):
+            index.write_all(self.path, summaries, scratch=self.new_draft("index"))
         return len(numbers)
-
-    def close(self) -> None:
-        """Removes this writer's scratch; the data set can still be written."""
-        self._writer.close()
-
-    def __enter__(self) -> DataSet:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
-
-    def __len__(self) -> int:
-        return sum(len(numbers_in(shard)) for shard in shard_folders(self.path))
-
-    def __contains__(self, number: int) -> bool:
-        return self.folder_of(number).is_dir()
 
     def __getitem__(self, number: int) -> EpisodeRecord:
         """Reads an episode; see `read`."""
@@ -328,7 +293,7 @@ def open_dataset(path: str | Path) -> DataSet:
         path: Folder of the data set.
 
     Returns:
-        The data set. `data.summaries()` has one line an episode and reads no arrays.
+        The data set. `data.summaries()` has the values of every episode that reports need, without arrays.
 
     Raises:
         RecordingError: The folder is not a data set, or was written in another format.
@@ -341,6 +306,24 @@ def open_dataset(path: str | Path) -> DataSet:
         (128, 7)
     """
     return DataSet.open(path)
+
+
+def _read_header(folder: Path) -> dict[str, dict[str, Any]]:
+    """Returns the `header` and the `info` of `dataset.json`.
+
+    Raises:
+        RecordingError: It is damaged or not ours.
+        FormatVersionError: It was written in a format that this version does not read.
+    """
+    path = folder / DATASET_FILE
+    content = read_sealed(path, expected=DATASET_FORMAT, version=FORMAT_VERSION, limit=_MAX_HEADER_BYTES)
+    found: dict[str, Any] = {key: content.get(key) for key in ("header", "info")}
+    if not all(isinstance(value, dict) for value in found.values()):
+        raise RecordingError(
+            f"File '{path}' has no 'header' or no 'info' map. It is damaged. Restore it from a copy.",
+            path=str(path),
+        )
+    return found
 
 
 def _write_files(draft: Path, content: bytes, state: bytes) -> None:

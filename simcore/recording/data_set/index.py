@@ -1,4 +1,4 @@
-"""The index: one line an episode, so that a report need not open every folder. It can be rebuilt from the folders."""
+"""The index: one line per episode, so that a report reads few files. It can be rebuilt from the episode folders."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from unlatch.simcore.files import sync_path
 from unlatch.simcore.recording.codes import CODE_ORDER
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
@@ -27,7 +28,7 @@ _MAX_LINE_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class EpisodeSummary:
-    """The values of one episode that a report counts."""
+    """The values of one episode that reports need."""
 
     number: int
     seed: int
@@ -39,7 +40,7 @@ class EpisodeSummary:
     timings_ms: dict[str, float]
     """Wall time of plan, reset, execute and write [ms]."""
     objects: dict[str, dict[str, Any]]
-    """By object, its category, its instance and the drawn values of its place."""
+    """Category, instance and drawn placement values of every object, by name."""
 
     @classmethod
     def of(cls, record: EpisodeRecord, state: bytes) -> EpisodeSummary:
@@ -61,7 +62,7 @@ class EpisodeSummary:
 
 
 def _describe_objects(record: EpisodeRecord) -> dict[str, dict[str, Any]]:
-    """Returns `category`, `instance` and the drawn values of the place of every object."""
+    """Returns `category`, `instance` and the drawn placement values of every object, by name."""
     found: dict[str, dict[str, Any]] = {}
     for name, instance in record.layout.get("instances", {}).items():
         found[name] = {key: instance[key] for key in ("category", "instance") if key in instance}
@@ -112,10 +113,8 @@ def write_all(data_set: Path, summaries: Iterable[EpisodeSummary], *, scratch: P
     old = sorted(folder.glob("*.jsonl"))
     new = scratch / "index.jsonl"
     with new.open("wb") as file:
-        for summary in summaries:
-            file.write(summary.line())
-        file.flush()
-        os.fsync(file.fileno())
+        file.writelines(summary.line() for summary in summaries)
+    sync_path(new)
     new.replace(folder / f"{REBUILT}.jsonl")
     for path in old:
         if path.stem != REBUILT:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.files import not_writable
-from unlatch.simcore.recording.data_set.writer_area import FOLDER
+from unlatch.simcore.files import unwritable_error
+from unlatch.simcore.recording.data_set.episode_folders import AREAS
 from unlatch.simcore.recording.json_values import differences
 
 DATASET_FILE = "dataset.json"
@@ -66,11 +66,11 @@ def is_data_set(folder: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as exc:
-        raise not_writable(folder, exc) from exc
+        raise unwritable_error(folder, exc) from exc
     if DATASET_FILE in names:
         return True
     # a run that is killed before it writes dataset.json leaves only this folder
-    foreign = [name for name in names if name != FOLDER]
+    foreign = [name for name in names if name != AREAS]
     if foreign:
         shown = ", ".join(f"'{name}'" for name in foreign[:3]) + (", ..." if len(foreign) > 3 else "")
         raise RecordingError(
@@ -84,7 +84,7 @@ def is_data_set(folder: Path) -> bool:
 
 
 def check_same_header(
-    there: dict[str, Any],
+    recorded: dict[str, Any],
     wanted: dict[str, Any],
     folder: Path,
     *,
@@ -93,12 +93,17 @@ def check_same_header(
 ) -> None:
     """Raises if the header on disk differs from that of this run; the error has every differing key and both values.
 
-    `what` and `advice` are the beginning and the end of the message.
+    Args:
+        recorded: The header on disk.
+        wanted: The header of this run.
+        folder: Folder of the set, for the message.
+        what: The first words of the message.
+        advice: The last sentence of the message.
 
     Raises:
         RecordingError: They differ.
     """
-    found = list(differences(there, wanted))
+    found = list(differences(recorded, wanted))
     if found:
         # the task and robot first: most other differences follow from them
         found.sort(key=lambda item: _FIRST_LISTED.index(item[0]) if item[0] in _FIRST_LISTED else len(_FIRST_LISTED))
@@ -121,5 +126,5 @@ def missing_folders(folder: Path) -> list[Path]:
 def remove_folders(folder: Path, made: list[Path]) -> None:
     """Removes folders that were made for a data set that could not be written; stops at a folder that is not empty."""
     with suppress(OSError):
-        for place in (folder / FOLDER, *made):
+        for place in (folder / AREAS, *made):
             place.rmdir()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 
 from unlatch.simcore.errors import FormatVersionError, RecordingError
 from unlatch.simcore.recording.data_set import index
+from unlatch.simcore.recording.data_set.episode_folders import SHARD_SIZE, EpisodeFolders
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
-from unlatch.simcore.recording.data_set.shards import SHARD_SIZE, episode_folder, numbers_in, shard_folders
 from unlatch.simcore.recording.episode import STATE_FILE, EpisodeRecord
 
 Array = np.ndarray
@@ -25,19 +24,20 @@ _NO_EPISODE, _NO_LINE, _LINES_DIFFER, _YIELDED, _LEAST_FINGERPRINT = 0, 1, 2, 3,
 
 
 def each_summary_of(
-    data_set: Path, read: Callable[[int], EpisodeRecord], on_damaged: OnDamaged | None
+    data_set: EpisodeFolders, read: Callable[[int], EpisodeRecord], on_damaged: OnDamaged | None
 ) -> Iterator[EpisodeSummary]:
-    """Yields one summary an episode, in any order: from the index, or from the folder where index lines lack or differ.
+    """Yields the summary of every episode, in any order.
 
+    It comes from the index. If an episode has no line there, or lines that differ, it comes from the episode's folder.
     `read` reads and verifies an episode. Without `on_damaged`, the error of an episode that cannot be read is raised.
 
     Raises:
         RecordingError: An episode without a line in the index cannot be read.
         FormatVersionError: It was written in a format that this version does not read.
     """
-    digest = _IndexDigest(data_set)
-    yield from digest.indexed()
-    for number in digest.unindexed():
+    reader = _IndexReader(data_set)
+    yield from reader.indexed()
+    for number in reader.unindexed():
         try:
             summary = summary_from_folder(data_set, read(number))
         except FormatVersionError:
@@ -50,24 +50,24 @@ def each_summary_of(
             yield summary
 
 
-def summary_from_folder(data_set: Path, record: EpisodeRecord) -> EpisodeSummary:
+def summary_from_folder(data_set: EpisodeFolders, record: EpisodeRecord) -> EpisodeSummary:
     """Returns the summary of an episode, made from its folder."""
-    state = (episode_folder(data_set, record.number) / STATE_FILE).read_bytes()
-    return EpisodeSummary.of(record, state)
+    return EpisodeSummary.of(record, (data_set.folder_of(record.number) / STATE_FILE).read_bytes())
 
 
-class _IndexDigest:
+class _IndexReader:
     """Reads an index in two passes without holding its lines in memory: a set may have ten million."""
 
-    def __init__(self, data_set: Path) -> None:
+    def __init__(self, data_set: EpisodeFolders) -> None:
         """Reads the index once."""
-        self._data_set = data_set
+        self._path = data_set.path
         self._marks: dict[int, Array] = {}
         """By shard, (SHARD_SIZE,) uint64: one of the marks above, or the fingerprint of the episode's only line."""
-        for folder in shard_folders(data_set):
-            for number in numbers_in(folder):
-                shard, place = divmod(number, SHARD_SIZE)
-                self._marks.setdefault(shard, np.zeros(SHARD_SIZE, dtype=np.uint64))[place] = _NO_LINE
+        for number in data_set.each_number():
+            shard, place = divmod(number, SHARD_SIZE)
+            if shard not in self._marks:
+                self._marks[shard] = np.zeros(SHARD_SIZE, dtype=np.uint64)
+            self._marks[shard][place] = _NO_LINE
         for line, marks, place in self._lines():
             fingerprint = _fingerprint(line)
             if marks[place] != fingerprint:
@@ -92,7 +92,7 @@ class _IndexDigest:
 
     def _lines(self) -> Iterator[tuple[bytes, Array, int]]:
         """Yields every line about an existing episode, with the marks of its shard and its place in them."""
-        for line in index.read_raw_lines(self._data_set):
+        for line in index.read_raw_lines(self._path):
             match = _NUMBER.search(line)
             if match is None:
                 continue

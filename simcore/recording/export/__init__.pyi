@@ -1,30 +1,18 @@
-from .catalog import EXPORTERS
-from .columns import IMAGE, Column, ObservationColumns, Part
-from .config import ActionKind, DeltaFrom, ExportCfg, RotationForm, StateKind
-from .exporter import Exporter
-from .maniskill import ManiSkillExporter
-from .robomimic import RobomimicExporter
-from .run import ExportReport, run_export
-from .source import ExportLayout, ExportSource
-from .trajectory import Trajectory
-
-__all__ = [
-    "EXPORTERS",
-    "IMAGE",
-    "ActionKind",
-    "Column",
-    "DeltaFrom",
-    "ExportCfg",
-    "ExportLayout",
-    "ExportReport",
-    "ExportSource",
-    "Exporter",
-    "ManiSkillExporter",
-    "ObservationColumns",
-    "Part",
-    "RobomimicExporter",
-    "RotationForm",
-    "StateKind",
-    "Trajectory",
-    "run_export",
-]
+from .catalog import EXPORTERS as EXPORTERS
+from .columns import IMAGE as IMAGE
+from .columns import Column as Column
+from .columns import ObservationColumns as ObservationColumns
+from .columns import Part as Part
+from .config import ActionKind as ActionKind
+from .config import DeltaFrom as DeltaFrom
+from .config import ExportCfg as ExportCfg
+from .config import RotationForm as RotationForm
+from .config import StateKind as StateKind
+from .exporter import Exporter as Exporter
+from .maniskill import ManiSkillExporter as ManiSkillExporter
+from .robomimic import RobomimicExporter as RobomimicExporter
+from .run import ExportReport as ExportReport
+from .run import run_export as run_export
+from .source import ExportLayout as ExportLayout
+from .source import ExportSource as ExportSource
+from .trajectory import Trajectory as Trajectory

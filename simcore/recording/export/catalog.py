@@ -1,4 +1,4 @@
-"""Which formats there are."""
+"""The catalog of export formats."""
 
 from __future__ import annotations
 

@@ -69,11 +69,11 @@ class ObservationColumns:
             columns[KEYPOINTS] = join_columns(_keypoint_columns(arrays, parts))
         return {key: column for key, column in columns.items() if column.names}
 
-    def joint_names(self, arm: str, n: int, what: str) -> tuple[str, ...]:
-        """Returns the names of the n joint values of an arm; `what` is the last word of each."""
+    def joint_names(self, arm: str, n: int, quantity: str) -> tuple[str, ...]:
+        """Returns the names `<arm>.<joint>.<quantity>` of the n joint values of an arm."""
         joints = self._joints.get(arm, [])
         names = joints if len(joints) == n else [f"joint{index}" for index in range(n)]
-        return tuple(f"{arm}.{name}.{what}" for name in names)
+        return tuple(f"{arm}.{name}.{quantity}" for name in names)
 
     def _state_part(self, read: Callable[[str], Array], kind: StateKind, robot: str, arm: str) -> Column:
         prefix = f"robots.{robot}.{arm}"

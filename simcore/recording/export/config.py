@@ -8,17 +8,30 @@ from enum import Enum
 from unlatch.simcore.errors import ConfigError
 
 
-class ActionKind(Enum):
+class DescribedOption(Enum):
+    """Values of an option, each with a text that explains it in the exported files."""
+
+    meaning: str
+    """Text that says what the value means."""
+
+    def __new__(cls, value: str, meaning: str) -> DescribedOption:
+        """Makes a member from its value and its meaning."""
+        member = object.__new__(cls)
+        member._value_ = value
+        member.meaning = meaning
+        return member
+
+
+class ActionKind(DescribedOption):
     """Meaning of the numbers of an action; the gripper's target opening [m] follows them for each arm."""
 
-    joint_position = "joint_position"
-    """Joint positions to reach at the next frame [rad]."""
-    joint_delta = "joint_delta"
-    """Change of the joint positions [rad] relative to `DeltaFrom`."""
-    ee_pose = "ee_pose"
-    """Pose of the ee link to reach at the next frame, world frame [m]."""
-    ee_delta = "ee_delta"
-    """Change of that pose: of position [m] and of orientation, both in the world frame."""
+    joint_position = "joint_position", "joint positions to reach at the next frame [rad]"
+    joint_delta = "joint_delta", "change of the joint positions to reach at the next frame [rad]"
+    ee_pose = "ee_pose", "pose of the ee link to reach at the next frame, world frame [m]"
+    ee_delta = (
+        "ee_delta",
+        "change of the pose of the ee link, position [m] then orientation (new = change * old), world frame",
+    )
 
     @property
     def is_delta(self) -> bool:
@@ -31,43 +44,32 @@ class ActionKind(Enum):
         return self in (ActionKind.ee_pose, ActionKind.ee_delta)
 
 
-class RotationForm(Enum):
+class RotationForm(DescribedOption):
     """Format of an orientation."""
 
-    quat_xyzw = "quat_xyzw"
-    """Unit quaternion x, y, z, w, as recorded."""
-    rotvec = "rotvec"
-    """Axis times angle [rad]."""
-    rot6d = "rot6d"
-    """The first two columns of the rotation matrix (Zhou et al. 2019): no jumps."""
-    euler_xyz = "euler_xyz"
-    """Roll, pitch, yaw of URDF [rad]: Rz(yaw) Ry(pitch) Rx(roll)."""
+    quat_xyzw = "quat_xyzw", "unit quaternion x, y, z, w"
+    rotvec = "rotvec", "axis times angle [rad]"
+    # Zhou et al. 2019: unlike the other forms, it has no jumps
+    rot6d = "rot6d", "first two columns of the rotation matrix, one after the other"
+    euler_xyz = "euler_xyz", "roll, pitch, yaw of URDF [rad], R = Rz(yaw) Ry(pitch) Rx(roll)"
 
 
-class DeltaFrom(Enum):
+class DeltaFrom(DescribedOption):
     """Reference of a change."""
 
-    target = "target"
-    """The target of the previous frame; in the first frame the measured value."""
-    state = "state"
-    """The measured value at the same frame."""
+    target = "target", "the target of the frame before, in the first frame from what was measured"
+    state = "state", "what was measured at the same frame"
 
 
-class StateKind(Enum):
+class StateKind(DescribedOption):
     """One part of `observation.state`, of every arm."""
 
-    joint_position = "joint_position"
-    """Joint positions [rad]."""
-    joint_velocity = "joint_velocity"
-    """Joint velocities [rad/s]."""
-    joint_effort = "joint_effort"
-    """Efforts of the motors [N m]."""
-    ee_pose = "ee_pose"
-    """Pose of the ee link, world frame [m]."""
-    tcp_pose = "tcp_pose"
-    """Pose of the point between the fingertips, world frame [m]."""
-    gripper = "gripper"
-    """Distance between the finger pads [m]."""
+    joint_position = "joint_position", "rad"
+    joint_velocity = "joint_velocity", "rad/s"
+    joint_effort = "joint_effort", "N m"
+    ee_pose = "ee_pose", "pose of the ee link, world frame, m"
+    tcp_pose = "tcp_pose", "pose of the point between the fingertips, world frame, m"
+    gripper = "gripper", "distance between the finger pads, m"
 
 
 @dataclass
@@ -124,44 +126,17 @@ class ExportCfg:
 
     def convention(self) -> dict[str, str]:
         """Returns the meaning of actions and states as text, by key."""
-        action = f"{self.action.name}: {_ACTION_WORDS[self.action]}"
+        action = f"{self.action.name}: {self.action.meaning}"
         if self.action.is_delta:
-            action += f"; counted from {_DELTA_WORDS[self.delta_from]}"
+            action += f"; counted from {self.delta_from.meaning}"
         if self.action.has_rotation:
-            action += f"; orientation as {self.action_rotation.name}: {_ROTATION_WORDS[self.action_rotation]}"
-        state = ", ".join(f"{kind.name} ({_STATE_WORDS[kind]})" for kind in self.state)
+            action += f"; orientation as {self.action_rotation.name}: {self.action_rotation.meaning}"
+        state = ", ".join(f"{kind.name} ({kind.meaning})" for kind in self.state)
         if {StateKind.ee_pose, StateKind.tcp_pose} & set(self.state):
-            state += f"; orientation as {self.state_rotation.name}: {_ROTATION_WORDS[self.state_rotation]}"
+            state += f"; orientation as {self.state_rotation.name}: {self.state_rotation.meaning}"
         return {
             "action": f"{action}; of each arm in turn, then its gripper: distance between the finger pads to reach [m]",
             "observation.state": f"of each arm in turn: {state}",
             "frames": "the action of a frame is what was asked for from this frame's state to the next one's",
             "units": "SI units, radians, seconds; the world frame has z up, z = 0 at the top of the table",
         }
-
-
-_ACTION_WORDS = {
-    ActionKind.joint_position: "joint positions to reach at the next frame [rad]",
-    ActionKind.joint_delta: "change of the joint positions to reach at the next frame [rad]",
-    ActionKind.ee_pose: "pose of the ee link to reach at the next frame, world frame [m]",
-    ActionKind.ee_delta: "change of the pose of the ee link, position [m] then orientation (new = change * old), world "
-    "frame",
-}
-_DELTA_WORDS = {
-    DeltaFrom.target: "the target of the frame before, in the first frame from what was measured",
-    DeltaFrom.state: "what was measured at the same frame",
-}
-_ROTATION_WORDS = {
-    RotationForm.quat_xyzw: "unit quaternion x, y, z, w",
-    RotationForm.rotvec: "axis times angle [rad]",
-    RotationForm.rot6d: "first two columns of the rotation matrix, one after the other",
-    RotationForm.euler_xyz: "roll, pitch, yaw of URDF [rad], R = Rz(yaw) Ry(pitch) Rx(roll)",
-}
-_STATE_WORDS = {
-    StateKind.joint_position: "rad",
-    StateKind.joint_velocity: "rad/s",
-    StateKind.joint_effort: "N m",
-    StateKind.ee_pose: "pose of the ee link, world frame, m",
-    StateKind.tcp_pose: "pose of the point between the fingertips, world frame, m",
-    StateKind.gripper: "distance between the finger pads, m",
-}

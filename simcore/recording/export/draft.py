@@ -9,10 +9,10 @@ from pathlib import Path
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.file_lock import try_lock
-from unlatch.simcore.files import not_writable, output_errors, sync_folder
+from unlatch.simcore.files import report_unwritable, sync_path, unwritable_error
 from unlatch.simcore.recording.data_set.location import missing_folders
 
-_KEY = "export.json"
+_KEY_FILE = "export.json"
 
 
 class Draft:
@@ -32,23 +32,23 @@ class Draft:
         self._root = target.with_name(f".{target.name}.export")
         self._old = self._root / "old"
         self._made = missing_folders(target.parent)
-        with output_errors(target.parent):
+        with report_unwritable(target.parent):
             self._lock = self._take_lock()
         try:
             self._restore()
-            _remove(self.place)
+            _remove(self.path)
             if not self._has_key(key):
                 _remove(self.parts)
-                (self._root / _KEY).write_text(key, encoding="utf-8")
+                (self._root / _KEY_FILE).write_text(key, encoding="utf-8")
             self.parts.mkdir(exist_ok=True)
             if not is_file:
-                self.place.mkdir()
+                self.path.mkdir()
         except OSError as exc:
             os.close(self._lock)
-            raise not_writable(target.parent, exc) from exc
+            raise unwritable_error(target.parent, exc) from exc
 
     @property
-    def place(self) -> Path:
+    def path(self) -> Path:
         """The draft of the target."""
         return self._root / "draft"
 
@@ -63,24 +63,25 @@ class Draft:
         Raises:
             RecordingError: It cannot be replaced.
         """
-        with output_errors(self._target.parent):
-            _sync_files(self.place)
+        with report_unwritable(self._target.parent):
+            for file in [self.path] if self.path.is_file() else filter(Path.is_file, self.path.rglob("*")):
+                sync_path(file)
             if self._target.exists():
                 self._target.rename(self._old)
-            self.place.rename(self._target)
-            sync_folder(self._target.parent)
+            self.path.rename(self._target)
+            sync_path(self._target.parent)
             _remove(self._old)
             _remove(self.parts)
 
     def _take_lock(self) -> int:
-        path = self._root / "lock"
+        lock_path = self._root / "lock"
         while True:
             self._root.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o644)
             if not try_lock(descriptor):
                 break
             with suppress(FileNotFoundError):
-                if os.path.samestat(path.stat(), os.fstat(descriptor)):
+                if os.path.samestat(lock_path.stat(), os.fstat(descriptor)):
                     return descriptor
             os.close(descriptor)  # the lock of an export that has just ended and removed its folder
         os.close(descriptor)
@@ -99,7 +100,7 @@ class Draft:
 
     def _has_key(self, key: str) -> bool:
         try:
-            return (self._root / _KEY).read_text(encoding="utf-8") == key
+            return (self._root / _KEY_FILE).read_text(encoding="utf-8") == key
         except (OSError, UnicodeDecodeError):
             return False
 
@@ -107,7 +108,7 @@ class Draft:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        _remove(self.place)
+        _remove(self.path)
         with suppress(OSError):
             self._restore()
         # after Ctrl-C the parts are kept for the next call, as after a kill; after an error or success they are removed
@@ -124,11 +125,3 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def _sync_files(path: Path) -> None:
-    """Waits until a file, or all files of a folder, are on the disk."""
-    files = [path] if path.is_file() else [found for found in path.rglob("*") if found.is_file()]
-    for file in files:
-        with file.open("rb") as opened:
-            os.fsync(opened.fileno())

@@ -25,9 +25,10 @@ class ImageSize:
 class Images:
     """The images of one camera in one episode, read one at a time."""
 
-    def __init__(self, renders: RenderSet, number: int, camera: str) -> None:
+    def __init__(self, renders: RenderSet, number: int, camera: str, size: ImageSize) -> None:
         self._episode = renders.episode(number)
         self._camera = camera
+        self.size = size
         self.encoding = renders.streams[camera][RGB].encoding
         """Encoding of the file, one of `unlatch.simcore.recording.images.frame_video.ENCODINGS`."""
 
@@ -64,7 +65,7 @@ class ImageSource:
         for name in cameras or []:
             if name not in renders.cameras:
                 raise RecordingError(
-                    f"cameras names '{name}', which render set '{renders.path}' does not have."
+                    f"cameras has '{name}', which is not a camera of render set '{renders.path}'."
                     f"{close_matches(name, renders.cameras)} It has: {', '.join(renders.cameras)}. Name one of them.",
                     camera=name,
                 )
@@ -77,9 +78,6 @@ class ImageSource:
 
     def check(self, summaries: Sequence[EpisodeSummary]) -> None:
         """Raises unless all episodes have images that were made from their current states.
-
-        Args:
-            summaries: The episodes.
 
         Raises:
             RecordingError: An episode is not rendered, or has changed since.
@@ -102,4 +100,4 @@ class ImageSource:
 
     def of(self, number: int) -> dict[str, Images]:
         """Returns the images of an episode by camera."""
-        return {camera: Images(self._renders, number, camera) for camera in self.sizes}
+        return {camera: Images(self._renders, number, camera, size) for camera, size in self.sizes.items()}

@@ -9,26 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.extras import import_extra
-from unlatch.simcore.recording.export.exporter import Exporter
-from unlatch.simcore.recording.export.hdf5 import write_images
-from unlatch.simcore.recording.export.source import ExportSource
+from unlatch.simcore.recording.export.hdf5 import HDF5Exporter, write_images
 from unlatch.simcore.recording.export.trajectory import ACTION, Trajectory
 
 _NAME = "trajectory"
 
 
-class ManiSkillExporter(Exporter):
+class ManiSkillExporter(HDF5Exporter):
     """Writes a folder with `trajectory.h5` and `trajectory.json`."""
-
-    def __init__(self, source: ExportSource, cfg: Any) -> None:
-        super().__init__(source, cfg)
-        self._h5py = import_extra("h5py", extra="hdf5")
 
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
         """See `Exporter.write`."""
         episodes = []
-        with self._h5py.File(draft / f"{_NAME}.h5", "w") as file:
+        with self.h5py.File(draft / f"{_NAME}.h5", "w") as file:
             for index, trajectory in enumerate(trajectories):
                 self._write_trajectory(file.create_group(f"traj_{index}"), trajectory)
                 episodes.append(self._describe_episode(index, trajectory))
@@ -59,7 +52,7 @@ class ManiSkillExporter(Exporter):
             observations.create_dataset(key.removeprefix("observation."), data=values.astype(np.float32))
         for camera, images in trajectory.images.items():
             sensor = observations.require_group(f"sensor_data/{camera}")
-            write_images(sensor, "rgb", images, self.source.layout.cameras[camera], n + 1)
+            write_images(sensor, "rgb", images, n + 1)
 
     def _describe_episode(self, index: int, trajectory: Trajectory) -> dict[str, Any]:
         kind, delta_from = self.cfg.action, self.cfg.delta_from

@@ -11,11 +11,8 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.extras import import_extra
 from unlatch.simcore.recording.export.config import ExportCfg
-from unlatch.simcore.recording.export.exporter import Exporter
-from unlatch.simcore.recording.export.hdf5 import write_images
-from unlatch.simcore.recording.export.source import ExportSource
+from unlatch.simcore.recording.export.hdf5 import HDF5Exporter, write_images
 from unlatch.simcore.recording.export.trajectory import ACTION, Trajectory
 
 _ENV_TYPE = 2
@@ -37,22 +34,18 @@ class RobomimicCfg(ExportCfg):
             )
 
 
-class RobomimicExporter(Exporter):
+class RobomimicExporter(HDF5Exporter):
     """Writes one HDF5 file; numbers keep the 64 bits of the record."""
 
+    cfg: RobomimicCfg
     cfg_type = RobomimicCfg
     suffix = ".hdf5"
-
-    def __init__(self, source: ExportSource, cfg: RobomimicCfg) -> None:
-        super().__init__(source, cfg)
-        self.cfg: RobomimicCfg = cfg
-        self._h5py = import_extra("h5py", extra="hdf5")
 
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
         """See `Exporter.write`."""
         masks: dict[str, list[str]] = {"train": [], "valid": []}
         total = 0
-        with self._h5py.File(draft, "w") as file:
+        with self.h5py.File(draft, "w") as file:
             data = file.create_group("data")
             for index, trajectory in enumerate(trajectories):
                 name = f"demo_{index}"
@@ -86,12 +79,11 @@ class RobomimicExporter(Exporter):
             observed.create_dataset(name, data=values[:-1])
             next_observed.create_dataset(name, data=values[1:])
         for camera, images in trajectory.images.items():
-            size = self.source.layout.cameras[camera]
-            states = write_images(demo, f"_{camera}", images, size, n + 1)
+            states = write_images(demo, f"_{camera}", images, n + 1)
             for group, rows in ((observed, slice(0, n)), (next_observed, slice(1, n + 1))):
                 # one copy on disk: both groups refer to the same T+1 frames
-                layout = self._h5py.VirtualLayout((n, *states.shape[1:]), np.uint8)
-                layout[:] = self._h5py.VirtualSource(states)[rows]
+                layout = self.h5py.VirtualLayout((n, *states.shape[1:]), np.uint8)
+                layout[:] = self.h5py.VirtualSource(states)[rows]
                 group.create_virtual_dataset(f"{camera}_image", layout)
 
     def _env_args(self) -> dict[str, Any]:

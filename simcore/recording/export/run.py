@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.files import output_errors
+from unlatch.simcore.files import report_unwritable
 from unlatch.simcore.recording.data_set.location import absolute_folder
 from unlatch.simcore.recording.export.draft import Draft
 from unlatch.simcore.recording.export.exporter import Exporter
@@ -68,8 +68,8 @@ def run_export(
                     on_episode(index + 1, len(numbers))
 
         if numbers:
-            with output_errors(target.parent):
-                exporter.write(draft.place, count_trajectories(), parts=draft.parts, base=base)
+            with report_unwritable(target.parent):
+                exporter.write(draft.path, count_trajectories(), parts=draft.parts, base=base)
             draft.commit()
     return ExportReport(
         target=target,

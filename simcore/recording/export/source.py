@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from unlatch.simcore.errors import RecordingError, close_matches
+from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.images import ImageSize, ImageSource
@@ -62,8 +62,8 @@ class ExportSource:
         """Number of episodes that were not successful or have no states."""
         if not self.numbers:
             raise RecordingError(
-                f"There is nothing to export in '{data_set.path}': {len(wanted)} attempts, none of them successful "
-                "with states. Collect more, or export failed ones too: all=true.",
+                f"There is nothing to export in '{data_set.path}': {len(wanted)} attempts, none of them successful. "
+                "Collect more, or export the failed ones that have states too: all=true.",
                 path=str(data_set.path),
             )
         self._images: ImageSource | None = None
@@ -115,12 +115,11 @@ class ExportSource:
             column = trajectory.columns.get(key)
             got = column.names if column is not None else ()
             if got != expected:
-                odd = sorted(set(got) ^ set(expected)) or ["their order"]
+                odd = [f"'{name}'" for name in sorted(set(got) ^ set(expected))] or ["their order"]
                 raise RecordingError(
                     f"Episode {trajectory.number} has {len(got)} numbers in {key}, episode {self.numbers[0]} has "
-                    f"{len(expected)}; they differ in {odd[0]}{close_matches(odd[0], expected)} Expected the same in "
-                    "all: export objects with other parts separately (only=[...]), or leave that column out "
-                    "(keypoints=false, objects=false).",
+                    f"{len(expected)}; they differ in {odd[0]}. Expected the same in all. Export objects with other "
+                    "parts separately (only=[...]), or leave that column out (keypoints=false, objects=false).",
                     number=trajectory.number,
                     key=key,
                 )

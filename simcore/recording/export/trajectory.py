@@ -83,7 +83,7 @@ class TrajectoryMaker:
             seed=record.seed,
             success=record.success,
             code=record.code,
-            language=record.language[0] if record.language else "",
+            language=record.instruction,
             phrasings=tuple(record.language),
             robot=robot,
             objects=_describe_objects(record),

@@ -1,26 +1,16 @@
-from .frame_video import CRF, H264_OPTIONS, FrameVideoWriter
-from .modality import MODALITIES, POINT_CLOUD, RGB, Stream
-from .pytorch_listener import PytorchListener
-from .pytorch_writer import PytorchWriter
-from .rendered_annotations import annotation_names, annotations_file
-from .rendered_episode import CAMERAS_FILE, stream_file
-from .renders import RenderSet, render_folder, render_names
-
-__all__ = [
-    "CAMERAS_FILE",
-    "CRF",
-    "H264_OPTIONS",
-    "MODALITIES",
-    "POINT_CLOUD",
-    "RGB",
-    "FrameVideoWriter",
-    "PytorchListener",
-    "PytorchWriter",
-    "RenderSet",
-    "Stream",
-    "annotation_names",
-    "annotations_file",
-    "render_folder",
-    "render_names",
-    "stream_file",
-]
+from .frame_video import CRF as CRF
+from .frame_video import H264_OPTIONS as H264_OPTIONS
+from .frame_video import FrameVideoWriter as FrameVideoWriter
+from .modality import MODALITIES as MODALITIES
+from .modality import POINT_CLOUD as POINT_CLOUD
+from .modality import RGB as RGB
+from .modality import ImageStream as ImageStream
+from .pytorch_listener import PytorchListener as PytorchListener
+from .pytorch_writer import PytorchWriter as PytorchWriter
+from .rendered_annotations import annotation_names as annotation_names
+from .rendered_annotations import annotations_file as annotations_file
+from .rendered_episode import CAMERAS_FILE as CAMERAS_FILE
+from .rendered_episode import stream_file as stream_file
+from .renders import RenderSet as RenderSet
+from .renders import render_folder as render_folder
+from .renders import render_names as render_names

@@ -33,8 +33,6 @@ class Encoding:
     """FFmpeg's name of the pixel format in the file."""
     frames: str
     """FFmpeg's name of the pixel format of the arrays."""
-    dtype: str
-    """NumPy's name of the arrays' type."""
     options: dict[str, str] = field(default_factory=dict)
     """Options of the codec."""
 
@@ -45,11 +43,11 @@ H264_OPTIONS = {"crf": str(CRF), "bf": "0", "g": "2", "preset": "veryfast", "mbt
 `mbtree` is off: on small images it reads uninitialized memory, and one or two files in a hundred had other bytes.
 """
 ENCODINGS = {
-    "h264": Encoding("mp4", "libx264", "yuv420p", "rgb24", "uint8", H264_OPTIONS),
-    "h264_444": Encoding("mp4", "libx264", "yuv444p", "rgb24", "uint8", H264_OPTIONS),
-    "ffv1_rgb": Encoding("mkv", "ffv1", "bgr0", "rgb24", "uint8", _FFV1),
-    "ffv1_gray16": Encoding("mkv", "ffv1", "gray16le", "gray16le", "uint16", _FFV1),
-    "ffv1_rgb16": Encoding("mkv", "ffv1", "gbrp16le", "gbrp16le", "uint16", _FFV1),
+    "h264": Encoding("mp4", "libx264", "yuv420p", "rgb24", H264_OPTIONS),
+    "h264_444": Encoding("mp4", "libx264", "yuv444p", "rgb24", H264_OPTIONS),
+    "ffv1_rgb": Encoding("mkv", "ffv1", "bgr0", "rgb24", _FFV1),
+    "ffv1_gray16": Encoding("mkv", "ffv1", "gray16le", "gray16le", _FFV1),
+    "ffv1_rgb16": Encoding("mkv", "ffv1", "gbrp16le", "gbrp16le", _FFV1),
 }
 """Encodings by name: H.264 for colours, `h264_444` where a side is odd, lossless FFV1."""
 

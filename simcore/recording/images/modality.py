@@ -11,22 +11,22 @@ import numpy as np
 Array = np.ndarray
 
 RGB = "rgb"
-METRES = ("depth", "distance")
+LENGTHS = ("depth", "distance")
 """Kinds of images whose values are lengths: along the optical axis, and from the camera's centre."""
 LABELS = ("segmentation", "instance_id_segmentation")
 """Kinds of images whose values are indices into a list of labels."""
 NORMALS = "normals"
-MODALITIES = (RGB, *METRES, *LABELS, NORMALS)
+MODALITIES = (RGB, *LENGTHS, *LABELS, NORMALS)
 """Names of all kinds."""
 POINT_CLOUD = "point_cloud"
-"""Stands for `distance`, from which `RenderedEpisode.point_clouds` computes points."""
+"""A request for this kind stores `distance` images; `RenderedEpisode.point_clouds` computes the points from them."""
 _MAX_STORED = 65535
 _NORMAL_ZERO = 32767
 _UNIT_STEP_M = 1e-5
 
 
 @dataclass(frozen=True)
-class Stream:
+class ImageStream:
     """How the images of one kind of one camera are stored."""
 
     modality: str
@@ -37,21 +37,26 @@ class Stream:
     """Length of one step of the stored values [m]; 0 for images that are not lengths."""
 
     @classmethod
-    def of(cls, modality: str, *, width: int, height: int, farthest_m: float, lossless: bool) -> Stream:
-        """Makes the stream of a camera of `width` x `height` pixels, whose largest length is `farthest_m` [m].
+    def of(cls, modality: str, *, width: int, height: int, farthest_m: float, lossless: bool) -> ImageStream:
+        """Makes the stream of one kind of image of a camera.
 
-        The stream of colours is `lossless`, or H.264.
+        Args:
+            modality: The kind.
+            width: Width of the images [pixels].
+            height: Height of the images [pixels].
+            farthest_m: Largest length in the images [m], for kinds of `LENGTHS`.
+            lossless: Whether colours are stored without loss; else by H.264.
         """
         if modality == RGB:
             even = width % 2 == 0 and height % 2 == 0
             return cls(modality, "ffv1_rgb" if lossless else "h264" if even else "h264_444")
-        if modality in METRES:
+        if modality in LENGTHS:
             unit_m = _UNIT_STEP_M * math.ceil(farthest_m / _MAX_STORED / _UNIT_STEP_M)
             return cls(modality, "ffv1_gray16", round(unit_m, 5))
         return cls(modality, "ffv1_rgb16" if modality == NORMALS else "ffv1_gray16")
 
     @classmethod
-    def read(cls, content: dict[str, Any]) -> Stream:
+    def read(cls, content: dict[str, Any]) -> ImageStream:
         """Reads the stream that `to_json` wrote."""
         return cls(str(content["modality"]), str(content["encoding"]), float(content["unit_m"]))
 
@@ -68,7 +73,7 @@ class Stream:
         """
         if self.modality == RGB:
             return image
-        if self.modality in METRES:
+        if self.modality in LENGTHS:
             seen = np.isfinite(image)
             steps = np.rint(np.where(seen, image, 0.0) / self.unit_m)
             return np.where(seen, np.clip(steps, 1, _MAX_STORED), 0).astype(np.uint16)
@@ -78,7 +83,7 @@ class Stream:
 
     def unpack(self, stored: Array) -> Array:
         """Returns the image from stored values: float32 lengths and normals, int32 labels, uint8 colours."""
-        if self.modality in METRES:
+        if self.modality in LENGTHS:
             metres: Array = stored.astype(np.float32) * np.float32(self.unit_m)
             metres[stored == 0] = np.inf
             return metres

@@ -93,7 +93,7 @@ def _check_device(wanted: str) -> str:
         torch.device(wanted)
     except RuntimeError as exc:
         raise ConfigError(
-            f"device='{wanted}' is none that torch knows ({str(exc).splitlines()[0]}). Expected 'cpu', 'cuda' or "
+            f"torch does not know device='{wanted}' ({str(exc).splitlines()[0]}). Expected 'cpu', 'cuda' or "
             "'cuda:<number>'. Change it.",
             key="device",
         ) from exc
@@ -101,7 +101,7 @@ def _check_device(wanted: str) -> str:
         torch.empty(0, device=wanted)
     except (RuntimeError, AssertionError, NotImplementedError) as exc:  # all of them are errors of torch
         reason = str(exc).splitlines()[0]
-        logger.warning("device=%s is not there (%s). Batches are on the cpu.", wanted, reason)
+        logger.warning("device=%s does not exist here (%s). Batches are on the cpu.", wanted, reason)
         return "cpu"
     return wanted
 

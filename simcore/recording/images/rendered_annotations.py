@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unlatch.simcore.registry import OURS
+from unlatch.simcore.registry import DISTRIBUTION
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
 
 ANNOTATIONS = ("boxes_2d_loose", "boxes_2d_tight", "boxes_3d", "keypoints", "occlusion", "poses")
@@ -23,16 +23,16 @@ class RenderedAnnotations:
     paths: tuple[str, ...]
     """Path of every body."""
     semantic_ids: tuple[int, ...]
-    """Key of `id_to_labels` of every body."""
+    """Semantic id of every body: its key in `id_to_labels`."""
     id_to_labels: Mapping[int, Mapping[str, str]]
-    """Labels by type."""
+    """Labels by semantic id, then by type."""
     names: Mapping[str, tuple[str, ...]]
     """Outputs that are lists of names, equal in every frame, such as `keypoint_names`."""
 
 
 def annotation_names() -> tuple[str, ...]:
     """Returns the names of all annotators whose arrays a render set may hold, plugins included."""
-    return (*ANNOTATIONS, *(name for name, entry in ANNOTATORS.entries().items() if entry.origin != OURS))
+    return (*ANNOTATIONS, *(name for name, entry in ANNOTATORS.entries().items() if entry.origin != DISTRIBUTION))
 
 
 def annotations_file(camera: str) -> str:

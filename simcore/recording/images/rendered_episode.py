@@ -15,9 +15,9 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import read_bounded
 from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
 from unlatch.simcore.recording.images.frame_video import ENCODINGS, read_frames
-from unlatch.simcore.recording.images.modality import Stream
+from unlatch.simcore.recording.images.modality import ImageStream
 from unlatch.simcore.recording.images.rendered_annotations import ANNOTATIONS, RenderedAnnotations, annotations_file
-from unlatch.simcore.recording.json_values import decode_json_object, open_sealed
+from unlatch.simcore.recording.json_values import read_sealed
 from unlatch.simcore.recording.state_file import decode_state
 
 Array = np.ndarray
@@ -27,7 +27,8 @@ CAMERAS_FILE = "cameras.npz"
 FRAMES_FORMAT = "unlatch-frames"
 FORMAT_VERSION = 1
 """Version of the format of render sets."""
-_MAX_JSON_BYTES = 16 << 20
+MAX_JSON_BYTES = 16 << 20
+"""Largest JSON file of a render set that is read [bytes]."""
 _MAX_POSES_BYTES = 1 << 30
 
 
@@ -40,7 +41,7 @@ class CameraTrack:
     quat_xyzw: Array
     """(T+1, 4) orientation of its frame (x right, y down, z forward) in the world frame."""
     intrinsics: Array
-    """(T+1, 4) fx, fy, cx, cy [pixels], whole numbers at the centres of pixels."""
+    """(T+1, 4) fx, fy, cx, cy [pixels]; whole numbers are the centres of pixels."""
 
     def T_world_camera(self, frame: int) -> Pose:
         """Returns the pose of the camera in a frame of the episode."""
@@ -51,14 +52,16 @@ class RenderedEpisode:
     """The images of one episode; they are read on request."""
 
     def __init__(
-        self, folder: Path, streams: Mapping[str, Mapping[str, Stream]], cameras: Mapping[str, Mapping[str, Any]]
+        self, folder: Path, streams: Mapping[str, Mapping[str, ImageStream]], cameras: Mapping[str, Mapping[str, Any]]
     ) -> None:
         """Use `RenderSet.episode`."""
         self.folder = folder
         """Folder of its files."""
         self._streams = streams
         self._cameras = cameras
-        self._content = read_sealed(folder / FRAMES_FILE, FRAMES_FORMAT)
+        self._content = read_sealed(
+            folder / FRAMES_FILE, expected=FRAMES_FORMAT, version=FORMAT_VERSION, limit=MAX_JSON_BYTES
+        )
         self.number = int(self._content["number"])
         """Episode number."""
         self.n_frames = int(self._content["n_frames"])
@@ -90,9 +93,9 @@ class RenderedEpisode:
         """
         stream = _find_stream(self._streams, camera, modality)
         path, count = self.path(camera, modality), 0
-        for kept in read_frames(path, stream.encoding):
+        for stored in read_frames(path, stream.encoding):
             count += 1
-            yield stream.unpack(kept)
+            yield stream.unpack(stored)
         if count != self.n_frames:
             raise RecordingError(
                 f"Images '{path}' have {count} frames, expected {self.n_frames}. They are damaged. Remove their folder "
@@ -121,8 +124,7 @@ class RenderedEpisode:
                 if distortion is not None:
                     k1, k2, k3, k4 = distortion
                     lens = Fisheye(width, height, fx, fy, cx, cy, (k1, k2, k3, k4))
-                seen = lens.rays()
-                rays = seen / np.linalg.norm(seen, axis=-1, keepdims=True)
+                rays = lens.rays() / np.linalg.norm(lens.rays(), axis=-1, keepdims=True)
             reach = np.where(np.isfinite(distance), distance, np.nan)
             yield (track.T_world_camera(frame) @ (rays * reach[..., None])).astype(np.float32)
 
@@ -168,12 +170,12 @@ class RenderedEpisode:
         return found
 
 
-def stream_file(camera: str, stream: Stream) -> str:
+def stream_file(camera: str, stream: ImageStream) -> str:
     """Returns the name of the file of a camera's images of one kind."""
     return f"{camera}.{stream.modality}.{ENCODINGS[stream.encoding].ending}"
 
 
-def _find_stream(streams: Mapping[str, Mapping[str, Stream]], camera: str, modality: str) -> Stream:
+def _find_stream(streams: Mapping[str, Mapping[str, ImageStream]], camera: str, modality: str) -> ImageStream:
     if camera not in streams or modality not in streams[camera]:
         kinds = ", ".join(next(iter(streams.values()), {}))
         raise RecordingError(
@@ -183,22 +185,6 @@ def _find_stream(streams: Mapping[str, Mapping[str, Stream]], camera: str, modal
             modality=modality,
         )
     return streams[camera][modality]
-
-
-def read_sealed(path: Path, expected: str) -> dict[str, Any]:
-    """Reads and verifies a JSON file of a render set.
-
-    Raises:
-        RecordingError: It is missing, damaged or not ours.
-    """
-    content = decode_json_object(read_bounded(path, limit=_MAX_JSON_BYTES), where=str(path))
-    if content.get("format") != expected or content.get("format_version") != FORMAT_VERSION:
-        raise RecordingError(
-            f"File '{path}' is of format {content.get('format')!r} {content.get('format_version')!r}, expected "
-            f"'{expected}' {FORMAT_VERSION}. Remove the render set and render again.",
-            path=str(path),
-        )
-    return open_sealed(content, where=str(path))
 
 
 def file_sha256(path: Path) -> str:

@@ -2,7 +2,7 @@
 
     renders/<name>/render.json                                        cameras, modalities, renderer, visuals, versions
     renders/<name>/<number // 1000>/<number>/frames.json              labels, files with checksums
-    renders/<name>/<number // 1000>/<number>/<camera>.<modality>.mp4  frames 0 to T, `.mkv` where they are without loss
+    renders/<name>/<number // 1000>/<number>/<camera>.<modality>.mp4  frames 0 to T; lossless ones end in `.mkv`
     renders/<name>/<number // 1000>/<number>/cameras.npz              pose and intrinsics of every camera in every frame
 
 An episode's folder is complete or does not exist: it is written under `.tmp/` and renamed into its place.
@@ -10,7 +10,6 @@ An episode's folder is complete or does not exist: it is written under `.tmp/` a
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -21,20 +20,20 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.files import output_errors, publish_once, write_durably
+from unlatch.simcore.files import report_unwritable, sync_path, write_durably
+from unlatch.simcore.locked_area import clean_areas
+from unlatch.simcore.recording.data_set.episode_folders import AREAS, EpisodeFolders
 from unlatch.simcore.recording.data_set.location import check_same_header
-from unlatch.simcore.recording.data_set.shards import folder_in_shard, numbers_in, shards_in
-from unlatch.simcore.recording.data_set.writer_area import FolderWriter, clean_areas
-from unlatch.simcore.recording.images.modality import Stream
+from unlatch.simcore.recording.images.modality import ImageStream
 from unlatch.simcore.recording.images.rendered_episode import (
     FORMAT_VERSION,
     FRAMES_FILE,
     FRAMES_FORMAT,
+    MAX_JSON_BYTES,
     RenderedEpisode,
     file_sha256,
-    read_sealed,
 )
-from unlatch.simcore.recording.json_values import encode_sealed, plain
+from unlatch.simcore.recording.json_values import encode_sealed, plain, read_sealed
 
 RENDERS = "renders"
 """Folder of all render sets of a data set."""
@@ -43,16 +42,14 @@ RENDER_FORMAT = "unlatch-render"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
 
 
-class RenderSet:
+class RenderSet(EpisodeFolders):
     """One render set of a data set; make it with `create_or_resume` or `open`."""
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
         """Use `create_or_resume` or `open`."""
-        self.path = path
-        """Folder of the set."""
+        super().__init__(path, root=path)
         self.header = header
         """Cameras, modalities, renderer, visuals and versions; what must be equal on resume."""
-        self._writer = FolderWriter(path)
 
     @classmethod
     def create_or_resume(cls, data_set: Path, name: str, header: Mapping[str, Any]) -> RenderSet:
@@ -61,19 +58,20 @@ class RenderSet:
         The name has letters, digits, `_` and `-`. `cameras` of the header is a list of maps with `name` and `streams`.
 
         Raises:
-            RecordingError: The name cannot be one, another set has it, or nothing can be written.
+            RecordingError: The name cannot name a folder, the set has another header, or it cannot be written.
         """
         folder = render_folder(data_set, name)
         wanted = plain(header, where="header")
-        with output_errors(folder):
+        with report_unwritable(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            clean_areas(folder)
-            if not (folder / RENDER_FILE).exists():
-                cls(folder, wanted)._publish()
-        there = cls.open(data_set, name)
+            clean_areas(folder / AREAS)
+            with cls(folder, wanted) as render_set:
+                content = {"format": RENDER_FORMAT, "format_version": FORMAT_VERSION, "header": wanted}
+                render_set.publish(RENDER_FILE, content)
+        existing = cls.open(data_set, name)
         advice = "Choose another name=, or remove the folder."
-        check_same_header(there.header, wanted, folder, what="Render set", advice=advice)
-        return there
+        check_same_header(existing.header, wanted, folder, what="Render set", advice=advice)
+        return existing
 
     @classmethod
     def open(cls, data_set: str | Path, name: str = "default") -> RenderSet:
@@ -90,7 +88,8 @@ class RenderSet:
                 f"unlatch render {data_set} name={name}",
                 path=str(folder),
             )
-        content = read_sealed(folder / RENDER_FILE, RENDER_FORMAT)
+        file = folder / RENDER_FILE
+        content = read_sealed(file, expected=RENDER_FORMAT, version=FORMAT_VERSION, limit=MAX_JSON_BYTES)
         return cls(folder, dict(content["header"]))
 
     @property
@@ -114,23 +113,12 @@ class RenderSet:
         return int(self.header["rate_hz"])
 
     @cached_property
-    def streams(self) -> dict[str, dict[str, Stream]]:
+    def streams(self) -> dict[str, dict[str, ImageStream]]:
         """How images are stored, by camera and modality."""
         return {
-            name: {item["modality"]: Stream.read(item) for item in camera["streams"]}
+            name: {item["modality"]: ImageStream.read(item) for item in camera["streams"]}
             for name, camera in self.cameras.items()
         }
-
-    def folder_of(self, number: int) -> Path:
-        """Returns the folder of an episode, whether it exists or not."""
-        return folder_in_shard(self.path, number)
-
-    def numbers(self) -> list[int]:
-        """Returns the numbers of all rendered episodes, sorted."""
-        return sorted(number for shard in shards_in(self.path) for number in numbers_in(shard))
-
-    def __contains__(self, number: int) -> bool:
-        return self.folder_of(number).is_dir()
 
     def episode(self, number: int) -> RenderedEpisode:
         """Returns the images of an episode.
@@ -172,31 +160,12 @@ class RenderSet:
             head = {"format": FRAMES_FORMAT, "format_version": FORMAT_VERSION, "number": number, "files": files}
             write_durably(draft / FRAMES_FILE, encode_sealed({**content, **head}))
 
-        with output_errors(self.path):
-            return self._writer.write(self.folder_of(number), fill_folder)
+        with report_unwritable(self.path):
+            return self.write_folder(number, fill_folder)
 
     def remove(self, number: int) -> None:
         """Removes the images of an episode."""
         shutil.rmtree(self.folder_of(number), ignore_errors=True)
-
-    def close(self) -> None:
-        """Removes this writer's scratch."""
-        self._writer.close()
-
-    def _publish(self) -> None:
-        content = {"format": RENDER_FORMAT, "format_version": FORMAT_VERSION, "header": self.header}
-        draft = self._writer.area.folder / RENDER_FILE
-        try:
-            write_durably(draft, encode_sealed(content))
-            publish_once(draft, self.path / RENDER_FILE)
-        finally:
-            self._writer.close()
-
-    def __enter__(self) -> RenderSet:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"RenderSet({str(self.path)!r})"
@@ -222,6 +191,5 @@ def render_names(data_set: Path) -> list[str]:
 
 
 def _digest_file(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    sync_path(path)
     return {"bytes": path.stat().st_size, "sha256": file_sha256(path)}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
 from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
-from unlatch.simcore.meshes.silhouette import nearest_through
+from unlatch.simcore.meshes.silhouette import nearest_triangles_any_lens
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
 from unlatch.simcore.sim.annotators.entity import Entity, list_entities, list_links
@@ -93,22 +93,20 @@ class AnnotatedFrame:
             return self.images.distance_m
         if isinstance(self.optics, Fisheye):
             return self.images.depth_m
-        return (self.images.depth_m * _ray_lengths(self.optics)).astype(np.float32)
+        return (self.images.depth_m * self.optics.ray_lengths).astype(np.float32)
 
     @property
     def lengths_m(self) -> Array:
-        """(height, width) lengths that `nearest` compares: depth for a pinhole, distance for a fisheye [m]."""
+        """(height, width) lengths as of `nearest_triangles`: depth for a pinhole, distance for a fisheye [m]."""
         return self.distance_m if isinstance(self.optics, Fisheye) else self.images.depth_m
 
-    def nearest(self, mesh: TriangleMesh) -> tuple[Array, Array]:
-        """Returns the triangle of a mesh that each pixel would show, in the camera frame; see `nearest_through`."""
-        return nearest_through(self.optics, mesh, near_m=self.near_m)
+    def nearest_triangles(self, mesh: TriangleMesh) -> tuple[Array, Array]:
+        """Returns what a mesh in the camera frame would show at each pixel; see `nearest_triangles_any_lens`."""
+        return nearest_triangles_any_lens(self.optics, mesh, near_m=self.near_m)
 
     def points_camera(self) -> Array:
         """(height, width, 3) visible point of each pixel, camera frame [m]; NaN where nothing is visible."""
-        if isinstance(self.optics, Pinhole):
-            return self.optics.points(self.images.depth_m)
-        return self.optics.rays() * np.where(np.isfinite(self.distance_m), self.distance_m, np.nan)[..., None]
+        return self.optics.points(self.lengths_m)
 
     def in_camera(self, points_world: Array) -> Array:
         """Returns points (..., 3) of the world in the camera frame [m]."""
@@ -121,14 +119,6 @@ class AnnotatedFrame:
         return wanted[self.images.link_ids]
 
 
-@lru_cache(maxsize=8)
-def _ray_lengths(pinhole: Pinhole) -> Array:
-    """(height, width) distance to the camera's centre divided by depth; cached for the last cameras."""
-    lengths = pinhole.ray_lengths()
-    lengths.setflags(write=False)
-    return lengths
-
-
 def take_annotated_frame(
     world: World,
     optics: Pinhole | Fisheye,
@@ -138,33 +128,29 @@ def take_annotated_frame(
     far_m: float,
     cfg: AnnotationCfg,
     keypoints: Mapping[str, Array] | None = None,
+    images: RawImages | None = None,
 ) -> AnnotatedFrame:
-    """Renders an image and takes the geometry of the world that annotators need; see `AnnotatedFrame`.
+    """Renders an image and takes the geometry of the world that annotators need.
+
+    Args:
+        world: The world.
+        optics: Size and lens of the camera.
+        T_world_camera: Pose of its frame.
+        near_m: Distance of the near plane [m].
+        far_m: Distance of the far plane [m].
+        cfg: Settings of all annotators.
+        keypoints: Points (3,) in the world frame by name [m].
+        images: Images of the world as it is now, if they are rendered already.
 
     Raises:
         WorldError: The world has no visual shapes.
     """
-    images = take_images(world, RenderRequest(optics, T_world_camera, near_m, far_m))
-    return make_annotated_frame(world, images, optics, T_world_camera, near_m=near_m, cfg=cfg, keypoints=keypoints)
-
-
-def make_annotated_frame(
-    world: World,
-    images: RawImages,
-    optics: Pinhole | Fisheye,
-    T_world_camera: Pose,
-    *,
-    near_m: float,
-    cfg: AnnotationCfg,
-    keypoints: Mapping[str, Array] | None = None,
-) -> AnnotatedFrame:
-    """As `take_annotated_frame`, for an image that shows the world as it is now."""
     return AnnotatedFrame(
         cfg=cfg,
         optics=optics,
         T_world_camera=T_world_camera,
         near_m=near_m,
-        images=images,
+        images=images or take_images(world, RenderRequest(optics, T_world_camera, near_m, far_m)),
         link_names=tuple(label for label, _ in link_labels(world)),
         all_entities=tuple(list_entities(world, cfg.semantic_types, leave_out=cfg.leave_out)),
         links=tuple(list_links(world)),

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from unlatch.simcore.geometry import Fisheye
-from unlatch.simcore.meshes.silhouette import in_front
+from unlatch.simcore.meshes.silhouette import clip_at_near_plane
 from unlatch.simcore.sim.annotators.annotated_frame import AnnotatedFrame
 from unlatch.simcore.sim.annotators.annotator import Annotator, Output
 from unlatch.simcore.sim.annotators.entity import Entity
@@ -60,11 +60,11 @@ class LooseBoxes2d(Annotator):
 
 def _box_of_entity(frame: AnnotatedFrame, entity: Entity) -> Array:
     if isinstance(frame.optics, Fisheye):  # a fisheye bends straight lines: corners do not bound the projection
-        covered = np.isfinite(frame.nearest(entity.mesh(frame.T_camera_world))[0])
+        covered = np.isfinite(frame.nearest_triangles(entity.mesh(frame.T_camera_world))[0])
         return np.add(_pixel_range(covered), [-0.5, -0.5, 0.5, 0.5]) if covered.any() else np.full(4, np.nan)
-    points = frame.in_camera(entity.outermost_world)
+    points = frame.in_camera(entity.hull_points_world)
     if (points[:, 2] < frame.near_m).any():  # the near plane cuts it and makes other points outermost
-        points = in_front(entity.mesh(frame.T_camera_world), frame.near_m)[0].vertices
+        points = clip_at_near_plane(entity.mesh(frame.T_camera_world), frame.near_m)[0].vertices
     pixels = frame.optics.project(points)
     outside = np.full(4, np.nan)
     if not len(pixels):

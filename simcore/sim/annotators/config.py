@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError, check_range, close_matches
+from unlatch.simcore.errors import ConfigError, check_range, unknown_name
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.annotators.entity import SEMANTIC_TYPES
 
@@ -17,8 +17,8 @@ class AnnotationCfg:
     """Selects the annotated things and the camera frame of poses."""
 
     semantic_types: list[str] = field(default_factory=lambda: ["class"])
-    """Only things with their own label of one of these types: `class` and `body` of whole bodies, `part` of parts
-    that an annotation names, `link` for every link."""
+    """Types of labels. A thing is annotated if it has its own label of one of them. Whole bodies have `class` and
+    `body`, parts that an annotation names have `part`, and every link has `link`."""
     include_occluded: bool = False
     """Whether things without a visible pixel are annotated, too."""
     leave_out: list[str] = field(default_factory=list)
@@ -32,12 +32,7 @@ class AnnotationCfg:
     def __post_init__(self) -> None:
         for name in self.semantic_types:
             if name not in SEMANTIC_TYPES:
-                raise ConfigError(
-                    f"semantic_types has '{name}', which is unknown.{close_matches(name, SEMANTIC_TYPES)} Expected "
-                    f"some of {', '.join(SEMANTIC_TYPES)}. Change it.",
-                    key="semantic_types",
-                    available=list(SEMANTIC_TYPES),
-                )
+                raise unknown_name(name, "a type of label", where="semantic_types", known=SEMANTIC_TYPES)
         if not self.semantic_types:
             raise ConfigError(
                 f"semantic_types is empty. Expected some of {', '.join(SEMANTIC_TYPES)}. Name one.",

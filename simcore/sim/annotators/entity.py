@@ -47,15 +47,15 @@ class Entity:
         return join_meshes(piece.moved(T_a_entity @ T) for T, piece in self.pieces)
 
     @cached_property
-    def outermost_world(self) -> Array:
+    def hull_points_world(self) -> Array:
         """(H, 3) points with the same extents as its visual mesh along any direction, world frame [m]."""
-        clouds = [self.T_world_entity @ T @ piece.outermost for T, piece in self.pieces]
+        clouds = [self.T_world_entity @ T @ piece.hull_points for T, piece in self.pieces]
         return np.concatenate([np.zeros((0, 3)), *clouds])
 
     @cached_property
     def extents(self) -> Array:
         """(2, 3) lower and upper corner of its box in its frame [m]; NaN without a visual mesh."""
-        points = self.T_world_entity.inverse() @ self.outermost_world
+        points = self.T_world_entity.inverse() @ self.hull_points_world
         if not len(points):
             return np.full((2, 3), np.nan)
         return np.stack([points.min(axis=0), points.max(axis=0)])
@@ -73,7 +73,7 @@ class Entity:
 
 
 def list_entities(world: World, semantic_types: Sequence[str], *, leave_out: Sequence[str] = ()) -> list[Entity]:
-    """Returns all things with a label of their own of one of these types, without bodies of the classes in `leave_out`.
+    """Returns all things that have their own label of one of the types, except bodies of the classes in `leave_out`.
 
     Bodies come before their links. The world must have visual shapes.
     """

@@ -12,9 +12,9 @@ from unlatch.simcore.sim.annotators.annotator import Annotator, Output
 
 Array = np.ndarray
 
-_SAME_M = 2e-3
-"""A triangle is what a pixel shows if its depth is that of the image within this at 1 m; depth buffers get coarser with
-the square of the distance."""
+_DEPTH_TOLERANCE_M = 2e-3
+"""Largest difference at 1 m between the depth of the image and that of the triangle that a pixel shows [m]. It grows
+with the square of the distance, as the steps of depth buffers do."""
 
 
 class Rgb(Annotator):
@@ -60,7 +60,7 @@ class DistanceToCamera(Annotator):
 
 
 class PointCloud(Annotator):
-    """The visible point of each pixel, in the order of the image, as of colours and segmentation."""
+    """The visible point of each pixel, in the same order as colours and segmentation."""
 
     outputs: ClassVar[tuple[Output, ...]] = (
         Output("point_cloud", ("H", "W", 3), "float32", "m", "World frame; NaN if the pixel shows nothing."),
@@ -122,15 +122,17 @@ class Normals(Annotator):
     def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """See `Annotator`."""
         mesh = frame.seen_mesh()
-        lengths, which = frame.nearest(mesh)
+        lengths, which = frame.nearest_triangles(mesh)
         with np.errstate(invalid="ignore"):
-            known = (which >= 0) & (np.abs(lengths - frame.lengths_m) < _SAME_M * np.maximum(lengths, 1.0) ** 2)
-        normals = _without_triangles(frame)
-        normals[known] = _towards_camera(mesh.vertices[mesh.faces[which[known]]])
+            known = (which >= 0) & (
+                np.abs(lengths - frame.lengths_m) < _DEPTH_TOLERANCE_M * np.maximum(lengths, 1.0) ** 2
+            )
+        normals = _normals_from_image(frame)
+        normals[known] = _visible_normals(mesh.vertices[mesh.faces[which[known]]])
         return {"normals": frame.T_world_camera.rotate(normals).astype(np.float32)}
 
 
-def _without_triangles(frame: AnnotatedFrame) -> Array:
+def _normals_from_image(frame: AnnotatedFrame) -> Array:
     """(height, width, 3) normals in the camera frame from the image alone, for pixels without a fitting triangle."""
     if frame.images.normals is not None:
         return frame.images.normals.astype(float)
@@ -139,7 +141,7 @@ def _without_triangles(frame: AnnotatedFrame) -> Array:
     return np.zeros((*frame.images.link_ids.shape, 3))
 
 
-def _towards_camera(triangles: Array) -> Array:
+def _visible_normals(triangles: Array) -> Array:
     """(P, 3) unit normals of triangles (P, 3, 3) in the camera frame, on the side that the camera sees."""
     normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     away = np.einsum("ij,ij->i", normals, triangles[:, 0]) > 0.0

@@ -26,15 +26,15 @@ class Occlusion(Annotator):
 
     def annotate(self, frame: AnnotatedFrame) -> dict[str, Array]:
         """See `Annotator`."""
-        found = [_hidden_and_alone(frame, entity) for entity in frame.entities]
+        found = [_count_hidden_and_alone(frame, entity) for entity in frame.entities]
         counts = np.array(found, dtype=np.int32).reshape(-1, 2)
         with np.errstate(invalid="ignore"):
             share = counts[:, 0] / counts[:, 1]
         return {"occlusion": share, "alone_px": counts[:, 1]}
 
 
-def _hidden_and_alone(frame: AnnotatedFrame, entity: Entity) -> tuple[int, int]:
-    alone_m, _ = frame.nearest(entity.mesh(frame.T_camera_world))
+def _count_hidden_and_alone(frame: AnnotatedFrame, entity: Entity) -> tuple[int, int]:
+    alone_m, _ = frame.nearest_triangles(entity.mesh(frame.T_camera_world))
     hidden = ~frame.mask(entity) & (frame.lengths_m < alone_m - _BEHIND_M)
     covered = np.isfinite(alone_m)
     return int(np.count_nonzero(hidden & covered)), int(np.count_nonzero(covered))

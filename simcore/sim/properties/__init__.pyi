@@ -1,12 +1,5 @@
-from .contact_material import ContactMaterials
-from .contact_offsets import ContactOffset
-from .link_masses import LinkMasses
-from .tendons import TendonCfg, Tendons
-
-__all__ = [
-    "ContactMaterials",
-    "ContactOffset",
-    "LinkMasses",
-    "TendonCfg",
-    "Tendons",
-]
+from .contact_material import ContactMaterials as ContactMaterials
+from .contact_offsets import ContactOffset as ContactOffset
+from .link_masses import LinkMasses as LinkMasses
+from .tendons import TendonCfg as TendonCfg
+from .tendons import Tendons as Tendons

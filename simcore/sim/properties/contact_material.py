@@ -29,15 +29,15 @@ class ContactMaterial:
 class ContactMaterials:
     """Materials of the links of one body.
 
-    Bullet has one lateral friction. Where static and dynamic friction differ, a link has the dynamic one in every
-    physics step that begins with one of its contacts sliding faster than `SLIDING_M_S`, and the static one otherwise.
+    Bullet has one lateral friction. If static and dynamic friction differ, one of them is chosen before every physics
+    step: the dynamic one if a contact of the link slides faster than `SLIDING_M_S`, else the static one.
     """
 
     def __init__(self, world: World, body: Body, links: Iterable[int]) -> None:
         """Reads the present materials of links, by Bullet's number."""
         self._world = world
         self._body = body
-        self._called = False
+        self._registered = False
         self._materials: dict[int, ContactMaterial] = {}
         for index in links:
             info = p.getDynamicsInfo(body.body_id, index, physicsClientId=body.client)
@@ -63,9 +63,9 @@ class ContactMaterials:
             restitution=material.restitution,
             physicsClientId=self._body.client,
         )
-        if material.static_friction != material.dynamic_friction and not self._called:
+        if material.static_friction != material.dynamic_friction and not self._registered:
             self._world.call_before_step(self._choose_coefficients)
-            self._called = True
+            self._registered = True
 
     def _choose_coefficients(self) -> None:
         """Sets the static or dynamic coefficient of every link by the speed of its contacts."""

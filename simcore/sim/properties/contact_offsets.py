@@ -1,9 +1,10 @@
-"""Contact and rest offsets of free bodies, which Bullet lacks: contacts at a distance."""
+"""Contact and rest offsets of free bodies: contacts that act at a distance, which Bullet lacks."""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pybullet as p
@@ -23,7 +24,7 @@ _CLEAR_M = 1e-5
 
 
 @dataclass
-class _Near:
+class _NearPoint:
     """One point where a body is near another."""
 
     p_world: Array
@@ -39,9 +40,9 @@ class _Near:
 class ContactOffset:
     """Keeps one free body of one link at `rest_m` from the bodies below it, beginning at `contact_m`.
 
-    Before every physics step it finds the points of the body that are closer than `contact_m` to another, and impulses
-    (never pulling, with Coulomb friction) that keep them farther than `rest_m` in the step. With both at 0
-    it does nothing: Bullet's own contacts remain, which correct existing penetrations.
+    Before every physics step, it finds the points of the body that are closer than `contact_m` to another body.
+    Impulses keep these points farther than `rest_m` during the step; they never pull, and have Coulomb friction. With
+    both offsets at 0 it does nothing: Bullet's own contacts remain, which correct existing penetrations.
 
     Note:
         The closest point of each pair counts; for a box, all corners that face the other body. A contact view does not
@@ -55,18 +56,18 @@ class ContactOffset:
         """Distance at which the body rests [m]."""
         self._world = world
         self._body = body
-        self._called = False
-        self._corners = self._own_corners()
+        self._registered = False
+        self._corners = self._box_corners()
 
     def set(self, *, contact_m: float | None = None, rest_m: float | None = None) -> None:
         """Sets one or both offsets, each 0 or more [m]."""
         self.contact_m = self.contact_m if contact_m is None else float(contact_m)
         self.rest_m = self.rest_m if rest_m is None else float(rest_m)
-        if not self._called and (self.contact_m > 0.0 or self.rest_m > 0.0):
-            self._world.call_before_step(self._keep_off)
-            self._called = True
+        if not self._registered and (self.contact_m > 0.0 or self.rest_m > 0.0):
+            self._world.call_before_step(self._apply_contacts)
+            self._registered = True
 
-    def _own_corners(self) -> Array:
+    def _box_corners(self) -> Array:
         """(8, 3) corners of a box in its centre-of-mass frame; (0, 3) of anything else."""
         shapes = p.getCollisionShapeData(self._body.body_id, ROOT, physicsClientId=self._body.client)
         if len(shapes) != 1 or shapes[0][2] != p.GEOM_BOX:
@@ -74,15 +75,15 @@ class ContactOffset:
         half = 0.5 * np.array(shapes[0][3])
         return np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * half
 
-    def _keep_off(self) -> None:
+    def _apply_contacts(self) -> None:
         reach = max(self.contact_m, self.rest_m)
         if reach > 0.0 and (near := self._find_near_points(reach)):
             self._solve_impulses(near)
 
-    def _find_near_points(self, reach_m: float) -> list[_Near]:
+    def _find_near_points(self, reach_m: float) -> list[_NearPoint]:
         body, client = self._body, self._body.client
         lower, upper = (np.array(c) for c in p.getAABB(body.body_id, ROOT, physicsClientId=client))
-        found: list[_Near] = []
+        found: list[_NearPoint] = []
         overlaps = p.getOverlappingObjects(
             (lower - reach_m).tolist(), (upper + reach_m).tolist(), physicsClientId=client
         )
@@ -94,14 +95,14 @@ class ContactOffset:
                 found += self._points_of_pair(point, other, reach_m)
         return found
 
-    def _points_of_pair(self, point: tuple, other: Body, reach_m: float) -> list[_Near]:  # type: ignore[type-arg]
+    def _points_of_pair(self, point: tuple[Any, ...], other: Body, reach_m: float) -> list[_NearPoint]:
         """Returns the closest point of a pair, and the corners of a box that face the same surface."""
         client = self._body.client
         normal, on_other, link = np.array(point[7]), np.array(point[6]), point[4]
         own = p.getDynamicsInfo(self._body.body_id, ROOT, physicsClientId=client)
         its = p.getDynamicsInfo(other.body_id, link, physicsClientId=client)
         friction, restitution = own[1] * its[1], own[5] * its[5]
-        found = [_Near(np.array(point[5]), normal, point[8], other, link, friction, restitution)]
+        found = [_NearPoint(np.array(point[5]), normal, point[8], other, link, friction, restitution)]
         if not len(self._corners):
             return found
         position, R = self._com_pose()
@@ -113,7 +114,7 @@ class ContactOffset:
                 # from a touching corner, a ray would begin inside the other body and miss it
                 touches = gap < 2.0 * _CLEAR_M
                 if touches or p.rayTest(start.tolist(), end.tolist(), physicsClientId=client)[0][0] == other.body_id:
-                    facing.append(_Near(corner, normal, gap, other, link, friction, restitution))
+                    facing.append(_NearPoint(corner, normal, gap, other, link, friction, restitution))
         return facing or found
 
     def _com_pose(self) -> tuple[Array, Array]:
@@ -121,7 +122,7 @@ class ContactOffset:
         pose = p.getBasePositionAndOrientation(self._body.body_id, physicsClientId=self._body.client)
         return np.array(pose[0]), np.array(p.getMatrixFromQuaternion(pose[1])).reshape(3, 3)
 
-    def _solve_impulses(self, near: list[_Near]) -> None:
+    def _solve_impulses(self, near: list[_NearPoint]) -> None:
         """Solves sequential impulses at the points; the touched body counts as immovable."""
         body, client, dt = self._body, self._body.client, self._world.dt
         link = body.masses.link(ROOT)
@@ -155,15 +156,9 @@ class ContactOffset:
                 impulses[i] = new
         for point, impulse in zip(near, impulses, strict=True):
             force = impulse / dt
-            _apply_force(body, ROOT, force, point.p_world)
+            body.apply_force(ROOT, force, point.p_world)
             if not (point.other.fixed and point.other_link == ROOT):
-                _apply_force(point.other, point.other_link, -force, point.p_world)
-
-
-def _apply_force(body: Body, link: int, force: Array, p_world: Array) -> None:
-    p.applyExternalForce(
-        body.body_id, link, force.tolist(), p_world.tolist(), p.WORLD_FRAME, physicsClientId=body.client
-    )
+                point.other.apply_force(point.other_link, -force, point.p_world)
 
 
 def _inverse_mass(mass_kg: float, inverse_inertia: Array, arm: Array, direction: Array) -> float:

@@ -26,9 +26,9 @@ class LinkMass:
     inertia_is_given: bool
     """Whether the moments were set; then a change of mass leaves them unchanged."""
     added_mass_kg: float
-    """Of the armature of a sliding joint; gravity must not act on it."""
+    """Mass of the armature of a sliding joint; gravity must not act on it."""
     added_inertia_kg_m2: Array
-    """(3,) of the armature of a turning joint."""
+    """(3,) principal moments of the armature of a turning joint."""
 
 
 class LinkMasses:

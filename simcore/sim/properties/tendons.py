@@ -33,9 +33,9 @@ class TendonCfg:
     rest_length: float = 0.0
     """Length at which the spring has no tension [m]."""
     stiffness: float = 0.0
-    """[N/m]."""
+    """Stiffness of the spring [N/m]."""
     damping: float = 0.0
-    """[N s/m]."""
+    """Damping of the spring [N s/m]."""
     limit_stiffness: float = 0.0
     """Stiffness of the spring beyond a limit [N/m]."""
     lower_limit: float = -1e9

@@ -1,19 +1,10 @@
-from .auto import best_renderer
-from .bullet_image import TinyRenderer, convert_mask
-from .catalog import RENDERERS
-from .egl import EglRenderer
-from .embree import EmbreeRenderer
-from .renderer import Light, RawImages, Renderer, RenderRequest
-
-__all__ = [
-    "RENDERERS",
-    "EglRenderer",
-    "EmbreeRenderer",
-    "Light",
-    "RawImages",
-    "RenderRequest",
-    "Renderer",
-    "TinyRenderer",
-    "best_renderer",
-    "convert_mask",
-]
+from .auto import best_renderer as best_renderer
+from .bullet_image import TinyRenderer as TinyRenderer
+from .bullet_image import convert_mask as convert_mask
+from .catalog import RENDERERS as RENDERERS
+from .egl import EglRenderer as EglRenderer
+from .embree import EmbreeRenderer as EmbreeRenderer
+from .renderer import Light as Light
+from .renderer import RawImages as RawImages
+from .renderer import Renderer as Renderer
+from .renderer import RenderRequest as RenderRequest

@@ -18,7 +18,7 @@ with World(WorldCfg(), visuals=True, renderer=EglRenderer()):
 """
 
 
-def best_renderer(pixels: int, *, depth: bool, looks: bool) -> str:
+def best_renderer(pixels: int, *, depth: bool, colours: bool) -> str:
     """Returns the name of Bullet's fastest suitable renderer, as measured by `benchmarks/rendering.py`.
 
     `egl` draws neither textures nor the panels of floor, walls and table top, so it is unsuitable for colours.
@@ -28,9 +28,9 @@ def best_renderer(pixels: int, *, depth: bool, looks: bool) -> str:
     Args:
         pixels: Pixels of the largest image.
         depth: Whether depth or normals are wanted.
-        looks: Whether colours are wanted, or appearance varies.
+        colours: Whether colours are wanted, or appearance varies.
     """
-    if looks:
+    if colours:
         return "tiny"
     least = 0 if _has_graphics_card() else _MESA_DEPTH_FROM_PX if depth else _MESA_FROM_PX
     return "egl" if pixels >= least and _egl_works() else "tiny"

@@ -29,7 +29,7 @@ class TinyRenderer(Renderer):
 
     def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
         """See `Renderer`."""
-        # it samples pixel (u, v) at column u and row v + 1 of the frustum, measured on planes seen at an angle
+        # it samples pixel (u, v) at column u and row v + 1 of the frustum; images of tilted planes have shown this
         return bullet_images(world, request, sampled_at=(0.0, 1.0), renderer=p.ER_TINY_RENDERER)
 
 

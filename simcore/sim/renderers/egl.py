@@ -20,8 +20,8 @@ from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Ren
 _PLUGIN = "eglRenderer"
 _SPLIT_M = 0.4
 """Distance of the second near plane if something is near the first one [m]."""
-_FAR_FROM = 0.9
-"""Position of the second near plane, as a share of the nearest depth: the rest is room for rounding."""
+_SPLIT_SHARE = 0.9
+"""Distance of the second near plane as a share of the nearest depth; it leaves a margin for rounding."""
 
 
 class EglRenderer(Renderer):
@@ -29,7 +29,8 @@ class EglRenderer(Renderer):
 
     The plugin draws neither textures nor meshes made in memory, such as the panels of `scenery.py`. On Mesa its depth
     buffer has 16 bits, evenly spaced in the inverse depth: 7 mm at 3 m with a near plane at 20 mm. If depth is wanted,
-    everything beyond 0.4 m, or the whole scene if nothing is near, is drawn again with a near plane just before it.
+    everything beyond 0.4 m is drawn again with a near plane there. If nothing is near, the whole scene is drawn again
+    with a near plane just before it.
     """
 
     name: ClassVar[str] = "egl"
@@ -70,7 +71,7 @@ class EglRenderer(Renderer):
         if not (request.depth or request.normals) or not np.isfinite(images.depth_m).any():
             return images
         nearest_m = float(images.depth_m.min())
-        split_m = _FAR_FROM * nearest_m if nearest_m > 4.0 * near_m else _SPLIT_M
+        split_m = _SPLIT_SHARE * nearest_m if nearest_m > 4.0 * near_m else _SPLIT_M
         beyond = images.depth_m > 1.01 * split_m
         if split_m >= far_m or not beyond.any():
             return images

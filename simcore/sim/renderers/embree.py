@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pybullet as p
@@ -18,9 +18,9 @@ from unlatch.simcore.lru_cache import LRUCache
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh, read_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.renderers.ray_scene import PlacedLink, Rays, RayScene, ShadingTables
+from unlatch.simcore.sim.renderers.ray_scene import PlacedLink, Rays, RayScene
 from unlatch.simcore.sim.renderers.ray_shading import hit_normals, shade_hits
-from unlatch.simcore.sim.renderers.ray_surface import RayShape, RaySurface
+from unlatch.simcore.sim.renderers.ray_surface import FaceShading, RayShape, RaySurface
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.visual_geometry import bullet_primitive_mesh
 from unlatch.simcore.sim.visuals.visual_shapes import Paint, VisualShape
@@ -29,14 +29,14 @@ Array = np.ndarray
 
 _MAX_SURFACES = 128
 """Links whose ray trees are kept between episodes."""
-_QUARTERS = ((-0.25, -0.25), (0.25, -0.25), (-0.25, 0.25), (0.25, 0.25))
+_QUARTER_OFFSETS = ((-0.25, -0.25), (0.25, -0.25), (-0.25, 0.25), (0.25, 0.25))
 """Sample positions of a pixel on an edge, from its centre [pixels]."""
-_BENDS = 0.9
-"""Cosine of the angle between two normals from which there is an edge between their pixels."""
+_EDGE_COSINE = 0.9
+"""There is an edge between two pixels if the cosine of the angle between their normals is below this."""
 
 
 class EmbreeRenderer(Renderer):
-    """Casts one ray per pixel, and four at edges of colours; on one core.
+    """Casts one ray per pixel, and four more for the colour of pixels on an edge; on one core.
 
     Depth, labels and normals are those of the triangles on each pixel's ray. Shapes have two visible sides, panels of
     `scenery.py` one. Fully transparent shapes are invisible.
@@ -47,7 +47,7 @@ class EmbreeRenderer(Renderer):
 
     def __init__(self) -> None:
         self._surfaces: LRUCache[RaySurface] = LRUCache(_MAX_SURFACES)
-        self._tables: tuple[list[int], ShadingTables, list[RaySurface]] | None = None
+        self._shading: tuple[list[RaySurface], FaceShading] | None = None
         self._rays: tuple[Pinhole | Fisheye, Array, Rays] | None = None
 
     @property
@@ -66,7 +66,7 @@ class EmbreeRenderer(Renderer):
         scene = self._place_links(world)
         if scene is None:
             return _empty_images(optics, pixels)
-        seen = _RayValues.concatenate([_cast_rays(world, scene, request, band) for band in rays.bands()])
+        seen = _RayValues.concatenate([_cast_rays(world, scene, request, batch) for batch in rays.batches()])
         link_ids = np.array([*(link.link_id for link in scene.links), 0], dtype=np.int32)  # the last one for index -1
         forward = rays.directions[:, 2]
         with np.errstate(invalid="ignore"):
@@ -76,7 +76,7 @@ class EmbreeRenderer(Renderer):
         return RawImages(
             _to_image(optics, pixels, np.rint(seen.rgb).astype(np.uint8), 0),
             _to_image(optics, pixels, depth.astype(np.float32), np.inf),
-            _to_image(optics, pixels, link_ids[seen.which], 0),
+            _to_image(optics, pixels, link_ids[seen.link_index], 0),
             _to_image(optics, pixels, seen.reach, np.inf) if isinstance(optics, Fisheye) else None,
             _to_image(optics, pixels, seen.normals, 0.0) if request.normals else None,
         )
@@ -116,17 +116,17 @@ class EmbreeRenderer(Renderer):
         if not found:
             return None
         surfaces = [link.surface for link in found]
-        ids = [id(surface) for surface in surfaces]
-        if self._tables is None or self._tables[0] != ids:
-            self._tables = (ids, ShadingTables.from_surfaces(surfaces), surfaces)
-        return RayScene(found, self._tables[1])
+        if self._shading is None or self._shading[0] != surfaces:
+            counts = [len(surface.pictures) for surface in surfaces]
+            self._shading = (surfaces, FaceShading.join([surface.shading for surface in surfaces], shapes=counts))
+        return RayScene(found, self._shading[1])
 
     def _get_surface(self, body: Body, shapes: list[VisualShape]) -> RaySurface:
         """Returns the ray surface of a link's visual shapes."""
         keys = tuple(_shape_key(body, shape) for shape in shapes)
 
         def make() -> RaySurface:
-            return RaySurface.from_shapes([(shape.T_link_shape, _shape_of(body, shape)) for shape in shapes])
+            return RaySurface.from_shapes([(shape.T_link_shape, _make_ray_shape(body, shape)) for shape in shapes])
 
         poses = tuple((*shape.T_link_shape.p.tolist(), *shape.T_link_shape.quat_xyzw.tolist()) for shape in shapes)
         return self._surfaces.get((keys, poses), make)
@@ -143,7 +143,7 @@ def _shape_key(body: Body, shape: VisualShape) -> Hashable:
     return (shape.kind, shape.size)
 
 
-def _shape_of(body: Body, shape: VisualShape) -> RayShape:
+def _make_ray_shape(body: Body, shape: VisualShape) -> RayShape:
     if body.sheet is not None:
         return RayShape.from_surface(body.sheet, np.ones(3))
     if shape.kind == p.GEOM_MESH:
@@ -167,14 +167,13 @@ def _span_texture(mesh: TriangleMesh, *, box: bool) -> Array:
     return np.take_along_axis(shares, np.repeat(axes[:, None], 3, axis=1), axis=2)
 
 
-@dataclass(frozen=True)
-class _RayValues:
+class _RayValues(NamedTuple):
     """The visible values of N rays."""
 
-    which: Array
+    link_index: Array
     """(N,) index of the link, -1 for none."""
     reach: Array
-    """(N,) as in `Hits`."""
+    """(N,) as in `RayHits`."""
     normals: Array
     """(N, 3) in the camera frame; 0 unless normals or colours are wanted."""
     rgb: Array
@@ -185,7 +184,7 @@ class _RayValues:
     @classmethod
     def concatenate(cls, parts: Sequence[_RayValues]) -> _RayValues:
         """Joins parts in their order."""
-        return cls(*(np.concatenate(values) for values in zip(*(astuple(part) for part in parts), strict=True)))
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _cast_rays(world: RenderedWorld, scene: RayScene, request: RenderRequest, rays: Rays) -> _RayValues:
@@ -200,7 +199,7 @@ def _cast_rays(world: RenderedWorld, scene: RayScene, request: RenderRequest, ra
         shadow = request.shadow and world.light.shadow
         pixel_rad = 1.0 / request.optics.fy
         rgb, lit = shade_hits(scene, hits, T_world_camera, rays, light=world.light, shadow=shadow, pixel_rad=pixel_rad)
-    return _RayValues(hits.which, hits.reach, normals, rgb, lit)
+    return _RayValues(hits.link_index, hits.reach, normals, rgb, lit)
 
 
 def _smooth_edges(
@@ -209,7 +208,7 @@ def _smooth_edges(
     """Replaces the colour of pixels on an edge by the mean of four rays."""
     optics = request.optics
     edges = _find_edges(
-        _to_image(optics, pixels, seen.which, -1),
+        _to_image(optics, pixels, seen.link_index, -1),
         _to_image(optics, pixels, seen.lit, False),
         _to_image(optics, pixels, seen.normals, 0.0),
     )
@@ -217,12 +216,12 @@ def _smooth_edges(
     if not len(places):
         return
     rows, columns = np.divmod(pixels[places], optics.width)
-    right, down = np.array(_QUARTERS).T[:, :, None]
+    right, down = np.array(_QUARTER_OFFSETS).T[:, :, None]
     directions: Array = optics.rays_at(columns + right, rows + down).astype(np.float32)  # (4, M, 3)
     directions = np.where(np.isfinite(directions), directions, rays.directions[places]).reshape(-1, 3)
     wanted = replace(request, normals=False)
-    around = [_cast_rays(world, scene, wanted, band) for band in Rays(directions, None, rays.flat).bands()]
-    seen.rgb[places] = _RayValues.concatenate(around).rgb.reshape(len(_QUARTERS), -1, 3).mean(axis=0)
+    around = [_cast_rays(world, scene, wanted, batch) for batch in Rays(directions, None, rays.flat).batches()]
+    seen.rgb[places] = _RayValues.concatenate(around).rgb.reshape(len(_QUARTER_OFFSETS), -1, 3).mean(axis=0)
 
 
 def _empty_images(optics: Pinhole | Fisheye, pixels: Array) -> RawImages:
@@ -252,7 +251,7 @@ def _find_edges(which: Array, lit: Array, normals: Array) -> Array:
         ((slice(1, None), slice(None)), (slice(None, -1), slice(None))),
     ):
         differ = (which[here] != which[there]) | (lit[here] != lit[there])
-        differ |= (np.einsum("hwi,hwi->hw", normals[here], normals[there]) < _BENDS) & (which[here] >= 0)
+        differ |= (np.einsum("hwi,hwi->hw", normals[here], normals[there]) < _EDGE_COSINE) & (which[here] >= 0)
         edges[here] |= differ
         edges[there] |= differ
     return edges

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.simcore.geometry import Pinhole, Pose
-from unlatch.simcore.sim.renderers.ray_surface import RaySurface
+from unlatch.simcore.sim.renderers.ray_surface import FaceShading, RaySurface
 
 Array = np.ndarray
 
 _LIFT_M = 5e-4
 """Distance from the surface at which rays towards the light start: Embree's single precision is not exact."""
-_BAND = 32_768
+_BATCH = 32_768
 """Rays per batch; larger batches are slower because of memory."""
-_ROOM = 1e-4
+_BOX_MARGIN = 1e-4
 """Margin of bounding boxes, as a share of their distance."""
 
 _EDGES = np.array([(i, i | 1 << axis) for axis in range(3) for i in range(8) if not i >> axis & 1])
@@ -51,17 +51,17 @@ class Rays:
     flat: bool
     """Whether all have z = 1."""
 
-    def bands(self) -> Iterator[Rays]:
+    def batches(self) -> Iterator[Rays]:
         """Yields the rays in batches; batches of an image are whole rows."""
         width = 1 if self.pinhole is None else self.pinhole.width
-        size = max(1, _BAND // width) * width
+        size = max(1, _BATCH // width) * width
         for first in range(0, len(self.directions), size):
             directions, lens = self.directions[first : first + size], self.pinhole
             if lens is not None:
                 lens = replace(lens, height=len(directions) // width, cy=lens.cy - first // width)
             yield Rays(directions, lens, self.flat)
 
-    def through(self, box: Array, *, near: float) -> Array:
+    def indices_near(self, box: Array, *, near: float) -> Array:
         """Returns the indices of rays that may hit a box of corners (8, 3) in the camera frame, and maybe some more."""
         if not self.flat:
             return self._within_cone(box)
@@ -69,22 +69,22 @@ class Rays:
         if not len(front):
             return np.zeros(0, dtype=int)
         at = front[:, :2] / front[:, 2:]
-        (left, top), (right, bottom) = at.min(axis=0) - _ROOM, at.max(axis=0) + _ROOM
+        (left, top), (right, bottom) = at.min(axis=0) - _BOX_MARGIN, at.max(axis=0) + _BOX_MARGIN
         lens = self.pinhole
         if lens is None:
             x, y = self.directions[:, 0], self.directions[:, 1]
             return np.flatnonzero((x >= left) & (x <= right) & (y >= top) & (y <= bottom))
-        columns = _whole_numbers(left * lens.fx + lens.cx, right * lens.fx + lens.cx, lens.width)
-        rows = _whole_numbers(top * lens.fy + lens.cy, bottom * lens.fy + lens.cy, lens.height)
+        columns = _integers_between(left * lens.fx + lens.cx, right * lens.fx + lens.cx, lens.width)
+        rows = _integers_between(top * lens.fy + lens.cy, bottom * lens.fy + lens.cy, lens.height)
         return (rows[:, None] * lens.width + columns).ravel()
 
     def _within_cone(self, box: Array) -> Array:
         """Returns the indices of rays within the cone around the bounding sphere of a box."""
         middle = box.mean(axis=0)
         distance, radius = float(np.linalg.norm(middle)), float(np.linalg.norm(box - middle, axis=1).max())
-        if distance <= radius * (1.0 + _ROOM):
+        if distance <= radius * (1.0 + _BOX_MARGIN):
             return np.arange(len(self.directions))
-        least = np.sqrt(1.0 - (radius / distance) ** 2) - _ROOM
+        least = np.sqrt(1.0 - (radius / distance) ** 2) - _BOX_MARGIN
         return np.flatnonzero(self.directions @ (middle / distance).astype(np.float32) >= least)
 
 
@@ -99,7 +99,7 @@ def _in_front(box: Array, near: float) -> Array:
     return np.concatenate([box[inside], met])
 
 
-def _whole_numbers(low: float, high: float, most: int) -> Array:
+def _integers_between(low: float, high: float, most: int) -> Array:
     """Returns the whole numbers from low to high that are in 0 to most - 1."""
     return np.arange(int(np.clip(np.ceil(low), 0, most)), int(np.clip(np.floor(high) + 1, 0, most)))
 
@@ -108,54 +108,23 @@ def _whole_numbers(low: float, high: float, most: int) -> Array:
 class RayHits:
     """The first hits of N rays."""
 
-    which: Array
+    link_index: Array
     """(N,) index of the link, -1 for none."""
     reach: Array
-    """(N,) float32 distance in lengths of the ray's direction; infinite for none."""
+    """(N,) float32 factor on the ray's direction at which it hits; infinite for none."""
     face: Array
     """(N,) index of the triangle in the scene."""
     uv: Array
     """(N, 2) float32 barycentric shares of its second and third corner."""
 
 
-@dataclass(frozen=True)
-class ShadingTables:
-    """Values for shading of the triangles of all links, in the order of the links."""
-
-    first_face: Array
-    """(L,) index of each link's first triangle."""
-    normals: Array
-    """(F, 3), each in the frame of its link."""
-    corner_normals: Array
-    """(F, 3, 3), likewise."""
-    uvs: Array
-    """(F, 3, 2)."""
-    uvs_per_m: Array
-    """(F,)."""
-    shape_of_face: Array
-    """(F,) index of the shape of each triangle."""
-
-    @classmethod
-    def from_surfaces(cls, surfaces: Sequence[RaySurface]) -> ShadingTables:
-        """Joins the values of some links."""
-        faces = np.cumsum([0, *(len(surface.normals) for surface in surfaces)])[:-1]
-        shapes = np.cumsum([0, *(len(surface.pictures) for surface in surfaces)])[:-1]
-        return cls(
-            faces,
-            np.concatenate([surface.normals for surface in surfaces]),
-            np.concatenate([surface.corner_normals for surface in surfaces]),
-            np.concatenate([surface.uvs for surface in surfaces]),
-            np.concatenate([surface.uvs_per_m for surface in surfaces]),
-            np.concatenate([surface.shape_of_face + first for surface, first in zip(surfaces, shapes, strict=True)]),
-        )
-
-
 class RayScene:
     """Placed links, each with its own ray tree, so that motion needs no new tree."""
 
-    def __init__(self, links: Sequence[PlacedLink], tables: ShadingTables) -> None:
-        """Places links, at least one, with the shading tables of their surfaces."""
-        self.links, self.tables = tuple(links), tables
+    def __init__(self, links: Sequence[PlacedLink], shading: FaceShading) -> None:
+        """Places links, at least one, with the joined shading of their surfaces."""
+        self.links, self.shading = tuple(links), shading
+        self._first_faces = np.cumsum([0, *(len(link.surface.shading.normals) for link in links)])
         self.R_world_links: Array = np.array([link.T_world_link.R for link in links], dtype=np.float32)
         """(L, 3, 3)."""
         self._corners = [link.T_world_link @ link.surface.box_corners for link in links]
@@ -176,7 +145,7 @@ class RayScene:
             T_link_camera = link.T_world_link.inverse() @ T_world_camera
             if link.sheet and T_link_camera.p[2] <= 0.0:
                 continue
-            chosen = rays.through(boxes[place], near=near)
+            chosen = rays.indices_near(boxes[place], near=near)
             if rays.flat:  # rays with a hit in front of the box cannot hit it
                 chosen = chosen[hits.reach.take(chosen) > boxes[place][:, 2].min() - near]
             if not len(chosen):
@@ -186,12 +155,12 @@ class RayScene:
             met = link.surface.tree.run(start, along, dists=hits.reach.take(chosen), output=True)
             found = np.flatnonzero(met["primID"] >= 0)
             chosen = chosen.take(found)
-            hits.which[chosen] = place
+            hits.link_index[chosen] = place
             hits.reach[chosen] = met["tfar"].take(found)
-            hits.face[chosen] = met["primID"].take(found) + self.tables.first_face[place]
+            hits.face[chosen] = met["primID"].take(found) + self._first_faces[place]
             hits.uv[chosen] = np.stack([met["u"].take(found), met["v"].take(found)], axis=1)
         np.add(hits.reach, np.float32(near), out=hits.reach)
-        hits.reach[hits.which < 0] = np.inf
+        hits.reach[hits.link_index < 0] = np.inf
         return hits
 
     def lit(self, points_world: Array, normals_world: Array, to_light: Array) -> Array:

@@ -15,15 +15,15 @@ from unlatch.simcore.sim.renderers.renderer import Light
 Array = np.ndarray
 
 _SHININESS = 32
-_NOTHING = 255.0
+_BACKGROUND = 255.0
 
 
 def hit_normals(scene: RayScene, hits: RayHits, T_world_camera: Pose, rays: Rays) -> Array:
     """Returns unit normals (N, 3) of the hit triangles, towards the camera, camera frame; 0 for none."""
     R_camera_links = T_world_camera.R.T.astype(np.float32) @ scene.R_world_links
-    found = _rotate_each(R_camera_links, hits.which, scene.tables.normals.take(hits.face, axis=0))
+    found = _rotate_each(R_camera_links, hits.link_index, scene.shading.normals.take(hits.face, axis=0))
     found = _face_towards(found, -rays.directions)
-    found[hits.which < 0] = 0.0
+    found[hits.link_index < 0] = 0.0
     return found
 
 
@@ -55,19 +55,19 @@ def shade_hits(
     """
     to_light = np.array(light.direction) / np.linalg.norm(light.direction)
     towards_light = to_light.astype(np.float32)
-    seen = np.flatnonzero(hits.which >= 0)
+    seen = np.flatnonzero(hits.link_index >= 0)
     which: Array
     face: Array
     uv: Array
-    which, face, uv = hits.which.take(seen), hits.face.take(seen), hits.uv.take(seen, axis=0)
+    which, face, uv = hits.link_index.take(seen), hits.face.take(seen), hits.uv.take(seen, axis=0)
     shares = np.stack([1.0 - uv[:, 0] - uv[:, 1], uv[:, 0], uv[:, 1]])[:, :, None]  # (3, M, 1)
     along = rays.directions.take(seen, axis=0) @ T_world_camera.R.T.astype(np.float32)
     lengths = np.sqrt(np.einsum("ij,ij->i", along, along))
     towards = along / -lengths[:, None]
     R = scene.R_world_links
-    flat = _face_towards(_rotate_each(R, which, scene.tables.normals.take(face, axis=0)), towards)
+    flat = _face_towards(_rotate_each(R, which, scene.shading.normals.take(face, axis=0)), towards)
     smooth = _face_towards(
-        _normalize(_rotate_each(R, which, _interpolate(shares, scene.tables.corner_normals.take(face, axis=0)))), flat
+        _normalize(_rotate_each(R, which, _interpolate(shares, scene.shading.corner_normals.take(face, axis=0)))), flat
     )
     facing = np.clip(smooth @ towards_light, 0.0, 1.0)
     lit = (facing > 0.0) & (flat @ towards_light > 0.0)
@@ -81,9 +81,9 @@ def shade_hits(
     thrown = lit[:, None] * np.array(light.colour, dtype=np.float32)
     colour = albedo * (light.ambient + light.diffuse * facing[:, None] * thrown)
     colour += light.specular * shine[:, None] * thrown
-    rgb: Array = np.full((len(hits.which), 3), _NOTHING, dtype=np.float32)
+    rgb: Array = np.full((len(hits.link_index), 3), _BACKGROUND, dtype=np.float32)
     rgb[seen] = 255.0 * np.clip(colour, 0.0, 1.0)
-    reached: Array = np.zeros(len(hits.which), dtype=bool)
+    reached: Array = np.zeros(len(hits.link_index), dtype=bool)
     reached[seen] = lit
     return rgb, reached
 
@@ -93,8 +93,8 @@ def _surface_colours(scene: RayScene, face: Array, shares: Array, pixel_m: Array
 
     `pixel_m` (M,) is the width that a pixel covers on the surface [m].
     """
-    tables = scene.tables
-    shapes: Array = tables.shape_of_face.take(face)
+    shading = scene.shading
+    shapes: Array = shading.shape_of_face.take(face)
     albedo = np.array([rgb for link in scene.links for rgb in link.rgb], dtype=np.float32).take(shapes, axis=0)
     carriers: dict[Path, list[int]] = {}
     for place, picture in enumerate(picture for link in scene.links for picture in link.pictures):
@@ -107,8 +107,8 @@ def _surface_colours(scene: RayScene, face: Array, shares: Array, pixel_m: Array
         here = np.flatnonzero(carries[shapes])
         if len(here):
             faces: Array = face.take(here)
-            uvs = _interpolate(shares.take(here, axis=1), tables.uvs.take(faces, axis=0))
-            albedo[here] *= _read_picture(path).at(uvs, pixel_m.take(here) * tables.uvs_per_m.take(faces))
+            uvs = _interpolate(shares.take(here, axis=1), shading.uvs.take(faces, axis=0))
+            albedo[here] *= _read_picture(path).at(uvs, pixel_m.take(here) * shading.uvs_per_m.take(faces))
     return albedo
 
 

@@ -1,4 +1,4 @@
-"""Surfaces for ray casting."""
+"""Surfaces for ray casting, and the values for shading them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.creased_normals import creased_normals
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals, join_meshes
 
 Array = np.ndarray
 
@@ -19,21 +19,51 @@ _CREASE_RAD = np.radians(30.0)
 
 
 @dataclass(frozen=True)
-class RayShape:
-    """One visual shape in its own frame: its triangles and their values for shading."""
+class FaceShading:
+    """The values for shading of some triangles: of a shape, a link or a scene."""
 
-    vertices: Array
-    """(V, 3) [m]."""
-    faces: Array
-    """(F, 3) indices of the corners among the vertices."""
     normals: Array
-    """(F, 3) unit normals of the faces."""
+    """(F, 3) unit normals of the faces, each in the frame of its shape or link."""
     corner_normals: Array
-    """(F, 3, 3) unit normals at their corners, for shading."""
+    """(F, 3, 3) unit normals at their corners, likewise."""
     uvs: Array
     """(F, 3, 2) texture coordinates."""
     uvs_per_m: Array
     """(F,) repetitions of a picture per metre of each face."""
+    shape_of_face: Array
+    """(F,) index of the shape of each face."""
+
+    def in_link(self, T_link_shape: Pose) -> FaceShading:
+        """Returns the values in the frame of the link, as float32."""
+        return FaceShading(
+            T_link_shape.rotate(self.normals).astype(np.float32),
+            T_link_shape.rotate(self.corner_normals).astype(np.float32),
+            self.uvs.astype(np.float32),
+            self.uvs_per_m.astype(np.float32),
+            self.shape_of_face,
+        )
+
+    @classmethod
+    def join(cls, parts: Sequence[FaceShading], *, shapes: Sequence[int]) -> FaceShading:
+        """Joins parts; `shapes` has the number of shapes of each. Indices of shapes then count through all parts."""
+        firsts = np.cumsum([0, *shapes])
+        return cls(
+            np.concatenate([part.normals for part in parts]),
+            np.concatenate([part.corner_normals for part in parts]),
+            np.concatenate([part.uvs for part in parts]),
+            np.concatenate([part.uvs_per_m for part in parts]),
+            np.concatenate([part.shape_of_face + first for part, first in zip(parts, firsts, strict=False)]),
+        )
+
+
+@dataclass(frozen=True)
+class RayShape:
+    """One visual shape in its own frame."""
+
+    mesh: TriangleMesh
+    """Its triangles [m]."""
+    shading: FaceShading
+    """Their values for shading."""
     picture: Path | None
     """The texture of its file."""
     textured: bool
@@ -43,46 +73,37 @@ class RayShape:
     def from_surface(cls, surface: SurfaceMesh, scale: Array) -> RayShape:
         """Computes the values for shading; `scale` (3,) are factors on the coordinates."""
         mesh = surface.mesh.scaled(scale)
-        corners = mesh.triangles
-        across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        across = mesh.area_normals
         twice_area = np.maximum(np.linalg.norm(across, axis=1), 1e-30)
         if surface.corner_normals is None:
             at_corners = creased_normals(mesh, crease_rad=_CREASE_RAD)
         else:
             at_corners = surface.corner_normals / scale
             at_corners /= np.maximum(np.linalg.norm(at_corners, axis=-1, keepdims=True), 1e-30)
-        uvs = np.zeros((len(corners), 3, 2)) if surface.corner_uvs is None else surface.corner_uvs
+        uvs = np.zeros((len(mesh.faces), 3, 2)) if surface.corner_uvs is None else surface.corner_uvs
         (a, b), (c, d) = (uvs[:, 1] - uvs[:, 0]).T, (uvs[:, 2] - uvs[:, 0]).T
         density = np.sqrt(np.abs(a * d - b * c) / twice_area)
-        normals = across / twice_area[:, None]
-        textured = surface.corner_uvs is not None
-        return cls(mesh.vertices, mesh.faces, normals, at_corners, uvs, density, surface.texture, textured)
+        first: Array = np.zeros(len(mesh.faces), dtype=int)
+        shading = FaceShading(across / twice_area[:, None], at_corners, uvs, density, first)
+        return cls(mesh, shading, surface.texture, surface.corner_uvs is not None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RaySurface:
-    """All shapes of one link in the link's frame, with a ray tree."""
+    """All shapes of one link in the link's frame, with a ray tree; equal only to itself."""
 
     box_corners: Array
     """(8, 3) corners of its bounding box [m]."""
-    normals: Array
-    """(F, 3) float32, of the faces of all shapes."""
-    corner_normals: Array
-    """(F, 3, 3) float32."""
-    uvs: Array
-    """(F, 3, 2) float32."""
-    uvs_per_m: Array
-    """(F,) float32."""
-    shape_of_face: Array
-    """(F,) index of each face's shape."""
+    shading: FaceShading
+    """Values for shading of the faces of all shapes, float32."""
     pictures: tuple[Path | None, ...]
     """The texture of each shape's file."""
     textured: tuple[bool, ...]
     """Whether each shape has texture coordinates."""
     tree: Any
     """Embree's scene."""
-    kept: Any
-    """Objects that Embree's scene refers to."""
+    tree_meshes: Any
+    """Objects that Embree's scene refers to; they must live as long as the tree."""
 
     @classmethod
     def from_shapes(cls, shapes: Sequence[tuple[Pose, RayShape]]) -> RaySurface:
@@ -90,23 +111,16 @@ class RaySurface:
         from embreex.mesh_construction import TriangleMesh as EmbreeMesh
         from embreex.rtcore_scene import EmbreeScene
 
-        places = [T @ shape.vertices for T, shape in shapes]
-        firsts = np.cumsum([0, *(len(vertices) for vertices in places)])
-        vertices = np.concatenate(places)
-        faces = np.concatenate([shape.faces + first for (_, shape), first in zip(shapes, firsts, strict=False)])
+        mesh = join_meshes(shape.mesh.moved(T) for T, shape in shapes)
         tree = EmbreeScene(robust=True)
-        kept = EmbreeMesh(tree, vertices.astype(np.float32), faces.astype(np.int32))
-        low, high = vertices.min(axis=0), vertices.max(axis=0)
+        tree_meshes = EmbreeMesh(tree, mesh.vertices.astype(np.float32), mesh.faces.astype(np.int32))
+        low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
         picks = np.array([[(corner >> axis) & 1 for axis in range(3)] for corner in range(8)], dtype=bool)
         return cls(
             np.where(picks, high, low),
-            np.concatenate([T.rotate(shape.normals) for T, shape in shapes]).astype(np.float32),
-            np.concatenate([T.rotate(shape.corner_normals) for T, shape in shapes]).astype(np.float32),
-            np.concatenate([shape.uvs for _, shape in shapes]).astype(np.float32),
-            np.concatenate([shape.uvs_per_m for _, shape in shapes]).astype(np.float32),
-            np.concatenate([np.full(len(shape.faces), place) for place, (_, shape) in enumerate(shapes)]),
+            FaceShading.join([shape.shading.in_link(T) for T, shape in shapes], shapes=[1] * len(shapes)),
             tuple(shape.picture for _, shape in shapes),
             tuple(shape.textured for _, shape in shapes),
             tree,
-            kept,
+            tree_meshes,
         )

@@ -1,22 +1,11 @@
-from .camera import Camera
-from .camera_cfg import CameraCfg
-from .catalog import SENSORS
-from .config import MountCfg, SensorCfg
-from .image_noise import MAX_STRENGTHS, ImageNoise
-from .imu import Imu
-from .lidar import Lidar, LidarCfg
-from .sensor import Sensor
-
-__all__ = [
-    "MAX_STRENGTHS",
-    "SENSORS",
-    "Camera",
-    "CameraCfg",
-    "ImageNoise",
-    "Imu",
-    "Lidar",
-    "LidarCfg",
-    "MountCfg",
-    "Sensor",
-    "SensorCfg",
-]
+from .camera import Camera as Camera
+from .camera_cfg import CameraCfg as CameraCfg
+from .catalog import SENSORS as SENSORS
+from .config import MountCfg as MountCfg
+from .config import SensorCfg as SensorCfg
+from .image_noise import MAX_STRENGTHS as MAX_STRENGTHS
+from .image_noise import ImageNoise as ImageNoise
+from .imu import Imu as Imu
+from .lidar import Lidar as Lidar
+from .lidar import LidarCfg as LidarCfg
+from .sensor import Sensor as Sensor

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -24,12 +23,6 @@ Array = np.ndarray
 __all__ = ["MAX_PIXELS", "Camera", "CameraCfg"]
 
 _NOTHING = "nothing"
-
-
-@lru_cache(maxsize=8)
-def _ray_lengths(pinhole: Pinhole) -> Array:
-    """(height, width) float32 distance to the camera's centre divided by depth; cached for the last cameras."""
-    return pinhole.ray_lengths().astype(np.float32)
 
 
 class Camera(Sensor[CameraCfg]):
@@ -130,8 +123,8 @@ class Camera(Sensor[CameraCfg]):
             )
         return self.optics
 
-    def track(self) -> dict[str, Array]:
-        """Returns its present pose in the world and its intrinsics, by name."""
+    def pose_and_intrinsics(self) -> dict[str, Array]:
+        """Returns its present pose in the world and its intrinsics by key, for `CameraTrack`."""
         optics, T_world_camera = self.optics, self.T_world_sensor
         return {
             "position": T_world_camera.p,
@@ -171,13 +164,13 @@ class Camera(Sensor[CameraCfg]):
             ),
         )
         if isinstance(self.optics, Pinhole) and Rendering.distance in self._on and images.distance_m is None:
-            images = replace(images, distance_m=images.depth_m * _ray_lengths(self.optics))
+            images = replace(images, distance_m=images.depth_m * self.optics.ray_lengths.astype(np.float32))
         if isinstance(self.optics, Pinhole) and Rendering.normals in self._on and images.normals is None:
             images = replace(images, normals=self.optics.normals(images.depth_m))
         return images
 
     def _measure_lengths(self, seen: RawImages) -> None:
-        """Fills depth and distance with the noise of the measured one: depth of a pinhole, distance of a fisheye."""
+        """Fills depth and distance: a pinhole measures depth, a fisheye distance; the other one gets the same noise."""
         distance_m = seen.depth_m if seen.distance_m is None else seen.distance_m
         measured = distance_m if isinstance(self.optics, Fisheye) else seen.depth_m
         noisy = self.noise.add_depth_noise(measured, self._noise_generator("depth"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError, GeometryError, check_range, close_matches
+from unlatch.simcore.errors import ConfigError, GeometryError, check_range, unknown_name
 from unlatch.simcore.geometry import Fisheye, Pinhole
 from unlatch.simcore.sim.sensors.camera_models import CAMERA_MODELS
 from unlatch.simcore.sim.sensors.config import SensorCfg
@@ -17,7 +17,7 @@ from unlatch.simcore.sim.sensors.image_noise import ImageNoise
 Array = np.ndarray
 
 MAX_PIXELS = 16_000_000
-"""Most pixels of one image."""
+"""Largest number of pixels of one image."""
 _WIDEST_DEG = {"pinhole": 170.0, "fisheye": 220.0}
 
 
@@ -41,16 +41,17 @@ class CameraCfg(SensorCfg):
     fov_deg: float = 60.0
     """Vertical field of view [degrees]."""
     intrinsics: list[float] | None = None
-    """In place of `fov_deg`: fx, fy, cx, cy [pixels; pixels per radian for a fisheye], whole numbers at the centres of
-    pixels, as in OpenCV."""
+    """Replaces `fov_deg`: fx, fy, cx, cy [px; for a fisheye, fx and fy in px per radian]. Pixel centres have
+    whole-number coordinates, as in OpenCV.
+    """
     lens: Lens = Lens.pinhole
     """Projection of directions to pixels."""
     distortion: list[float] | None = None
     """For a fisheye: k1 to k4, as in OpenCV's fisheye module; null: all 0."""
     preset: str | None = None
-    """In place of width, height, `fov_deg` and `intrinsics`: a commercial camera."""
+    """Name of a commercial camera, in place of width, height, `fov_deg` and `intrinsics`."""
     scale: float = 1.0
-    """With `preset`: pixels per pixel of the real camera, along a side."""
+    """With `preset`: number of pixels along each side, as a share of the real camera's."""
     near_m: float = 0.02
     """Distance of the near plane [m]."""
     far_m: float = 10.0
@@ -63,49 +64,35 @@ class CameraCfg(SensorCfg):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.preset is not None:
-            self._take_preset(self.preset)
+            self._apply_preset(self.preset)
         elif self.scale != 1.0:
             raise ConfigError(f"scale={self.scale:g} has no effect without preset. Set width and height.", key="scale")
-        if min(self.width, self.height) < 8 or self.width * self.height > MAX_PIXELS:
-            raise ConfigError(
-                f"width={self.width} and height={self.height} are out of range. Expected at least 8 each and "
-                f"{MAX_PIXELS} pixels at most. Change them.",
-                key="width",
-            )
-        widest = _WIDEST_DEG[self.lens.value]
-        check_range("fov_deg", self.fov_deg, 1.0, widest)
+        for key in ("width", "height"):
+            check_range(key, getattr(self, key), 8)
+        check_range("width*height", self.width * self.height, 64, MAX_PIXELS, unit="pixels")
+        check_range("fov_deg", self.fov_deg, 1.0, _WIDEST_DEG[self.lens.value])
         if self.intrinsics is not None and (len(self.intrinsics) != 4 or min(self.intrinsics[:2]) <= 0.0):
             raise ConfigError(
                 f"intrinsics={self.intrinsics} is invalid. Expected fx, fy, cx, cy in pixels, fx and fy above 0. "
                 "Change them.",
                 key="intrinsics",
             )
-        if not 0.0 < self.near_m < self.far_m:
-            raise ConfigError(
-                f"near_m={self.near_m} and far_m={self.far_m} are out of range. Expected 0 < near_m < far_m. "
-                "Change them.",
-                key="near_m",
-            )
-        self._check_range()
+        check_range("near_m", self.near_m, 0.0, above=True, unit="m")
+        check_range("far_m", self.far_m, self.near_m, above=True, unit="m")
+        self._check_depth_range()
         self._check_distortion()
 
-    def _take_preset(self, name: str) -> None:
+    def _apply_preset(self, name: str) -> None:
         if name not in CAMERA_MODELS:
-            known = list(CAMERA_MODELS)
-            raise ConfigError(
-                f"preset='{name}' is no camera that is known.{close_matches(name, known)} Known: {', '.join(known)}. "
-                "Name one of them, or give width, height and intrinsics.",
-                key="preset",
-                available=known,
-            )
+            raise unknown_name(name, "a known camera", where="preset", known=CAMERA_MODELS)
         check_range("scale", self.scale, 0.01, 4.0)
         model = CAMERA_MODELS[name]
         own = {item.name: item.default for item in fields(self)}
         if self.fov_deg != own["fov_deg"] or self.lens is not Lens.pinhole:
             key = "lens" if self.lens is not Lens.pinhole else "fov_deg"
             raise ConfigError(
-                f"{key} and preset='{name}' are both given. Expected one of them: a preset is a pinhole camera with an "
-                f"opening of its own. Remove {key}, or the preset.",
+                f"{key} and preset='{name}' are both given. Expected one of them: a preset is a pinhole camera with "
+                f"its own field of view. Remove {key}, or the preset.",
                 key=key,
             )
         # a recorded camera has the values of its preset, which is not a conflict
@@ -123,12 +110,12 @@ class CameraCfg(SensorCfg):
         if self.depth_range_m is None:
             self.depth_range_m = list(model.depth_range_m)
 
-    def _check_range(self) -> None:
+    def _check_depth_range(self) -> None:
         if self.depth_range_m is None:
             return
         if len(self.depth_range_m) != 2 or not 0.0 <= self.depth_range_m[0] < self.depth_range_m[1]:
             raise ConfigError(
-                f"depth_range_m={self.depth_range_m} is invalid. Expected the least and the most, from 0. Change it.",
+                f"depth_range_m={self.depth_range_m} is wrong. Expected smallest and largest depth from 0. Change it.",
                 key="depth_range_m",
             )
 
@@ -148,16 +135,12 @@ class CameraCfg(SensorCfg):
 
     def optics(self) -> Pinhole | Fisheye:
         """Image size and lens."""
-        fov_rad = float(np.radians(self.fov_deg))
-        if self.lens is Lens.pinhole:
-            if self.intrinsics is None:
-                return Pinhole.from_fov(self.width, self.height, fov_rad)
-            return Pinhole(self.width, self.height, *self.intrinsics)
-        k1, k2, k3, k4 = self.distortion or (0.0, 0.0, 0.0, 0.0)
+        kind: type[Pinhole] | type[Fisheye] = Pinhole if self.lens is Lens.pinhole else Fisheye
+        distortion: dict[str, Any] = {} if self.distortion is None else {"k": tuple(self.distortion)}
         if self.intrinsics is None:
-            return Fisheye.from_fov(self.width, self.height, fov_rad, (k1, k2, k3, k4))
+            return kind.from_fov(self.width, self.height, float(np.radians(self.fov_deg)), **distortion)
         fx, fy, cx, cy = self.intrinsics
-        return Fisheye(self.width, self.height, fx, fy, cx, cy, (k1, k2, k3, k4))
+        return kind(self.width, self.height, fx, fy, cx, cy, **distortion)
 
     def lens_values(self) -> dict[str, Any]:
         """Returns `lens`, `intrinsics` (fx, fy, cx, cy) and, for a fisheye, `distortion`."""
@@ -171,5 +154,5 @@ class CameraCfg(SensorCfg):
             return self.far_m
         optics = self.optics()
         # a face of the cube reaches 45 degrees to both sides
-        longest = float(optics.ray_lengths().max()) if isinstance(optics, Pinhole) else 3.0**0.5 * 1.05
+        longest = float(optics.ray_lengths.max()) if isinstance(optics, Pinhole) else 3.0**0.5 * 1.05
         return self.far_m * longest

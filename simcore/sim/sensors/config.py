@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,10 +9,9 @@ from omegaconf import MISSING
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.state.module import KEY_WORD
 
 Array = np.ndarray
-
-_NAME = re.compile(r"[A-Za-z0-9_-]+\Z")  # one word of a record key
 
 
 @dataclass
@@ -90,7 +88,7 @@ class SensorCfg:
     """Its mount."""
 
     def __post_init__(self) -> None:
-        if not _NAME.match(self.name):
+        if not KEY_WORD.match(self.name):
             raise ConfigError(
                 f"name='{self.name}' cannot be a key of a record. Expected letters, digits, '_' and '-'. Rename it.",
                 key="name",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import gaussian_filter, uniform_filter
+import scipy
 
 from unlatch.simcore.errors import check_range
 
@@ -48,7 +48,7 @@ class ImageNoise:
             return rgb
         seen: Array = rgb.astype(float)
         if self.image_blur > 0.0:
-            seen = gaussian_filter(seen, sigma=(self.image_blur, self.image_blur, 0.0), mode="nearest")
+            seen = scipy.ndimage.gaussian_filter(seen, sigma=(self.image_blur, self.image_blur, 0.0), mode="nearest")
         seen = seen * self.exposure + rng.normal(0.0, 1.0, rgb.shape) * self.image_noise
         return np.clip(np.rint(seen), 0, 255).astype(np.uint8)
 
@@ -61,6 +61,6 @@ class ImageNoise:
         metres = np.where(seen, depth_m, 0.0)
         noisy = np.where(seen, np.maximum(metres + grain * self.depth_noise * metres**2, 0.0), np.inf)
         if self.depth_holes > 0.0:
-            patches = uniform_filter(speckle, size=_PATCH_PX, mode="wrap")
+            patches = scipy.ndimage.uniform_filter(speckle, size=_PATCH_PX, mode="wrap")
             noisy[patches <= np.quantile(patches, self.depth_holes)] = np.inf
         return noisy.astype(np.float32)

@@ -18,7 +18,7 @@ from unlatch.simcore.state import Buffer
 Array = np.ndarray
 
 
-_MOST = 1000.0
+_MAX_STRENGTH = 1000.0
 
 
 @dataclass
@@ -26,8 +26,8 @@ class ImuNoise:
     """Strengths of noise, as in data sheets; all 0: no noise."""
 
     acceleration_noise_density: float = 0.0
-    """White noise of the acceleration [m/s^2/sqrt(Hz)]: a reading over a time t has a standard deviation of this over
-    sqrt(t)."""
+    """White noise of the acceleration [m/s^2/sqrt(Hz)]: this divided by sqrt(t) is the standard deviation of a reading
+    over a time t."""
     acceleration_bias_std: float = 0.0
     """Standard deviation of the acceleration's bias at episode start [m/s^2]."""
     acceleration_random_walk: float = 0.0
@@ -41,7 +41,7 @@ class ImuNoise:
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            check_range(f"noise.{item.name}", getattr(self, item.name), 0.0, _MOST)
+            check_range(f"noise.{item.name}", getattr(self, item.name), 0.0, _MAX_STRENGTH)
 
     @property
     def active(self) -> bool:
@@ -77,10 +77,10 @@ class ImuCfg(SensorCfg):
 class Imu(Sensor[ImuCfg]):
     """Readings of an accelerometer and a gyroscope, in the sensor's frame.
 
-    `linear_acceleration` [m/s^2] is the change of velocity since the last reading, divided by the time since then, less
-    gravity: the mean over one record frame, +9.81 upwards at rest. The first reading has no predecessor and takes the
-    velocity as constant. `angular_velocity` [rad/s] is the present one. Noise
-    depends on the episode's seed, the sensor's name and the previous readings.
+    `linear_acceleration` [m/s^2] is the change of velocity since the last reading, divided by the time since then,
+    minus gravity. So it is the mean over one record frame, +9.81 upwards at rest. The first reading has no predecessor
+    and takes the velocity as constant. `angular_velocity` [rad/s] is the present one. Noise depends on the episode's
+    seed, the sensor's name and the previous readings.
 
     Note:
         If no time has passed since the last reading, the values do not change: a state written back from
@@ -91,7 +91,7 @@ class Imu(Sensor[ImuCfg]):
 
     def __init__(self, cfg: ImuCfg, world: World) -> None:
         super().__init__(cfg, world)
-        if self.mount.looks:
+        if self.mount.follows_target:
             raise ConfigError(
                 f"mount.look_at_body='{cfg.mount.look_at_body}' of sensor '{cfg.name}': an imu moves with what it is "
                 "mounted on. Remove it, or set mount.rpy_deg.",

@@ -20,7 +20,7 @@ from unlatch.simcore.state import Buffer
 Array = np.ndarray
 
 MAX_RAYS = 200_000
-"""Most rays of one scan."""
+"""Largest number of rays of one scan."""
 _WIDEST_DEG = {"azimuth_deg": 180.0, "elevation_deg": 90.0}
 _BATCH = 8_192
 """Rays per call of Bullet: its limit is 16384, but then it returns one less."""
@@ -64,9 +64,9 @@ class LidarCfg(SensorCfg):
     azimuth_deg: list[float] = field(default_factory=lambda: [-40.0, 40.0])
     """For a solid-state lidar: rightmost and leftmost column, from x towards y [degrees]."""
     range_min_m: float = 0.05
-    """Distance of the near plane [m]."""
+    """Smallest distance that is measured [m]."""
     range_max_m: float = 5.0
-    """Distance of the far plane [m]."""
+    """Largest distance that is measured [m]."""
     reflectivity: dict[str, float] = field(default_factory=dict)
     """Share of light that surfaces of a class reflect, by class as in segmentation images; 1 for all others."""
     noise: LidarNoise = field(default_factory=LidarNoise)
@@ -74,12 +74,9 @@ class LidarCfg(SensorCfg):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if min(self.rows, self.columns) < 1 or self.rows * self.columns > MAX_RAYS:
-            raise ConfigError(
-                f"rows={self.rows} and columns={self.columns} are out of range. Expected at least 1 each and "
-                f"{MAX_RAYS} rays at most. Change them.",
-                key="rows",
-            )
+        for key in ("rows", "columns"):
+            check_range(key, getattr(self, key), 1)
+        check_range("rows*columns", self.rows * self.columns, 1, MAX_RAYS, unit="rays")
         for key, most in _WIDEST_DEG.items():
             values = getattr(self, key)
             if len(values) != 2 or not -most <= values[0] <= values[1] <= most:
@@ -88,12 +85,8 @@ class LidarCfg(SensorCfg):
                     "Change it.",
                     key=key,
                 )
-        if not 0.0 <= self.range_min_m < self.range_max_m:
-            raise ConfigError(
-                f"range_min_m={self.range_min_m} and range_max_m={self.range_max_m} are out of range. Expected "
-                "0 <= range_min_m < range_max_m. Change them.",
-                key="range_min_m",
-            )
+        check_range("range_min_m", self.range_min_m, 0.0, unit="m")
+        check_range("range_max_m", self.range_max_m, self.range_min_m, above=True, unit="m")
         for name, value in self.reflectivity.items():
             check_range(f"reflectivity.{name}", value, 0.0, 1.0)
 
@@ -119,9 +112,9 @@ class Lidar(Sensor[LidarCfg]):
     the sensor's frame [m], NaN without a return.
 
     Note:
-        Hits on flat sides are exact. On curved shapes Bullet's rays end off the surface: on a ball by up to 1.4 mm if
-        they hit it at less than 60 degrees from its normal, and by up to 23 mm if they graze it; the normals by up
-        to 0.2 and 4 degrees. Scenery has no collision shapes and is not hit.
+        Hits on flat sides are exact. On curved shapes Bullet's rays end off the surface. On a ball, a hit at less than
+        60 degrees from the normal is up to 1.4 mm off, with a normal up to 0.2 degrees off; a grazing hit is up to 23
+        mm off, with a normal up to 4 degrees off. Scenery has no collision shapes and is not hit.
     """
 
     cfg_type: ClassVar[type[SensorCfg]] = LidarCfg
@@ -137,17 +130,17 @@ class Lidar(Sensor[LidarCfg]):
         cfg, shape = self.cfg, self._directions.shape[:2]
         rays = T_world_sensor.rotate(self._directions.reshape(-1, 3))
         start = T_world_sensor.p + cfg.range_min_m * rays
-        hits = _cast_rays(self.world, start, T_world_sensor.p + cfg.range_max_m * rays)
-        distance = cfg.range_min_m + hits.share * (cfg.range_max_m - cfg.range_min_m)
-        facing = np.abs(np.einsum("ij,ij->i", hits.normals, rays))
-        thrown = np.array([cfg.reflectivity.get(name, 1.0) for name in hits.classes])
-        distance, there = self._with_noise(distance, hits.found)
+        share, normals, classes = _cast_rays(self.world, start, T_world_sensor.p + cfg.range_max_m * rays)
+        distance = cfg.range_min_m + share * (cfg.range_max_m - cfg.range_min_m)
+        facing = np.abs(np.einsum("ij,ij->i", normals, rays))
+        thrown = np.array([cfg.reflectivity.get(name or "", 1.0) for name in classes])
+        distance, there = self._add_noise(distance, np.array([name is not None for name in classes]))
         self.range_m.set_value(np.where(there, distance, 0.0).reshape(shape))
         self.intensity.set_value(np.where(there, thrown * facing, 0.0).reshape(shape))
         points = self._directions * np.where(there, distance, np.nan).reshape(shape)[..., None]
         self.point_cloud.set_value(points)
 
-    def _with_noise(self, distance: Array, found: Array) -> tuple[Array, Array]:
+    def _add_noise(self, distance: Array, found: Array) -> tuple[Array, Array]:
         """Returns distances with noise, and which rays return."""
         cfg = self.cfg
         if cfg.noise.range_std_m == 0.0 and cfg.noise.dropout == 0.0:
@@ -158,35 +151,21 @@ class Lidar(Sensor[LidarCfg]):
         return read, found & kept
 
 
-@dataclass(frozen=True)
-class _RayHits:
-    """The first hits of R rays."""
+def _cast_rays(world: World, starts_world: Array, ends_world: Array) -> tuple[Array, Array, list[str | None]]:
+    """Casts rays from starts (R, 3) to ends (R, 3) [m] against all collision shapes; the world does not change.
 
-    found: Array
-    """(R,) bool: whether a ray hit anything."""
-    share: Array
-    """(R,) share of the way from start to end; 1 without a hit."""
-    normals: Array
-    """(R, 3) unit normals of the hit surfaces, world frame; 0 without a hit."""
-    classes: tuple[str, ...]
-    """Semantic class of each hit body; empty without a hit."""
-
-
-def _cast_rays(world: World, starts_world: Array, ends_world: Array) -> _RayHits:
-    """Casts rays from starts (R, 3) to ends (R, 3) [m] against all collision shapes; the world does not change."""
+    Returns:
+        (R,) share of the way from start to end, 1 without a hit; (R, 3) unit normals of the hit surfaces, world frame,
+        0 without a hit; and the semantic class of each hit body, None without a hit.
+    """
     met = []
     for first in range(0, len(starts_world), _BATCH):
         part = slice(first, first + _BATCH)
         met += p.rayTestBatch(
             starts_world[part].tolist(), ends_world[part].tolist(), numThreads=1, physicsClientId=world.client
         )
+    bodies, _, shares, _, normals = zip(*met, strict=True)
     class_of = {body.body_id: body.semantic_class for body in world.bodies.values()}
-    bodies = [row[0] for row in met]
-    found: Array = np.array([number >= 0 for number in bodies], dtype=bool)
-    normals: Array = np.array([row[4] for row in met], dtype=float).reshape(-1, 3)
-    return _RayHits(
-        found,
-        np.array([row[2] for row in met], dtype=float),
-        np.where(found[:, None], normals, 0.0),
-        tuple(class_of.get(number, "") for number in bodies),
-    )
+    classes = [class_of.get(number, "") if number >= 0 else None for number in bodies]
+    hit = np.array(bodies)[:, None] >= 0
+    return np.array(shares), np.where(hit, np.array(normals), 0.0), classes

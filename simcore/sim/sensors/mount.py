@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError, FrameNotFoundError, close_matches
+from unlatch.simcore.errors import ConfigError, FrameNotFoundError, unknown_name
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.sensors.config import MountCfg, look_at_rotation
@@ -25,19 +25,19 @@ class Mount:
         self.T_mount_sensor = cfg.T_mount_sensor
         """Pose of the sensor's frame in the frame of the mount."""
         self._offset = Pose.from_rpy((0.0, 0.0, 0.0), np.radians(cfg.rotation_offset_deg))
-        self._place = _find_link(world, cfg.body, cfg.link, owner=owner, key="mount.")
+        self._mount_link = _find_link(world, cfg.body, cfg.link, owner=owner, key="mount.")
         self._target = _find_link(world, cfg.look_at_body, cfg.look_at_link, owner=owner, key="mount.look_at_")
         self._p_target = np.array(cfg.look_at_m or (0.0, 0.0, 0.0))
 
     @property
-    def looks(self) -> bool:
-        """Whether it keeps looking at something, which determines its orientation."""
+    def follows_target(self) -> bool:
+        """Whether it keeps looking at a body, which determines its orientation."""
         return self._target is not None
 
     @property
     def T_world_sensor(self) -> Pose:
         """Pose of the sensor's frame."""
-        T_world_mount = Pose.identity() if self._place is None else _pose_of(self._place)
+        T_world_mount = Pose.identity() if self._mount_link is None else _pose_of(self._mount_link)
         if self._target is None:
             return T_world_mount @ self.T_mount_sensor
         eye = T_world_mount @ self.T_mount_sensor.p
@@ -45,15 +45,15 @@ class Mount:
         rotation = look_at_rotation(eye, p_target, T_world_mount.R[:, 2])
         if rotation is None:  # straight above or below: the mount's x axis is up in the image
             rotation = look_at_rotation(eye, p_target, T_world_mount.R[:, 0])
-        if rotation is None:  # at the point that it looks at
+        if rotation is None:  # the sensor is at the point that it looks at
             rotation = T_world_mount.R
         return Pose(rotation, eye) @ self._offset
 
     def velocity(self) -> tuple[Array, Array]:
         """Linear (3,) [m/s] and angular velocity (3,) [rad/s] of the sensor's frame, in the world frame."""
-        if self._place is None:
+        if self._mount_link is None:
             return np.zeros(3), np.zeros(3)
-        body, link = self._place
+        body, link = self._mount_link
         linear, angular = body.link_velocity(link)
         arm = body.link_pose(link).rotate(self.T_mount_sensor.p)
         return linear + np.cross(angular, arm), angular
@@ -69,12 +69,8 @@ def _find_link(world: World, name: str | None, link: str | None, *, owner: str, 
     if name is None:
         return None
     if name not in world.bodies:
-        raise ConfigError(
-            f"{key}body='{name}' of sensor '{owner}' is not in the scene.{close_matches(name, world.bodies)} Known: "
-            f"{', '.join(world.bodies)}. Name one of them.",
-            key=f"{key}body",
-            available=list(world.bodies),
-        )
+        kind = f"a body in the scene of sensor '{owner}'"
+        raise unknown_name(name, kind, where=f"{key}body", known=world.bodies)
     body = world.bodies[name]
     chosen = body.root_link if link is None else link
     try:

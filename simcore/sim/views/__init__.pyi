@@ -1,22 +1,10 @@
-from .appearance_view import AppearanceView, LightView
-from .articulation_view import ArticulationView
-from .attribute_view import AttributeView, ViewAttribute
-from .camera_view import CameraView
-from .grid_cloner import GridCloner
-from .pose_estimate_view import PoseEstimateView
-from .rigid_prim_view import RigidPrimView
-from .view import BodyView, gravity_attribute
-
-__all__ = [
-    "AppearanceView",
-    "ArticulationView",
-    "AttributeView",
-    "BodyView",
-    "CameraView",
-    "GridCloner",
-    "LightView",
-    "PoseEstimateView",
-    "RigidPrimView",
-    "ViewAttribute",
-    "gravity_attribute",
-]
+from .appearance_view import AppearanceView as AppearanceView
+from .appearance_view import LightView as LightView
+from .articulation_view import ArticulationView as ArticulationView
+from .attribute_view import AttributeView as AttributeView
+from .attribute_view import ViewAttribute as ViewAttribute
+from .camera_view import CameraView as CameraView
+from .grid_cloner import GridCloner as GridCloner
+from .rigid_prim_view import RigidPrimView as RigidPrimView
+from .view import BodyView as BodyView
+from .view import gravity_attribute as gravity_attribute

@@ -22,7 +22,7 @@ from unlatch.simcore.sim.world import World
 Array = np.ndarray
 
 _SERVO_FIELDS = {"stiffness": "position_gain", "damping": "velocity_gain"}
-"""The fields of a servo in place of a spring's."""
+"""The fields of a servo for these two attributes."""
 _TENDONS = (
     ("tendon_stiffnesses", "stiffness", "N/m", 0.0),
     ("tendon_dampings", "damping", "N s/m", 0.0),
@@ -54,7 +54,7 @@ class ArticulationView(BodyView):
         links: Sequence[str] | None = None,
         tendons: Sequence[TendonCfg] = (),
     ) -> None:
-        """Makes a view; the first arguments are those of `BodyView`.
+        """Makes a view.
 
         Args:
             world: The world that the bodies are in.
@@ -83,7 +83,7 @@ class ArticulationView(BodyView):
         self._materials = [ContactMaterials(world, body, self._link_indices) for body in self.bodies]
         self._limits = [self._limits_of(body) for body in self.bodies]
         self._efforts = np.zeros((self.count, self.num_dof))
-        self._max_velocities = np.array([self._speeds_of(env) for env in range(self.count)]).reshape(self.count, -1)
+        self._max_velocities = np.array([self._max_speeds(env) for env in range(self.count)]).reshape(self.count, -1)
         self._speed_parts = [self._split_by_group(env, "max_velocity") for env in range(self.count)]
         self.tendons = [Tendons(world, body, tendons) for body in self.bodies]
         self._add_pose_and_velocity()
@@ -114,7 +114,7 @@ class ArticulationView(BodyView):
         limits = [(body.joint(name).lower, body.joint(name).upper) for name in self.joints]
         return np.array([pair if pair[0] <= pair[1] else (-_NO_LIMIT, _NO_LIMIT) for pair in limits]).reshape(-1, 2).T
 
-    def _speeds_of(self, env: int) -> list[float]:
+    def _max_speeds(self, env: int) -> list[float]:
         """Returns the present speed limits; a joint without servo has none until one is set."""
         drives = [self._drive_of(env, joint) for joint in self.joints]
         return [drive.max_velocity if drive.mode is DriveMode.servo else _NO_LIMIT for drive in drives]
@@ -140,7 +140,7 @@ class ArticulationView(BodyView):
             least=0.0,
         )
         self._add_joint_attribute(
-            "joint_efforts", "N m or N", lambda env: self._efforts[env].copy(), self._set_efforts, brief=True
+            "joint_efforts", "N m or N", lambda env: self._efforts[env].copy(), self._set_efforts, lasts_one_step=True
         )
 
     def _add_joint_attribute(
@@ -151,7 +151,7 @@ class ArticulationView(BodyView):
         write: Callable[[int, Array], None],
         **options: Any,
     ) -> None:
-        words = f"one a joint: {', '.join(self.joints)}"
+        words = f"one per joint: {', '.join(self.joints)}"
         self._add_attribute(name, self.num_dof, unit, words, read, write, **options)
 
     def _add_drive_field(self, name: str, field: str, unit: str) -> None:
@@ -160,7 +160,7 @@ class ArticulationView(BodyView):
 
         def read(env: int) -> Array:
             drives = [self._drive_of(env, joint) for joint in self.joints]
-            return np.array([getattr(drive, _field_of(drive, field)) for drive in drives], dtype=float)
+            return np.array([getattr(drive, _drive_field_name(drive, field)) for drive in drives], dtype=float)
 
         def write(env: int, values: Array) -> None:
             given = values.tolist()
@@ -170,20 +170,15 @@ class ArticulationView(BodyView):
         self._add_joint_attribute(name, unit, read, write, least=0.0)
 
     def _split_by_group(self, env: int, field: str) -> list[tuple[DriveGroup, str, list[str], list[int]]]:
-        """Returns the drive groups of a member, the name of a field in each, and their joints of one mode."""
-        parts: list[tuple[DriveGroup, str, list[str], list[int]]] = []
+        """Splits a member's joints by drive group and mode: group, name of its field, joint names and their places."""
+        parts: dict[tuple[int, DriveMode], tuple[DriveGroup, str, list[str], list[int]]] = {}
         for place, joint in enumerate(self.joints):
             group = self._groups[env][joint]
-            own_field = _field_of(group.drives[joint], field)
-            mode = group.drives[joint].mode
-            for known, _, names, places in parts:
-                if known is group and known.drives[names[0]].mode is mode:
-                    names.append(joint)
-                    places.append(place)
-                    break
-            else:
-                parts.append((group, own_field, [joint], [place]))
-        return parts
+            drive = group.drives[joint]
+            part = parts.setdefault((id(group), drive.mode), (group, _drive_field_name(drive, field), [], []))
+            part[2].append(joint)
+            part[3].append(place)
+        return list(parts.values())
 
     def _read_positions(self, env: int) -> Array:
         return self.bodies[env].joint_states(self.joints)[0]
@@ -230,14 +225,14 @@ class ArticulationView(BodyView):
             self._groups[env][joint].set_effort(joint, value)
 
     def _add_links(self) -> None:
-        one_a_link = f"one a link: {', '.join(self.links)}"
+        one_per_link = f"one per link: {', '.join(self.links)}"
         count = self.num_bodies
-        self._add_attribute("body_masses", count, "kg", one_a_link, self._read_masses, self._set_masses, least=0.0)
+        self._add_attribute("body_masses", count, "kg", one_per_link, self._read_masses, self._set_masses, least=0.0)
         self._add_attribute(
             "body_inertias",
             3 * count,
             "kg m^2",
-            f"three principal moments, {one_a_link}",
+            f"three principal moments, {one_per_link}",
             self._read_inertias,
             self._set_inertias,
             least=0.0,
@@ -246,7 +241,7 @@ class ArticulationView(BodyView):
             "material_properties",
             3 * count,
             "-",
-            f"static friction, dynamic friction, restitution for all links, or {one_a_link}",
+            f"static friction, dynamic friction, restitution for all links, or {one_per_link}",
             lambda env: self._materials[env].values(),
             lambda env, values: self._materials[env].set_values(values),
             least=0.0,
@@ -289,8 +284,8 @@ class ArticulationView(BodyView):
             def write(env: int, values: Array, field: str = field) -> None:
                 self.tendons[env].values[field][:] = values
 
-            self._add_attribute(name, count, unit, "one a tendon", read, write, least=least)
+            self._add_attribute(name, count, unit, "one per tendon", read, write, least=least)
 
 
-def _field_of(drive: JointDrive, field: str) -> str:
+def _drive_field_name(drive: JointDrive, field: str) -> str:
     return _SERVO_FIELDS.get(field, field) if drive.mode is DriveMode.servo else field

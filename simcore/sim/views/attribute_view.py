@@ -1,9 +1,9 @@
-"""The base of all views: quantities that can be randomized, by name, of one member per environment."""
+"""The base of all views. A view has one member per environment, and named quantities of each that can be randomized."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ class ViewAttribute:
     """Values per member."""
     unit: str
     components: str
-    """Meaning of the values, such as `x, y, z` or `one a joint: panda_joint1, ...`."""
+    """Meaning of the values, such as `x, y, z` or `one per joint: panda_joint1, ...`."""
     read: Callable[[int], Array]
     """Returns the present values (width,) of a member, by its environment."""
     write: Callable[[int, Array], None]
@@ -33,7 +33,7 @@ class ViewAttribute:
     """Largest meaningful value."""
     repeat: int | None = None
     """A shorter width that is accepted, too, and repeated: 3 values of a material for all links."""
-    brief: bool = False
+    lasts_one_step: bool = False
     """Whether values of `on_interval` act only until the next `step_randomization`: forces and efforts."""
 
     @property
@@ -88,7 +88,7 @@ class AttributeView:
         attribute = self.attribute(name)
         return np.array([attribute.read(env) for env in range(self.count)]).reshape(self.count, attribute.width)
 
-    def take_names(self, other: AttributeView) -> None:
+    def include_attributes(self, other: AttributeView) -> None:
         """Adds the attributes of another view, so that messages name all of them."""
         self._attributes.update(other.attributes)
         self._missing.update(other._missing)
@@ -105,6 +105,31 @@ class AttributeView:
     ) -> None:
         """Adds an attribute; the arguments are those of `ViewAttribute`."""
         self._attributes[name] = ViewAttribute(name, width, unit, components, read, write, **options)
+
+    def _add_field(
+        self,
+        field: str,
+        width: int,
+        unit: str,
+        components: str,
+        owner: Any,
+        holder: str,
+        convert: Callable[[Array], Any],
+        **options: Any,
+    ) -> None:
+        """Adds a field of a frozen dataclass as an attribute of the only member.
+
+        `owner` holds the dataclass in its attribute `holder`, which every write replaces. `convert` turns the
+        written values into the field's type.
+        """
+
+        def read(_env: int) -> Array:
+            return np.atleast_1d(np.array(getattr(getattr(owner, holder), field), dtype=float))
+
+        def write(_env: int, values: Array) -> None:
+            setattr(owner, holder, replace(getattr(owner, holder), **{field: convert(values)}))
+
+        self._add_attribute(field, width, unit, components, read, write, **options)
 
     def _add_array(
         self,

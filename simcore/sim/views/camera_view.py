@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.geometry.rotations import rpy_from_matrix
 from unlatch.simcore.sim.sensors.camera import Camera
-from unlatch.simcore.sim.sensors.image_noise import MAX_STRENGTHS, ImageNoise
+from unlatch.simcore.sim.sensors.image_noise import MAX_STRENGTHS
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 
 Array = np.ndarray
@@ -29,7 +29,7 @@ class CameraView(AttributeView):
         self._add_attribute(
             "position", 3, "m", "x, y, z", lambda _env: mount.T_mount_sensor.p.copy(), self._set_position
         )
-        if not mount.looks:
+        if not mount.follows_target:
             self._add_attribute(
                 "orientation",
                 3,
@@ -49,20 +49,8 @@ class CameraView(AttributeView):
             most=_WIDEST_RAD,
         )
         self._add_attribute("intrinsics", 4, "px", "fx, fy, cx, cy", self._read_intrinsics, self._set_intrinsics)
-        for item in fields(ImageNoise):
-            self._add_noise(item.name)
-
-    def _add_noise(self, field: str) -> None:
-        camera = self._camera
-
-        def read(_env: int) -> Array:
-            return np.array([getattr(camera.noise, field)])
-
-        def write(_env: int, values: Array) -> None:
-            camera.noise = replace(camera.noise, **{field: float(values[0])})
-
-        unit, most = MAX_STRENGTHS[field]
-        self._add_attribute(field, 1, unit, "strength", read, write, least=0.0, most=most)
+        for field, (unit, most) in MAX_STRENGTHS.items():
+            self._add_field(field, 1, unit, "strength", camera, "noise", lambda v: float(v[0]), least=0.0, most=most)
 
     def _set_position(self, _env: int, values: Array) -> None:
         self._camera.mount.T_mount_sensor = Pose(self._camera.mount.T_mount_sensor.R, values)

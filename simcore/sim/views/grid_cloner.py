@@ -18,7 +18,7 @@ class GridCloner:
     """Fills a world with environments on a grid; bodies of two environments never collide."""
 
     def __init__(self, spacing: float) -> None:
-        """Makes a cloner; `spacing` is the distance between neighbouring origins [m].
+        """Makes a cloner with a distance between neighbouring origins [m].
 
         Raises:
             WorldError: The spacing is not above 0.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pybullet as p
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
@@ -44,7 +43,7 @@ class RigidPrimView(BodyView):
         self._materials = [ContactMaterials(world, body, [ROOT]) for body in self.bodies]
         self._offsets: dict[int, ContactOffset] = {}
         self._forces: dict[int, Array] = {}
-        self._called = False
+        self._registered = False
         self._add_pose_and_velocity()
         fixed = self.bodies[0].fixed
         if not fixed:
@@ -65,7 +64,7 @@ class RigidPrimView(BodyView):
             self._missing.update(dict.fromkeys(("force", "mass", "inertia", "contact_offset", "rest_offset"), reason))
 
     def _add_dynamics(self) -> None:
-        self._add_attribute("force", 3, "N", "x, y, z", self._read_force, self._set_force, brief=True)
+        self._add_attribute("force", 3, "N", "x, y, z", self._read_force, self._set_force, lasts_one_step=True)
         self._add_attribute(
             "mass",
             1,
@@ -109,12 +108,10 @@ class RigidPrimView(BodyView):
             self._forces.pop(env, None)
             return
         self._forces[env] = self.origins[env].R @ values
-        if not self._called:
+        if not self._registered:
             self.world.call_before_step(self._apply_forces)
-            self._called = True
+            self._registered = True
 
     def _apply_forces(self) -> None:
         for env, force in self._forces.items():
-            body = self.bodies[env]
-            where = p.getBasePositionAndOrientation(body.body_id, physicsClientId=body.client)[0]
-            p.applyExternalForce(body.body_id, ROOT, force.tolist(), where, p.WORLD_FRAME, physicsClientId=body.client)
+            self.bodies[env].apply_force(ROOT, force)

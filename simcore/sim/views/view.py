@@ -37,7 +37,7 @@ class BodyView(AttributeView):
             WorldError: There is no body, bodies differ, or there is not one origin per body.
         """
         if not bodies:
-            raise WorldError(f"View '{name}' has no bodies. Give one an environment.", view=name)
+            raise WorldError(f"View '{name}' has no bodies. Give one body per environment.", view=name)
         for body in bodies:
             # the only link of a body without a model has the name of the body
             links = list(body.links) if body.joints else []
@@ -49,7 +49,7 @@ class BodyView(AttributeView):
                 )
         if origins is not None and len(origins) != len(bodies):
             raise WorldError(
-                f"View '{name}' has {len(bodies)} bodies and {len(origins)} origins. Give one origin a body.",
+                f"View '{name}' has {len(bodies)} bodies and {len(origins)} origins. Give one origin per body.",
                 view=name,
             )
         super().__init__(name, count=len(bodies))
@@ -76,7 +76,7 @@ class BodyView(AttributeView):
         self._add_velocity("angular_velocity", "rad/s", xyz, slice(3, 6))
         self._add_velocity("velocity", "m/s, rad/s", "linear x, y, z, angular x, y, z", slice(0, 6))
 
-    def _add_velocity(self, name: str, unit: str, words: str, part: slice) -> None:
+    def _add_velocity(self, name: str, unit: str, components: str, part: slice) -> None:
         """Adds a part of the linear and angular velocity (6,)."""
 
         def write(env: int, values: Array) -> None:
@@ -85,7 +85,7 @@ class BodyView(AttributeView):
             self.bodies[env].set_root_velocity(R @ velocity[:3], R @ velocity[3:])
 
         self._add_attribute(
-            name, part.stop - part.start, unit, words, lambda env: self._read_velocity(env)[part], write
+            name, part.stop - part.start, unit, components, lambda env: self._read_velocity(env)[part], write
         )
 
     def _root_pose(self, env: int) -> Pose:

@@ -1,37 +1,20 @@
-from .appearance import OWN, PLAIN, LinkAppearance, TextureStore
-from .pictures import (
-    LookAtCamera,
-    framing_camera,
-    link_labels,
-    project_points,
-    require_visuals,
-    take_images,
-    take_picture,
-    visible_links,
-)
-from .scenery import SOLIDS, add_panel, add_solid
-from .visual_geometry import bullet_primitive_mesh, link_mesh
-from .visual_shapes import Paint, VisualShape, read_visual_shapes
-
-__all__ = [
-    "OWN",
-    "PLAIN",
-    "SOLIDS",
-    "LinkAppearance",
-    "LookAtCamera",
-    "Paint",
-    "TextureStore",
-    "VisualShape",
-    "add_panel",
-    "add_solid",
-    "bullet_primitive_mesh",
-    "framing_camera",
-    "link_labels",
-    "link_mesh",
-    "project_points",
-    "read_visual_shapes",
-    "require_visuals",
-    "take_images",
-    "take_picture",
-    "visible_links",
-]
+from .appearance import OWN_COLOUR as OWN_COLOUR
+from .appearance import OWN_TEXTURE as OWN_TEXTURE
+from .appearance import LinkAppearance as LinkAppearance
+from .appearance import TextureStore as TextureStore
+from .pictures import LookAtCamera as LookAtCamera
+from .pictures import framing_camera as framing_camera
+from .pictures import link_labels as link_labels
+from .pictures import project_points as project_points
+from .pictures import require_visuals as require_visuals
+from .pictures import take_images as take_images
+from .pictures import take_picture as take_picture
+from .pictures import visible_links as visible_links
+from .scenery import SOLIDS as SOLIDS
+from .scenery import add_panel as add_panel
+from .scenery import add_solid as add_solid
+from .visual_geometry import bullet_primitive_mesh as bullet_primitive_mesh
+from .visual_geometry import link_mesh as link_mesh
+from .visual_shapes import Paint as Paint
+from .visual_shapes import VisualShape as VisualShape
+from .visual_shapes import read_visual_shapes as read_visual_shapes

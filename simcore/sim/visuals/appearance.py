@@ -15,9 +15,9 @@ from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 
-OWN = -1.0
+OWN_COLOUR = -1.0
 """The colour value that means a link's own colour."""
-PLAIN = 0
+OWN_TEXTURE = 0
 """The texture number that means a link's own texture, if it has one."""
 
 
@@ -27,21 +27,12 @@ class TextureStore:
     def __init__(self, world: World, file: Callable[[int], Path]) -> None:
         """Makes an empty store; a `reset` of the world invalidates it.
 
-        `file` writes the picture of a number and returns its path; the picture of `PLAIN` is white.
+        `file` writes the picture of a number and returns its path; the picture of `OWN_TEXTURE` is white.
         """
-        self._world = world
-        self._file = cache(file)
-        self._loaded: dict[int, int] = {}
-
-    def id_of(self, number: int) -> int:
-        """Returns Bullet's number of a texture."""
-        if number not in self._loaded:
-            self._loaded[number] = p.loadTexture(str(self.file_of(number)), physicsClientId=self._world.client)
-        return self._loaded[number]
-
-    def file_of(self, number: int) -> Path:
-        """Returns the picture of a texture."""
-        return self._file(number)
+        self.file_of = cache(file)
+        """Returns the picture of a texture by its number."""
+        self.id_of = cache(lambda number: p.loadTexture(str(self.file_of(number)), physicsClientId=world.client))
+        """Returns the id that Bullet gave to the texture of a number."""
 
 
 class LinkAppearance:
@@ -55,9 +46,9 @@ class LinkAppearance:
         count = len(links)
         self.tints: Array = np.ones((count, 3))
         """(L, 3) factors on red, green and blue."""
-        self.colours: Array = np.full((count, 3), OWN)
+        self.colours: Array = np.full((count, 3), OWN_COLOUR)
         """(L, 3) red, green and blue in place of the model's, 0 to 1; below 0: the model's own."""
-        self.textures: Array = np.full(count, PLAIN)
+        self.textures: Array = np.full(count, OWN_TEXTURE)
         """(L,) numbers of textures."""
         self._store = textures
         self._client = world.client
@@ -75,7 +66,7 @@ class LinkAppearance:
             own = np.array(shape.rgba[:3])
             colour = np.where(self.colours[row] < 0.0, own, self.colours[row]) * self.tints[row]
             wanted = ((*np.clip(colour, 0.0, 1.0).tolist(), shape.rgba[3]), int(self.textures[row]))
-            before = self._shown.get(shape, (shape.rgba, PLAIN))
+            before = self._shown.get(shape, (shape.rgba, OWN_TEXTURE))
             if wanted != before:
                 self._paint_shape(shape, *wanted, textured=before[1] != wanted[1])
                 self._shown[shape] = wanted
@@ -84,9 +75,9 @@ class LinkAppearance:
         where = {"shapeIndex": shape.index, "physicsClientId": self._client}
         p.changeVisualShape(shape.body, shape.link, rgbaColor=rgba, **where)
         if textured:
-            plain = number == PLAIN and shape.texture >= 0
+            plain = number == OWN_TEXTURE and shape.texture >= 0
             texture = shape.texture if plain else self._store.id_of(number)
             p.changeVisualShape(shape.body, shape.link, textureUniqueId=texture, **where)
-        own = number == PLAIN and (shape.texture >= 0 or not textured)
+        own = number == OWN_TEXTURE and (shape.texture >= 0 or not textured)
         picture = None if own else self._store.file_of(number)
         self._paint_of[shape.body, shape.link, shape.index] = Paint(rgba, picture)

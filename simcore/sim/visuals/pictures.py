@@ -1,4 +1,4 @@
-"""Pictures of a world: quick views, and images of exact cameras.
+"""Pictures of a world: for people by eye and target, for sensors by lens and pose.
 
 Fisheye images are assembled from pinhole images of the faces of a cube around the camera, unless the renderer supports
 fisheye lenses itself.
@@ -39,9 +39,15 @@ class LookAtCamera:
         """OpenGL's view matrix (16,), column by column; z is up in the image."""
         return p.computeViewMatrix(self.eye, self.target, (0.0, 0.0, 1.0))
 
-    def projection_matrix(self, width: int, height: int) -> tuple[float, ...]:
-        """OpenGL's projection matrix (16,), column by column."""
-        return p.computeProjectionMatrixFOV(self.fov_deg, width / height, _NEAR_M, _FAR_M)
+    @property
+    def T_world_camera(self) -> Pose:
+        """Pose of the camera's frame: x to the right of the image, y down, z forward."""
+        look: Array = np.reshape(self.view_matrix, (4, 4))  # the upper left part is R_world_view
+        return Pose(look[:3, :3] @ np.diag([1.0, -1.0, -1.0]), np.array(self.eye))
+
+    def pinhole(self, width: int, height: int) -> Pinhole:
+        """Returns the lens for an image size [pixels]."""
+        return Pinhole.from_fov(width, height, np.radians(self.fov_deg))
 
 
 def framing_camera(
@@ -72,10 +78,8 @@ def framing_camera(
 
 def take_picture(world: World, view: LookAtCamera, *, width: int, height: int) -> Array:
     """Returns a picture (height, width, 3) uint8 of the world."""
-    pinhole = Pinhole.from_fov(width, height, np.radians(view.fov_deg))
-    look: Array = np.reshape(view.view_matrix, (4, 4))  # the upper left part is R_world_view
-    pose = Pose(look[:3, :3] @ np.diag([1.0, -1.0, -1.0]), np.array(view.eye))
-    return world.renderer.render(world, RenderRequest(pinhole, pose, _NEAR_M, _FAR_M, depth=False)).rgb
+    request = RenderRequest(view.pinhole(width, height), view.T_world_camera, _NEAR_M, _FAR_M, depth=False)
+    return world.renderer.render(world, request).rgb
 
 
 def visible_links(world: World, view: LookAtCamera, *, width: int, height: int) -> dict[str, int]:
@@ -89,7 +93,7 @@ def visible_links(world: World, view: LookAtCamera, *, width: int, height: int) 
         width,
         height,
         viewMatrix=view.view_matrix,
-        projectionMatrix=view.projection_matrix(width, height),
+        projectionMatrix=p.computeProjectionMatrixFOV(view.fov_deg, width / height, _NEAR_M, _FAR_M),
         shadow=0,
         renderer=p.ER_TINY_RENDERER,
         flags=p.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
@@ -101,16 +105,12 @@ def visible_links(world: World, view: LookAtCamera, *, width: int, height: int) 
 
 
 def project_points(view: LookAtCamera, points_world: ArrayLike, *, width: int, height: int) -> Array:
-    """Returns the pixels (K, 2) of points (K, 3) [m]; NaN for points behind the camera."""
-    look = np.reshape(view.view_matrix, (4, 4)).T
-    projection = np.reshape(view.projection_matrix(width, height), (4, 4)).T
-    points = np.atleast_2d(np.asarray(points_world, dtype=float))  # (K, 3)
-    clip = np.c_[points, np.ones(len(points))] @ (projection @ look).T  # (K, 4)
-    pixels = np.full((len(points), 2), np.nan)
-    front = clip[:, 3] > 0
-    ndc = clip[front, :2] / clip[front, 3:4]
-    pixels[front] = np.c_[(ndc[:, 0] + 1) * width / 2, (1 - ndc[:, 1]) * height / 2]
-    return pixels
+    """Returns the positions (K, 2) of points (K, 3) [m] from the picture's upper left corner [pixels].
+
+    They are NaN for points behind the camera.
+    """
+    points_camera = view.T_world_camera.inverse() @ np.atleast_2d(np.asarray(points_world, dtype=float))
+    return view.pinhole(width, height).project(points_camera) + 0.5
 
 
 def take_images(world: World, request: RenderRequest) -> RawImages:
@@ -160,7 +160,7 @@ def _take_fisheye_images(world: World, lens: Fisheye, request: RenderRequest) ->
         row, column = np.rint(face.row).astype(int), np.rint(face.column).astype(int)
         rgb[face.pixels] = _interpolate_colours(seen.rgb, face)
         ids[face.pixels] = seen.link_ids[row, column]
-        distance[face.pixels] = _interpolate_depths(seen, face) * face.stretch
+        distance[face.pixels] = _interpolate_depths(seen, face) * face.ray_lengths
         if directions is not None:
             found = face.pinhole.normals(seen.depth_m)[row, column]
             directions[face.pixels] = found @ face.R_camera_face.T
@@ -187,8 +187,8 @@ def _interpolate_colours(rgb: Array, face: CubeFace) -> Array:
 def _interpolate_depths(seen: RawImages, face: CubeFace) -> Array:
     """Returns distances (N,) to the face's image plane [m].
 
-    The inverse depth of a plane is affine in the pixel, so it is interpolated where all four pixels are of one link and
-    about as far; on an edge the nearest one counts.
+    The inverse depth of a plane is affine in the pixel, so it is interpolated where all four pixels show one link at
+    about the same distance. On an edge, the depth of the nearest pixel counts.
     """
     rows, columns, weights = _bilinear_corners(face)
     depths, ids = seen.depth_m[rows, columns].astype(float), seen.link_ids[rows, columns]

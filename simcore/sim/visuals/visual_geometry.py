@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pybullet as p
-import trimesh
 
 from unlatch.simcore.errors import WorldError
+from unlatch.simcore.lazy_imports import trimesh
 from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.meshes.shape_surface import primitive_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
@@ -23,7 +23,7 @@ Array = np.ndarray
 def link_mesh(body: Body, link: str) -> TriangleMesh:
     """Returns the triangles of a link's visual shapes, in the link frame; empty for a link without any.
 
-    Cylinders and capsules are prisms of 48 sides, spheres polyhedra: up to 0.3 % of a radius within the surface.
+    Cylinders and capsules are prisms of 48 sides, spheres polyhedra, up to 0.3 % of a radius inside the true surface.
 
     Raises:
         FrameNotFoundError: No such link.
@@ -32,11 +32,11 @@ def link_mesh(body: Body, link: str) -> TriangleMesh:
     """
     body.link_index(link)
     if link not in body.meshes:
-        body.meshes.update(_meshes_of(body))
+        body.meshes.update(_read_link_meshes(body))
     return body.meshes[link]
 
 
-def _meshes_of(body: Body) -> dict[str, TriangleMesh]:
+def _read_link_meshes(body: Body) -> dict[str, TriangleMesh]:
     pieces: dict[str, list[TriangleMesh]] = {link: [] for link in body.links if link not in body.meshes}
     for shape in body.visual_shapes:
         link = body.link_names[shape.link]
@@ -49,7 +49,7 @@ def _shape_mesh(body: Body, shape: VisualShape) -> TriangleMesh:
     if shape.kind != p.GEOM_MESH:
         return bullet_primitive_mesh(body, shape)
     status = Path(shape.path).stat()
-    return _file_mesh(Path(shape.path), status.st_mtime_ns, status.st_size).scaled(shape.size)
+    return _read_cached_mesh(Path(shape.path), status.st_mtime_ns, status.st_size).scaled(shape.size)
 
 
 def bullet_primitive_mesh(body: Body, shape: VisualShape) -> TriangleMesh:
@@ -77,6 +77,6 @@ def bullet_primitive_mesh(body: Body, shape: VisualShape) -> TriangleMesh:
 
 
 @lru_cache(maxsize=256)
-def _file_mesh(path: Path, _mtime_ns: int, _size: int) -> TriangleMesh:
+def _read_cached_mesh(path: Path, _mtime_ns: int, _size: int) -> TriangleMesh:
     """Returns the mesh of a file; time and size are part of the key, so that a changed file is read again."""
     return read_mesh(path, allow_empty=True).mesh

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from unlatch.configs.chain import check_chain_form, entry_keys, flat_entries
 from unlatch.configs.cross_checks import check_episode
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.contract.config import SkillCfg, stages_of
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.schema import CollectCfg
 
 ROBOT = {"name": "dual_panda", "arms": [{"name": "left"}, {"name": "right"}]}
@@ -112,15 +113,9 @@ def test_an_entry_without_a_name_is_no_list_of_stages():
 
 
 @pytest.fixture
-def both(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., CollectCfg]:
+def both() -> Callable[..., CollectCfg]:
     """Closing a carton with both arms, one entry changed."""
-
-    def load(*overrides: str) -> CollectCfg:
-        line = CommandLine(overrides=["task=close_carton_both", *overrides])
-        (loaded,) = load_configs("collect", CollectCfg, line)
-        return loaded.cfg
-
-    return load
+    return partial(load, "close_carton_both")
 
 
 def test_a_task_of_two_arms_reads(both: Callable[..., CollectCfg]):
@@ -157,7 +152,7 @@ def test_stages_of_a_robot_are_those_of_another_one_with_its_arms(both: Callable
         ),
         (
             "skills.1.dual_panda.0.right.0={name: artpreplan, objects: [carton]}",
-            "skills[1].dual_panda[0].right[0] is 'artpreplan', which searches a layout",
+            "skills[1].dual_panda[0].right[0] is 'artpreplan', which searches for a layout",
         ),
         ("skills.1={dual_panda: 5, baxter: [{left: []}]}", "skills[1].baxter is not the robot of this episode."),
         ("skills.1={baxter: 5, dual_panda: [{left: []}]}", "skills[1].baxter is not the robot of this episode."),

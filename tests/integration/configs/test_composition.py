@@ -11,16 +11,10 @@ from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.overrides import expand_sweep
 from unlatch.objects.config import ObjectSource
 from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.schema import CollectCfg, PlanCfg, PreviewCfg
 
 PRIMARIES = {"collect": CollectCfg, "plan": PlanCfg, "preview": PreviewCfg}
-
-
-def read(*overrides: str, config_dirs: tuple[str, ...] = ()) -> CollectCfg:
-    composed = compose_config("collect", CollectCfg, Request(list(overrides), list(config_dirs)))
-    cfg = read_dataclass(CollectCfg, to_plain(composed), where="")
-    check_episode(cfg)
-    return cfg
 
 
 @pytest.mark.parametrize(
@@ -47,30 +41,30 @@ def test_every_task_and_every_command_composes(primary: str, task: str):
     ],
 )
 def test_every_option_composes(group: str, name: str):
-    read("task=open_microwave", f"{group}={name}")
+    load("task=open_microwave", f"{group}={name}")
 
 
 def test_composition_works_from_any_directory_and_leaves_nothing_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs" / "collect.yaml").write_text("task: {name: foreign}\n")
     monkeypatch.chdir(tmp_path)
-    assert read("task=open_drawer").task.name == "open_drawer"
+    assert load("task=open_drawer").task.name == "open_drawer"
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["collect.yaml", "configs"]
 
 
 def test_the_task_follows_the_name_of_its_object():
-    cfg = read("task=open_microwave", "object=partnet_safe")
+    cfg = load("task=open_microwave", "object=partnet_safe")
     assert cfg.object.source is ObjectSource.partnet_mobility
     assert {cfg.task.regions[0].object, cfg.task.goal[0].object, cfg.skills[0].objects[0]} == {"safe"}
 
 
 @pytest.mark.parametrize("key", ["task.regions.0.yaw_deg", "task.regions[0].yaw_deg", "+task.regions.0.yaw_deg"])
 def test_an_override_reaches_into_a_list(key: str):
-    assert read("task=open_microwave", f"{key}=10").task.regions[0].yaw_deg == 10.0
+    assert load("task=open_microwave", f"{key}=10").task.regions[0].yaw_deg == 10.0
 
 
 def test_an_override_may_set_a_key_that_the_yaml_of_a_list_entry_leaves_out():
-    cfg = read(
+    cfg = load(
         "task=open_microwave", "skills.0.planner_setting.update_art_joint=true", "skills.0.contact_force_threshold_n=2"
     )
     assert cfg.skills[0].planner_setting.update_art_joint is True
@@ -78,11 +72,11 @@ def test_an_override_may_set_a_key_that_the_yaml_of_a_list_entry_leaves_out():
 
 
 def test_an_override_may_remove_a_list_entry():
-    assert len(read("task=open_drawer", "~task.goal.0").task.goal) == 1
+    assert len(load("task=open_drawer", "~task.goal.0").task.goal) == 1
 
 
 def test_robot_values_come_from_the_package_and_can_be_overridden():
-    cfg = read("task=open_microwave", "robot.arms.0.gripper.grip_force_n=20", "robot.arms.0.home.3=-2")
+    cfg = load("task=open_microwave", "robot.arms.0.gripper.grip_force_n=20", "robot.arms.0.home.3=-2")
     assert cfg.robot.arms[0].gripper.grip_force_n == 20.0
     assert cfg.robot.arms[0].home[3] == -2.0
     assert len(cfg.robot.arms[0].joints) == 7
@@ -94,7 +88,7 @@ def test_a_folder_of_the_user_adds_tasks(tmp_path: Path):
         "# @package _global_\ndefaults:\n  - open_microwave\n  - _self_\n"
         "task: {name: gently}\nrobot: {base_height_m: 0.05}\n"
     )
-    cfg = read("task=gently", config_dirs=(str(tmp_path),))
+    cfg = load("task=gently", config_dirs=[tmp_path])
     assert cfg.task.name == "gently"
     assert cfg.robot.base_height_m == 0.05
     assert cfg.skills[0].name == "open"
@@ -107,13 +101,13 @@ def test_a_sweep_is_every_combination_in_order():
 
 def test_nothing_in_a_yaml_is_code():
     with pytest.raises(ConfigError, match="calls a resolver"):
-        read("task=open_microwave", "task.summary=${oc.env:HOME}")
+        load("task=open_microwave", "task.summary=${oc.env:HOME}")
     with pytest.raises(ConfigError, match="_target_ is not allowed"):
-        read("task=open_microwave", "+task._target_=os.system")
+        load("task=open_microwave", "+task._target_=os.system")
 
 
 def test_the_example_of_a_reference_is_resolved():
-    assert read("task=open_microwave", "task.summary=${task.name}").task.summary == "open_microwave"
+    assert load("task=open_microwave", "task.summary=${task.name}").task.summary == "open_microwave"
 
 
 @pytest.mark.parametrize(
@@ -125,4 +119,4 @@ def test_the_example_of_a_reference_is_resolved():
     ],
 )
 def test_where_takes_any_key(override: str, where: dict):
-    assert read("object=cabinet", "task=open_drawer", override).object.where == where
+    assert load("object=cabinet", "task=open_drawer", override).object.where == where

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from unlatch.robots.catalog import ROBOTS
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.schema import CollectCfg
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "configs"
 
 
 def read(task: str) -> CollectCfg:
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine([f"task={task}"], config_dirs=[str(EXAMPLES)]))
-    return loaded.cfg
+    return load(task, config_dirs=[EXAMPLES])
 
 
 def differences(a: Any, b: Any, where: str = "") -> dict[str, tuple[Any, Any]]:

@@ -1,4 +1,4 @@
-"""The groups `camera`, `planner` and `experiment`: what is chosen has its effect, and nothing of it is passed over."""
+"""The groups `camera`, `planner` and `experiment`: a choice has its effect, and a mistake raises an error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from unlatch.configs.config_files import option_names
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.solver.planning.plan import PlanBudget
-from unlatch.workflows.cli.arguments import load_configs, parse_command_line
+from unlatch.workflows.cli.arguments import load_configs
+from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.multirun import make_sweep_job
 from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.loading import LoadedConfig
@@ -22,13 +23,19 @@ def jobs(words: str) -> list[LoadedConfig[CollectCfg]]:
     return load_configs("collect", CollectCfg, parse_command_line(words.split()))
 
 
+def write_mine(folder: Path, group: str, text: str) -> None:
+    """Writes a YAML file of the user, `mine`."""
+    (folder / group).mkdir()
+    (folder / group / "mine.yaml").write_text(text)
+
+
 def read(words: str) -> CollectCfg:
     (job,) = jobs(f"task=open_drawer {words}")
     return job.cfg
 
 
 @pytest.mark.parametrize("name", option_names("camera"))
-def test_every_set_of_cameras_is_of_cameras(name: str):
+def test_every_set_of_cameras_holds_cameras_only(name: str):
     cfg = read(f"camera={name}")
     assert cfg.camera.name == name
     assert all(isinstance(item, CameraCfg) for item in cfg.camera.cameras)
@@ -41,7 +48,7 @@ def test_cameras_are_mounted_beside_the_sensors():
     assert cfg.camera.cameras[0].width == 100
 
 
-def test_records_are_looked_at_by_the_cameras_that_they_were_made_with():
+def test_records_are_rendered_by_the_cameras_of_the_recording_by_default():
     assert [camera.width for camera in read_render_settings(read("camera=realsense")).cameras] == [480, 320]
 
 
@@ -69,7 +76,7 @@ def test_records_are_looked_at_by_the_cameras_that_they_were_made_with():
         ),
     ],
 )
-def test_a_mistake_is_told(words: str, message: str):
+def test_a_mistake_raises_an_error(words: str, message: str):
     with pytest.raises(ConfigError, match=message):
         read(words)
 
@@ -85,7 +92,7 @@ def test_quick_tries_less_and_thorough_more():
         assert getattr(quick, key) < getattr(standard, key) < getattr(thorough, key)
 
 
-def test_what_is_chosen_is_part_of_a_data_sets_identity():
+def test_chosen_groups_are_part_of_the_header_of_a_data_set():
     standard = header_of(read(""))["config"]
     chosen = header_of(read("camera=front planner=quick"))["config"]
     assert all(standard[key] != chosen[key] for key in ("camera", "planner"))
@@ -98,7 +105,7 @@ def test_every_experiment_composes(name: str):
     assert cfg.pictures == 0 or cfg.render
 
 
-def test_the_command_line_goes_before_an_experiment():
+def test_the_command_line_overrides_an_experiment():
     cfg = read("experiment=training_set successes=5 randomization=none")
     assert (cfg.successes, cfg.randomization.name, cfg.camera.name, cfg.render) == (5, "none", "front_wrist", True)
 
@@ -110,13 +117,13 @@ def test_an_experiment_that_sweeps_is_every_combination():
     assert (one.cfg.randomization.name, more) == ("light", [])
 
 
-def test_several_experiments_are_a_run_each_unless_one_is_a_sweep():
+def test_several_experiments_make_a_run_each_but_a_sweep_must_be_alone():
     assert [job.cfg.successes for job in jobs("-m experiment=smoke,training_set task=open_drawer")] == [None, 500]
     with pytest.raises(ConfigError, match=r"and difficulty is a sweep\. Expected it alone"):
         jobs("-m experiment=smoke,difficulty task=open_drawer")
 
 
-def test_no_experiment_can_be_said():
+def test_experiment_null_chooses_no_experiment():
     assert header_of(read("experiment=null")) == header_of(read(""))
 
 
@@ -141,30 +148,23 @@ EXPERIMENTS = {
 
 
 @pytest.mark.parametrize("what", EXPERIMENTS)
-def test_a_mistake_in_an_experiment_is_told(what: str, tmp_path: Path):
+def test_a_mistake_in_an_experiment_raises_an_error(what: str, tmp_path: Path):
     content, message = EXPERIMENTS[what]
-    (tmp_path / "experiment").mkdir()
-    (tmp_path / "experiment" / "mine.yaml").write_text(f"# @package _global_\n{content}\n")
+    write_mine(tmp_path, "experiment", f"# @package _global_\n{content}\n")
     with pytest.raises(ConfigError, match=message):
         jobs(f"-m task=open_drawer experiment=mine --config-dir {tmp_path}")
 
 
 @pytest.mark.parametrize("group", ["camera", "planner", "robot", "object", "randomization"])
-def test_the_name_of_a_file_in_place_of_its_content_is_told_how_it_is_chosen(group: str, tmp_path: Path):
-    (tmp_path / "task").mkdir()
-    (tmp_path / "task" / "mine.yaml").write_text(
-        f"# @package _global_\ndefaults: [open_drawer, _self_]\n{group}: front\n"
-    )
+def test_a_file_name_in_place_of_its_content_is_refused_with_advice(group: str, tmp_path: Path):
+    write_mine(tmp_path, "task", f"# @package _global_\ndefaults: [open_drawer, _self_]\n{group}: front\n")
     message = rf"^{group}='front' has the wrong type\. .* write `- override /{group}: front` into .*task/mine\.yaml"
     with pytest.raises(ConfigError, match=message):
         jobs(f"task=mine --config-dir {tmp_path}")
 
 
-def test_a_group_that_is_none_is_told_with_those_that_are_near(tmp_path: Path):
-    (tmp_path / "task").mkdir()
-    (tmp_path / "task" / "mine.yaml").write_text(
-        "# @package _global_\ndefaults: [open_drawer, {override /camra: front}, _self_]\n"
-    )
+def test_an_unknown_group_is_refused_with_similar_names(tmp_path: Path):
+    write_mine(tmp_path, "task", "# @package _global_\ndefaults: [open_drawer, {override /camra: front}, _self_]\n")
     with pytest.raises(
         ConfigError, match=r"camra is unknown\. Did you mean 'camera'\?.* or a group: camera, executor,"
     ):
@@ -172,23 +172,23 @@ def test_a_group_that_is_none_is_told_with_those_that_are_near(tmp_path: Path):
 
 
 @pytest.mark.parametrize("words", ["experiment=smoke", "experiment=difficulty", "executor=serial"])
-def test_what_is_of_runs_alone_is_told_to_who_makes_none(words: str):
+def test_keys_of_runs_are_refused_by_commands_that_make_no_run(words: str):
     with pytest.raises(ConfigError, match=r"is not available here: this command makes no run\. Expected it with `coll"):
         load_configs("plan", PlanCfg, parse_command_line(["task=open_drawer", words]))
 
 
-def test_an_experiment_without_its_package_is_told(tmp_path: Path):
-    (tmp_path / "experiment").mkdir()
-    (tmp_path / "experiment" / "mine.yaml").write_text("episodes: 3\n")
+def test_an_experiment_without_a_package_line_is_refused(tmp_path: Path):
+    write_mine(tmp_path, "experiment", "episodes: 3\n")
     with pytest.raises(ConfigError, match=r"Expected '# @package _global_' as the very first line of .*mine\.yaml"):
         jobs(f"task=open_drawer experiment=mine --config-dir {tmp_path}")
 
 
 def test_an_experiment_may_choose_the_task(tmp_path: Path):
-    (tmp_path / "experiment").mkdir()
-    (tmp_path / "experiment" / "mine.yaml").write_text(
+    write_mine(
+        tmp_path,
+        "experiment",
         "# @package _global_\ndefaults:\n  - override /task: close_drawer\n  - override /planner: quick\n"
-        "seed: 7\nsweep: {'world.solver_iterations': [100, 150]}\n"
+        "seed: 7\nsweep: {'world.solver_iterations': [100, 150]}\n",
     )
     found = jobs(f"-m experiment=mine --config-dir {tmp_path}")
     assert [(job.cfg.task.name, job.cfg.seed, job.cfg.world.solver_iterations) for job in found] == [

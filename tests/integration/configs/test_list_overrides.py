@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.runs.loading import load
 
 
 @pytest.mark.parametrize(
@@ -29,5 +28,5 @@ from unlatch.workflows.runs.schema import CollectCfg
 )
 def test_a_slip_is_named(override: str, message: str):
     with pytest.raises(ConfigError) as caught:
-        load_configs("collect", CollectCfg, CommandLine(overrides=["task=open_microwave", override]))
+        load("open_microwave", override)
     assert message in caught.value.message

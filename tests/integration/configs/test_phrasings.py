@@ -22,8 +22,7 @@ from unlatch.skills.contract.config import part_acted_on
 from unlatch.tasks.language import step_language, task_language
 from unlatch.tasks.part_words import Manner, part_words
 from unlatch.tasks.phrasings import step_phrasings, task_phrasings
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.runs.loading import load
 
 TASKS = sorted(path.stem for path in (config_dir() / "task").glob("*.yaml"))
 SEEDS = range(4)
@@ -84,18 +83,20 @@ def loaded(cfg: ObjectCfg, seed: int, folder: Path) -> ObjectAsset:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_task_and_its_steps_are_said_in_several_ways(task: str, tmp_path: Path):
-    (job,) = load_configs("collect", CollectCfg, CommandLine([f"task={task}"]))
-    entries = [entry for entry in job.cfg.skills if not isinstance(entry, ArtPreplanCfg)]
+    cfg = load(task)
+    entries = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
     for seed in SEEDS:
         assets = {
-            cfg.name: load_object(cfg, rng=np.random.default_rng(seed)) if cfg.where else loaded(cfg, seed, tmp_path)
-            for cfg in (job.cfg.object, *job.cfg.objects)
+            item.name: load_object(item, rng=np.random.default_rng(seed))
+            if item.where
+            else loaded(item, seed, tmp_path)
+            for item in cfg.all_objects().values()
         }
         steps = []
         for entry in entries:
             asset = assets[entry.objects[0]]
             steps.append((entry.name, asset, part_acted_on(entry.name, entry.part, asset.articulation).name))
-        check(task_language(job.cfg.task.language, steps, 0.0), least=3)
+        check(task_language(cfg.task.language, steps, 0.0), least=3)
         for entry, (name, asset, part) in zip(entries, steps, strict=True):
             check(step_language(entry.language, name, asset, part, 0.0), least=3)
 

@@ -14,9 +14,9 @@ from unlatch.configs.config_files import TASKS, option_names
 from unlatch.configs.json_schema import task_schema
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError, PluginError
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.commands.config import main as config_command
 from unlatch.workflows.commands.list import list_robots, list_tasks
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.schema import CollectCfg
 
 Install = Callable[..., None]
@@ -81,16 +81,16 @@ def compose(*overrides: str, config_dirs: tuple[str, ...] = ()) -> Any:
 
 def test_a_task_made_in_python_is_used_like_a_file(install: Install):
     install(pull="pull")
-    (job,) = load_configs("collect", CollectCfg, CommandLine(["task=pull", "task.regions.0.yaw_deg=5"]))
-    assert (job.cfg.task.name, job.cfg.task.settle_s, job.cfg.robot.base_height_m) == ("pull", 1.0, 0.05)
-    assert job.cfg.task.regions[0].yaw_deg == 5.0
-    assert job.cfg.skills[0].name == "open"
+    cfg = load("pull", "task.regions.0.yaw_deg=5")
+    assert (cfg.task.name, cfg.task.settle_s, cfg.robot.base_height_m) == ("pull", 1.0, 0.05)
+    assert cfg.task.regions[0].yaw_deg == 5.0
+    assert cfg.skills[0].name == "open"
 
 
 def test_its_numbers_may_be_numpys(install: Install):
     install(pull="computed")
-    (job,) = load_configs("collect", CollectCfg, CommandLine(["task=pull"]))
-    assert (job.cfg.seed, job.cfg.skills[0].contact_force_threshold_n) == (3, 5.0)
+    cfg = load("pull")
+    assert (cfg.seed, cfg.skills[0].contact_force_threshold_n) == (3, 5.0)
 
 
 def test_it_is_listed_completed_by_editors_and_not_imported_for_that(install: Install):
@@ -147,7 +147,7 @@ def test_a_wrong_key_of_it_is_named_with_whose_it_is(install: Install):
 def test_nothing_in_it_is_run_by_the_configuration(install: Install):
     install(pull="with_resolver")
     with pytest.raises(ConfigError, match=r"task\.summary=.* calls a resolver"):
-        load_configs("collect", CollectCfg, CommandLine(["task=pull"]))
+        load("pull")
 
 
 def test_one_made_for_another_version_is_named(install: Install):

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.configs.composition import Request, compose_config, to_plain
 from unlatch.configs.config_files import option_names
-from unlatch.configs.cross_checks import check_episode
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.catalog import ROBOTS
@@ -17,14 +15,12 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.sim.sensors.camera import CameraCfg
 from unlatch.simcore.sim.sensors.catalog import SENSORS
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.schema import CollectCfg
 
 
-def read(*overrides: str, config_dirs: tuple[str, ...] = ()) -> CollectCfg:
-    composed = compose_config("collect", CollectCfg, Request(["task=open_drawer", *overrides], list(config_dirs)))
-    cfg = read_dataclass(CollectCfg, to_plain(composed), where="")
-    check_episode(cfg)
-    return cfg
+def read(*overrides: str, config_dirs: tuple[Path, ...] = ()) -> CollectCfg:
+    return load("open_drawer", *overrides, config_dirs=config_dirs)
 
 
 @pytest.mark.parametrize("robot", ROBOTS.names())
@@ -79,12 +75,12 @@ def test_a_folder_of_the_user_adds_sensors_and_tasks_that_name_them(tmp_path: Pa
     (tmp_path / "task" / "watched.yaml").write_text(
         "# @package _global_\ndefaults: [open_drawer, _self_]\nsensors: [top, wrist]\n"
     )
-    cfg = read("task=watched", config_dirs=(str(tmp_path),))
+    cfg = read("task=watched", config_dirs=(tmp_path,))
     assert [sensor.name for sensor in cfg.sensors] == ["top", "wrist"]
     assert isinstance(cfg.sensors[0], CameraCfg)
     assert cfg.sensors[0].height == 100
     with pytest.raises(ConfigError, match=r"^sensors\[0\]: Unknown sensor 'topp'\. Did you mean 'top'\?"):
-        read("sensors=[topp]", config_dirs=(str(tmp_path),))
+        read("sensors=[topp]", config_dirs=(tmp_path,))
 
 
 @pytest.mark.parametrize(
@@ -170,7 +166,7 @@ def thermometer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_sensor_of_another_distribution_is_configured_like_ours(thermometer: Path):
-    (sensor,) = read("sensors=[fever]", config_dirs=(str(thermometer),)).sensors
+    (sensor,) = read("sensors=[fever]", config_dirs=(thermometer,)).sensors
     assert type(sensor).__name__ == "ThermometerCfg"
     assert sensor.mount.body == "drawer"
     with pytest.raises(ConfigError, match=r"^sensors\[0\]\.ofset_k is unknown\. Did you mean 'offset_k'\?"):

@@ -6,16 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.schema import CollectCfg
 
 
 @pytest.fixture(scope="session")
 def config() -> Callable[..., CollectCfg]:
     """The configuration of a task, with overrides as on the command line."""
-
-    def load(task: str, *overrides: str) -> CollectCfg:
-        (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=[f"task={task}", *overrides]))
-        return loaded.cfg
-
     return load

@@ -1,4 +1,4 @@
-"""Close: what it tells the arm, how far it pushes, and when the part is closed."""
+"""Close: its commands, how far it pushes, and when the part is closed."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_door_is_pushed_a_little_more_than_a_degree_past_closed(config: Callab
         episode.begin()
         skill = episode.planner.make_skill(episode.planner.strategies(0)[0])
         assert isinstance(skill, Close)
-        assert skill.default_target() == pytest.approx(skill.part.openness.closed - skill.opening_sign * 0.02)
+        assert skill.default_target() == pytest.approx(skill.part.openness.closed - skill.part.openness.sign * 0.02)
 
 
 @pytest.mark.parametrize("task", ["close_drawer", "close_microwave"])
@@ -108,14 +108,14 @@ def test_a_part_at_its_stop_is_let_go_of_at_once(config: Callable[..., CollectCf
 
 def test_near_closed_is_closed_whatever_the_way_there(skill: Close) -> None:
     closed, allowed = skill.part.openness.closed, skill.cfg.planner_setting.success_threshold
-    skill.object.set_joints({skill.part.joint: closed + skill.opening_sign * (allowed + 0.001)})
+    skill.object.set_joints({skill.part.joint: closed + skill.part.openness.sign * (allowed + 0.001)})
     failure = skill.unmet_condition()
     assert failure is not None
     assert failure.code == "not_reached"
     assert failure.message == (
         f"'{skill.part.name}' is {allowed + 0.001:.3f} from closed, expected at most {allowed:.3f}"
     )
-    skill.object.set_joints({skill.part.joint: closed + skill.opening_sign * (allowed - 0.001)})
+    skill.object.set_joints({skill.part.joint: closed + skill.part.openness.sign * (allowed - 0.001)})
     assert skill.unmet_condition() is None
 
 
@@ -124,11 +124,11 @@ def test_a_part_may_be_closed_by_a_distance_or_a_share_instead(skill: Close, mod
     asked = with_setting(skill, success_mode=mode, success_threshold=0.05)
     openness = asked.part.openness
     unit = abs(openness.open - openness.closed) if mode is SuccessMode.fraction else 1.0
-    asked.object.set_joints({asked.part.joint: asked.s0 - asked.opening_sign * 0.04 * unit})
+    asked.object.set_joints({asked.part.joint: asked.s0 - asked.part.openness.sign * 0.04 * unit})
     failure = asked.unmet_condition()
     assert failure is not None
     assert failure.message == f"'{asked.part.name}' moved 0.040 of the 0.050 wanted"
-    asked.object.set_joints({asked.part.joint: asked.s0 - asked.opening_sign * 0.06 * unit})
+    asked.object.set_joints({asked.part.joint: asked.s0 - asked.part.openness.sign * 0.06 * unit})
     assert asked.unmet_condition() is None
 
 

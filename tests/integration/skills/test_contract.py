@@ -1,4 +1,4 @@
-"""Every skill is asked in the order that its contract states, and refuses another one."""
+"""Methods of every skill are called in the order of the contract; other orders are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open: what it tells the arm, how far it goes, and when it gives up."""
+"""Open: its commands, how far it leads the part, and when it fails."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_motions_join_and_the_follow_ends_at_its_target(planned: Open) -> None:
 
 
 def test_the_default_target_is_a_fifth_beyond_the_threshold(skill: Open) -> None:
-    assert skill.default_target() == pytest.approx(skill.s0 + skill.opening_sign * 1.2 * 0.7)
+    assert skill.default_target() == pytest.approx(skill.s0 + skill.part.openness.sign * 1.2 * 0.7)
     share = with_setting(skill, success_mode=SuccessMode.fraction, success_threshold=0.5)
     span = skill.part.openness.open - skill.part.openness.closed
     assert share.default_target() == pytest.approx(skill.s0 + 1.2 * 0.5 * span)
@@ -120,12 +120,12 @@ def test_a_part_that_has_not_moved_far_enough_has_an_unmet_condition(skill: Open
     asked = with_setting(skill, success_mode=mode, success_threshold=0.5)
     openness = asked.part.openness
     unit = abs(openness.open - openness.closed) if mode is SuccessMode.fraction else 1.0
-    asked.object.set_joints({asked.part.joint: asked.s0 + asked.opening_sign * 0.49 * unit})
+    asked.object.set_joints({asked.part.joint: asked.s0 + asked.part.openness.sign * 0.49 * unit})
     failure = asked.unmet_condition()
     assert failure is not None
     assert failure.code == "not_reached"
     assert failure.message == "'door' moved 0.490 of the 0.500 wanted"
-    asked.object.set_joints({asked.part.joint: asked.s0 + asked.opening_sign * 0.51 * unit})
+    asked.object.set_joints({asked.part.joint: asked.s0 + asked.part.openness.sign * 0.51 * unit})
     assert asked.unmet_condition() is None
 
 
@@ -149,7 +149,7 @@ def test_closed_fingers_that_touch_hold_nothing_either(skill: Open) -> None:
 def test_half_a_second_without_the_part_is_a_slip(planned: Open, record_hz: int, frames: int) -> None:
     skill = at_rate(planned, record_hz)
     skill.executor.load([command for command in planned.commands if command.phase is Phase.follow])
-    skill._led_by = skill.executor.index  # the fingers have closed on the part
+    skill._follow_index = skill.executor.index  # the fingers have closed on the part
     for _ in range(frames - 1):
         skill._on_frame()
     assert skill.failure is None

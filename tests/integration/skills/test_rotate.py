@@ -1,4 +1,4 @@
-"""Rotate: what it tells the arm, turn by turn, and when it gives up."""
+"""Rotate: its commands, turn by turn, and when it fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects.annotation import Handle, HandleType, PartKind
-from unlatch.skills import articulation
+from unlatch.skills import rotate
 from unlatch.skills.contract.command import ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.rotate import Rotate
@@ -64,7 +64,7 @@ def test_a_knob_that_the_fingers_cannot_span_is_not_tried(planned: Rotate) -> No
     assert skill.failure.message == "'knob' is 81 mm across where it is narrowest, the hand opens by 80 mm"
 
 
-def test_one_turn_is_told_as_a_grasp_a_turn_and_a_release(planned: Rotate) -> None:
+def test_one_turn_is_a_grasp_a_turn_and_a_release(planned: Rotate) -> None:
     told = [(c.kind, c.phase) for c in planned.commands if c.phase not in (Phase.transit, Phase.idle)]
     assert told == [
         (ManipKind.open_gripper, Phase.approach),
@@ -113,7 +113,7 @@ def test_no_plan_is_a_failure_with_the_planners_reason(planned: Rotate, monkeypa
     skill = Rotate(planned.cfg, planned.context)
     diagnosis = Diagnosis("path_infeasible", "the hand gets to -0.300 only", {"reached_s": -0.3})
     found = KeyframePlan(False, turning_plan(planned).keyframes[:1], diagnosis=diagnosis)
-    monkeypatch.setattr(articulation, "plan_keyframes", lambda *_: found)
+    monkeypatch.setattr(rotate, "plan_keyframes", lambda *_: found)
     assert not skill.plan(np.random.default_rng(0))
     assert not skill.is_ready()
     assert skill.failure is not None
@@ -124,7 +124,7 @@ def test_every_turn_is_asked_whether_the_fingers_hold(planned: Rotate) -> None:
     skill = Rotate(planned.cfg, planned.context)
     follows = [command for command in planned.commands if command.phase is Phase.follow]
     skill.executor.load([*follows, *follows])
-    skill._led_by = 0  # the first turn held
+    skill._follow_index = 0  # the first turn held
     while skill.executor.index == 0:
         skill.executor.next_action()
         skill.executor.advance()

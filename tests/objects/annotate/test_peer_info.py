@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects.annotate import AnnotateCfg, annotate_source, read_source
-from unlatch.objects.annotate.peer_info import PeerForm, read_peer_info
+from unlatch.objects.annotate.peer_info import read_peer_info
 from unlatch.objects.annotation import Part
 from unlatch.simcore.errors import AssetError
 
@@ -80,7 +80,7 @@ def test_the_joint_may_be_named_either_way(write: Write) -> None:
     (path.parent / "info.json").write_text(json.dumps({**info, "object_revolute_joint_idx": 1}))
     peer = read_peer_info(read_source(path))
     assert peer is not None
-    assert (peer.form, peer.joint) == (PeerForm.intern_data_engine, "k")
+    assert peer.joint == "k"
 
 
 def test_without_keypoints_there_is_nothing_to_take_over(write: Write) -> None:

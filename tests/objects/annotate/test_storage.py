@@ -13,7 +13,7 @@ from unlatch.objects.annotate.storage import (
     check_replaceable,
     is_hand_made,
     load_annotation,
-    marked,
+    with_mark,
     write_annotation_file,
 )
 from unlatch.objects.annotation import Articulation, read_articulation
@@ -25,7 +25,7 @@ Write = Callable[..., Path]
 @pytest.fixture
 def made(write: Write) -> tuple[Path, Articulation]:
     urdf = write("drawer_knob")
-    articulation = marked(annotate_source(read_source(urdf)).articulation)
+    articulation = with_mark(annotate_source(read_source(urdf)).articulation)
     path = urdf.with_name("articulation.yaml")
     write_annotation_file(path, articulation.to_yaml().encode())
     return path, articulation
@@ -34,7 +34,7 @@ def made(write: Write) -> tuple[Path, Articulation]:
 def test_an_annotation_of_the_command_is_recognized(made: tuple[Path, Articulation]) -> None:
     path, articulation = made
     assert not is_hand_made(read_articulation(path))
-    assert marked(articulation) == articulation
+    assert with_mark(articulation) == articulation
     check_replaceable(path, urdf="thing.urdf", force=False)
 
 
@@ -48,7 +48,7 @@ def test_an_annotation_with_a_changed_number_counts_as_hand_made(made: tuple[Pat
         check_replaceable(path, urdf="thing.urdf", force=False)
     assert (
         str(caught.value)
-        == f"{path} was not made by `unlatch annotate`, or changed since. It stays as it is; force=true replaces it."
+        == f"{path} was not made by `unlatch annotate`, or was changed since. It is kept; force=true replaces it."
     )
     check_replaceable(path, urdf="thing.urdf", force=True)
 

@@ -18,18 +18,6 @@ def box_mesh(low: tuple[float, float, float], high: tuple[float, float, float]) 
     return convex_hull(corners)
 
 
-def angle_mesh() -> TriangleMesh:
-    """A closed L, 1 m long and high, 0.4 m wide, 0.1 m thick: 0.076 m^3."""
-    outline = [(0, 0), (1, 0), (1, 0.1), (0.1, 0.1), (0.1, 1), (0, 1)]
-    vertices = np.array([[x, y, z] for y in (0.0, 0.4) for x, z in outline])
-    cap = [(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)]
-    faces = cap + [(a + 6, c + 6, b + 6) for a, b, c in cap]
-    for i in range(6):
-        j = (i + 1) % 6
-        faces += [(i, i + 6, j), (j, i + 6, j + 6)]
-    return TriangleMesh(vertices, np.array(faces))
-
-
 @pytest.fixture
 def brick(tmp_path: Path) -> Path:
     """A closed box of 0.1 x 0.2 x 0.3 m with a corner at the origin."""
@@ -43,10 +31,10 @@ def brick(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def angle(tmp_path: Path) -> Path:
-    """The closed L as an OBJ."""
+    """A closed L, 1 m long and high, 0.4 m wide, 0.1 m thick: 0.076 m^3."""
     path = tmp_path / "in" / "angle.obj"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(format_obj([angle_mesh()]))
+    path.write_bytes((Path(__file__).parents[2] / "data" / "meshes" / "angle.obj").read_bytes())
     return path
 
 

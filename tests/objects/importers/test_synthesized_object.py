@@ -93,7 +93,7 @@ def test_an_object_that_cannot_be_generated_is_an_error_of_that_object(make: Mak
 
 
 def test_mistakes_are_refused_with_their_key(make: Make):
-    with pytest.raises(ConfigError, match=r"object\.category='rang' is not known for source=scene_syn"):
+    with pytest.raises(ConfigError, match=r"object\.category='rang' is not a category of source=scene_syn"):
         load_object(make(category="rang"), rng=np.random.default_rng(0))
     with pytest.raises(ConfigError, match=r"object\.root=x has no meaning for source=scene_synthesizer"):
         make(root="x")

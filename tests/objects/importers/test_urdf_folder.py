@@ -56,7 +56,7 @@ def test_each_object_of_a_folder_is_loaded_by_name_with_its_category(cfg: Object
     chosen = ObjectCfg(**{**vars(cfg), "instances": "round_robin"})
     assets = [load_object(chosen, rng=np.random.default_rng(0), number=number) for number in (2, 4)]
     assert [(asset.instance, asset.category) for asset in assets] == [("Box/77", "box"), ("carton_1", "object")]
-    again = load_object(cfg.at("carton_1"), rng=np.random.default_rng(0))
+    again = load_object(cfg.with_instance("carton_1"), rng=np.random.default_rng(0))
     assert again.content_hash == assets[1].content_hash
     assert again.instance == "carton_1"
 
@@ -73,4 +73,4 @@ def test_the_set_of_a_folder_states_the_instances_that_may_be_drawn(cfg: ObjectC
 
 def test_an_unknown_name_is_refused(cfg: ObjectCfg):
     with pytest.raises(ConfigError, match=r"object\.instance='carton_9' is not in .* Did you mean 'carton_1'"):
-        load_object(cfg.at("carton_9"), rng=np.random.default_rng(0))
+        load_object(cfg.with_instance("carton_9"), rng=np.random.default_rng(0))

@@ -136,7 +136,7 @@ def test_an_annotation_of_another_urdf_is_left_alone(cfg: ObjectCfg, urdf: Path)
 
 def test_a_scale_that_contradicts_the_annotation_is_refused(cfg: ObjectCfg, urdf: Path):
     (urdf.parent / ANNOTATION_FILE).write_text(annotate_source(read_source(urdf)).articulation.to_yaml())
-    with pytest.raises(ConfigError, match=r"object.scale=2 and the scale 1 of .* contradict"):
+    with pytest.raises(ConfigError, match=r"object.scale=2 contradicts the scale 1 in "):
         load(replace(cfg, scale=2.0))
 
 
@@ -160,7 +160,7 @@ LYING = '<axis xyz="1 0 0"/><limit lower="0" upper="1.6"/>'
 
 def test_an_instance_that_is_not_at_the_path_is_refused(cfg: ObjectCfg):
     assert load(replace(cfg, instance="cabinet")).instance == "cabinet"  # as a replay names it
-    with pytest.raises(ConfigError, match=r"object.instance='7' is not at .*, which is 'cabinet'"):
+    with pytest.raises(ConfigError, match=r"object.instance='7' does not fit .*, which holds 'cabinet'"):
         load(replace(cfg, instance="7"))
 
 

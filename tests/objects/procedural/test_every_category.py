@@ -1,4 +1,4 @@
-"""What every generated object must be, for every category: 8 of each here, 200 in the slow tests."""
+"""What every generated object must be, for every category: some seeds of each here, 200 in the slow tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from unlatch.simcore.urdf.model import Shape, ShapeKind
 CATEGORIES = GENERATORS.names()
 FEW = range(8)
 MANY = pytest.param(range(200), marks=pytest.mark.slow, id="200")
-SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+FIRST = ("microwave", "drawer")
+"""The first two categories: more is known of them, and more of their seeds are tried."""
+SHARES = np.linspace(0.0, 1.0, 9)
 TURNED = (PartKind.knob, PartKind.lever)
 FOUND_AGAIN = [
     name for name in CATEGORIES if name not in ("door", "drawer", "faucet", "hand_wheel", "microwave", "sliding_window")
@@ -177,9 +179,9 @@ def test_a_hand_fits_and_a_push_is_clear_of_the_handle(category: str, seeds: ran
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("seeds", [range(2), MANY])
+@pytest.mark.parametrize("seeds", [range(5), MANY])
 @pytest.mark.parametrize("category", CATEGORIES)
-def test_bullet_loads_the_urdf_without_warnings(
+def test_bullet_loads_the_urdf_without_warnings_and_with_possible_inertias(
     category: str, seeds: range, objects: Load, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for seed in seeds:
@@ -187,7 +189,23 @@ def test_bullet_loads_the_urdf_without_warnings(
         with objects(make(category, seed)) as loaded:
             out, err = capfd.readouterr()
             assert out + err == "", seed
-            assert set(loaded.joints) == set(loaded.made.model.joints)
+            made, client, body = loaded.made, loaded.client, loaded.body
+            assert set(loaded.joints) == set(made.model.joints)
+            for index in loaded.joints.values():
+                inertia = np.sort(p.getDynamicsInfo(body, index, physicsClientId=client)[2])
+                assert 0.0 < inertia[2] <= inertia[0] + inertia[1], (seed, index)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("category", FIRST)
+def test_bounds_are_those_of_bullet(category: str, objects: Load) -> None:
+    for seed in range(5):
+        with objects(make(category, seed)) as loaded:
+            client, body = loaded.client, loaded.body
+            boxes = np.array([p.getAABB(body, link, physicsClientId=client) for link in loaded.links.values()])
+            # Bullet puts the root link's frame at its centre of mass: only extents are compared
+            extents = boxes[:, 1].max(axis=0) - boxes[:, 0].min(axis=0)
+            np.testing.assert_allclose(extents, np.ptp(loaded.made.bounds_obj, axis=0), atol=0.012)
 
 
 @pytest.mark.integration
@@ -211,7 +229,7 @@ LEAST_DISTANCE = {"drawer": -0.0021, "microwave": -0.0021}
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("seeds", [range(1), MANY])
+@pytest.mark.parametrize("seeds", [range(2), MANY])
 @pytest.mark.parametrize("category", CATEGORIES)
 def test_a_small_push_moves_every_joint_over_its_range(category: str, seeds: range, objects: Load) -> None:
     for seed in seeds:
@@ -226,7 +244,7 @@ def test_a_small_push_moves_every_joint_over_its_range(category: str, seeds: ran
                 # what weighs some grams would leap through its range in a step
                 push = 5.0 if part.kind is PartKind.slider else 0.5 if link.inertial.mass_kg > 0.2 else 0.02
                 reached = 0.0
-                for _ in range(1200):
+                for _ in range(480 if category in FIRST else 1200):
                     force = push * np.sign(part.openness.open)
                     p.setJointMotorControl2(body, index, p.TORQUE_CONTROL, force=force, physicsClientId=client)
                     p.stepSimulation(physicsClientId=client)
@@ -244,7 +262,7 @@ def test_fingers_that_wrap_a_handle_touch_nothing_else(category: str, seeds: ran
 
     Handles are held closed; an edge where the part stands open by a third.
     """
-    for seed in seeds:
+    for seed in range(20) if category in FIRST and len(seeds) < 20 else seeds:
         with objects(make(category, seed)) as loaded:
             names = list(loaded.made.articulation.parts)
             for part in loaded.made.articulation.parts.values():
@@ -259,21 +277,8 @@ def test_instances_differ_in_size_and_looks(category: str) -> None:
     made = [make(category, seed) for seed in range(12)]
     sizes = np.array([item.bounds_obj[1] - item.bounds_obj[0] for item in made])
     assert np.all(np.ptp(sizes, axis=0) > 0.003)
-    assert (
-        len(
-            {
-                item.parameters[
-                    "colour"
-                    if "colour" in item.parameters
-                    else "top_colour"
-                    if "top_colour" in item.parameters
-                    else "body_colour"
-                ]
-                for item in made
-            }
-        )
-        >= 3
-    )
+    (key,) = {"colour", "top_colour", "body_colour"} & set(made[0].parameters)
+    assert len({item.parameters[key] for item in made}) >= 3
 
 
 @pytest.mark.parametrize("category", CATEGORIES)

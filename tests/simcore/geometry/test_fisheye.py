@@ -9,7 +9,7 @@ from unlatch.simcore.errors import GeometryError
 from unlatch.simcore.geometry import Fisheye
 
 EQUIDISTANT = Fisheye.from_fov(160, 120, np.pi)
-BENT = Fisheye.from_fov(160, 120, np.radians(150.0), (0.05, -0.01, 0.003, -0.0004))
+BENT = Fisheye.from_fov(160, 120, np.radians(150.0), k=(0.05, -0.01, 0.003, -0.0004))
 OFF_CENTRE = Fisheye(160, 120, 60.0, 55.0, 70.0, 65.0, (-0.02, 0.001, 0.0, 0.0))
 
 
@@ -42,4 +42,4 @@ def test_points_behind_the_lens_have_no_pixel():
 
 def test_a_lens_with_a_non_monotonic_polynomial_is_refused():
     with pytest.raises(GeometryError, match="folds the image"):
-        Fisheye.from_fov(100, 100, 2.0, (-0.5, 0.0, 0.0, 0.0))
+        Fisheye.from_fov(100, 100, 2.0, k=(-0.5, 0.0, 0.0, 0.0))

@@ -1,4 +1,4 @@
-"""Rotations agree with SciPy, survive every round trip and refuse what is none."""
+"""Rotations agree with SciPy, survive every round trip and refuse values that are not rotations."""
 
 import math
 
@@ -16,7 +16,6 @@ from unlatch.simcore.geometry import (
     matrix_from_rpy,
     quat_wxyz_from_xyzw,
     quat_xyzw_from_matrix,
-    quat_xyzw_from_rpy,
     quat_xyzw_from_wxyz,
     unit,
 )
@@ -61,7 +60,7 @@ def test_quaternions_of_half_turns_and_identity_are_exact(axis, angle):
 def test_roll_pitch_yaw_is_the_urdf_order(roll, pitch, yaw):
     wanted = Rotation.from_euler("xyz", [roll, pitch, yaw]).as_matrix()
     np.testing.assert_allclose(matrix_from_rpy([roll, pitch, yaw]), wanted, atol=1e-14)
-    quat = quat_xyzw_from_rpy([roll, pitch, yaw])
+    quat = quat_xyzw_from_matrix(matrix_from_rpy([roll, pitch, yaw]))
     np.testing.assert_allclose(matrix_from_quat_xyzw(quat), wanted, atol=1e-14)
 
 

@@ -25,20 +25,8 @@ READERS = {".dae": "collada", ".fbx": "ufbx"}
 FBX = Path(__file__).parents[2] / "data" / "meshes" / "box.fbx"
 """A box of 10 x 20 x 30 cm, y up, in centimetres, 1 m along x."""
 
-DAE = """<?xml version="1.0"?>
-<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
-<asset><unit name="centimeter" meter="0.01"/><up_axis>{up}</up_axis></asset>
-<library_geometries><geometry id="g"><mesh>
-<source id="p"><float_array id="pa" count="12">0 0 0 10 0 0 0 20 0 0 0 30</float_array>
-<technique_common><accessor source="#pa" count="4" stride="3"><param name="X" type="float"/>
-<param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>
-<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
-<triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/>
-<p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles>
-</mesh></geometry></library_geometries>
-<library_visual_scenes><visual_scene id="s"><node><instance_geometry url="#g"/></node></visual_scene>
-</library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>
-"""
+DAE = FBX.with_name("tetrahedron.dae").read_text()
+"""A tetrahedron with edges of 10, 20 and 30 cm along x, y and z; `{up}` is its up axis."""
 
 
 def needs(suffix: str) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pinhole
-from unlatch.simcore.meshes.silhouette import in_front, nearest_triangles
+from unlatch.simcore.meshes.silhouette import clip_at_near_plane, nearest_triangles
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 PINHOLE = Pinhole(24, 18, 20.0, 25.0, 10.0, 9.5)
@@ -56,10 +56,10 @@ def test_without_triangles_nothing_is_covered():
 
 def test_triangles_in_front_of_the_near_plane_are_cut_off():
     triangle = np.array([[[0.0, 0.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 0.0, -1.0]]])
-    cut = in_front(mesh_of(triangle), 0.5)[0].vertices
+    cut = clip_at_near_plane(mesh_of(triangle), 0.5)[0].vertices
     assert cut[:, 2].min() == 0.5
     np.testing.assert_allclose(sorted(cut[:, 0]), [-0.25, 0.0, 0.25])
-    mesh, source = in_front(mesh_of(-triangle + [0.0, 0.0, 0.2]), 0.5)
+    mesh, source = clip_at_near_plane(mesh_of(-triangle + [0.0, 0.0, 0.2]), 0.5)
     first, second = mesh.vertices[mesh.faces]
     assert source.tolist() == [0, 0]
     assert np.concatenate([first, second])[:, 2].min() == 0.5

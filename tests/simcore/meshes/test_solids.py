@@ -20,18 +20,7 @@ def slider() -> UrdfModel:
     body, part = LinkBuilder("body"), LinkBuilder("part")
     body.box("wall", (-0.02, -0.5, -0.5), (0.0, 0.5, 0.5), rgba=GREY)
     part.box("cube", (0.0, -0.05, -0.05), (0.1, 0.05, 0.05), rgba=GREY)
-    joint = Joint(
-        name="slide",
-        kind="prismatic",
-        parent="body",
-        child="part",
-        T_parent_joint=Pose.identity(),
-        axis=np.array([1.0, 0.0, 0.0]),
-        lower=0.0,
-        upper=1.0,
-        effort=10.0,
-        velocity=1.0,
-    )
+    joint = Joint("slide", "prismatic", "body", "part", Pose.identity(), upper=1.0)  # along x
     links = {"body": body.build(mass_kg=1.0), "part": part.build(mass_kg=1.0)}
     return UrdfModel("slider", links, {"slide": joint})
 

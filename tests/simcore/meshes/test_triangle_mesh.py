@@ -32,8 +32,8 @@ def test_outermost_vertices_reach_as_far_as_all_along_any_direction(flat: bool):
     vertices = rng.normal(size=(200, 3)) * [1.0, 1.0, 0.0 if flat else 1.0]
     mesh = TriangleMesh(vertices, np.arange(198).reshape(-1, 3))
     directions = rng.normal(size=(50, 3))
-    np.testing.assert_allclose((mesh.outermost @ directions.T).max(axis=0), (vertices @ directions.T).max(axis=0))
-    assert flat or len(mesh.outermost) < 100
+    np.testing.assert_allclose((mesh.hull_points @ directions.T).max(axis=0), (vertices @ directions.T).max(axis=0))
+    assert flat or len(mesh.hull_points) < 100
 
 
 def box(low: tuple[float, float, float], high: tuple[float, float, float]) -> TriangleMesh:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from unlatch.simcore import randomization as dr
@@ -14,19 +16,6 @@ from unlatch.simcore.sim.views.articulation_view import ArticulationView
 from unlatch.simcore.sim.views.grid_cloner import GridCloner
 from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
 from unlatch.simcore.sim.world import World, WorldCfg
-
-SLED = """<robot name="rig">
-<link name="root"/>
-<link name="sled"><inertial><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
-<collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link>
-<joint name="rail" type="prismatic"><parent link="root"/><child link="sled"/><axis xyz="1 0 0"/>
-<limit lower="-5" upper="5" effort="100" velocity="100"/></joint>
-<link name="disc">
-<inertial><mass value="1"/><inertia ixx="1e-2" iyy="1e-2" izz="2e-2" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="shaft" type="revolute"><parent link="root"/><child link="disc"/><origin xyz="0 0 2"/><axis xyz="0 0 1"/>
-<limit lower="-50" upper="50" effort="100" velocity="100"/></joint>
-</robot>
-"""
 
 
 class Stage:
@@ -48,6 +37,17 @@ class Stage:
         tendons = [TendonCfg(joints=["rail", "shaft"], coefficients=[1.0, 0.5])]
         self.rig = ArticulationView(world, rigs, name="rig", origins=origins, tendons=tendons)
 
+    @contextmanager
+    def rules(self) -> Iterator[None]:
+        """The frame in which a test makes its rules; the set-up is armed at its end."""
+        with dr.trigger.on_rl_frame(num_envs=self.ball.count):
+            yield
+        dr.orchestrator.run(np.random.default_rng(0))
+
+    def masses(self) -> list[float]:
+        """The mass of every ball [kg]."""
+        return self.ball.get("mass")[:, 0].tolist()
+
     def register(self) -> None:
         """Registers all in a new set-up."""
         dr.new_setup()
@@ -57,26 +57,21 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Callable[[int], Stage]]:
+def stage(world: World, sled_and_wheel: Path) -> Iterator[Callable[[int], Stage]]:
     """Makes and registers the environments."""
-    path = tmp_path / "rig.urdf"
-    path.write_text(SLED)
-    with World(WorldCfg()) as world:
 
-        def make(num_envs: int) -> Stage:
-            made = Stage(world, num_envs, path)
-            made.register()
-            return made
+    def make(num_envs: int) -> Stage:
+        made = Stage(world, num_envs, sled_and_wheel)
+        made.register()
+        return made
 
-        yield make
+    yield make
     dr.new_setup()
 
 
 @pytest.fixture(scope="module")
-def shared_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def shared_stage(sled_and_wheel: Path) -> Iterator[Stage]:
     """Three environments that all tests of a file share."""
-    path = Path(tmp_path_factory.mktemp("rig")) / "rig.urdf"
-    path.write_text(SLED)
     with World(WorldCfg()) as world:
-        yield Stage(world, 3, path)
+        yield Stage(world, 3, sled_and_wheel)
     dr.new_setup()

@@ -97,11 +97,11 @@ def test_parameters_are_read_and_changed_by_name() -> None:
     [
         (lambda: dr.distribution.uniform(2.0, 1.0), r"uniform: lower=2\.0 is above upper=1\.0"),
         (lambda: dr.distribution.uniform((1, 2), (3, 4, 5)), r"uniform has parameters of 2 and 3 components"),
-        (lambda: dr.distribution.uniform(float("nan"), 1.0), r"uniform\.lower=nan is no value"),
-        (lambda: dr.distribution.uniform("a", 1.0), r"uniform\.lower='a' is no value"),
-        (lambda: dr.distribution.uniform([], 1.0), r"uniform\.lower=\[\] is no value"),
-        (lambda: dr.distribution.normal(0.0, -1.0), r"normal\.std=-1\.0 is out of range"),
-        (lambda: dr.distribution.log_uniform(0.0, 1.0), r"log_uniform\.lower=0\.0 is out of range"),
+        (lambda: dr.distribution.uniform(float("nan"), 1.0), r"uniform\.lower=nan is not a number"),
+        (lambda: dr.distribution.uniform("a", 1.0), r"uniform\.lower='a' is not a number"),
+        (lambda: dr.distribution.uniform([], 1.0), r"uniform\.lower=\[\] is not a number"),
+        (lambda: dr.distribution.normal(0.0, -1.0), r"normal\.std=-1 is out of range"),
+        (lambda: dr.distribution.log_uniform(0.0, 1.0), r"log_uniform\.lower=0 is out of range"),
         (lambda: dr.distribution.choice([]), r"choice\.choices has 0 entries"),
         (lambda: dr.distribution.choice([1.0, (1.0, 2.0)]), r"choice\.choices has 2 entries of 2 different lengths"),
         (lambda: dr.distribution.choice([1, 2], weights=[1]), r"choice\.weights=\[1\.0\] do not fit"),
@@ -117,7 +117,7 @@ def test_parameters_are_read_and_changed_by_name() -> None:
         ),
         (
             lambda: dr.utils.set_distribution_params(dr.distribution.uniform(0, 1), {"lower": [0, 0]}),
-            r"uniform: lower would make it 2 components, it has one for all",
+            r"uniform: lower would change the number of components to 2 from one for all",
         ),
         (
             lambda: dr.utils.get_distribution_params(dr.distribution.uniform(0, 1), ["mean"]),

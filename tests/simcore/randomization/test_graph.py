@@ -35,7 +35,7 @@ PORTS = {
 }
 
 
-def set_up(stage: Stage) -> None:
+def set_up(stage: Stage) -> dr.Graph:
     stage.world.set_gravity((0, 0, -9.81))
     for env in range(2):
         for name in ("mass", "force", "material_properties"):
@@ -61,6 +61,7 @@ def set_up(stage: Stage) -> None:
                 joint_positions=dr.distribution.combine([0.1, dr.distribution.normal(0, 1)]),
             )
     dr.orchestrator.run(np.random.default_rng(0))
+    return dr.graph()
 
 
 def state(stage: Stage) -> list[float]:
@@ -73,8 +74,7 @@ RESETS = [[0, 1], None, [], [1], None, None, [0], None, None, None]
 
 
 def test_every_node_has_its_ports(stage: Callable[[int], Stage]) -> None:
-    set_up(stage(2))
-    graph = dr.graph()
+    graph = set_up(stage(2))
     graph.step([0, 1])
     graph.step()
     assert {node.type for node in graph.nodes} == set(PORTS)
@@ -91,8 +91,7 @@ def test_stepping_the_graph_is_stepping_the_set_up(stage: Callable[[int], Stage]
     for inds in RESETS:
         dr.physics_view.step_randomization(inds)
         expected.append(state(made))
-    set_up(made)
-    graph = dr.graph()
+    graph = set_up(made)
     for inds, values in zip(RESETS, expected, strict=True):
         graph.step(inds)
         assert state(made) == values
@@ -100,8 +99,7 @@ def test_stepping_the_graph_is_stepping_the_set_up(stage: Callable[[int], Stage]
 
 def test_ports_hold_the_values_of_the_last_step(stage: Callable[[int], Stage]) -> None:
     made = stage(2)
-    set_up(made)
-    graph = dr.graph()
+    graph = set_up(made)
     graph.step([0, 1])
     by_attribute = {node.inputs["attribute"]: node for node in graph.nodes if "attribute" in node.inputs}
     reset, interval = graph.node("filter_1"), graph.node("filter_0")
@@ -131,8 +129,7 @@ def ports(node: Any) -> dict[str, Any]:
 
 
 def test_the_frame_trigger_outputs_resets_and_counters(stage: Callable[[int], Stage]) -> None:
-    set_up(stage(2))
-    graph = dr.graph()
+    graph = set_up(stage(2))
     still = {"in run": True, "in numEnvs": 2, "out execOut": False, "out resetInds": [], "out frameNum": [0, 0]}
     assert ports(graph.frame) == still
     for inds, reset, counts in (([0, 1], [0, 1], [0, 0]), (None, [], [1, 1]), ([1], [1], [2, 0])):
@@ -144,8 +141,7 @@ def test_the_frame_trigger_outputs_resets_and_counters(stage: Callable[[int], St
 
 
 def test_filters_pass_environments_at_the_interval_or_at_a_reset(stage: Callable[[int], Stage]) -> None:
-    set_up(stage(2))
-    graph = dr.graph()
+    graph = set_up(stage(2))
     interval, reset = graph.node("filter_0"), graph.node("filter_1")
     always = {"in interval": 2, "in ignoreInterval": False, "out on_reset": False}
     ignoring = {"in interval": 0, "in ignoreInterval": True, "out on_reset": True}
@@ -167,8 +163,7 @@ def test_filters_pass_environments_at_the_interval_or_at_a_reset(stage: Callable
 
 def test_a_filter_that_ignores_its_interval_passes_all_inputs(stage: Callable[[int], Stage]) -> None:
     made = stage(2)
-    set_up(made)
-    graph = dr.graph()
+    graph = set_up(made)
     graph.node("filter_0").inputs.update(ignoreInterval=True)
     graph.step([1])
     assert graph.node("filter_0").outputs["indices"].tolist() == [1]
@@ -179,8 +174,7 @@ def test_a_filter_that_ignores_its_interval_passes_all_inputs(stage: Callable[[i
 
 def test_write_nodes_name_their_attribute_and_distribution(stage: Callable[[int], Stage]) -> None:
     made = stage(2)
-    set_up(made)
-    graph = dr.graph()
+    graph = set_up(made)
     shared = {"in num_buckets": None, "in on_reset": True, "in execIn": True, "in indices": [1], "out execOut": True}
     none = shared | {"in on_reset": False, "in execIn": False, "in indices": [], "in values": [], "out execOut": False}
     names = ("in prims", "in attribute", "in operation", "in distribution", "in dist_param_1", "in dist_param_2")
@@ -211,8 +205,7 @@ def test_write_nodes_name_their_attribute_and_distribution(stage: Callable[[int]
 
 
 def test_random_values_lie_in_the_range_of_their_node(stage: Callable[[int], Stage]) -> None:
-    set_up(stage(2))
-    graph = dr.graph()
+    graph = set_up(stage(2))
     live = dr.current().rules[1].distribution
     outputs = []
     for step in range(60):
@@ -233,8 +226,7 @@ def test_random_values_lie_in_the_range_of_their_node(stage: Callable[[int], Sta
 
 def test_draws_are_scaled_before_the_write_node(stage: Callable[[int], Stage]) -> None:
     made = stage(2)
-    set_up(made)
-    graph = dr.graph()
+    graph = set_up(made)
     for _ in range(2):
         graph.step([])
     factors, written = graph.node("random_0").outputs["output"], graph.node("write_0").inputs["values"]
@@ -245,8 +237,7 @@ def test_draws_are_scaled_before_the_write_node(stage: Callable[[int], Stage]) -
 
 def test_a_frame_that_does_not_run_changes_nothing(stage: Callable[[int], Stage]) -> None:
     made = stage(2)
-    set_up(made)
-    graph = dr.graph()
+    graph = set_up(made)
     graph.step([0, 1])
     before = state(made)
     graph.frame.inputs["run"] = False
@@ -256,8 +247,7 @@ def test_a_frame_that_does_not_run_changes_nothing(stage: Callable[[int], Stage]
 
 
 def test_the_graph_is_data_and_a_drawing(stage: Callable[[int], Stage]) -> None:
-    set_up(stage(2))
-    graph = dr.graph()
+    graph = set_up(stage(2))
     graph.step([0, 1])
     content = json.loads(json.dumps(graph.to_dict()))
     assert len(content["nodes"]) == len(graph.nodes)

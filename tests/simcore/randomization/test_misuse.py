@@ -16,10 +16,6 @@ Stage = Any
 Make = Callable[[int], Stage]
 
 
-def rng() -> np.random.Generator:
-    return np.random.default_rng(0)
-
-
 def ball(**values: Any) -> None:
     dr.physics_view.randomize_rigid_prim_view(view_name="ball", **values)
 
@@ -76,7 +72,7 @@ def test_the_context_must_be_registered(stage: Make) -> None:
     ("call", "message"),
     [
         (lambda: dr.physics_view.step_randomization([0]), r"before orchestrator\.run\(\)"),
-        (lambda: dr.orchestrator.run(rng()), r"on_rl_frame was not entered"),
+        (lambda: dr.orchestrator.run(np.random.default_rng(0)), r"on_rl_frame was not entered"),
         (lambda: ball(mass=1.0), r"'ball' is randomized outside of a gate"),
         (lambda: dr.gate.on_env_reset().__enter__(), r"on_env_reset\(\) is outside on_rl_frame"),
         (lambda: dr.gate.on_interval(2).__enter__(), r"on_interval\(2\) is outside on_rl_frame"),
@@ -92,7 +88,7 @@ def test_calls_in_the_wrong_order_are_refused(stage: Make, call: Callable[[], An
 def test_a_rule_made_after_run_needs_another_run(stage: Make) -> None:
     stage(1)
     with dr.trigger.on_rl_frame(num_envs=1):
-        dr.orchestrator.run(rng())
+        dr.orchestrator.run(np.random.default_rng(0))
         with dr.gate.on_env_reset():
             ball(mass=1.0)
     with pytest.raises(ConfigError, match=r"before orchestrator\.run\(\)"):
@@ -118,8 +114,8 @@ def test_a_rule_made_after_run_needs_another_run(stage: Make) -> None:
         (lambda: [ball(mass=1.0), ball(mass=2.0)], r"ball\.mass is randomized on_env_reset twice"),
         (
             lambda: dr.physics_view.randomize_articulation_view("rig", joint_positions=[0.0] * 7),
-            r"rig\.joint_positions: constant has shape \(7,\)\. Expected \(2,\), or one number for all \(one a joint: "
-            r"rail, shaft\) \[rad or m\]",
+            r"rig\.joint_positions: constant has shape \(7,\)\. Expected \(2,\), or one number for all "
+            r"\(one per joint: rail, shaft\) \[rad or m\]",
         ),
         (
             lambda: dr.physics_view.randomize_articulation_view("rig", material_properties=[0.0] * 4),

@@ -17,16 +17,8 @@ Stage = Any
 Make = Callable[[int], Stage]
 
 
-def rng() -> np.random.Generator:
-    return np.random.default_rng(0)
-
-
 def ball(**values: Any) -> None:
     dr.physics_view.randomize_rigid_prim_view(view_name="ball", **values)
-
-
-def masses(stage: Stage) -> list[float]:
-    return stage.ball.get("mass")[:, 0].tolist()
 
 
 def test_a_view_that_is_registered_inside_the_frame_has_as_many_members(stage: Make) -> None:
@@ -42,19 +34,18 @@ def test_a_set_up_that_wrote_a_record_draws_again(stage: Make) -> None:
         setup.randomize("ball", {"mass": 3.0})
     setup.run_recorded([dr.Firing(0, 0, np.zeros(1, dtype=int), np.array([[7.0]]))])
     setup.step_randomization([0])
-    assert masses(made) == [7.0]
-    setup.run(rng())
+    assert made.masses() == [7.0]
+    setup.run(np.random.default_rng(0))
     setup.step_randomization([0])
-    assert masses(made) == [3.0]
+    assert made.masses() == [3.0]
 
 
 @pytest.mark.parametrize(("operation", "expected"), [("direct", 0.3), ("additive", 0.7), ("scaling", 0.12)])
 def test_operations_of_an_articulation(stage: Make, operation: str, expected: float) -> None:
     made = stage(1)
     made.rig.attribute("joint_positions").write(0, np.array([0.4, 0.4]))
-    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset():
+    with made.rules(), dr.gate.on_env_reset():
         dr.physics_view.randomize_articulation_view("rig", operation, joint_positions=(0.3, 0.3))
-    dr.orchestrator.run(rng())
     for _ in range(2):  # from the default at every reset
         dr.physics_view.step_randomization([0])
         assert made.rig.get("joint_positions")[0] == pytest.approx([expected] * 2)
@@ -62,12 +53,11 @@ def test_operations_of_an_articulation(stage: Make, operation: str, expected: fl
 
 def test_gravity_starts_from_the_default_and_then_from_the_last_reset(stage: Make) -> None:
     made, change = stage(2), dr.physics_view.randomize_simulation_context
-    with dr.trigger.on_rl_frame(num_envs=2):
+    with made.rules():
         with dr.gate.on_env_reset():
             change("additive", gravity=dr.distribution.sequence([(0, 0, -1), (0, 0, -2)]))
         with dr.gate.on_interval(1):
             change("scaling", gravity=(1, 1, 0.5))
-    dr.orchestrator.run(rng())
     seen = []
     for inds in ([0, 1], [], [0, 1], []):
         dr.physics_view.step_randomization(inds)
@@ -78,9 +68,8 @@ def test_gravity_starts_from_the_default_and_then_from_the_last_reset(stage: Mak
 def test_orientations_are_added_angle_by_angle(stage: Make) -> None:
     made = stage(1)
     made.ball.attribute("orientation").write(0, np.array([0.1, -0.2, 0.3]))
-    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset():
+    with made.rules(), dr.gate.on_env_reset():
         ball(operation="additive", orientation=(0.2, 0.1, -0.5))
-    dr.orchestrator.run(rng())
     dr.physics_view.step_randomization([0])
     wanted = Pose.from_rpy((0.0, 0.0, 0.0), (0.3, -0.1, -0.2)).R
     np.testing.assert_allclose(made.ball.bodies[0].root_pose().R, wanted, atol=1e-6)
@@ -88,12 +77,11 @@ def test_orientations_are_added_angle_by_angle(stage: Make) -> None:
 
 def test_buckets_are_of_the_material_alone(stage: Make) -> None:
     made, uniform = stage(4), dr.distribution.uniform
-    with dr.trigger.on_rl_frame(num_envs=4), dr.gate.on_env_reset():
+    with made.rules(), dr.gate.on_env_reset():
         ball(num_buckets=3, material_properties=uniform((0.2, 0.2, 0.0), (0.6, 0.6, 0.4)), mass=uniform(1.0, 2.0))
-    dr.orchestrator.run(rng())
     dr.physics_view.step_randomization([0, 1, 2, 3])
     assert set(made.ball.get("material_properties")[:, 0].round(9)) <= {0.2, 0.4, 0.6}
-    assert not set(np.round(masses(made), 9)) & {1.0, 1.5, 2.0}
+    assert not set(np.round(made.masses(), 9)) & {1.0, 1.5, 2.0}
 
 
 @pytest.mark.parametrize(
@@ -108,21 +96,19 @@ def test_buckets_are_of_the_material_alone(stage: Make) -> None:
 )
 def test_a_change_of_any_distribution_counts_from_the_next_reset(stage: Make, live: Any, change: dict) -> None:
     made = stage(1)
-    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_env_reset():
+    with made.rules(), dr.gate.on_env_reset():
         ball(mass=live)
-    dr.orchestrator.run(rng())
     dr.physics_view.step_randomization([0])
     dr.utils.set_distribution_params(live, change)
-    assert masses(made) == pytest.approx([2.0])
+    assert made.masses() == pytest.approx([2.0])
     dr.physics_view.step_randomization([0])
-    assert masses(made) == pytest.approx([5.0])
+    assert made.masses() == pytest.approx([5.0])
 
 
 def test_a_changed_part_of_a_combined_distribution_counts_from_the_next_firing(stage: Make) -> None:
     made, part = stage(1), dr.distribution.log_uniform(2.0, 3.0)
-    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_interval(interval=2):
+    with made.rules(), dr.gate.on_interval(interval=2):
         ball(position=dr.distribution.combine([0.5, part, 1.0]))
-    dr.orchestrator.run(rng())
     seen = []
     for step in range(5):
         if step == 2:
@@ -159,16 +145,15 @@ def test_a_change_that_rules_refuse_is_undone(
     stage: Make, operation: str, live: Any, change: dict, message: str
 ) -> None:
     made = stage(1)
-    with dr.trigger.on_rl_frame(num_envs=1), dr.gate.on_interval(1):
+    with made.rules(), dr.gate.on_interval(1):
         ball(operation=operation, mass=live)
-    dr.orchestrator.run(rng())
     before = live.to_dict()
     with pytest.raises(ConfigError, match=rf"ball\.mass: .*{message}"):
         dr.utils.set_distribution_params(live, change)
     assert live.to_dict() == before
     for _ in range(20):
         dr.physics_view.step_randomization()
-        assert masses(made)[0] >= 1e-6
+        assert made.masses()[0] >= 1e-6
 
 
 def test_a_change_of_a_part_is_judged_by_the_rules_of_the_whole(stage: Make) -> None:
@@ -199,24 +184,22 @@ def test_the_drawn_inertia_does_not_depend_on_earlier_masses(stage: Make, inerti
     made = stage(2)
     drawn = [(0.01, 0.02, 0.03), (0.04, 0.05, 0.06), (0.02, 0.03, 0.04)]
     rules = [{"inertia": dr.distribution.sequence(drawn)}, {"mass": dr.distribution.sequence([2.0, 7.0, 0.5])}]
-    with dr.trigger.on_rl_frame(num_envs=2), dr.gate.on_env_reset():
+    with made.rules(), dr.gate.on_env_reset():
         for values in rules if inertia_first else reversed(rules):
             ball(**values)
-    dr.orchestrator.run(rng())
     for mass, moments in zip((2.0, 7.0, 0.5), drawn, strict=True):
         dr.physics_view.step_randomization([0, 1])
-        assert masses(made) == [mass] * 2
+        assert made.masses() == [mass] * 2
         assert made.ball.get("inertia") == pytest.approx(np.array([moments] * 2))
 
 
 def test_inertia_of_a_reset_does_not_depend_on_masses_of_intervals_before_it(stage: Make) -> None:
     made = stage(1)
-    with dr.trigger.on_rl_frame(num_envs=1):
+    with made.rules():
         with dr.gate.on_env_reset():
             dr.physics_view.randomize_articulation_view("rig", body_inertias=0.05)
         with dr.gate.on_interval(1):
             dr.physics_view.randomize_articulation_view("rig", "scaling", body_masses=dr.distribution.uniform(0.5, 2.0))
-    dr.orchestrator.run(rng())
     for inds in ([0], [], [], [0], []):
         dr.physics_view.step_randomization(inds)
         assert made.rig.get("body_inertias")[0][3:] == pytest.approx([0.05] * 6)
@@ -224,12 +207,11 @@ def test_inertia_of_a_reset_does_not_depend_on_masses_of_intervals_before_it(sta
 
 def test_an_effort_of_an_interval_pushes_for_one_step_and_one_of_a_reset_until_the_next(stage: Make) -> None:
     made = stage(1)
-    with dr.trigger.on_rl_frame(num_envs=1):
+    with made.rules():
         with dr.gate.on_env_reset():
             dr.physics_view.randomize_articulation_view("rig", joint_efforts=[4.8, 0.0])
         with dr.gate.on_interval(interval=2):
             dr.physics_view.randomize_articulation_view("rig", "additive", joint_efforts=[48.0, 0.0])
-    dr.orchestrator.run(rng())
     speeds = [0.0]
     for step in range(6):
         dr.physics_view.step_randomization([0] if step == 0 else [])

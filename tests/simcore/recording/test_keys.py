@@ -6,7 +6,7 @@ import pytest
 
 from unlatch.simcore.recording import FAILURE_CODES
 from unlatch.simcore.recording.format_page import record_format_page
-from unlatch.simcore.recording.keys import ACTION, INTERVAL, KEYS, STATE, is_state_key, kind_of, match_key
+from unlatch.simcore.recording.keys import ACTION, INTERVAL, KEYS, kind_of, match_key
 from unlatch.simcore.recording.verdict import ABORT_CODES
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "record_format.md"
@@ -26,7 +26,6 @@ def test_a_key_made_from_a_pattern_finds_that_pattern_alone(spec):
 @pytest.mark.parametrize("spec", KEYS, ids=lambda spec: spec.pattern)
 def test_the_first_word_of_a_key_says_its_kind(spec):
     assert kind_of(example(spec.pattern)) == spec.kind
-    assert is_state_key(example(spec.pattern)) == (spec.kind == STATE)
 
 
 def test_names_in_a_key_are_found():

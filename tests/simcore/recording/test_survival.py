@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.locked_area import LockedArea, clean_areas
 from unlatch.simcore.recording import DataSet, check_dataset
-from unlatch.simcore.recording.data_set.writer_area import WriterArea, clean_areas
 
 HEADER = {"seed": 7}
 CALLS = ("open", "write", "fsync", "mkdir", "rename", "link", "unlink", "rmdir", "close")
@@ -162,9 +162,9 @@ def test_a_forked_child_of_a_writer_has_its_own_scratch(tmp_path, make_record):
 
 
 def test_scratch_of_a_running_writer_is_not_removed(tmp_path):
-    area = WriterArea(tmp_path)
+    area = LockedArea(tmp_path / ".tmp")
     (area.folder / "half").mkdir()
-    assert clean_areas(tmp_path) == 0
+    assert clean_areas(tmp_path / ".tmp") == 0
     assert (area.folder / "half").is_dir()
     area.close()
     assert list((tmp_path / ".tmp").iterdir()) == []
@@ -172,14 +172,14 @@ def test_scratch_of_a_running_writer_is_not_removed(tmp_path):
 
 def test_scratch_of_a_killed_writer_is_removed_by_the_next_one(tmp_path, make_record):
     def die():
-        area = WriterArea(tmp_path)
+        area = LockedArea(tmp_path / ".tmp")
         (area.folder / "half").mkdir()
         (area.folder / "half" / "state.npz").write_bytes(b"x")
         os.kill(os.getpid(), signal.SIGKILL)
 
     assert status_of(fork(die)) == -signal.SIGKILL
     assert len(list((tmp_path / ".tmp").iterdir())) == 2
-    assert clean_areas(tmp_path) == 1
+    assert clean_areas(tmp_path / ".tmp") == 1
     assert list((tmp_path / ".tmp").iterdir()) == []
 
 

@@ -10,7 +10,7 @@ SMALL, LARGE = 128 * 96, 640 * 480
 
 
 @pytest.mark.parametrize(
-    ("card", "works", "pixels", "depth", "looks", "expected"),
+    ("card", "works", "pixels", "depth", "colours", "expected"),
     [
         (True, True, SMALL, True, False, "egl"),
         (True, False, LARGE, True, False, "tiny"),
@@ -21,7 +21,7 @@ SMALL, LARGE = 128 * 96, 640 * 480
         (False, True, LARGE, True, False, "egl"),
     ],
 )
-def test_auto_chooses_the_faster_suitable_renderer(monkeypatch, card, works, pixels, depth, looks, expected):
+def test_auto_chooses_the_faster_suitable_renderer(monkeypatch, card, works, pixels, depth, colours, expected):
     monkeypatch.setattr(auto, "_has_graphics_card", lambda: card)
     monkeypatch.setattr(auto, "_egl_works", lambda: works)
-    assert auto.best_renderer(pixels, depth=depth, looks=looks) == expected
+    assert auto.best_renderer(pixels, depth=depth, colours=colours) == expected

@@ -1,4 +1,4 @@
-"""How near the checker lets a robot come to things: where the engine makes contact points, or as measured."""
+"""The clearance of the collision checker: that of the engine's contact points, or a measured one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def load(checker: BulletCollisionChecker, gap_m: float) -> None:
         home=dict(zip(ARM.joints, ARM.home, strict=True)),
     )
     checker.load(robot, [board(top=0.3)])
-    lowest = checker.first_collision(HOME, clearance_m=1.0)
+    lowest = checker.deepest_collision(HOME, clearance_m=1.0)
     assert lowest is not None
     assert lowest.link_a in ARM.gripper.finger_links
     checker.load(robot, [board(top=0.3 + lowest.distance_m - gap_m)])
@@ -48,21 +48,21 @@ def board(*, top: float) -> ObstacleModel:
 @pytest.mark.parametrize("gap_m", [0.002, 0.008, 0.015])
 def test_a_given_clearance_is_measured(checker: BulletCollisionChecker, gap_m: float):
     load(checker, gap_m)
-    assert checker.first_collision(HOME, clearance_m=0.9 * gap_m) is None
-    hit = checker.first_collision(HOME, clearance_m=1.1 * gap_m)
+    assert checker.deepest_collision(HOME, clearance_m=0.9 * gap_m) is None
+    hit = checker.deepest_collision(HOME, clearance_m=1.1 * gap_m)
     assert hit is not None
     assert hit.distance_m == pytest.approx(gap_m, abs=2e-4)
 
 
 def test_the_base_of_the_robot_does_not_collide(checker: BulletCollisionChecker):
     load(checker, 0.3)
-    assert checker.first_collision(HOME, clearance_m=0.05) is None
+    assert checker.deepest_collision(HOME, clearance_m=0.05) is None
 
 
 def test_a_folded_elbow_keeps_the_given_clearance(checker: BulletCollisionChecker):
     load(checker, 0.3)
     folded = np.array([-0.726, -0.572, 0.715, -3.009, -1.519, 2.046, 1.86])
-    assert checker.first_collision(folded) is None  # 0.08 mm apart
-    hit = checker.first_collision(folded, clearance_m=0.004)
+    assert checker.deepest_collision(folded) is None  # 0.08 mm apart
+    hit = checker.deepest_collision(folded, clearance_m=0.004)
     assert hit is not None
     assert {hit.link_a, hit.link_b} == {"panda_link2", "panda_link5"}

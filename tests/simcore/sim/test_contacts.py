@@ -10,54 +10,37 @@ import pytest
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
-from unlatch.simcore.sim.world import World, WorldCfg
-
-SLIDER = """<robot name="slide">
-<link name="root"/>
-<link name="sled"><inertial><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
-<collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision></link>
-<joint name="rail" type="prismatic"><parent link="root"/><child link="sled"/><axis xyz="1 0 0"/>
-<limit lower="-5" upper="5" effort="100" velocity="10"/></joint>
-</robot>
-"""
+from unlatch.simcore.sim.world import World
 
 
-@pytest.fixture
-def slider(tmp_path: Path) -> Path:
-    path = tmp_path / "slide.urdf"
-    path.write_text(SLIDER)
-    return path
+def test_force_is_that_of_the_motor_that_presses(world: World, sled_and_wheel: Path) -> None:
+    body = world.load_urdf(sled_and_wheel, name="robot", T_world_root=Pose.identity())
+    world.add_box("wall", size_m=(0.1, 1, 1), T_world_box=Pose.from_translation((0.2, 0, 0)))
+    drives = DriveGroup(body, {"rail": JointDrive(DriveMode.servo, max_effort=7.0, max_velocity=1.0)})
+    drives.set_targets(["rail"], np.array([0.5]), np.zeros(1))
+    monitor = ContactMonitor(world, body)
+    wall = monitor.add(ContactView("robot.environment", lambda _link, other, _l: other == "wall"))
+    nothing = monitor.add(ContactView("robot.nothing", lambda _link, other, _l: other == "elsewhere"))
+    wall.watch(1.0)
+    nothing.watch(1.0)
+    for _ in range(240):
+        world.step()
+        monitor.sample()
+    monitor.end_frame()
+    for _ in range(8):
+        world.step()
+        monitor.sample()
+    monitor.end_frame()
+    assert float(wall.force_mean_n.get_value()) == pytest.approx(7.0, rel=0.02)
+    assert wall.violation is not None
+    assert wall.violation.pair == ("sled", "wall")
+    assert wall.violation.force_n > 1.0
+    assert 0 < wall.violation.physics_step <= 240
+    assert nothing.violation is None
+    assert float(nothing.force_max_n.get_value()) == 0.0
 
 
-def test_force_is_that_of_the_motor_that_presses(slider: Path) -> None:
-    with World(WorldCfg()) as world:
-        body = world.load_urdf(slider, name="robot", T_world_root=Pose.identity())
-        world.add_box("wall", size_m=(0.1, 1, 1), T_world_box=Pose.from_translation((0.15, 0, 0)))
-        drives = DriveGroup(body, {"rail": JointDrive(DriveMode.servo, max_effort=7.0, max_velocity=1.0)})
-        drives.set_targets(["rail"], np.array([0.5]), np.zeros(1))
-        monitor = ContactMonitor(world, body)
-        wall = monitor.add(ContactView("robot.environment", lambda _link, other, _l: other == "wall"))
-        nothing = monitor.add(ContactView("robot.nothing", lambda _link, other, _l: other == "elsewhere"))
-        wall.watch(1.0)
-        nothing.watch(1.0)
-        for _ in range(240):
-            world.step()
-            monitor.sample()
-        monitor.end_frame()
-        for _ in range(8):
-            world.step()
-            monitor.sample()
-        monitor.end_frame()
-        assert float(wall.force_mean_n.get_value()) == pytest.approx(7.0, rel=0.02)
-        assert wall.violation is not None
-        assert wall.violation.pair == ("sled", "wall")
-        assert wall.violation.force_n > 1.0
-        assert 0 < wall.violation.physics_step <= 240
-        assert nothing.violation is None
-        assert float(nothing.force_max_n.get_value()) == 0.0
-
-
-def test_the_first_violation_stays(slider: Path) -> None:
+def test_the_first_violation_stays() -> None:
     view = ContactView("v", lambda *_: True)
     view.watch(1.0)
     view.sample({("a", "b"): 0.9}, step=1, time_s=0.1)

@@ -1,4 +1,4 @@
-"""What the ray caster adds to the geometry that all renderers share: pictures, shadows, edges, and what it asks for."""
+"""The ray caster: textures, shadows, smooth edges, and the extra that it needs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from PIL import Image
 
 from unlatch.simcore.errors import AssetError, WorldError
 from unlatch.simcore.geometry import Pinhole, Pose
-from unlatch.simcore.meshes.creased_normals import creased_normals
 from unlatch.simcore.meshes.mesh_reader import read_mesh
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals
 from unlatch.simcore.sim.bodies import ROOT
 from unlatch.simcore.sim.renderers import embree
 from unlatch.simcore.sim.renderers.catalog import RENDERERS

@@ -3,8 +3,7 @@
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
-from unlatch.simcore.sim.views.pose_estimate_view import PoseEstimateView
+from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError, PoseEstimateView
 
 ROOT = Pose.from_rpy((0.5, -0.1, 0.2), (0.1, -0.2, 0.7))
 LINK = ROOT @ Pose.from_rpy((0.0, 0.3, 0.1), (0.0, 0.0, 0.4))
@@ -12,8 +11,8 @@ LINK = ROOT @ Pose.from_rpy((0.0, 0.3, 0.1), (0.0, 0.0, 0.4))
 
 def test_without_errors_the_estimate_is_exact():
     pose_error = PoseEstimateError([("door", "handle")])
-    assert pose_error.root(ROOT) is ROOT
-    assert pose_error.seen(ROOT, LINK) is LINK
+    assert pose_error.estimate_root(ROOT) is ROOT
+    assert pose_error.estimate_frame(ROOT, LINK) is LINK
     assert not pose_error.keypoint_error("door", "handle").any()
     positions = np.array([0.3])
     told = PoseEstimateError([], joints=["hinge"])
@@ -24,7 +23,7 @@ def test_without_errors_the_estimate_is_exact():
 def test_the_object_is_displaced_as_one():
     pose_error = PoseEstimateError([])
     pose_error.position_m, pose_error.rpy_rad = np.array([0.01, -0.02, 0.03]), np.array([0.0, 0.0, 0.1])
-    root, link = pose_error.root(ROOT), pose_error.seen(ROOT, LINK)
+    root, link = pose_error.estimate_root(ROOT), pose_error.estimate_frame(ROOT, LINK)
     assert np.allclose(root.p - ROOT.p, [0.01, -0.02, 0.03])
     assert np.allclose(root.R @ ROOT.R.T, Pose.from_rpy(np.zeros(3), (0.0, 0.0, 0.1)).R)
     assert np.allclose((root.inverse() @ link).matrix, (ROOT.inverse() @ LINK).matrix)

@@ -1,4 +1,4 @@
-"""By any renderer and lens, images of a known cube are those that geometry says: to a pixel, to a millimetre."""
+"""With every renderer and lens, images of a known cube agree with its geometry, to a pixel and a millimetre."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def cube(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", LENSES)
-def test_a_cube_before_a_wall_is_where_geometry_says(world: World, name: str):
+def test_images_of_a_cube_before_a_wall_agree_with_its_geometry(world: World, name: str):
     cube(world)
     camera, images = look(world, LENSES[name])
     rays = camera.optics.rays()

@@ -10,7 +10,7 @@ from unlatch.simcore.recording.keys import INTERVAL, STATE, kind_of
 from unlatch.simcore.sim.contacts import ContactView
 from unlatch.simcore.sim.scene import NOT_RECORDED, Scene
 from unlatch.simcore.sim.sensors.imu import Imu, ImuCfg
-from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer, Module
 
 pytestmark = pytest.mark.integration
@@ -23,17 +23,16 @@ class Thing(Module):
 
 
 @pytest.fixture
-def scene():
-    with World(WorldCfg()) as world:
-        made = Scene(world)
-        made.add_object("box", Thing())
-        made.add_keypoints("box", "lid", Thing())
-        made.add_keypoints("box", "knob", Thing())
-        for name in ("panda.environment", "panda.left.box.fingers_link", "panda.left.box.fingers_base"):
-            made.add_contact_view(ContactView(name, lambda *_: True))
-        made.add_sensor(Imu(ImuCfg(name="gyro", type="imu"), world))
-        made.update_state()
-        yield made
+def scene(world: World) -> Scene:
+    made = Scene(world)
+    made.add_object("box", Thing())
+    made.add_keypoints("box", "lid", Thing())
+    made.add_keypoints("box", "knob", Thing())
+    for name in ("panda.environment", "panda.left.box.fingers_link", "panda.left.box.fingers_base"):
+        made.add_contact_view(ContactView(name, lambda *_: True))
+    made.add_sensor(Imu(ImuCfg(name="gyro", type="imu"), world))
+    made.update_state()
+    return made
 
 
 def test_paths_are_record_keys_and_tags_separate_states_from_intervals(scene: Scene):

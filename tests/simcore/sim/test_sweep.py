@@ -1,4 +1,4 @@
-"""The room that an arm and its part take on their way is kept clear of."""
+"""An arm keeps clear of the space that another arm and its part sweep."""
 
 from __future__ import annotations
 
@@ -60,28 +60,28 @@ def test_an_arm_avoids_the_whole_motion_of_another(checker: BulletCollisionCheck
     there_and_back = np.array([turned(LEFT, a) for a in (*np.linspace(0.0, -1.2, 30), *np.linspace(-1.2, 0.0, 30))])
     in_the_way = turned(RIGHT, 1.2)
     checker.load(model(RIGHT), [])
-    assert checker.first_collision(in_the_way) is None  # of the other arm where it stands it is clear
+    assert checker.deepest_collision(in_the_way) is None  # it is clear of the other arm's present pose
     checker.load(model(RIGHT), [], concurrent_motions=[motion(there_and_back)])
-    hit = checker.first_collision(in_the_way)
+    hit = checker.deepest_collision(in_the_way)
     assert hit is not None
     assert hit.link_a.startswith("right_panda_")
     assert hit.link_b.startswith("left_panda_")
     assert hit.link_b.endswith(" on its way")
-    assert checker.first_collision(np.array(RIGHT.home)) is None
+    assert checker.deepest_collision(np.array(RIGHT.home)) is None
 
 
 def test_there_is_no_gap_between_two_copies(checker: BulletCollisionChecker):
     way = np.array([turned(LEFT, a) for a in np.linspace(0.0, -1.2, 300)])
     checker.load(model(RIGHT), [], concurrent_motions=[motion(way)])
     angles = np.linspace(0.0, 1.2, 13)
-    kept = {angle: checker.first_collision(turned(RIGHT, angle)) is not None for angle in angles}
+    kept = {angle: checker.deepest_collision(turned(RIGHT, angle)) is not None for angle in angles}
     assert len(set(kept.values())) == 2
     with BulletCollisionChecker(clearance_m=0.0) as exact:
         for q in way[::15]:
             at = {**model(RIGHT).home, **dict(zip(LEFT.joints, q.tolist(), strict=True))}
             exact.load(replace(model(RIGHT), home=at), [])
             for angle in angles:
-                assert kept[angle] or exact.first_collision(turned(RIGHT, angle)) is None, angle
+                assert kept[angle] or exact.deepest_collision(turned(RIGHT, angle)) is None, angle
 
 
 def test_a_moved_part_avoids_the_motion_of_another_part(checker: BulletCollisionChecker):
@@ -103,9 +103,9 @@ def test_a_moved_part_avoids_the_motion_of_another_part(checker: BulletCollision
                 obstacles,
                 concurrent_motions=[replace(motion(still), obstacle="a", joint=other.joint, s=span)],
             )
-            assert checker.first_collision(np.array(RIGHT.home), s=mine.openness.closed) is None
+            assert checker.deepest_collision(np.array(RIGHT.home), s=mine.openness.closed) is None
             upright = mine.openness.closed + 0.6 * (mine.openness.open - mine.openness.closed)
-            met[mine.name, other.name] = checker.first_collision(np.array(RIGHT.home), s=upright)
+            met[mine.name, other.name] = checker.deepest_collision(np.array(RIGHT.home), s=upright)
     # of each carton the flap on the side of the other one: they open towards each other
     assert [pair for pair, hit in met.items() if hit is not None] == [("lid", "lid_2")]
     assert (met["lid", "lid_2"].link_a, met["lid", "lid_2"].link_b) == ("b/lid", "a/lid_2 on its way")
@@ -126,7 +126,7 @@ def test_a_part_with_cylinders_is_copied_where_it_is(checker: BulletCollisionChe
         checker.load(
             model(RIGHT), [obstacle], concurrent_motions=[replace(still, obstacle="pot", joint=lid.joint, s=s)]
         )
-        hits[opening] = checker.first_collision(hand)
+        hits[opening] = checker.deepest_collision(hand)
     assert hits[0.0] is None
     assert hits[0.5] is not None
     assert hits[0.5].link_b == "pot/lid on its way"
@@ -146,9 +146,9 @@ def test_a_moved_part_avoids_a_waiting_arm(checker: BulletCollisionChecker):
     hits = {}
     for name, joint in (("led", lid.joint), ("at rest", None)):
         checker.load(model(RIGHT), [replace(obstacle, joint=joint, joint_positions={lid.joint: half})])
-        hits[name] = checker.first_collision(home, s=half)
-        assert checker.first_collision(home, s=lid.openness.closed) is None
-    assert hits["at rest"] is None  # it stands there without this arm's doing
+        hits[name] = checker.deepest_collision(home, s=half)
+        assert checker.deepest_collision(home, s=lid.openness.closed) is None
+    assert hits["at rest"] is None  # this arm did not move the part there
     assert hits["led"] is not None
     assert hits["led"].link_a.startswith("left_panda_")
     assert hits["led"].link_b == "pot/lid"
@@ -163,4 +163,4 @@ def test_loading_puts_the_robot_back(checker: BulletCollisionChecker):
     q = np.array([turned(LEFT, -1.2)])
     checker.load(model(RIGHT), [], concurrent_motions=[motion(q)])
     checker.load(model(RIGHT), [])
-    assert checker.first_collision(turned(RIGHT, 1.2)) is None
+    assert checker.deepest_collision(turned(RIGHT, 1.2)) is None

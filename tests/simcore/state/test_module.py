@@ -1,4 +1,4 @@
-"""The tree: paths, tags, order of calls, and the round trip that replay stands on."""
+"""The tree: paths, tags, order of calls, and the round trip that replay relies on."""
 
 import numpy as np
 import pytest

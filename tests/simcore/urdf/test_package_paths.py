@@ -84,7 +84,7 @@ def test_the_asset_s_folder_is_the_uppermost_package(urdf: Path):
         ("package://shelf", "is not a file of a package"),
         ("package://./meshes/a.obj", "is not a file of a package"),
         ("package://shelf/../secret.obj", "leads out of the asset's folder"),
-        ("package://shelf//etc/passwd", "is no path relative to the asset's folder"),
+        ("package://shelf//etc/passwd", "is not a path relative to the asset's folder"),
         ("package://shelf/no.obj", "file 'no.obj' is missing in"),
     ],
 )
@@ -116,5 +116,5 @@ def test_the_home_folder_and_its_parents_are_no_packages(urdf: Path, monkeypatch
 
 
 def test_packages_are_refused_if_files_must_be_beside_the_urdf(urdf: Path):
-    with pytest.raises(AssetError, match="is no path relative to the asset's folder"):
+    with pytest.raises(AssetError, match="is not a path relative to the asset's folder"):
         read_urdf(names(urdf, "package://shelf/meshes/a.obj"), packages=False)

@@ -31,6 +31,12 @@ def forward(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.tile(np.eye(3), (len(q), 1, 1)), np.zeros((len(q), 3))
 
 
+def loaded(arm: Arm, *commands: ManipCommand, rates: WorldCfg | None = None) -> CommandExecutor:
+    executor = CommandExecutor(arm, forward=forward, rates=rates or WorldCfg())
+    executor.load(commands)
+    return executor
+
+
 def step(executor: CommandExecutor) -> None:
     """What a skill does after a frame in which nothing went wrong."""
     if executor.is_subtask_done():
@@ -49,13 +55,11 @@ def test_as_tuple_has_the_quaternion_with_w_first() -> None:
 
 def test_a_motion_is_handed_out_row_by_row_then_the_next_command(arm: Arm) -> None:
     rows = arm.q + 1e-4 * np.arange(3)[:, None]
-    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
-    executor.load(
-        [
-            ManipCommand(ManipKind.update_specific, Pose.identity(), Phase.idle, params={"allowed_pairs": []}),
-            ManipCommand(ManipKind.open_gripper, Pose.identity(), Phase.transit, motion=JointMotion(rows)),
-            ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.grasp, dwell_frames=2),
-        ]
+    executor = loaded(
+        arm,
+        ManipCommand(ManipKind.update_specific, Pose.identity(), Phase.idle, params={"allowed_pairs": []}),
+        ManipCommand(ManipKind.open_gripper, Pose.identity(), Phase.transit, motion=JointMotion(rows)),
+        ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.grasp, dwell_frames=2),
     )
     seen = []
     while not executor.is_done():
@@ -70,12 +74,10 @@ def test_a_motion_is_handed_out_row_by_row_then_the_next_command(arm: Arm) -> No
 
 def test_after_an_ended_motion_the_next_one_starts_where_the_arm_is(arm: Arm) -> None:
     away, back = arm.q + 0.1 * np.arange(6)[:, None], arm.q + 0.1 * np.arange(5, 0, -1)[:, None]
-    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
-    executor.load(
-        [
-            ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.follow, motion=JointMotion(away)),
-            ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.retreat, motion=JointMotion(back)),
-        ]
+    executor = loaded(
+        arm,
+        ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.follow, motion=JointMotion(away)),
+        ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.retreat, motion=JointMotion(back)),
     )
     executor.next_action()
     executor.next_action()
@@ -91,9 +93,9 @@ def test_after_an_ended_motion_the_next_one_starts_where_the_arm_is(arm: Arm) ->
 
 @pytest.mark.parametrize(("record_hz", "waited"), [(20, 7), (30, 10), (60, 20)])
 def test_an_arm_that_does_not_arrive_is_waited_for_a_third_of_a_second(arm: Arm, record_hz: int, waited: int) -> None:
-    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg(record_hz=record_hz))
-    far = arm.q + 0.5
-    executor.load([ManipCommand(ManipKind.open_gripper, Pose.identity(), Phase.transit, motion=JointMotion(far[None]))])
+    far = JointMotion(arm.q[None] + 0.5)
+    command = ManipCommand(ManipKind.open_gripper, Pose.identity(), Phase.transit, motion=far)
+    executor = loaded(arm, command, rates=WorldCfg(record_hz=record_hz))
     count = 0
     while not executor.is_done():
         executor.next_action()
@@ -103,9 +105,8 @@ def test_an_arm_that_does_not_arrive_is_waited_for_a_third_of_a_second(arm: Arm,
 
 
 def test_expected_joint_position_follows_the_motion(arm: Arm) -> None:
-    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
     motion = JointMotion(np.tile(arm.q, (3, 1)), s=np.array([0.1, 0.2, 0.3]))
-    executor.load([ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.follow, motion=motion)])
+    executor = loaded(arm, ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.follow, motion=motion))
     expected = []
     for _ in range(3):
         executor.next_action()
@@ -115,7 +116,7 @@ def test_expected_joint_position_follows_the_motion(arm: Arm) -> None:
 
 
 MOVING = [kind for kind in ManipKind if kind not in PLANNER_PARAMETER]
-TELLING = {
+PARAMETERS = {
     ManipKind.attach_obj: {"object": "cup"},
     ManipKind.detach_obj: {"object": "cup"},
     ManipKind.update_specific: {"allowed_pairs": [("finger", "cup/handle")]},
@@ -126,8 +127,7 @@ TELLING = {
 @pytest.mark.parametrize("kind", MOVING)
 def test_a_command_with_a_motion_moves_as_given_whatever_its_kind(arm: Arm, kind: ManipKind) -> None:
     rows = arm.q + 1e-4 * np.arange(1, 4)[:, None]
-    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
-    executor.load([ManipCommand(kind, Pose.identity(), Phase.follow, motion=JointMotion(rows, gripper_m=0.03))])
+    executor = loaded(arm, ManipCommand(kind, Pose.identity(), Phase.follow, motion=JointMotion(rows, gripper_m=0.03)))
     actions = []
     while not executor.is_done():
         actions.append(executor.next_action())
@@ -139,29 +139,26 @@ def test_a_command_with_a_motion_moves_as_given_whatever_its_kind(arm: Arm, kind
 @pytest.mark.parametrize("kind", [ManipKind.dummy_forward, ManipKind.in_plane_rotation, ManipKind.joint_ctrl])
 def test_a_command_that_names_no_opening_leaves_the_gripper_as_it_is(arm: Arm, kind: ManipKind) -> None:
     arm.reset(arm.cfg.home, gripper_m=0.02)
-    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
-    executor.load([ManipCommand(kind, Pose.identity(), Phase.follow, motion=JointMotion(arm.q[None]))])
+    executor = loaded(arm, ManipCommand(kind, Pose.identity(), Phase.follow, motion=JointMotion(arm.q[None])))
     assert executor.next_action().gripper_target_m == 0.02
 
 
 def test_planner_parameters_apply_from_their_place_in_the_list_and_take_no_time(arm: Arm) -> None:
-    def told(kind: ManipKind) -> ManipCommand:
-        return ManipCommand(kind, Pose.identity(), Phase.idle, params=TELLING[kind])
+    def set_parameter(kind: ManipKind) -> ManipCommand:
+        return ManipCommand(kind, Pose.identity(), Phase.idle, params=PARAMETERS[kind])
 
     def dwell() -> ManipCommand:
         return ManipCommand(ManipKind.open_gripper, Pose.identity(), Phase.grasp, dwell_frames=1)
 
-    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
-    executor.load(
-        [
-            dwell(),
-            told(ManipKind.update_specific),
-            told(ManipKind.attach_obj),
-            dwell(),
-            told(ManipKind.update_pose_cost_metric),
-            told(ManipKind.detach_obj),
-            dwell(),
-        ]
+    executor = loaded(
+        arm,
+        dwell(),
+        set_parameter(ManipKind.update_specific),
+        set_parameter(ManipKind.attach_obj),
+        dwell(),
+        set_parameter(ManipKind.update_pose_cost_metric),
+        set_parameter(ManipKind.detach_obj),
+        dwell(),
     )
     seen = []
     while not executor.is_done():
@@ -190,13 +187,14 @@ def test_a_command_for_the_planner_is_refused_without_its_parameter_and_with_a_m
         ManipCommand(kind, Pose.identity(), Phase.idle, params={"x": 1})
     motion = JointMotion(np.zeros((1, 7)))
     with pytest.raises(SkillError, match=r"takes no time, but has a motion or 0 frames to dwell"):
-        ManipCommand(kind, Pose.identity(), Phase.idle, params=TELLING[kind], motion=motion)
+        ManipCommand(kind, Pose.identity(), Phase.idle, params=PARAMETERS[kind], motion=motion)
 
 
 def test_a_stopped_arm_stays_at_its_last_target(arm: Arm) -> None:
-    executor = CommandExecutor(arm, forward=forward, rates=WorldCfg())
     rows = arm.q + 1e-3 * np.arange(5)[:, None]
-    executor.load([ManipCommand(ManipKind.open_gripper, Pose.identity(), Phase.transit, motion=JointMotion(rows))])
+    executor = loaded(
+        arm, ManipCommand(ManipKind.open_gripper, Pose.identity(), Phase.transit, motion=JointMotion(rows))
+    )
     executor.next_action()
     executor.next_action()
     executor.stop()

@@ -1,4 +1,4 @@
-"""One meaning of `success_mode`: of the skills and of the verdict that is computed from a record alone."""
+"""`success_mode` means the same for skills and for the verdict that is computed from a record."""
 
 from __future__ import annotations
 

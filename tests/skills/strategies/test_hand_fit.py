@@ -15,7 +15,7 @@ from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.strategies.hand_fit import LEAST_HELD_M, TIP_ROOM_M, HandFit
-from unlatch.skills.strategies.open_close import roomy_start, start_range
+from unlatch.skills.strategies.open_close import start_range, widened_start
 from unlatch.skills.strategies.ranking import derive_strategies
 
 HAND = hand_shape("franka_panda", franka_panda().arms[0])
@@ -66,31 +66,31 @@ class Drawer:
         )
 
 
-def room_of(drawer: Drawer, make_object: MakeObject) -> HandFit:
+def hand_fit_of(drawer: Drawer, make_object: MakeObject) -> HandFit:
     asset, part = drawer.made(make_object)
     return HandFit(asset, part, HAND, approach_m=0.1)
 
 
 def test_a_free_bar_is_taken_on_its_head(make_object: MakeObject):
-    grasp = room_of(Drawer(), make_object).grasp(0.0)
-    assert (grasp.width_m, grasp.back_m) == (pytest.approx(BAR_M + 0.03), 0.0)
+    grasp = hand_fit_of(Drawer(), make_object).grasp(0.0)
+    assert (grasp.width_m, grasp.setback_m) == (pytest.approx(BAR_M + 0.03), 0.0)
 
 
 @pytest.mark.parametrize("standoff", [0.001, 0.003])
 def test_fingertips_stay_off_the_front_behind_a_flat_bar(make_object: MakeObject, standoff: float):
-    grasp = room_of(Drawer(standoff_m=standoff), make_object).grasp(0.0)
-    tips = standoff + BAR_M / 2 + grasp.back_m - HAND.tip_m
+    grasp = hand_fit_of(Drawer(standoff_m=standoff), make_object).grasp(0.0)
+    tips = standoff + BAR_M / 2 + grasp.setback_m - HAND.tip_m
     assert TIP_ROOM_M <= tips <= TIP_ROOM_M + 1e-3
     assert standoff + BAR_M - tips >= LEAST_HELD_M - 1e-3  # the pads still reach over the bar
 
 
 def test_a_bar_that_lies_on_the_front_cannot_be_taken(make_object: MakeObject):
-    assert room_of(Drawer(standoff_m=-0.004), make_object).grasp(0.0) is None
+    assert hand_fit_of(Drawer(standoff_m=-0.004), make_object).grasp(0.0) is None
 
 
 @pytest.mark.parametrize(("above", "fits"), [(0.042, True), (0.03, False)])
 def test_fingers_open_less_below_an_overhanging_top(make_object: MakeObject, above: float, fits: bool):
-    grasp = room_of(Drawer(overhang_m=0.06, above_m=above), make_object).grasp(0.0)
+    grasp = hand_fit_of(Drawer(overhang_m=0.06, above_m=above), make_object).grasp(0.0)
     assert (grasp is not None) == fits
     assert grasp is None or grasp.width_m < BAR_M + 0.03
 
@@ -99,14 +99,14 @@ def test_an_edge_opens_until_a_finger_fits_behind_it(make_object: MakeObject):
     start = {}
     for overhang in (0.0, 0.06):
         asset, part = Drawer(overhang_m=overhang, above_m=0.004, handle=HandleType.edge).made(make_object)
-        room = HandFit(asset, part, HAND, approach_m=0.06)
+        fit = HandFit(asset, part, HAND, approach_m=0.06)
         asked = start_range("open", part, asset)
-        start[overhang] = roomy_start(asked, part, room)
-        grasps = [room.grasp(opening) for opening in start[overhang]]
-        ways = derive_strategies("open", asset, part, HAND, start[overhang])
-        assert ways[0][0] == "edge"
-        assert ways[0][1].approach_width_m == min(grasp.width_m for grasp in grasps)
-        held = [setting for name, setting in ways if name.startswith("edge")]
+        start[overhang] = widened_start(asked, part, fit)
+        grasps = [fit.grasp(opening) for opening in start[overhang]]
+        strategies = derive_strategies("open", asset, part, HAND, start[overhang])
+        assert strategies[0][0] == "edge"
+        assert strategies[0][1].approach_width_m == min(grasp.width_m for grasp in grasps)
+        held = [setting for name, setting in strategies if name.startswith("edge")]
         shifts = [setting.keypoint_shifts.get("articulated_object_head") for setting in held]
         assert shifts == [None, [0.0, 0.12, 0.0], [0.0, -0.12, 0.0]]
     assert start[0.0] == asked
@@ -115,13 +115,13 @@ def test_an_edge_opens_until_a_finger_fits_behind_it(make_object: MakeObject):
 
 def test_a_handle_that_no_hand_fits_while_closed_starts_ajar(make_object: MakeObject):
     asset, part = Drawer(overhang_m=0.06, above_m=0.03).made(make_object)
-    room = HandFit(asset, part, HAND, approach_m=0.1)
-    low, high = roomy_start((0.0, 0.0), part, room)
+    fit = HandFit(asset, part, HAND, approach_m=0.1)
+    low, high = widened_start((0.0, 0.0), part, fit)
     assert 0.0 < low < high <= 0.6 * 1.2 * 0.3 + 1e-9
-    assert room.grasp(low) is not None
-    assert room.grasp(0.0) is None
+    assert fit.grasp(low) is not None
+    assert fit.grasp(0.0) is None
     free, free_part = Drawer().made(make_object)
-    assert roomy_start((0.0, 0.0), free_part, HandFit(free, free_part, HAND, approach_m=0.1)) == (0.0, 0.0)
+    assert widened_start((0.0, 0.0), free_part, HandFit(free, free_part, HAND, approach_m=0.1)) == (0.0, 0.0)
 
 
 def test_only_the_part_may_be_between_the_fingers(make_object: MakeObject):
@@ -135,7 +135,7 @@ def test_only_the_part_may_be_between_the_fingers(make_object: MakeObject):
 
 def test_a_part_in_which_no_hand_fits_keeps_its_start(make_object: MakeObject):
     asset, part = Drawer(standoff_m=-0.004).made(make_object)
-    assert roomy_start((0.0, 0.0), part, HandFit(asset, part, HAND, approach_m=0.1)) == (0.0, 0.0)
+    assert widened_start((0.0, 0.0), part, HandFit(asset, part, HAND, approach_m=0.1)) == (0.0, 0.0)
     ((name, setting),) = derive_strategies("open", asset, part, HAND, (0.0, 0.0))
     assert name == "bar"
     assert setting.approach_width_m is None
@@ -157,10 +157,10 @@ def test_a_knob_of_a_door_is_held_along_the_hinge_first_and_never_wedged():
 def test_a_place_beside_the_head_lies_on_the_part() -> None:
     asset = load_object(ObjectCfg(name="door", category="door", instance="7"), rng=np.random.default_rng(0))
     part = asset.articulation.part("door")
-    room = HandFit(asset, part, HAND, approach_m=0.06)
-    _, along, _ = room.axes_link()
-    heights = room.solids.vertices(part.link) @ along
+    fit = HandFit(asset, part, HAND, approach_m=0.06)
+    _, along, _ = fit.axes_link()
+    heights = fit.solids.vertices(part.link) @ along
     head = float(part.keypoint("articulated_object_head").xyz @ along)
-    assert len(room.shifts()) == 1  # its lever stands low, the other place lay below the door
-    for shift in room.shifts():
+    assert len(fit.shifts()) == 1  # its lever stands low, the other place lay below the door
+    for shift in fit.shifts():
         assert heights.min() < head + shift < heights.max()

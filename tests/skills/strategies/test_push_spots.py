@@ -57,9 +57,9 @@ def test_beside_a_bar_the_palm_wants_its_room(make_object: MakeObject):
     first = shifts(asset, part)[0]
     # the palm is 63 mm thick about the fingertips, and keeps 4 mm
     assert 0.34 - (0.33 + first[1]) >= 0.0316 + 0.004
-    ways = derive_strategies("close", asset, part, HAND, (0.5, 0.9))
-    assert [name for name, _ in ways[:2]] == ["push", "push_2"]
-    assert ways[0][1].keypoint_shifts == {"link_contact_point": pytest.approx(first.tolist(), abs=1e-4)}
+    strategies = derive_strategies("close", asset, part, HAND, (0.5, 0.9))
+    assert [name for name, _ in strategies[:2]] == ["push", "push_2"]
+    assert strategies[0][1].keypoint_shifts == {"link_contact_point": pytest.approx(first.tolist(), abs=1e-4)}
 
 
 def test_no_spot_lies_off_the_face_or_near_the_hinge(make_object: MakeObject):

@@ -24,9 +24,9 @@ def dial() -> tuple[ObjectAsset, Part]:
     return asset, asset.articulation.parts["knob"]
 
 
-def sides(part: Part, asset: ObjectAsset) -> int:
+def sides(part: Part) -> int:
     """How many constraints say where the fingertip line points."""
-    constraints = rotate_setting(part, asset, None).constraint_list
+    constraints = rotate_setting(part, None).constraint_list
     return sum(item.tool_names().get("axis_to_keypoint_name") == "tool_side" for item in constraints)
 
 
@@ -35,10 +35,10 @@ def sides(part: Part, asset: ObjectAsset) -> int:
     [(PartKind.knob, -4.0, 1.5), (PartKind.knob, 2.0, 1.2), (PartKind.lever, 1.5, 0.7), (PartKind.lever, -0.5, 0.3)],
 )
 def test_a_part_is_turned_by_a_share_of_its_range_at_most(kind: PartKind, opened: float, expected: float):
-    asset, part = dial()
+    _, part = dial()
     part = replace(part, kind=kind, openness=Openness(closed=0.0, open=opened))
     assert turned_by(part) == pytest.approx(expected)
-    setting = rotate_setting(part, asset, None)
+    setting = rotate_setting(part, None)
     assert setting.success_threshold == pytest.approx(expected)
     assert setting.follow_joint.to == pytest.approx(np.sign(opened) * turned_to(part))
     assert turned_by(part) < turned_to(part) < abs(opened)
@@ -46,17 +46,17 @@ def test_a_part_is_turned_by_a_share_of_its_range_at_most(kind: PartKind, opened
 
 
 def test_a_round_knob_is_held_at_any_angle_and_a_blade_across():
-    asset, part = dial()
+    _, part = dial()
     assert is_round(part)
-    assert sides(part, asset) == 0
+    assert sides(part) == 0
     blade = replace(part, handle=Handle(HandleType.knob, np.array([0.02, 0.012, 0.04]), part.handle.T_link_handle))
     assert not is_round(blade)
-    assert sides(blade, asset) == 1
+    assert sides(blade) == 1
 
 
 def test_a_knob_is_held_in_its_middle():
-    asset, part = dial()
-    (point, *_) = rotate_setting(part, asset, None).constraint_list
+    _, part = dial()
+    (point, *_) = rotate_setting(part, None).constraint_list
     assert point.TYPE == "point2point_constraint"
     assert point.tolerance <= 0.0005
 
@@ -80,13 +80,15 @@ def test_a_blade_is_held_flat_between_the_pads_across_it_or_along_it():
     asset = load_object(ObjectCfg(name="faucet", category="faucet", instance="0"), rng=np.random.default_rng(0))
     part = asset.articulation.parts["knob"]
     hand = hand_shape("franka_panda", franka_panda().arms[0])
-    ways = dict(derive_strategies("rotate", asset, part, hand, (0.0, 0.0)))
-    assert list(ways) == ["knob", "knob_along"]
-    closing = [ways[name].constraint_list[1] for name in ways]
+    strategies = dict(derive_strategies("rotate", asset, part, hand, (0.0, 0.0)))
+    assert list(strategies) == ["knob", "knob_along"]
+    closing = [strategies[name].constraint_list[1] for name in strategies]
     assert [item.axis_to_keypoint_name for item in closing] == ["tool_side", "tool_side"]
     assert closing[0].target_axis_to_keypoint_name == "articulated_object_tail"
     assert closing[1].target_axis == "link0_contact_axis"
     assert max(item.tolerance for item in closing) < 0.01
-    widths = [ways[name].approach_width_m for name in ways]
+    widths = [strategies[name].approach_width_m for name in strategies]
     assert widths[0] < float(part.handle.size[2]) < widths[1]
-    assert list(dict(derive_strategies("rotate", *dial(), hand, (0.0, 0.0)))) == ["knob"]  # round: any angle is one way
+    assert list(dict(derive_strategies("rotate", *dial(), hand, (0.0, 0.0)))) == [
+        "knob"
+    ]  # round: one strategy for all angles

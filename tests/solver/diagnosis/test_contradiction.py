@@ -1,11 +1,8 @@
 """Contradictions of known cause are named with their amount, and what is feasible is never called one."""
 
-import json
 import math
-import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,8 +22,6 @@ BOX = np.array([[-0.3, -0.85, -0.1], [0.9, 0.85, 1.1]])
 HEAD, TAIL, SIDE = np.array([0, 0, 0.1034]), np.array([0, 0, 0.0584]), np.array([0, 0.04, 0.1034])
 BACK, ACROSS = unit(TAIL - HEAD), unit(SIDE - HEAD)
 AHEAD = np.array([0.5, 0.0, 0.4])
-MIDDLE = math.acos(1.0 / math.sqrt(3.0))
-"""Angle of the direction in the middle of three axes at right angles to each of them."""
 
 
 def tilted(degrees):
@@ -232,21 +227,9 @@ def test_a_cost_takes_no_part():
     assert find_row_contradictions(rows, ["here", "wish"], BOX) == []
 
 
-@dataclass
-class Given:
-    """A row as a term."""
-
-    fixed: object
-    label: str = "given"
-    TYPE = "given"
-
-    def row(self, tool, scene):
-        return self.fixed
-
-
-def test_constraints_of_one_name_are_distinguished_by_their_place(arm, door):
-    terms = [Given(parallel(BACK, Z, 0.3), "axis"), Given(PointRow(HEAD, AHEAD, 1e-3), "place")]
-    terms.append(Given(parallel(BACK, X, 0.3), "axis"))
+def test_constraints_of_one_name_are_distinguished_by_their_place(arm, door, row_term):
+    rows = [(parallel(BACK, Z, 0.3), "axis"), (PointRow(HEAD, AHEAD, 1e-3), "place"), (parallel(BACK, X, 0.3), "axis")]
+    terms = [row_term(row, label) for row, label in rows]
     assert constraint_labels(terms) == ["constraint_list[0] axis", "place", "constraint_list[2] axis"]
     found = find_contradictions(terms, arm, door())
     assert found[0].labels == ("constraint_list[0] axis", "constraint_list[2] axis")
@@ -289,42 +272,3 @@ def test_nothing_feasible_is_called_a_contradiction():
                 wanted = float(np.clip(angle + off[0], 0.0, math.pi))
                 rows.append(AxisRow(x, a, max(0.0, wanted - slack), min(math.pi, wanted + slack), wanted))
         assert find_row_contradictions(rows, [str(i) for i in range(len(rows))], BOX) == []
-
-
-FOLDER = os.environ.get("UNLATCH_KPAM_PROBLEMS")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    FOLDER is None or not (Path(FOLDER) / "problems.json").is_file(),
-    reason="UNLATCH_KPAM_PROBLEMS does not name a folder with problems.json",
-)
-def test_infeasible_problems_from_outside_name_a_contradicting_pair_and_no_feasible_one_does():
-    data = json.loads((Path(FOLDER) / "problems.json").read_text())
-    keypoints = {name: np.array(p) for name, p in data["common"]["keypoints_in_hand"].items()}
-    box = data["common"]["workspace_box"]
-    box = np.array([box["lower"], box["upper"]], dtype=float)
-    called, wrong = 0, []
-    for problem in data["problems"]:
-        rows, names = [], []
-        for i, entry in enumerate(problem["constraints"]):
-            names.append(f"{i} {entry['source_type']}")
-            if entry["kind"] == "point":
-                target = np.array(entry["target_in_base"])
-                rows.append(PointRow(keypoints[entry["keypoint"]], target, entry["tolerance"]))
-                continue
-            x = unit(keypoints[entry["to_keypoint"]] - keypoints[entry["from_keypoint"]])
-            a = unit(np.array(entry["target_axis_in_base"]))
-            low, high = entry["angle_lower_rad"], entry["angle_upper_rad"]
-            rows.append(AxisRow(x, a, low, high, entry["target_angle_rad"]))
-        found = find_row_contradictions(rows, names, box)
-        if problem["feasibility"] == "provably_infeasible_axis_conflict":
-            called += 1
-            assert found, problem["id"]
-            assert len(found[0].indices) == 2
-            assert found[0].out_by == pytest.approx(problem["axis_conflict_rad"], abs=1e-5)
-            assert all(f"'{names[i]}'" in found[0].message for i in found[0].indices)
-        elif problem["feasibility"] in ("solved", "missed_by_9_seeds_but_feasible") and found:
-            wrong.append(problem["id"])
-    assert called > 0
-    assert wrong == []

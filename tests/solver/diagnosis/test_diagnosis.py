@@ -6,7 +6,7 @@ Contradictions that need no arm are in `test_contradiction.py`, paths in `test_f
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,18 +24,6 @@ UNKNOWN = Solution(False, (), math.inf, 24, 0.0, 0.0, "no start met every constr
 """The answer of a goal solve of which nothing is used."""
 
 
-@dataclass
-class Given:
-    """A row as a term."""
-
-    fixed: object
-    label: str
-    TYPE = "given"
-
-    def row(self, tool, scene):
-        return self.fixed
-
-
 def place(target, tolerance=TOLERANCE):
     return PointRow(HEAD, np.array(target, dtype=float), tolerance)
 
@@ -45,9 +33,9 @@ def parallel(x, a, tolerance):
 
 
 @pytest.fixture
-def explain(door):
+def explain(door, row_term):
     def run(arm, **rows):
-        terms = [Given(row, name.replace("_", " ")) for name, row in rows.items()]
+        terms = [row_term(row, name.replace("_", " ")) for name, row in rows.items()]
         return explain_goal(terms, arm, door(), UNKNOWN)
 
     return run

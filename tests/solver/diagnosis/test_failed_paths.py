@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from unlatch.solver.path.actuation_motions import step_back
-from unlatch.solver.path.path_solver import PathSolution, PathSolver, Slip, SlipMode
-from unlatch.solver.path.slip import Slide
+from unlatch.solver.path.path_solver import PathSolution, PathSolver
+from unlatch.solver.path.slip import Slide, Slip, SlipMode
 from unlatch.solver.path.waypoints import Grasp
 from unlatch.solver.planning.clearance import StageFailure
 from unlatch.solver.planning.failed_path import FailedPartPath, FailedPosePath

@@ -8,8 +8,7 @@ import pytest
 from unlatch.simcore.geometry import matrix_from_axis_angle, unit
 from unlatch.solver.diagnosis.so3 import (
     AngleCondition,
-    BoxCondition,
-    SlabCondition,
+    LinearCondition,
     proves_no_rotation,
     rotations_of_vectors,
     search_rotation,
@@ -38,11 +37,11 @@ def test_derivatives_are_those_of_finite_differences(rng):
     step = 1e-6 * rng.normal(size=3)
     for condition in (
         AngleCondition(direction(rng), direction(rng), 0.4, 0.5),
-        BoxCondition(rng.normal(size=3), np.full(3, -0.05), np.full(3, 0.05)),
-        SlabCondition(rng.normal(size=3), direction(rng), -0.01, 0.01),
+        LinearCondition(rng.normal(size=3), np.eye(3), np.full(3, -0.05), np.full(3, 0.05)),
+        LinearCondition(rng.normal(size=3), direction(rng)[None], np.array([-0.01]), np.array([0.01])),
     ):
-        before, J = condition.linear(R)
-        after, _ = condition.linear(rotations_of_vectors(step[None]) @ R)
+        before, J = condition.linearize(R)
+        after, _ = condition.linearize(rotations_of_vectors(step[None]) @ R)
         np.testing.assert_allclose(after - before, J @ step, atol=5e-11)
         np.testing.assert_allclose(np.linalg.norm(before, axis=1), condition.excess(R), atol=1e-12)
 

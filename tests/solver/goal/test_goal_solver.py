@@ -146,22 +146,10 @@ def test_a_cost_of_any_weight_counts_and_is_reported(solver, arm, door, open_set
     assert away <= float(((T_free @ tail - scene.keypoints["articulated_object_tail"]) ** 2).sum()) + 1e-9
 
 
-class Given:
-    """A row in the place of a term."""
-
-    TYPE = "given"
-
-    def __init__(self, row, label="given"):
-        self.fixed, self.label = row, label
-
-    def row(self, tool, scene):
-        return self.fixed
-
-
-def test_a_range_of_angles_need_not_lie_evenly_about_the_wanted_one(solver, arm, door):
+def test_a_range_of_angles_need_not_lie_evenly_about_the_wanted_one(solver, arm, door, row_term):
     x, a = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
-    near = Given(AxisRow(x, a, 0.0, 0.05, 0.0), "near")
-    wide = Given(AxisRow(x, a, 0.3, 1.2, 0.4), "wide")
+    near = row_term(AxisRow(x, a, 0.0, 0.05, 0.0), "near")
+    wide = row_term(AxisRow(x, a, 0.3, 1.2, 0.4), "wide")
     refused = solver.solve([near, wide], door(), q_reference=arm.q_home, waves=1)
     assert not refused.found
     assert sum(r.excess for r in refused.residuals) >= 0.24
@@ -175,9 +163,9 @@ def _height(R, p, numbers):
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.1, math.inf), (-math.inf, -0.2), (0.05, 0.06)])
-def test_a_quantity_may_be_open_to_one_side(solver, arm, door, low, high):
+def test_a_quantity_may_be_open_to_one_side(solver, arm, door, row_term, low, high):
     row = ExpressionRow(RowKind("height", "m", 1, _height), np.array([0.5]), low, high)
-    solution = solver.solve([Given(row, "height")], door(), q_reference=arm.q_home)
+    solution = solver.solve([row_term(row, "height")], door(), q_reference=arm.q_home)
     assert solution.found, solution
     height = float(arm.kinematics.pose(solution.q).p[2]) - 0.5
     assert low - 1e-6 <= height <= high + 1e-6

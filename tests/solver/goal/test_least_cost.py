@@ -7,15 +7,10 @@ import pytest
 
 from unlatch.simcore.geometry import angle_between
 from unlatch.solver.goal.goal_solver import GoalSolver
-from unlatch.solver.goal.least_cost import LeastCost
+from unlatch.solver.goal.least_cost import solve_least_cost
 from unlatch.solver.goal.parameter_layout import Nearness
 from unlatch.solver.goal.verify import box_excess, row_excess
 from unlatch.solver.terms.row import AxisRow, PointRow
-
-
-@pytest.fixture
-def solver(arm):
-    return LeastCost(arm)
 
 
 def nearness_of(arm):
@@ -52,11 +47,11 @@ def beyond(arm, rows, q):
 
 
 @pytest.mark.property
-def test_a_solution_holds_and_costs_no_more_than_the_configuration_that_generated_the_problem(arm, solver):
+def test_a_solution_holds_and_costs_no_more_than_the_configuration_that_generated_the_problem(arm):
     rng, nearness = np.random.default_rng(1), nearness_of(arm)
     for _ in range(60):
         rows, known = problem(arm, rng)
-        end = solver.solve(rows, q_reference=arm.q_home, nearness=nearness)
+        end = solve_least_cost(arm, rows, q_reference=arm.q_home, nearness=nearness)
         assert end is not None, rows
         assert beyond(arm, rows, end.q) <= 1e-6
         T, T_known = arm.kinematics.pose(end.q), arm.kinematics.pose(known)
@@ -65,12 +60,12 @@ def test_a_solution_holds_and_costs_no_more_than_the_configuration_that_generate
 
 
 @pytest.mark.property
-def test_no_feasible_neighbour_is_cheaper(arm, solver):
+def test_no_feasible_neighbour_is_cheaper(arm):
     rng, nearness = np.random.default_rng(2), nearness_of(arm)
     cheaper = []
     for _ in range(10):
         rows, _ = problem(arm, rng)
-        end = solver.solve(rows, q_reference=arm.q_home, nearness=nearness)
+        end = solve_least_cost(arm, rows, q_reference=arm.q_home, nearness=nearness)
         near = end.q + 10.0 ** rng.uniform(-4, -1.5, (4000, 1)) * rng.normal(size=(4000, 7))
         R, p = arm.kinematics.fk_batch(near)
         inside = (row_excess(rows, R, p).max(axis=1) <= 0.0) & (box_excess(arm, p) <= 0.0)
@@ -90,29 +85,29 @@ def test_none_of_the_other_goals_is_cheaper(arm, door, open_setting):
     assert best.cost < min(float(((s.q - arm.q_home) ** 2).sum()) for s in others)
 
 
-def test_a_limit_that_the_goal_rests_on_is_reached_and_not_left(arm, solver):
+def test_a_limit_that_the_goal_rests_on_is_reached_and_not_left(arm):
     rng = np.random.default_rng(3)
     rows, _ = problem(arm, rng)
     nearness = nearness_of(arm)
-    free = solver.solve(rows, q_reference=arm.q_home, nearness=nearness)
+    free = solve_least_cost(arm, rows, q_reference=arm.q_home, nearness=nearness)
     upper = arm.q_upper.copy()
     upper[0] = free.q[0] - 0.05
     tight = replace(arm, q_upper=upper)
-    end = LeastCost(tight).solve(rows, q_reference=arm.q_home, nearness=nearness)
+    end = solve_least_cost(tight, rows, q_reference=arm.q_home, nearness=nearness)
     assert end.q[0] == pytest.approx(upper[0], abs=1e-6)
     assert end.q[0] <= upper[0] + 1e-9
     assert end.cost > free.cost
 
 
-def test_the_same_problem_gives_the_same_bits_whatever_ran_before(arm, solver):
+def test_the_same_problem_gives_the_same_bits_whatever_ran_before(arm):
     rng, nearness = np.random.default_rng(4), nearness_of(arm)
     first, second = problem(arm, rng)[0], problem(arm, rng)[0]
-    a = solver.solve(first, q_reference=arm.q_home, nearness=nearness)
-    solver.solve(second, q_reference=arm.q_home, nearness=nearness)
-    b = solver.solve(first, q_reference=arm.q_home, nearness=nearness)
+    a = solve_least_cost(arm, first, q_reference=arm.q_home, nearness=nearness)
+    solve_least_cost(arm, second, q_reference=arm.q_home, nearness=nearness)
+    b = solve_least_cost(arm, first, q_reference=arm.q_home, nearness=nearness)
     assert a.q.tobytes() == b.q.tobytes()
 
 
-def test_no_solution_is_claimed_for_an_infeasible_problem(arm, solver):
+def test_no_solution_is_claimed_for_an_infeasible_problem(arm):
     far = (PointRow(np.zeros(3), np.array([2.0, 0.0, 0.5]), 1e-3),)
-    assert solver.solve(far, q_reference=arm.q_home, nearness=nearness_of(arm)) is None
+    assert solve_least_cost(arm, far, q_reference=arm.q_home, nearness=nearness_of(arm)) is None

@@ -79,6 +79,14 @@ def differences(f, q, step=1e-6):
     return np.array([(f(q + step * e) - f(q - step * e)) / (2 * step) for e in np.eye(len(q))])
 
 
+def assert_derivatives(model, q, u):
+    """Gradient and Hessian of the augmented Lagrangian equal finite differences."""
+    slope = differences(lambda q: float(model.lagrangian(q, u)), q)
+    np.testing.assert_allclose(model.gradient(q, u).toarray().ravel(), slope, atol=1e-6 * np.abs(slope).max())
+    bent = differences(lambda q: model.gradient(q, u).toarray().ravel(), q)
+    np.testing.assert_allclose(model.hessian(q, u).toarray(), bent, atol=1e-6 * np.abs(bent).max())
+
+
 @pytest.mark.property
 @pytest.mark.parametrize("kind", TERMS)
 def test_jacobian_gradient_and_hessian_are_those_of_finite_differences(kind, arm, door):
@@ -90,11 +98,7 @@ def test_jacobian_gradient_and_hessian_are_those_of_finite_differences(kind, arm
         u = 1e-2 * rng.normal(size=model.n_rows)
         numeric = differences(lambda q: model.rows(q).toarray().ravel(), q).T
         np.testing.assert_allclose(model.jacobian(q).toarray(), numeric, atol=1e-8)
-        slope = differences(lambda q, u=u: float(model.lagrangian(q, u)), q)
-        scale = np.abs(slope).max()
-        np.testing.assert_allclose(model.gradient(q, u).toarray().ravel(), slope, atol=1e-6 * scale)
-        bent = differences(lambda q, u=u: model.gradient(q, u).toarray().ravel(), q)
-        np.testing.assert_allclose(model.hessian(q, u).toarray(), bent, atol=1e-6 * np.abs(bent).max())
+        assert_derivatives(model, q, u)
 
 
 def test_derivatives_hold_for_a_chain_with_a_slider():
@@ -113,10 +117,7 @@ def test_derivatives_hold_for_a_chain_with_a_slider():
     rng = np.random.default_rng(6)
     for _ in range(5):
         q, u = rng.uniform(-1.1, 1.1, 4), 1e-2 * rng.normal(size=model.n_rows)
-        bent = differences(lambda q, u=u: model.gradient(q, u).toarray().ravel(), q)
-        np.testing.assert_allclose(model.hessian(q, u).toarray(), bent, atol=1e-6 * np.abs(bent).max())
-        slope = differences(lambda q, u=u: float(model.lagrangian(q, u)), q)
-        np.testing.assert_allclose(model.gradient(q, u).toarray().ravel(), slope, atol=1e-6 * np.abs(slope).max())
+        assert_derivatives(model, q, u)
 
 
 def test_derivatives_hold_for_a_quantity_of_ones_own(arm):
@@ -133,10 +134,7 @@ def test_derivatives_hold_for_a_quantity_of_ones_own(arm):
         T = arm.kinematics.pose(q)
         y = model.rows(q).toarray().ravel()
         assert y[0] == pytest.approx(SCALE * np.linalg.norm(T @ numbers[:3] - numbers[3:]), abs=1e-12)
-        bent = differences(lambda q, u=u: model.gradient(q, u).toarray().ravel(), q)
-        np.testing.assert_allclose(model.hessian(q, u).toarray(), bent, atol=1e-6 * np.abs(bent).max())
-        slope = differences(lambda q, u=u: float(model.lagrangian(q, u)), q)
-        np.testing.assert_allclose(model.gradient(q, u).toarray().ravel(), slope, atol=1e-6 * np.abs(slope).max())
+        assert_derivatives(model, q, u)
 
 
 def test_a_row_is_what_the_term_says(arm, door):

@@ -9,8 +9,8 @@ from unlatch.simcore.geometry import Pose, angle_between
 from unlatch.solver.goal.goal_solver import GoalSolver
 from unlatch.solver.goal.verify import row_excess
 from unlatch.solver.path.actuation_motions import step_back
-from unlatch.solver.path.path_solver import PathSolver, Slide, Slip, SlipMode, inward_direction
-from unlatch.solver.path.slip import slide_line
+from unlatch.solver.path.path_solver import PathSolver
+from unlatch.solver.path.slip import Slide, Slip, SlipMode, inward_direction, slide_line
 from unlatch.solver.path.waypoints import Grasp
 
 HEAD = np.array([0, 0, 0.1034])
@@ -94,40 +94,43 @@ def test_inward_direction_points_into_the_front(door, drawer):
         np.testing.assert_allclose(inward_direction(scene, np.zeros(3)), -front, atol=1e-12)
 
 
-def retreats(arm):
-    return np.array([T.p for T in step_back(Pose.identity(), 0.08, arm.approach_axis())])
+def rows_of(setting, arm, scene):
+    return [term.row(arm.tool_keypoints, scene) for term in setting.constraint_list]
+
+
+def solve_together(arm, guess, scene, setting, slip, s_values):
+    """Solves goal, approach and path at once from a path that was followed step by step."""
+    return PathSolver(arm).solve_together(
+        guess,
+        scene,
+        rows=rows_of(setting, arm, scene),
+        s_values=s_values,
+        grasp=Grasp(slip, inward_direction(scene, np.zeros(3)), HEAD),
+        retreats=np.array([T.p for T in step_back(Pose.identity(), 0.08, arm.approach_axis())]),
+        q_now=arm.q_home,
+    )
 
 
 def test_a_path_lost_step_by_step_is_found_together_with_its_goal(arm, door, close_setting):
-    grasp_of, s_values = Slip(SlipMode.cone, limit_rad=0.8), np.linspace(1.0, -0.03, 25)
-    coarse, fine = PathSolver(arm, max_step_rad=0.8), PathSolver(arm)
+    slip, s_values = Slip(SlipMode.cone, limit_rad=0.8), np.linspace(1.0, -0.03, 25)
+    coarse = PathSolver(arm, max_step_rad=0.8)
     lost, rescued = 0, []
     for yaw in (0.3, -0.3):
         scene = door(x=0.78, y=0.1, s=1.0, yaw=yaw)
         found = GoalSolver(arm).solve_all(close_setting.constraint_list, scene, q_reference=arm.q_home)
-        rows = [term.row(arm.tool_keypoints, scene) for term in close_setting.constraint_list]
-        inward = inward_direction(scene, np.zeros(3))
         goals = np.array([s.q for s in found[:24]])
-        ask = {"slip": grasp_of, "inward": inward, "contact_ee": HEAD}
+        ask = {"slip": slip, "inward": inward_direction(scene, np.zeros(3)), "contact_ee": HEAD}
         for path in coarse.follow(goals, scene, s_values=np.linspace(1.0, -0.03, 9), **ask):
             if not path.found and lost < 4:
                 lost += 1
-                whole = fine.solve_together(
-                    path,
-                    scene,
-                    rows=rows,
-                    s_values=s_values,
-                    grasp=Grasp(grasp_of, inward, HEAD),
-                    retreats=retreats(arm),
-                    q_now=arm.q_home,
-                )
+                whole = solve_together(arm, path, scene, close_setting, slip, s_values)
                 if whole.found:
-                    rescued.append((scene, rows, whole))
+                    rescued.append((scene, whole))
     assert lost > 0
     assert rescued
-    for scene, rows, path in rescued:
+    for scene, path in rescued:
         goal = arm.kinematics.pose(path.q[0])
-        assert row_excess(rows, goal.R[None], goal.p[None]).max() <= 1e-6
+        assert row_excess(rows_of(close_setting, arm, scene), goal.R[None], goal.p[None]).max() <= 1e-6
         start = goal @ HEAD
         for q, s in zip(path.q, path.s, strict=True):
             R, t = scene.joint.motion(s - scene.s)
@@ -141,15 +144,8 @@ def test_a_path_lost_step_by_step_is_found_together_with_its_goal(arm, door, clo
 def test_every_slip_is_solved_with_its_goal_from_where_the_goal_is(mode, arm, door, open_setting, goals):
     scene, s_values = door(), np.linspace(0.0, 0.6, 25)
     slip = Slip(mode, limit_rad=1.3)
-    grasp = Grasp(slip, inward_direction(scene, np.zeros(3)), HEAD)
-    rows = [term.row(arm.tool_keypoints, scene) for term in open_setting.constraint_list]
     guesses, _, _ = follow(arm, scene, goals, mode)
-    solved = [
-        PathSolver(arm).solve_together(
-            guess, scene, rows=rows, s_values=s_values, grasp=grasp, retreats=retreats(arm), q_now=arm.q_home
-        )
-        for guess in guesses[:4]
-    ]
+    solved = [solve_together(arm, guess, scene, open_setting, slip, s_values) for guess in guesses[:4]]
     assert any(path.found for path in solved), [path.reason for path in solved]
 
 
@@ -158,9 +154,9 @@ def assert_slides_only_along(line, path, scene, arm, *, at_most):
     slid = []
     for q, s in zip(path.q, path.s, strict=True):
         R, t = scene.joint.motion(s - scene.s)
-        part_waypoints = R.T @ (arm.kinematics.pose(q) @ HEAD - t) - start
-        slid.append(abs(part_waypoints @ line))
-        assert np.linalg.norm(part_waypoints - line * (part_waypoints @ line)) <= 4e-4
+        off = R.T @ (arm.kinematics.pose(q) @ HEAD - t) - start
+        slid.append(abs(off @ line))
+        assert np.linalg.norm(off - line * (off @ line)) <= 4e-4
     assert max(slid) <= at_most + 4e-4
     return max(slid)
 
@@ -176,18 +172,7 @@ def test_the_contact_slides_along_its_line_only_and_only_so_far(slide, arm, door
     paths = solver.follow(starts, scene, s_values=s_values, slip=slip, inward=inward, contact_ee=HEAD)
     stepwise = [path for path in paths if path.found]
     assert stepwise, [path.reason for path in paths]
-    whole = [
-        solver.solve_together(
-            path,
-            scene,
-            rows=[term.row(arm.tool_keypoints, scene) for term in close_setting.constraint_list],
-            s_values=s_values,
-            grasp=Grasp(slip, inward, HEAD),
-            retreats=retreats(arm),
-            q_now=arm.q_home,
-        )
-        for path in stepwise[:3]
-    ]
+    whole = [solve_together(arm, path, scene, close_setting, slip, s_values) for path in stepwise[:3]]
     assert any(path.found for path in whole), [path.reason for path in whole]
     for found in (stepwise, [path for path in whole if path.found]):
         assert max(assert_slides_only_along(line, path, scene, arm, at_most=0.04) for path in found) > 1e-3

@@ -25,8 +25,18 @@ def ends(arm):
     return start, goal
 
 
-def test_nothing_in_the_way_is_a_straight_line(arm, ends, toy_checker):
-    motion = plan_motion(*ends, toy_checker(lambda *_: None), arm=arm, rng=np.random.default_rng(0))
+@pytest.fixture
+def move(arm, ends, toy_checker):
+    """Plans the motion between the ends, with something in the way where `hit` says so."""
+
+    def plan(hit, seed=0, **more):
+        return plan_motion(*ends, toy_checker(hit), arm=arm, rng=np.random.default_rng(seed), **more)
+
+    return plan
+
+
+def test_nothing_in_the_way_is_a_straight_line(move, ends):
+    motion = move(lambda *_: None)
     assert motion.found
     assert motion.method == "straight"
     np.testing.assert_array_equal(motion.q, ends)
@@ -36,9 +46,8 @@ def test_without_a_checker_nothing_is_in_the_way(arm, ends):
     assert plan_motion(*ends, None, arm=arm, rng=np.random.default_rng(0)).found
 
 
-def test_the_way_around_is_free_along_every_edge(arm, ends, toy_checker):
-    checker = toy_checker(wall)
-    motion = plan_motion(*ends, checker, arm=arm, rng=np.random.default_rng(0))
+def test_the_way_around_is_free_along_every_edge(arm, ends, move):
+    motion = move(wall)
     assert motion.found
     assert motion.method == "rrt_connect"
     assert motion.blocked_by.link_b == "post"
@@ -51,10 +60,9 @@ def test_the_way_around_is_free_along_every_edge(arm, ends, toy_checker):
     assert inside == []
 
 
-def test_the_way_around_is_shortened(arm, ends, toy_checker, monkeypatch):
+def test_the_way_around_is_shortened(move, monkeypatch):
     def length(seed):
-        motion = plan_motion(*ends, toy_checker(wall), arm=arm, rng=np.random.default_rng(seed))
-        return float(np.linalg.norm(np.diff(motion.q, axis=0), axis=1).sum())
+        return float(np.linalg.norm(np.diff(move(wall, seed).q, axis=0), axis=1).sum())
 
     short = [length(seed) for seed in range(8)]
     monkeypatch.setattr("unlatch.solver.planning.motion._shortcut_path", lambda corners, space, rng: corners)
@@ -63,35 +71,29 @@ def test_the_way_around_is_shortened(arm, ends, toy_checker, monkeypatch):
     assert np.median(short) < 0.8 * np.median(searched), (short, searched)
 
 
-def test_the_same_seed_gives_the_same_way_and_another_seed_another(arm, ends, toy_checker):
-    ways = [
-        plan_motion(*ends, toy_checker(wall), arm=arm, rng=np.random.default_rng(seed)).q.tobytes()
-        for seed in (3, 4, 3)
-    ]
+def test_the_same_seed_gives_the_same_way_and_another_seed_another(move):
+    ways = [move(wall, seed).q.tobytes() for seed in (3, 4, 3)]
     assert ways[0] == ways[2]
     assert ways[0] != ways[1]
 
 
-def test_no_way_ends_within_the_budget_and_names_the_pair(arm, ends, toy_checker):
-    checker = toy_checker(lambda q, *_: ("panda_hand", "shelf") if abs(q[0]) < 0.2 else None)
-    motion = plan_motion(*ends, checker, arm=arm, rng=np.random.default_rng(0), max_queries=500)
+def test_no_way_ends_within_the_budget_and_names_the_pair(move):
+    motion = move(lambda q, *_: ("panda_hand", "shelf") if abs(q[0]) < 0.2 else None, max_queries=500)
     assert not motion.found
     assert motion.reason.startswith("no way around panda_hand and shelf (-10.0 mm) in ")
-    assert checker.queries <= 520
+    assert motion.queries <= 520
 
 
-def test_a_colliding_end_is_named(arm, ends, toy_checker):
-    checker = toy_checker(lambda q, *_: ("panda_hand", "door") if q[0] > 0.9 else None)
-    motion = plan_motion(*ends, checker, arm=arm, rng=np.random.default_rng(0))
+def test_a_colliding_end_is_named(move):
+    motion = move(lambda q, *_: ("panda_hand", "door") if q[0] > 0.9 else None)
     assert motion.reason == "the end of the motion collides: panda_hand and door (-10.0 mm)"
 
 
-def test_straight_only_fails_if_the_line_is_blocked(arm, ends, toy_checker):
-    checker = toy_checker(wall)
-    motion = plan_motion(*ends, checker, arm=arm, rng=np.random.default_rng(0), straight_only=True)
+def test_straight_only_fails_if_the_line_is_blocked(move):
+    motion = move(wall, straight_only=True)
     assert not motion.found
     assert motion.reason.startswith("the straight way is blocked by panda_link4 and post")
-    assert checker.queries < 10
+    assert motion.queries < 10
 
 
 # how deep a configuration lies inside an obstacle [rad]; negative outside

@@ -8,7 +8,8 @@ import pytest
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.goal.goal_solver import Goal
-from unlatch.solver.path.path_solver import PathSolver, Slip, SlipMode
+from unlatch.solver.path.path_solver import PathSolver
+from unlatch.solver.path.slip import Slip, SlipMode
 from unlatch.solver.planning.goal_finder import GoalFinder
 from unlatch.solver.planning.plan import PlanBudget, PlanRequest
 from unlatch.solver.planning.planner import plan_keyframes
@@ -28,8 +29,10 @@ def plan(request, checker=None, seed=0):
     return plan_keyframes(request, checker, np.random.default_rng(seed))
 
 
-def changed(raw_setting, **more):
-    return read_planner_setting({**raw_setting, **more}, where="skills[0].planner_setting")[0]
+def changed(setting, **more):
+    """The constraints of a setting, with other values."""
+    raw = {"success_threshold": 0.7, "constraint_list": setting.constraint_list, **more}
+    return read_planner_setting(raw, where="skills[0].planner_setting")[0]
 
 
 def test_an_open_plan_leads_to_the_handle_and_along_the_door(arm, request_open):
@@ -104,7 +107,7 @@ def test_a_first_look_finds_a_roll_between_the_preferred_rolls_of_a_push(arm, do
         "target_inner_product": 0.707,
         "tolerance": 0.1,
     }
-    setting = changed({"success_threshold": 0.7}, constraint_list=[*close_setting.constraint_list, roll])
+    setting = changed(close_setting, constraint_list=[*close_setting.constraint_list, roll])
     look = {"budget": PlanBudget().first_look()}
     result = plan(request_open(setting, 0.4, door(x=0.85, s=0.8), closed_gripper=True, **look))
     assert result.found, result
@@ -184,7 +187,7 @@ def test_a_contradiction_of_this_object_is_reported(request_open, open_setting, 
         "target_axis": "link0_rot_axis",
         "tolerance": 0.1,
     }
-    setting = changed({"success_threshold": 0.7}, constraint_list=[*open_setting.constraint_list, extra])
+    setting = changed(open_setting, constraint_list=[*open_setting.constraint_list, extra])
     result = plan(request_open(setting=setting, budget=PlanBudget(goal_waves=1)))
     assert not result.found
     assert result.diagnosis.code == "plan_infeasible"
@@ -271,14 +274,8 @@ def test_no_way_there_is_motion_blocked(arm, request_open, toy_checker):
     assert "no way around panda_link3 and cage" in result.diagnosis.message
 
 
-def test_listed_post_motions_are_followed(arm, drawer, open_setting):
-    setting = changed(
-        {"success_threshold": 0.1, "constraint_list": open_setting.constraint_list},
-        pre_actuation_motions=[["translate_z", -0.1]],
-        post_actuation_motions=[["move-backward", -0.1], ["move-backward", -0.05]],
-    )
-    request = PlanRequest(arm=arm, scene=drawer(), setting=setting, q_current=arm.q_home)
-    result = plan(request)
+def test_listed_post_motions_are_followed(listed):
+    result = plan(listed(["move-backward", -0.1], ["move-backward", -0.05]))
     assert result.found, result
     assert [k.label for k in result.keyframes] == ["current", "pre", "goal", "post", "post"]
     assert [k.s for k in result.keyframes][2:] == pytest.approx([0.0, 0.1, 0.15], abs=1e-6)
@@ -292,7 +289,8 @@ def listed(arm, drawer, open_setting):
 
     def make(*motions, **more):
         setting = changed(
-            {"success_threshold": 0.1, "constraint_list": open_setting.constraint_list},
+            open_setting,
+            success_threshold=0.1,
             pre_actuation_motions=[["translate_z", -0.1]],
             post_actuation_motions=list(motions),
             **more,
@@ -353,10 +351,9 @@ def test_the_step_spaces_the_waypoints_of_the_parts_way(arm, door, open_setting,
         return follow(self, goals, scene, s_values=s_values, **more)
 
     monkeypatch.setattr(PathSolver, "follow", counted)
-    raw = {"success_threshold": 0.7, "constraint_list": open_setting.constraint_list}
     fine = {}
     for step, wanted in ((None, 24), (0.01, 75), (0.05, 15), (0.5, 8)):
-        setting = changed(raw, post_actuation_motions={"follow_joint": {"to": 0.8, "step": step}})
+        setting = changed(open_setting, post_actuation_motions={"follow_joint": {"to": 0.8, "step": step}})
         request = PlanRequest(arm=arm, scene=door(s=0.05), setting=setting, q_current=arm.q_home)
         counts.clear()
         result = plan(request)
@@ -376,8 +373,7 @@ def test_the_step_spaces_the_waypoints_of_the_parts_way(arm, door, open_setting,
 
 
 def test_noise_on_the_goal_comes_from_the_generator(arm, request_open, open_setting):
-    raw = {"success_threshold": 0.7, "constraint_list": open_setting.constraint_list}
-    noisy = changed(raw, keypose_random_range={"position": {"x_min": -0.01, "x_max": 0.01, "z_min": -0.02}})
+    noisy = changed(open_setting, keypose_random_range={"position": {"x_min": -0.01, "x_max": 0.01, "z_min": -0.02}})
     exact = plan(request_open())
     first, second, again = (plan(request_open(setting=noisy), seed=seed) for seed in (1, 2, 1))
     assert first.found
@@ -388,8 +384,7 @@ def test_noise_on_the_goal_comes_from_the_generator(arm, request_open, open_sett
 
 
 def test_an_offset_moves_the_goal_in_the_ee_frame(arm, request_open, open_setting):
-    raw = {"success_threshold": 0.7, "constraint_list": open_setting.constraint_list}
-    setting = changed(raw, modify_actuation_motion=["translate_z", 0.01])
+    setting = changed(open_setting, modify_actuation_motion=["translate_z", 0.01])
     request = request_open(setting=setting)
     goal = plan(request).keyframes[1].T_base_ee
     contact = goal @ (arm.tool_keypoints["tool_head"] - [0, 0, 0.01])

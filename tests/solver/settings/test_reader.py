@@ -155,7 +155,7 @@ BAD = {
     "no constraints": ({"success_threshold": 1, "constraint_list": []}, r"constraint_list is missing or empty"),
     "unknown type": (
         raw({**AXIS, "type": "frame_axis_paralel", "target_axis": [0, 0, 1]}),
-        r"constraint_list\[1\].type='frame_axis_paralel' is unknown. Did you mean 'frame_axis_parallel'",
+        r"constraint_list\[1\].type='frame_axis_paralel' is not a constraint type. Did you mean 'frame_axis_parallel'",
     ),
     "unknown field": (
         raw({**AXIS, "type": "frame_axis_parallel", "target_axs": [0, 0, 1]}),
@@ -192,24 +192,24 @@ BAD = {
     ),
     "frame": (
         raw({**AXIS, "type": "frame_axis_parallel", "target_axis": [0, 0, 1], "target_axis_frame": "robot"}),
-        r"target_axis_frame='robot' is unknown, expected object, base or world",
+        r"target_axis_frame='robot' is not a frame.*Known: object, base, world",
     ),
-    "mode": (raw(success_mode="absolute"), r"success_mode='absolute' is unknown"),
-    "slip": (raw(slips=["fixed", "sid"]), r"slips\[1\]='sid' is unknown. Did you mean 'side' or 'fixed'"),
+    "mode": (raw(success_mode="absolute"), r"success_mode='absolute' is not a success mode"),
+    "slip": (raw(slips=["fixed", "sid"]), r"slips\[1\]='sid' is not a slip mode. Did you mean 'side' or 'fixed'"),
     "slips": (raw(slips="side"), r"slips is a str, expected a list"),
     "bool": (raw(update_art_joint="yes"), r"update_art_joint='yes' is a str, expected true or false"),
     "motion": (
         raw(pre_actuation_motions=[["translate_w", 0.1]]),
-        r"pre_actuation_motions\[0\]=\['translate_w', 0.1\] is no motion",
+        r"pre_actuation_motions\[0\]=\['translate_w', 0.1\] is not a motion",
     ),
     "misspelt pre motion": (
         raw(pre_actuation_motions=["move-upp"]),
-        r"pre_actuation_motions\[0\]='move-upp' is unknown. Did you mean 'move-up'",
+        r"pre_actuation_motions\[0\]='move-upp' is not a motion. Did you mean 'move-up'",
     ),
     "unknown key beside a label": ({**raw(), "task_name": "mine", "colour": 1}, r"planner_setting.colour is unknown"),
     "misspelt word": (
         raw(post_actuation_motions=["move-upp"]),
-        r"post_actuation_motions\[0\]='move-upp' is unknown. Did you mean 'move-up'",
+        r"post_actuation_motions\[0\]='move-upp' is not a motion. Did you mean 'move-up'",
     ),
     "follow": (
         raw(post_actuation_motions={"follow_joint": {"too": 1}}),

@@ -8,7 +8,7 @@ import yaml
 
 from unlatch import command_table
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.cli.arguments import parse_command_line
+from unlatch.workflows.cli.command_line import parse_command_line
 
 
 def test_flags_and_overrides_are_parsed():

@@ -1,11 +1,11 @@
-"""What `unlatch` says of itself fits the terminal."""
+"""Help texts fit the terminal."""
 
 import re
 
 import pytest
 
 from unlatch import command_table
-from unlatch.workflows.cli.help_text import fitted
+from unlatch.workflows.cli.help_text import fit_to_width
 
 TABLE = """usage: unlatch collect task=TASK [key=value ...]
        unlatch collect object=PATH skill=open
@@ -24,7 +24,7 @@ def words(text: str) -> list[str]:
     return re.findall(r"\S+", text)
 
 
-def test_every_command_stands_in_one_line_of_a_terminal(capsys: pytest.CaptureFixture[str]):
+def test_the_list_of_commands_fits_a_terminal(capsys: pytest.CaptureFixture[str]):
     assert command_table.main([]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if len(line) > 80] == []
@@ -37,14 +37,14 @@ def test_every_command_stands_in_one_line_of_a_terminal(capsys: pytest.CaptureFi
 def test_wrapped_help_keeps_its_words_and_fits(command: str, width: int, capsys: pytest.CaptureFixture[str]):
     assert command_table.main([command, "--help"]) == 0
     text = capsys.readouterr().out
-    narrow = fitted(text, width)
+    narrow = fit_to_width(text, width)
     assert words(narrow) == words(text)
     assert [line for line in narrow.splitlines() if len(line) > width and " " in line.strip()] == []
-    assert fitted(text, 120) == text
+    assert fit_to_width(text, 120) == text
 
 
 def test_wrapped_paragraphs_are_joined_first_and_tables_keep_their_column():
-    assert fitted(TABLE, 42).splitlines() == [
+    assert fit_to_width(TABLE, 42).splitlines() == [
         "usage: unlatch collect task=TASK",
         "               [key=value ...]",
         "       unlatch collect object=PATH",

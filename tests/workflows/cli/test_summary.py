@@ -1,4 +1,4 @@
-"""What a run exits with."""
+"""The exit code of a run."""
 
 from pathlib import Path
 

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -81,7 +82,7 @@ def test_annotations_made_by_hand_are_not_replaced(cwd: Path, capsys: pytest.Cap
     capsys.readouterr()
     assert run("a") == 2
     assert capsys.readouterr().err == (
-        "unlatch: a/articulation.yaml was not made by `unlatch annotate`, or changed since. It stays as it is; "
+        "unlatch: a/articulation.yaml was not made by `unlatch annotate`, or was changed since. It is kept; "
         "force=true replaces it.\n"
     )
     assert path.read_bytes() == before
@@ -185,7 +186,7 @@ def test_meshes_may_lie_in_the_package_around_the_urdf(cwd: Path):
     ],
 )
 def test_bad_objects_are_one_line_and_nothing_is_written(
-    cwd: Path, capsys: pytest.CaptureFixture[str], urdf: str, mesh: str | None, said: str
+    cwd: Path, assert_refused: Callable[..., str], urdf: str, mesh: str | None, said: str
 ):
     folder = cwd / "x"
     folder.mkdir()
@@ -193,13 +194,7 @@ def test_bad_objects_are_one_line_and_nothing_is_written(
     for name in ("m.obj", "m.glb"):
         if mesh is not None:
             (folder / name).write_text(mesh)
-    before = sorted(p.name for p in folder.iterdir())
-    code = run("x")
-    error = capsys.readouterr().err
-    assert code == 2
-    assert said in error
-    assert error.count("\n") == 1
-    assert sorted(p.name for p in folder.iterdir()) == before
+    assert_refused("annotate", "x", text=said, folder=cwd)
 
 
 VALUES = ("0", "-1", "1e9", "1e-9", "nan", "inf", "", "x", "0 0 0", "1e300", "fixed", "prismatic", "body")
@@ -270,7 +265,7 @@ def test_many_mutated_urdfs_are_annotated_or_refused(cwd: Path, capsys: pytest.C
         (["two"], "'two' holds 2 URDFs (a.urdf, b.urdf), expected one. Name the file."),
         ([], "annotate got 0 folders (none), expected 1, then key=value."),
         (["empty", "scal=1"], "scal is unknown. Did you mean 'scale'?"),
-        (["two/a.urdf", "scale=1", "size=1"], "scale and size_m are both set."),
+        (["two/a.urdf", "scale=1", "size=1"], "scale and size_m are both set, and each determines the other. Set one."),
         (["two/a.urdf", "scale=-1"], "scale=-1 is out of range."),
         (["two/a.urdf", "check=true", "edit=true"], "check and edit are both true."),
         (["many", "edit=true"], "edit=true takes one object, got 2. Name the folder of one."),
@@ -278,19 +273,14 @@ def test_many_mutated_urdfs_are_annotated_or_refused(cwd: Path, capsys: pytest.C
         (["two/a.urdf", "port=99999"], "port=99999 is out of range. Expected 0 to 65535."),
     ],
 )
-def test_bad_arguments_are_one_line(cwd: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str):
+def test_bad_arguments_are_one_line(cwd: Path, assert_refused: Callable[..., str], arguments: list[str], said: str):
     (cwd / "empty").mkdir()
     (cwd / "file.txt").write_text("")
     put(cwd / "two", name="a.urdf")
     put(cwd / "two", name="b.urdf")
     put(cwd / "many" / "a")
     put(cwd / "many" / "b")
-    before = sorted(p.as_posix() for p in cwd.rglob("*"))
-    assert run(*arguments) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert error.count("\n") == 1
-    assert sorted(p.as_posix() for p in cwd.rglob("*")) == before
+    assert_refused("annotate", *arguments, text=said, folder=cwd)
 
 
 def test_the_help_names_every_key(capsys: pytest.CaptureFixture[str]):

@@ -8,15 +8,12 @@ import pytest
 
 from unlatch import command_table
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.runs.header import header_of
-from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.runs.loading import load
 
 
 def data_set(folder: Path, *overrides: str) -> str:
-    (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=open_microwave", *overrides]))
-    with DataSet.create_or_resume(folder, header=header_of(job.cfg)):
-        pass
+    DataSet.create_or_resume(folder, header=header_of(load("open_microwave", *overrides))).close()
     return str(folder)
 
 
@@ -49,8 +46,7 @@ def test_a_robot_beyond_its_makers_limits_is_reported(tmp_path: Path, capsys: py
 
 
 def test_a_data_set_without_a_configuration_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    with DataSet.create_or_resume(tmp_path / "x", header={}):
-        pass
+    DataSet.create_or_resume(tmp_path / "x", header={}).close()
     assert command_table.main(["check", str(tmp_path / "x")]) == 1
     assert "has no configuration in its header" in capsys.readouterr().out
 

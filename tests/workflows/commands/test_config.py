@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -77,8 +78,7 @@ def test_diff_lists_the_keys_in_which_two_tasks_differ(capsys: pytest.CaptureFix
         (["open_drawer", "diff=x"], "Unknown task 'x'."),
     ],
 )
-def test_wrong_input_is_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]):
-    assert main(arguments) == 2
-    said = capsys.readouterr()
-    assert (said.out, said.err.count("\n")) == ("", 1)
-    assert message in said.err
+def test_wrong_input_is_one_line(
+    arguments: list[str], message: str, tmp_path: Path, assert_refused: Callable[..., str]
+):
+    assert_refused("config", *arguments, text=message, folder=tmp_path)

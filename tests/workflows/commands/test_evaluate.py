@@ -7,7 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.commands.collect import main as collect_main
 from unlatch.workflows.commands.evaluate import main
-from unlatch.workflows.policies.catalog import check_spec
+from unlatch.workflows.policies.catalog import parse_spec
 from unlatch.workflows.policies.tcp import PolicyServerError, receive_message, send_message
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -126,13 +126,9 @@ def test_a_policy_in_another_process_is_asked_over_tcp(here: Path, server: str):
     ],
 )
 def test_a_missing_policy_is_one_line_and_nothing_is_written(
-    here: Path, capsys: pytest.CaptureFixture[str], policy: str, message: str
+    here: Path, assert_refused: Callable[..., str], policy: str, message: str
 ):
-    assert evaluate(f"policy={policy}", "episodes=1") == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
-    assert list(here.iterdir()) == []
+    assert_refused("evaluate", *COMMON, "out=eval", f"policy={policy}", "episodes=1", text=message, folder=here)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +136,7 @@ def test_a_missing_policy_is_one_line_and_nothing_is_written(
     [("random", "random"), ("tcp://h:1", "tcp"), ("recorded:data/x", "recorded"), ("a.b:c", "module")],
 )
 def test_a_spec_has_a_kind(spec: str, kind: str):
-    assert check_spec(spec)[0] == kind
+    assert parse_spec(spec)[0] == kind
 
 
 def test_messages_arrive_as_they_were_sent():

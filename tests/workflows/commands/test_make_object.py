@@ -149,15 +149,15 @@ def test_usd_is_written_where_it_is_asked_for(run: Run, tmp_path: Path) -> None:
     [
         (
             ["ovn"],
-            "'ovn' is no category of generated objects. Did you mean 'oven'? "
-            f"Known: {', '.join(GENERATORS.names())}. Or `all`.",
+            "category='ovn' is not `all` or a category of generated objects. Did you mean 'oven'? "
+            f"Known: {', '.join(GENERATORS.names())}. Name one of them.",
         ),
         (
             [],
             "make-object got 0 categories (none), expected 1, then key=value. `unlatch list objects` lists them; `all` "
             "stands for every one.",
         ),
-        (["oven", "seed=-1"], "seed=-1 is out of range. Expected a whole number from 0."),
+        (["oven", "seed=-1"], "seed=-1 is out of range. Expected 0 or more."),
         (["oven", "count=0"], "count=0 is out of range. Expected 1 to 10000."),
         (["oven", "out=''"], "out is empty. Name the folder of the results."),
         (["oven", "--force"], "'--force' cannot be read. Expected key=value."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,8 @@ from unlatch.robots.model import distribution_file, model_path
 from unlatch.robots.xarm6 import pad_opening_m, xarm6
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.workflows.assets.new_robot import stated_as
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.assets.new_robot import urdf_reference
+from unlatch.workflows.runs.loading import load
 
 XARM = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf", where="the test")
 
@@ -54,12 +54,10 @@ def test_a_linkage_is_measured_as_it_moves():
     np.testing.assert_allclose(hand.keypoints["tool_head"], arm.keypoints["tool_head"], atol=2e-3)
 
 
-def test_an_arm_without_fingers_is_refused_with_what_is_missing(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+def test_an_arm_without_fingers_is_refused_with_what_is_missing(tmp_path: Path, assert_refused: Callable[..., str]):
     path = distribution_file("pybullet", "pybullet_data/xarm/xarm6_robot.urdf", where="the test")
-    assert command_table.main(["new", "robot", str(path), f"out={tmp_path}"]) == 2
-    said = capsys.readouterr().err
-    assert "has no arm with a gripper that moves. Expected a chain of at least 5 joints" in said
-    assert list(tmp_path.iterdir()) == []
+    text = "has no arm with a gripper that moves. Expected a chain of at least 5 joints"
+    assert_refused("new", "robot", path, f"out={tmp_path}", text=text, folder=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -71,16 +69,13 @@ def test_an_arm_without_fingers_is_refused_with_what_is_missing(capsys: pytest.C
         (["new", "robot", str(XARM), "name=1x"], "unlatch: name='1x' cannot name a robot."),
     ],
 )
-def test_a_mistake_is_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]):
-    assert command_table.main(arguments) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
+def test_a_mistake_is_one_line(arguments: list[str], message: str, tmp_path: Path, assert_refused: Callable[..., str]):
+    assert_refused(*arguments, text=message, folder=tmp_path)
 
 
 def test_a_urdf_of_a_distribution_is_named_by_it(tmp_path: Path):
-    assert stated_as(XARM) == "distribution://pybullet/pybullet_data/xarm/xarm6_with_gripper.urdf"
-    assert stated_as(tmp_path / "a.urdf") == str(tmp_path / "a.urdf")
+    assert urdf_reference(XARM) == "distribution://pybullet/pybullet_data/xarm/xarm6_with_gripper.urdf"
+    assert urdf_reference(tmp_path / "a.urdf") == str(tmp_path / "a.urdf")
 
 
 def test_a_stated_model_that_is_not_there_is_named(tmp_path: Path):
@@ -92,7 +87,7 @@ def test_a_stated_model_that_is_not_there_is_named(tmp_path: Path):
 
 
 def test_limits_of_a_robot_without_a_data_sheet_are_its_models():
-    robot = RobotCfg(name="mine", arms=xarm6().arms, urdf=stated_as(XARM))
+    robot = RobotCfg(name="mine", arms=xarm6().arms, urdf=urdf_reference(XARM))
     assert list(limit_problems(robot, object_friction=0.8)) == []
     robot.arms[0].max_velocity[2] = 4.0
     (problem,) = limit_problems(robot, object_friction=0.8)
@@ -143,9 +138,7 @@ def test_what_is_written_is_a_robot_that_collects(tmp_path: Path, capsys: pytest
     assert command_table.main(["new", "robot", str(XARM), "name=mine", f"out={tmp_path}"]) == 0
     assert "reaches" in capsys.readouterr().out
     assert (tmp_path / "robot" / "mine.png").stat().st_size > 10_000
-    line = CommandLine(["task=open_drawer", "robot=mine"], config_dirs=[str(tmp_path)])
-    (loaded,) = load_configs("collect", CollectCfg, line)
-    assert loaded.cfg.robot.urdf == stated_as(XARM)
+    assert load("open_drawer", "robot=mine", config_dirs=[tmp_path]).robot.urdf == urdf_reference(XARM)
     arguments = ["task=open_drawer", "robot=mine", "--config-dir", str(tmp_path), "episodes=3", "seed=1", "pictures=0"]
     assert command_table.main(["collect", *arguments, "executor=serial", f"out={tmp_path / 'data'}"]) == 0
     assert "3/3" in capsys.readouterr().out

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from unlatch import command_table
 from unlatch.objects import ObjectAsset, ObjectCfg, load_object
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
@@ -33,9 +33,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def config(root: Path, *overrides: str) -> CollectCfg:
-    words = ["task=open_microwave", "object.source=partnet_mobility", f"object.root={root}", *overrides]
-    (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=words))
-    return job.cfg
+    return load("open_microwave", "object.source=partnet_mobility", f"object.root={root}", *overrides)
 
 
 def test_another_place_is_the_same_run_and_another_set_is_not(root: Path, tmp_path: Path):
@@ -49,22 +47,18 @@ def test_another_place_is_the_same_run_and_another_set_is_not(root: Path, tmp_pa
 
 
 def test_a_generated_object_adds_nothing():
-    (job,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=open_microwave"]))
-    assert "objects" not in header_of(job.cfg)
+    assert "objects" not in header_of(load("open_microwave"))
 
 
 def test_resuming_with_another_set_is_refused_with_the_ids_that_differ(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, assert_refused: Callable[..., str]
 ):
     monkeypatch.setattr("unlatch.workflows.runs.run.check_assets", lambda cfg, *, number: None)
-    with DataSet.create_or_resume(tmp_path / "set", header=header_of(config(root))):
-        pass
+    DataSet.create_or_resume(tmp_path / "set", header=header_of(config(root))).close()
     shutil.rmtree(root / "microwave" / "7")
     words = ["task=open_microwave", "object.source=partnet_mobility", f"object.root={root}", f"out={tmp_path / 'set'}"]
-    assert command_table.main(["collect", *words]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "1 values differ: objects.microwave.instances.7: there " in said
+    text = "1 values differ: objects.microwave.instances.7: there "
+    assert_refused("collect", *words, text=text, folder=tmp_path)
 
 
 def test_a_recorded_configuration_finds_its_objects_where_they_were(root: Path, tmp_path: Path):
@@ -79,13 +73,13 @@ def test_a_recorded_configuration_finds_its_objects_where_they_were(root: Path, 
 def _only(whole: str | None):
     """Loads a generated microwave where the instance is the whole one; all others are damaged."""
 
-    def load(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
+    def load_or_raise(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
         rng.integers(2**31)
         if cfg.instance != whole:
             raise AssetError(f"microwave/{cfg.instance} is damaged.")
         return load_object(ObjectCfg(name=cfg.name, category="microwave", instance="1"), rng=rng)
 
-    return load
+    return load_or_raise
 
 
 def test_one_damaged_object_does_not_keep_a_run_from_starting(root: Path, monkeypatch: pytest.MonkeyPatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,10 @@ import pytest
 from PIL import Image
 
 from unlatch import command_table
-from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.json_values import plain
 from unlatch.skills.contract.command import Phase
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
-from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.viewing.phase_moments import SkillRound, find_rounds
 from unlatch.workflows.viewing.phase_sheet import TILE_PX, Curve, PhaseSheet, Section, Tile, draw_sheet, fitting_font
@@ -173,19 +171,15 @@ def test_a_failure_is_red():
 
 
 @pytest.fixture(scope="module")
-def data_set(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+def data_set(tmp_path_factory: pytest.TempPathFactory, drawer_episode: tuple[CollectCfg, EpisodeRecord]) -> DataSet:
     """Episode 0 as it was made; 1 without states; 2 refused before an arm moved; 4 slipped."""
-    arguments = ["task=open_drawer", "seed=3", f"object.cache_dir={tmp_path_factory.mktemp('cache')}"]
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=arguments))
-    with EpisodeRunner(loaded.cfg) as runner:
-        made = runner.run(0)
+    cfg, made = drawer_episode
     refused = {"success": False, "code": "plan_infeasible", "evidence": {"message": "No grasp was found."}}
     still = {key: array[: 5 + (len(array) == made.n_actions + 1)].copy() for key, array in made.arrays.items()}
     frame = int(np.flatnonzero(made.arrays["skills.phase"] == Phase.follow.value)[20])
     cut = {key: array[: frame + (len(array) == made.n_actions + 1)].copy() for key, array in made.arrays.items()}
     slipped = {"message": "The fingers lost 'drawer'", "frame": frame, "time_s": frame / 30.0}
-    config = {item.name: plain(getattr(loaded.cfg, item.name)) for item in dataclasses.fields(EpisodeCfg)}
-    with DataSet.create_or_resume(tmp_path_factory.mktemp("phases") / "set", header={"config": config}) as found:
+    with DataSet.create_or_resume(tmp_path_factory.mktemp("phases") / "set", header=header_of(cfg)) as found:
         found.write(made)
         found.write(dataclasses.replace(made, number=1, **refused, arrays={}))
         found.write(dataclasses.replace(made, number=2, **refused, arrays=still))
@@ -210,7 +204,7 @@ def test_the_command_draws_an_episode(
 
 
 @pytest.mark.integration
-def test_what_is_shown_is_what_was_recorded(data_set: DataSet):
+def test_a_shown_frame_has_the_recorded_state(data_set: DataSet):
     from unlatch.workflows.runs.recorded_config import config_of
 
     found = data_set.read(0)
@@ -250,9 +244,7 @@ def test_what_is_shown_is_what_was_recorded(data_set: DataSet):
     ],
 )
 def test_a_mistake_is_one_line(
-    data_set: DataSet, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    data_set: DataSet, arguments: list[str], message: str, assert_refused: Callable[..., str]
 ):
-    before = sorted(data_set.path.iterdir())
-    assert command_table.main(["phases", str(data_set.path), *arguments]) == 2
-    assert capsys.readouterr().err.replace(str(data_set.path), "{set}") == f"unlatch: {message}\n"
-    assert sorted(data_set.path.iterdir()) == before
+    said = assert_refused("phases", data_set.path, *arguments, text="", folder=data_set.path)
+    assert said.replace(str(data_set.path), "{set}") == f"unlatch: {message}\n"

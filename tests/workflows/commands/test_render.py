@@ -8,52 +8,50 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 
-from unlatch import command_table
 from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.images.renders import RenderSet
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.commands.collect import collect_and_report
-from unlatch.workflows.commands.render import main
 from unlatch.workflows.images.render import render
 from unlatch.workflows.images.render_job import RenderOutcome
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.viewing.scene_picture import open_record
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 SMALL = ["cameras.0.width=48", "cameras.0.height=36", "renderer=tiny"]
 FAST = ["executor=serial", "all=true", *SMALL]
+Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
 def data_set(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
     out = tmp_path_factory.mktemp("render") / "data"
-    arguments = ["task=close_drawer", "executor=serial", "pictures=0", f"out={out}", "episodes=2", "sensors=[imu]"]
-    arguments.append("task.max_duration_s=1.0")  # timeouts, of few frames
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=arguments))
-    assert collect_and_report(loaded.cfg) == 0
+    few_frames = "task.max_duration_s=1.0"  # every episode is a timeout
+    cfg = load("close_drawer", "executor=serial", "pictures=0", f"out={out}", "episodes=2", "sensors=[imu]", few_frames)
+    assert collect_and_report(cfg) == 0
     return DataSet.open(out)
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = main(arguments)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+@pytest.fixture
+def run(run_command: Run) -> Run:
+    return partial(run_command, "render")
 
 
-def test_every_state_is_rendered_by_cameras_that_were_not_recorded(data_set: DataSet, capsys):
+def test_every_state_is_rendered_by_cameras_that_were_not_recorded(data_set: DataSet, run: Run):
     path = str(data_set.path)
-    code, out, _ = said(
-        capsys, path, "cameras=[front]", "modalities=[rgb,depth,segmentation]", "rgb=lossless", "only=[1]", *FAST
+    code, out, _ = run(
+        path, "cameras=[front]", "modalities=[rgb,depth,segmentation]", "rgb=lossless", "only=[1]", *FAST
     )
     assert code == 0
-    assert "1 of 1 episodes there, 1 rendered" in out
+    assert "1 of 1 episodes done, 1 rendered" in out
     record, episode = data_set.read(1), RenderSet.open(path).episode(1)
     assert episode.n_frames == record.n_actions + 1
     assert episode.problems() == []
@@ -80,45 +78,46 @@ def test_every_state_is_rendered_by_cameras_that_were_not_recorded(data_set: Dat
     assert episode.tracks["front"].T_world_camera(-1).is_close(pose)
 
 
-def test_h264_differs_little_from_lossless_images(data_set: DataSet, capsys):
+def test_h264_differs_little_from_lossless_images(data_set: DataSet, run: Run):
     path = str(data_set.path)
     wide = ["cameras.0.width=320", "cameras.0.height=240", "renderer=tiny", "executor=serial", "only=[0]"]
     for name, rgb in (("raw", "lossless"), ("film", "h264")):
-        assert said(capsys, path, f"name={name}", f"rgb={rgb}", "cameras=[wrist]", *wide)[0] == 0
+        assert run(path, f"name={name}", f"rgb={rgb}", "cameras=[wrist]", *wide)[0] == 0
     raw, film = (RenderSet.open(path, name).frames(0, "wrist", "rgb") for name in ("raw", "film"))
     for a, b in zip(raw, film, strict=True):
         mse = np.mean((a.astype(float) - b) ** 2)
         assert 10 * np.log10(255.0**2 / max(mse, 1e-9)) > 35.0
 
 
-def test_the_same_command_renders_missing_and_damaged_episodes(data_set: DataSet, capsys):
+def test_the_same_command_renders_missing_and_damaged_episodes(data_set: DataSet, run: Run, run_command: Run):
     path, command = str(data_set.path), ["cameras=[front]", "name=again", *FAST]
-    assert said(capsys, path, *command, "only=[0]")[0] == 0
+    assert run(path, *command, "only=[0]")[0] == 0
     first = RenderSet.open(path, "again").episode(0).path("front", "rgb")
     made = first.stat().st_mtime_ns
-    _, out, _ = said(capsys, path, *command)
-    assert "2 of 2 episodes there, 1 rendered" in out
+    _, out, _ = run(path, *command)
+    assert "2 of 2 episodes done, 1 rendered" in out
     assert first.stat().st_mtime_ns == made
     before = first.read_bytes()
-    assert command_table.main(["check", path]) == 0
+    assert run_command("check", path)[0] == 0
     first.write_bytes(before[:-100])
-    assert command_table.main(["check", path]) == 1
-    assert f"renders/again: '{first}' is missing or was changed" in capsys.readouterr().out
-    _, out, err = said(capsys, path, *command)
+    code, out, _ = run_command("check", path)
+    assert code == 1
+    assert f"renders/again: '{first}' is missing or was changed" in out
+    _, out, err = run(path, *command)
     assert "episode 0 is rendered again: front.rgb.mp4 has changed since it was written" in err
-    assert "2 of 2 episodes there, 1 rendered" in out
+    assert "2 of 2 episodes done, 1 rendered" in out
     assert first.read_bytes() == before
-    code, _, err = said(capsys, path, "cameras=[wrist]", "name=again", *FAST)
+    code, _, err = run(path, "cameras=[wrist]", "name=again", *FAST)
     assert code == 2
     assert "was made with another configuration" in err
     assert "Choose another name=" in err
 
 
-def test_another_randomization_changes_the_appearance(data_set: DataSet, capsys):
+def test_another_randomization_changes_the_appearance(data_set: DataSet, run: Run):
     path = str(data_set.path)
     common = ["cameras=[front]", "only=[0]", "rgb=lossless", *FAST]
     for name, more in (("as_it_was", []), ("full", ["randomization=full"]), ("full_again", ["randomization=full"])):
-        assert said(capsys, path, f"name={name}", *common, *more)[0] == 0
+        assert run(path, f"name={name}", *common, *more)[0] == 0
     images = {name: next(RenderSet.open(path, name).frames(0, "front", "rgb")) for name in ("as_it_was", "full")}
     assert np.abs(images["as_it_was"].astype(int) - images["full"]).mean() > 5.0
     other = next(RenderSet.open(path, "full_again").frames(0, "front", "rgb"))
@@ -142,7 +141,7 @@ def test_python_calls_return_the_render_set_and_print_nothing(data_set: DataSet,
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["modalities=[colour]"], "modalities[0]='colour' is unknown."),
+        (["modalities=[colour]"], "modalities[0]='colour' is not a known modality."),
         (["modalities=[rgb,rgb]"], "names one twice"),
         (["cameras=[frnt]"], "cameras[0]: "),
         (["cameras=[imu]"], "cameras[0] is a sensor of type 'imu'. Expected a camera."),
@@ -151,10 +150,10 @@ def test_python_calls_return_the_render_set_and_print_nothing(data_set: DataSet,
         (["cameras=[{name: a, type: camera, mount: {body: drawr}}]"], "cameras[0].mount.body='drawr' is no"),
         (["renderer=tine"], "Did you mean 'tiny'?"),
         (["only=[7]"], "episode=7 is not in"),
-        ([], "episodes, 0 successes"),
+        ([], "none of the requested episodes has states"),
         (["name=a/b"], "cannot name a render set"),
         (["randomization=lihgt"], "lihgt"),
-        (["rgb=png"], "rgb='png' is unknown. Expected one of h264, lossless."),
+        (["rgb=png"], "rgb='png' is not a known encoding. Known: h264, lossless."),
         (
             ["modalities=[poses]", "leave_out=[tabel]", "all=true"],
             "leave_out has 'tabel', which is not a known class",
@@ -163,60 +162,50 @@ def test_python_calls_return_the_render_set_and_print_nothing(data_set: DataSet,
         (["executor=serail"], "Did you mean 'serial'?"),
     ],
 )
-def test_wrong_arguments_are_reported_in_one_line_and_nothing_is_written(data_set: DataSet, capsys, arguments, text):
-    before = sorted(data_set.path.rglob("*"))
-    code, out, err = said(capsys, str(data_set.path), *arguments)
-    assert (code, out) == (2, "")
-    assert text in err
-    assert err.count("\n") == 1
-    assert sorted(data_set.path.rglob("*")) == before
+def test_wrong_arguments_are_reported_in_one_line_and_nothing_is_written(data_set, assert_refused, arguments, text):
+    assert_refused("render", data_set.path, *arguments, text=text, folder=data_set.path)
 
 
-def test_a_renderer_that_does_not_work_is_reported_before_anything_is_written(data_set, capsys, monkeypatch):
+def test_a_renderer_that_does_not_work_is_reported_before_anything_is_written(data_set, assert_refused, monkeypatch):
     from unlatch.simcore.sim.renderers import egl
 
     monkeypatch.setattr(egl, "find_spec", lambda name: None)
-    before = sorted(data_set.path.rglob("*"))
-    code, _, err = said(capsys, str(data_set.path), "renderer=egl", "all=true", "name=dark")
-    assert code == 2
-    assert "renderer=egl is missing" in err
-    assert sorted(data_set.path.rglob("*")) == before
+    arguments = ["renderer=egl", "all=true", "name=dark"]
+    assert_refused("render", data_set.path, *arguments, text="renderer=egl is missing", folder=data_set.path)
 
 
 def test_a_renderer_that_does_not_work_here_is_told_before_any_episode(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "embreex", None)
-    arguments = ["task=close_drawer", f"out={tmp_path / 'data'}", "render=true", "images.renderer=embree"]
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=arguments))
+    cfg = load("close_drawer", f"out={tmp_path / 'data'}", "render=true", "images.renderer=embree")
     with pytest.raises(WorldError, match="renderer=embree needs package 'embreex'"):
-        collect_and_report(loaded.cfg)
+        collect_and_report(cfg)
     assert not (tmp_path / "data").exists()
 
 
 def test_collect_renders_what_it_made(tmp_path, capsys):
-    arguments = [
-        "task=close_drawer", "executor=serial", "pictures=0", f"out={tmp_path / 'data'}", "episodes=1", "render=true",
+    cfg = load(
+        "close_drawer", "executor=serial", "pictures=0", f"out={tmp_path / 'data'}", "episodes=1", "render=true",
         "images.cameras=[{name: top, type: camera, width: 32, height: 24, mount: {position_m: [0.2, 0, 1.5], "
         "look_at_m: [0.4, 0, 0]}}]", "images.renderer=tiny", "images.name=first",
-    ]  # fmt: skip
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=arguments))
-    assert collect_and_report(loaded.cfg) == 0
-    assert "1 of 1 episodes there, 1 rendered" in capsys.readouterr().out
+    )  # fmt: skip
+    assert collect_and_report(cfg) == 0
+    assert "1 of 1 episodes done, 1 rendered" in capsys.readouterr().out
     data = DataSet.open(tmp_path / "data")
     assert RenderSet.open(data.path, "first").episode(0).n_frames == data.read(0).n_actions + 1
 
 
-def test_a_run_that_is_killed_leaves_whole_episodes_only(data_set: DataSet, capsys):
+def test_a_run_that_is_killed_leaves_whole_episodes_only(data_set: DataSet, run: Run):
     path = str(data_set.path)
     command = ["cameras=[front]", "name=killed", "executor=serial", "renderer=tiny", "all=true"]
-    with subprocess.Popen([sys.executable, "-m", "unlatch", "render", path, *command], start_new_session=True) as run:
+    with subprocess.Popen([sys.executable, "-m", "unlatch", "render", path, *command], start_new_session=True) as child:
         folder = data_set.path / "renders" / "killed"
         deadline = time.monotonic() + 120.0
         while not list(folder.glob(".tmp/*/*/front.rgb.mp4")) and time.monotonic() < deadline:
             time.sleep(0.05)
-        os.killpg(run.pid, signal.SIGKILL)
+        os.killpg(child.pid, signal.SIGKILL)
     assert list(folder.glob(".tmp/*/*"))
     assert not list(folder.glob("0*/*"))
-    code, _, _ = said(capsys, path, *command, "only=[0]")
+    code, _, _ = run(path, *command, "only=[0]")
     assert code == 0
     assert RenderSet.open(path, "killed").episode(0).problems() == []
     assert not list(folder.glob(".tmp/*"))

@@ -1,8 +1,11 @@
-"""Records that happen again, and what is said of those that do not."""
+"""Replays of recorded episodes: they are exact, and deviations are reported."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +14,19 @@ import pytest
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.commands.collect import collect_and_report
-from unlatch.workflows.commands.replay import main
 from unlatch.workflows.runs import header
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import CollectCfg
 
+Run = Callable[..., tuple[int, str, str]]
 ACTIONS = "actions.franka_panda.left.joint_targets"
 
 
-def collected(out: Path, *overrides: str, task: str = "close_drawer") -> DataSet:
-    arguments = [f"task={task}", "executor=serial", "pictures=0", f"out={out}", *overrides]
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=arguments))
-    assert collect_and_report(loaded.cfg) == 0
+def collected(out: Path, *overrides: str) -> DataSet:
+    assert collect_and_report(load("close_drawer", "executor=serial", "pictures=0", f"out={out}", *overrides)) == 0
     return DataSet.open(out)
 
 
@@ -41,16 +41,15 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
     return collected(out, "episodes=2", "skills.0.contact_force_threshold_n=0", "task.max_duration_s=2.0")
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = main(arguments)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+@pytest.fixture
+def run(run_command: Run) -> Run:
+    return partial(run_command, "replay")
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("mode", ["action", "state"])
-def test_a_recorded_episode_replays_to_the_bit(data_set, capsys, mode):
-    code, out, _ = said(capsys, str(data_set.path), "episode=1", f"mode={mode}", "check=true")
+def test_a_recorded_episode_replays_to_the_bit(data_set, run, mode):
+    code, out, _ = run(data_set.path, "episode=1", f"mode={mode}", "check=true")
     assert code == 0
     assert "largest deviation 0 in" in out
 
@@ -66,9 +65,9 @@ def test_every_array_that_the_world_fills_is_replayed(data_set):
 
 
 @pytest.mark.integration
-def test_failed_episodes_replay_too(failures, capsys):
+def test_failed_episodes_replay_too(failures, run):
     assert {failures.read(n).code for n in failures.numbers()} <= {"timeout", "collision"}
-    code, out, _ = said(capsys, str(failures.path), "all=true", "check=true", "workers=1")
+    code, out, _ = run(failures.path, "all=true", "check=true", "workers=1")
     assert code == 0
     assert "2 episodes" in out
     assert "2 exact" in out
@@ -110,16 +109,14 @@ def test_a_replay_with_another_object_raises_an_error(data_set):
 
 
 @pytest.mark.integration
-def test_a_damaged_episode_is_named_and_the_others_are_replayed(data_set, tmp_path, capsys):
-    import shutil
-
+def test_a_damaged_episode_is_named_and_the_others_are_replayed(data_set, tmp_path, run):
     copy = tmp_path / "copy"
     shutil.copytree(data_set.path, copy)
     state = DataSet.open(copy).folder_of(1) / "state.npz"
     content = bytearray(state.read_bytes())
     content[len(content) // 2] ^= 1
     state.write_bytes(content)
-    code, out, _ = said(capsys, str(copy), "all=true", "check=true", "workers=1")
+    code, out, _ = run(copy, "all=true", "check=true", "workers=1")
     assert code == 1
     assert "episode 1: " in out
     assert "is damaged" in out
@@ -138,22 +135,14 @@ def test_a_damaged_episode_is_named_and_the_others_are_replayed(data_set, tmp_pa
         (["{data}/nowhere", "episode=1"], "is not a data set"),
     ],
 )
-def test_wrong_input_is_one_line(data_set, capsys, arguments, message):
-    code, out, err = said(capsys, *(argument.format(data=data_set.path) for argument in arguments))
-    assert code == 2
-    assert out == ""
-    assert err.startswith("unlatch: ")
-    assert message in err
-    assert err.count("\n") == 1
+def test_wrong_input_is_one_line(data_set, assert_refused, arguments, message):
+    words = [argument.format(data=data_set.path) for argument in arguments]
+    assert_refused("replay", *words, text=message, folder=data_set.path)
 
 
-def test_differing_versions_are_named(data_set, capsys, monkeypatch: pytest.MonkeyPatch):
-
-    def other(names: tuple[str, ...]) -> dict[str, str]:
-        return dict.fromkeys(names, "0.0.1")
-
-    monkeypatch.setattr(header, "versions_of", other)
-    code, _, err = said(capsys, str(data_set.path), "episode=0")
+def test_differing_versions_are_named(data_set, run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(header, "versions_of", lambda names: dict.fromkeys(names, "0.0.1"))
+    code, _, err = run(data_set.path, "episode=0")
     assert code == 0
     assert "here is 0.0.1; replays may deviate" in err
 

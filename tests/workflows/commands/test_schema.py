@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,5 @@ def test_the_schema_is_written_or_printed(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("arguments", [["task"], ["out=a", "out=b"], ["kind=task"], ["out=not/there/x.json"]])
-def test_wrong_input_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]):
-    assert main(arguments) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+def test_wrong_input_is_one_line(arguments: list[str], tmp_path: Path, assert_refused: Callable[..., str]):
+    assert_refused("schema", *arguments, text="", folder=tmp_path)

@@ -1,7 +1,8 @@
-"""What is said of data sets that grow."""
+"""`unlatch watch`: the progress of data sets while they grow."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from rich.console import Console
 from unlatch import command_table
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.cli.console import BAD_INPUT, OK
+from unlatch.workflows.cli.console import OK
 from unlatch.workflows.commands import watch
 
 
@@ -58,6 +59,5 @@ def test_a_terminal_shows_how_to_end_watch(
 @pytest.mark.parametrize(
     ("arguments", "words"), [([], "at least 1"), (["nowhere"], "does not exist"), ([".", "every_s=0"], "0.1")]
 )
-def test_wrong_input_is_reported_in_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str):
-    assert command_table.main(["watch", *arguments]) == BAD_INPUT
-    assert words in capsys.readouterr().err
+def test_wrong_input_is_one_line(tmp_path: Path, assert_refused: Callable[..., str], arguments: list[str], words: str):
+    assert_refused("watch", *arguments, text=words, folder=tmp_path)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.episode.asset_checks import check_assets
-from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.runs.loading import load
 
 
 def check(*overrides: str) -> None:
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=["task=open_drawer", *overrides]))
-    check_assets(loaded.cfg)
+    cfg = load("open_drawer", *overrides)
+    check_assets(cfg)
 
 
 def test_a_sensor_may_be_mounted_on_any_existing_link():

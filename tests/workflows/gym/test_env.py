@@ -20,12 +20,11 @@ from unlatch.simcore.recording.export.config import ExportCfg, RotationForm  # n
 from unlatch.simcore.recording.export.trajectory import ACTION, TrajectoryMaker  # noqa: E402
 from unlatch.simcore.recording.json_values import plain  # noqa: E402
 from unlatch.simcore.sim.world import WorldCfg  # noqa: E402
-from unlatch.workflows.cli.arguments import CommandLine, load_configs  # noqa: E402
 from unlatch.workflows.episode.episode import INITIAL_S  # noqa: E402
 from unlatch.workflows.gym.env import UnlatchEnv  # noqa: E402
 from unlatch.workflows.gym.registration import register_environments  # noqa: E402
+from unlatch.workflows.runs.loading import load  # noqa: E402
 from unlatch.workflows.runs.runner import EpisodeRunner  # noqa: E402
-from unlatch.workflows.runs.schema import CollectCfg  # noqa: E402
 
 pytestmark = pytest.mark.integration
 ARM = "actions.franka_panda.left"
@@ -33,9 +32,8 @@ STILL = "success_when=still"
 
 
 def recorded(task: str, *overrides: str, number: int = 0) -> EpisodeRecord:
-    line = CommandLine(overrides=[f"task={task}", "seed=5", *overrides])
-    (loaded,) = load_configs("collect", CollectCfg, line)
-    with EpisodeRunner(loaded.cfg) as runner:
+    cfg = load(task, "seed=5", *overrides)
+    with EpisodeRunner(cfg) as runner:
         return runner.run(number)
 
 
@@ -167,7 +165,7 @@ def test_concurrent_environments_do_not_affect_each_other():
 def test_delta_actions_move_the_arm_by_the_given_change(mode: str):
     env = UnlatchEnv("close_drawer", overrides=[f"action.mode={mode}"])
     before, _ = env.reset(seed=3)
-    action = np.zeros(env.action_size)
+    action = np.zeros(env.action_space.shape)
     action[0] = 0.5
     for _ in range(10):
         after, *_ = env.step(action)

@@ -8,10 +8,9 @@ import pytest
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.json_values import differences
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
 from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.schema import CollectCfg
 
 
 @pytest.mark.parametrize(
@@ -23,8 +22,7 @@ from unlatch.workflows.runs.schema import CollectCfg
     ],
 )
 def test_a_configuration_that_is_read_from_a_header_gives_the_same_header(words: str, tmp_path: Path):
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(words.split()))
-    header = header_of(loaded.cfg)
+    header = header_of(load(*words.split()))
     with DataSet.create_or_resume(tmp_path / "set", header=header) as data_set:
         again = header_of(config_of(data_set))
     assert list(differences(data_set.header["config"], again["config"])) == []

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from unlatch.workflows.cli.console import result_console
 from unlatch.workflows.runs.statistics import RunStatistics
-from unlatch.workflows.runs.success_bench import TaskResult, cost_table, success_table
+from unlatch.workflows.runs.success_bench import TaskMeasurement, cost_table, success_table
 
-RESULT = TaskResult(
+RESULT = TaskMeasurement(
     name="open partnet_refrigerator",
     statistics=RunStatistics(
         n=400,

@@ -15,17 +15,17 @@ from unlatch.simcore.randomization.config import DistractorsCfg
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.views.attribute_view import AttributeView
-from unlatch.simcore.sim.visuals.appearance import PLAIN, LinkAppearance, TextureStore
+from unlatch.simcore.sim.visuals.appearance import OWN_TEXTURE, LinkAppearance, TextureStore
 from unlatch.simcore.sim.visuals.scenery import SOLIDS, add_solid
-from unlatch.tasks.scene_names import TABLE
+from unlatch.tasks.layout import TABLE
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M, EpisodeScene
 
 Array = np.ndarray
 
-CLASS = "distractor"
-"""Their class in segmentation images."""
+DISTRACTOR_CLASS = "distractor"
+"""Class of distractors in segmentation images."""
 TRIES = 40
-"""Places that are tried for each distractor; one that finds none is left out."""
+"""Number of places that are tried for each distractor; a distractor without a free place is left out."""
 _CLEAR_M = {"robot": 0.1, "object": 0.3}
 """Free space around the boxes of robot and objects, into which doors and drawers open."""
 _APART_M = 0.01
@@ -43,13 +43,12 @@ class Distractor:
     size_m: float
     """About its width and height [m]."""
     x_m: float
-    """Where it stands on the table, world frame [m]."""
     y_m: float
     """Where it stands on the table, world frame [m]."""
     yaw_rad: float
     colour: list[float]
     """Red, green and blue, 0 to 1."""
-    texture: int = PLAIN
+    texture: int = OWN_TEXTURE
     """Number of its texture; 0: none."""
 
     @property
@@ -69,10 +68,11 @@ class FreeTable:
     def __init__(self, scene: EpisodeScene) -> None:
         """Measures the boxes of robot and objects, and the space between them."""
         self._occupied_boxes = _occupied_boxes(scene)
-        self._hand, self._goals = _base_and_goals(scene)
+        self._base: Array = scene.robot.T_world_root.p[:2]
+        self._middles = [item.body.aabb()[:, :2].mean(axis=0) for item in scene.objects.values()]
 
     def draw(self, cfg: DistractorsCfg, rng: np.random.Generator) -> list[Distractor]:
-        """Draws distractors that overlap neither each other nor robot and objects nor the space between those."""
+        """Draws distractors that do not overlap each other, the robot, the objects or the space between these."""
         placed: list[Distractor] = []
         for _ in range(int(rng.integers(cfg.least, cfg.most + 1))):
             made = _draw_distractor(cfg, rng)
@@ -82,29 +82,29 @@ class FreeTable:
 
     def rearrange(self, items: Sequence[Distractor], number: int) -> list[Distractor]:
         """Rearranges distractors; one without a free place stays or, where it would overlap, is moved out of sight."""
-        rng = stream(number, CLASS)
+        rng = stream(number, DISTRACTOR_CLASS)
         placed: list[Distractor] = []
         for item in items:
-            made = replace(item, yaw_rad=float(rng.uniform(-np.pi, np.pi)))
-            if not self._find_place(made, placed, rng):
-                made = item if self._is_free(item, placed) else replace(item, x_m=_AWAY_M)
-            placed.append(made)
+            distractor = replace(item, yaw_rad=float(rng.uniform(-np.pi, np.pi)))
+            if not self._find_place(distractor, placed, rng):
+                distractor = item if self._is_free(item, placed) else replace(item, x_m=_AWAY_M)
+            placed.append(distractor)
         return placed
 
-    def _find_place(self, made: Distractor, placed: Sequence[Distractor], rng: np.random.Generator) -> bool:
+    def _find_place(self, item: Distractor, placed: Sequence[Distractor], rng: np.random.Generator) -> bool:
         for _ in range(TRIES):
-            made.x_m, made.y_m = (float(value) for value in _draw_place(rng))
-            if self._is_free(made, placed):
+            item.x_m, item.y_m = (float(value) for value in _draw_place(rng))
+            if self._is_free(item, placed):
                 return True
         return False
 
-    def _is_free(self, made: Distractor, placed: Sequence[Distractor]) -> bool:
-        p = np.array([made.x_m, made.y_m])
-        free = all(_distance_to_box(p, box) > made.radius_m for box in self._occupied_boxes)
+    def _is_free(self, item: Distractor, placed: Sequence[Distractor]) -> bool:
+        p = np.array([item.x_m, item.y_m])
+        free = all(_distance_to_box(p, box) > item.radius_m for box in self._occupied_boxes)
         free = free and all(
-            _distance_to_segment(p, self._hand, goal) > made.radius_m + _CLEAR_M["robot"] for goal in self._goals
+            _distance_to_segment(p, self._base, middle) > item.radius_m + _CLEAR_M["robot"] for middle in self._middles
         )
-        return free and all(np.hypot(*(p - (o.x_m, o.y_m))) > made.radius_m + o.radius_m + _APART_M for o in placed)
+        return free and all(np.hypot(*(p - (o.x_m, o.y_m))) > item.radius_m + o.radius_m + _APART_M for o in placed)
 
 
 def show_distractors(scene: EpisodeScene, distractors: Sequence[Distractor], textures: TextureStore) -> list[Body]:
@@ -114,13 +114,13 @@ def show_distractors(scene: EpisodeScene, distractors: Sequence[Distractor], tex
         red, green, blue = item.colour
         body = add_solid(
             scene.world,
-            f"{CLASS}_{number}",
+            f"{DISTRACTOR_CLASS}_{number}",
             shape=item.shape,
             size_m=item.size_m,
             T_world_solid=item.T_world,
             rgba=(red, green, blue, 1.0),
         )
-        body.semantic_class = CLASS
+        body.semantic_class = DISTRACTOR_CLASS
         appearance = LinkAppearance(scene.world, [body], textures, links=[-1])
         appearance.textures[:] = item.texture
         appearance.show()
@@ -146,7 +146,7 @@ def _draw_distractor(cfg: DistractorsCfg, rng: np.random.Generator) -> Distracto
         y_m=0.0,
         yaw_rad=float(rng.uniform(-np.pi, np.pi)),
         colour=list(colorsys.hsv_to_rgb(hue, saturation, value)),
-        texture=int(rng.integers(1, 1000)) if rng.random() < 0.5 else PLAIN,
+        texture=int(rng.integers(1, 1000)) if rng.random() < 0.5 else OWN_TEXTURE,
     )
 
 
@@ -164,12 +164,6 @@ def _occupied_boxes(scene: EpisodeScene) -> list[Array]:
             clear = _CLEAR_M["object" if name in scene.objects else "robot"]
             boxes.append(body.aabb()[:, :2] + np.array([[-clear], [clear]]))
     return boxes
-
-
-def _base_and_goals(scene: EpisodeScene) -> tuple[Array, list[Array]]:
-    """Returns the base of the robot and the middles of the objects, seen from above."""
-    goals = [item.body.aabb()[:, :2].mean(axis=0) for item in scene.objects.values()]
-    return scene.robot.T_world_root.p[:2], goals
 
 
 def _distance_to_box(p: Array, box: Array) -> float:
@@ -212,10 +206,10 @@ class DistractorView(AttributeView):
         """
         self._items, self._bodies, self._table = items, bodies, table
         if self._arrangement:
-            self._place()
+            self._move_bodies()
 
     def places(self) -> list[Distractor]:
-        """Returns the distractors as they stand now; a distractor without a free place keeps its place."""
+        """Returns the distractors as they stand now; see `FreeTable.rearrange`."""
         number = int(self._arrangement)
         return list(self._items) if self._table is None or not number else self._table.rearrange(self._items, number)
 
@@ -224,9 +218,9 @@ class DistractorView(AttributeView):
 
     def _write(self, env: int, values: Array) -> None:
         self._arrangement = float(values[0])
-        self._place()
+        self._move_bodies()
 
-    def _place(self) -> None:
+    def _move_bodies(self) -> None:
         if self._bodies:
             for item, body in zip(self.places(), self._bodies, strict=True):
                 body.set_root_pose(item.T_world)

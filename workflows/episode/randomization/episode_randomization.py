@@ -18,8 +18,8 @@ from unlatch.simcore.randomization.setup import Setup
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup
+from unlatch.simcore.sim.pose_estimate_error import PoseEstimateView
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
-from unlatch.simcore.sim.views.pose_estimate_view import PoseEstimateView
 from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
 from unlatch.simcore.sim.views.view import BodyView
 from unlatch.simcore.sim.visuals.appearance import TextureStore
@@ -33,7 +33,7 @@ from unlatch.workflows.episode.randomization.distractors import (
 )
 from unlatch.workflows.episode.randomization.randomization_layer import (
     LAYERS,
-    PlacedRule,
+    KeyedRule,
     RandomizationLayer,
     RecordedLayer,
     find_layer,
@@ -91,30 +91,26 @@ class EpisodeRandomization:
             layers["visuals"] = self._sort_by_layer(anew, setups)["visuals"]
         self.layers = {name: RandomizationLayer(name, setups[name], layers[name]) for name in LAYERS}
 
-    def _drawn_rules(self, cfg: RandomizationCfg) -> list[PlacedRule]:
+    def _drawn_rules(self, cfg: RandomizationCfg) -> list[KeyedRule]:
         """Returns the rules of a configuration; a rule of all cameras becomes one rule for each."""
-        own = [(f"randomization.rules[{index}]", rule) for index, rule in enumerate(cfg.rules)]
-        for where, rule in own:
+        found: list[KeyedRule] = []
+        for index, rule in enumerate(cfg.rules):
+            where = f"randomization.rules[{index}]"
             if rule.view == DISTRACTORS and not cfg.distractors.active:
                 raise ConfigError(
                     f"{where}.view='{DISTRACTORS}': there are no distractors, randomization.distractors.most is 0. "
                     "Raise it, or remove the rule.",
                     key=f"{where}.view",
                 )
-        names = [camera.cfg.name for camera in cameras(self._scene)]
-        found = [
-            (where, replace(rule, view=name) if rule.view == CAMERAS else rule)
-            for where, rule in own
-            for name in (names if rule.view == CAMERAS else [rule.view])
-        ]
-        return [
-            *found,
-            *(("randomization.perception", rule) for rule in cfg.perception.rules(list(self._scene.objects))),
-        ]
+            if rule.view == CAMERAS:
+                found += [(where, replace(rule, view=camera.cfg.name)) for camera in cameras(self._scene)]
+            else:
+                found.append((where, rule))
+        return found + [("randomization.perception", rule) for rule in cfg.perception.rules(list(self._scene.objects))]
 
-    def _sort_by_layer(self, rules: Sequence[PlacedRule], setups: Mapping[str, Setup]) -> dict[str, list[PlacedRule]]:
+    def _sort_by_layer(self, rules: Sequence[KeyedRule], setups: Mapping[str, Setup]) -> dict[str, list[KeyedRule]]:
         """Returns rules by their layer."""
-        found: dict[str, list[PlacedRule]] = {name: [] for name in LAYERS}
+        found: dict[str, list[KeyedRule]] = {name: [] for name in LAYERS}
         for where, rule in rules:
             found[find_layer(rule, setups, where)].append((where, rule))
         return found
@@ -129,7 +125,7 @@ class EpisodeRandomization:
         for name in LAYERS[1:]:
             found[name] = read_layer(content.get(name, {}), f"{where}.{name}")
         # a camera of the record may not exist now
-        found["visuals"] = found["visuals"].only({*self._views, *visual_names(self._scene)})
+        found["visuals"] = found["visuals"].for_views({*self._views, *visual_names(self._scene)})
         return found
 
     def _view_cfgs(self) -> dict[str, ViewCfg]:
@@ -158,7 +154,7 @@ class EpisodeRandomization:
                 raise ConfigError(f"{key}: {exc.message}", key=key) from exc
         return views
 
-    def _check_views(self, rules: list[PlacedRule]) -> None:
+    def _check_views(self, rules: list[KeyedRule]) -> None:
         known = [SIMULATION_CONTEXT, *sorted(self._views), *visual_names(self._scene)]
         for where, rule in rules:
             if rule.view not in known:
@@ -183,7 +179,7 @@ class EpisodeRandomization:
             setups["visuals"].register_view(self._distractor_view)
 
     def _get_view(self, cfg: ViewCfg) -> BodyView:
-        """Returns a view of a body, made once: what it declares takes effect from then on."""
+        """Returns a view of a body; it is made on the first call."""
         if cfg.name not in self._made:
             world = self._scene.world
             body = world.bodies[cfg.body]

@@ -12,7 +12,7 @@ import numpy as np
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.randomization.config import RuleCfg
-from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT, Firing, Slot
+from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT, AttributeSlot, Firing
 from unlatch.simcore.randomization.setup import Setup
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.views.attribute_view import AttributeView
@@ -20,14 +20,14 @@ from unlatch.simcore.sim.views.attribute_view import AttributeView
 LAYERS = ("physics", "sensors", "visuals")
 """Layers, each named after its stream of the episode."""
 
-PlacedRule = tuple[str, RuleCfg]
+KeyedRule = tuple[str, RuleCfg]
 """A rule and its full key."""
 
 
 class RandomizationLayer:
     """Rules that draw from one stream; adding or removing rules does not change the other layers."""
 
-    def __init__(self, name: str, setup: Setup, rules: Sequence[PlacedRule]) -> None:
+    def __init__(self, name: str, setup: Setup, rules: Sequence[KeyedRule]) -> None:
         """Makes the rules; nothing is drawn yet.
 
         Raises:
@@ -39,9 +39,9 @@ class RandomizationLayer:
         self._recorded: Sequence[Firing] | None = None
         with setup.on_rl_frame(num_envs=1):
             for where, rule in rules:
-                self._add(rule, where)
+                self._add_rule(rule, where)
 
-    def _add(self, rule: RuleCfg, where: str) -> None:
+    def _add_rule(self, rule: RuleCfg, where: str) -> None:
         setup = self.setup
         gate = setup.on_interval(rule.interval) if rule.interval is not None else setup.on_env_reset()
         try:
@@ -73,7 +73,7 @@ class RandomizationLayer:
         self.setup.step_randomization([0])
 
     def show(self, step: int) -> None:
-        """Restores the values of a control step, whatever step is shown now."""
+        """Restores the values of a control step; steps may come in any order."""
         if self.setup.steps > step + 1:
             for slot in self.written():
                 slot.write(np.zeros(1, dtype=int), slot.defaults.copy(), on_reset=True)
@@ -81,7 +81,7 @@ class RandomizationLayer:
         while self.setup.steps <= step:
             self.setup.step_randomization()
 
-    def written(self) -> list[Slot]:
+    def written(self) -> list[AttributeSlot]:
         """Returns the attributes that its rules write."""
         return [rule.slot for rule in self.setup.rules]
 
@@ -131,7 +131,7 @@ def _merge_views(name: str, views: Sequence[AttributeView]) -> AttributeView:
     merged = AttributeView(name)
     merged.kind = views[0].kind
     for view in views:
-        merged.take_names(view)
+        merged.include_attributes(view)
     return merged
 
 
@@ -139,10 +139,10 @@ def _merge_views(name: str, views: Sequence[AttributeView]) -> AttributeView:
 class RecordedLayer:
     """The rules and firings of one recorded layer."""
 
-    rules: list[PlacedRule]
+    rules: list[KeyedRule]
     firings: list[Firing]
 
-    def only(self, views: AbstractSet[str]) -> RecordedLayer:
+    def for_views(self, views: AbstractSet[str]) -> RecordedLayer:
         """Returns the rules and firings of some views."""
         kept = [index for index, (_, rule) in enumerate(self.rules) if rule.view in views]
         places = {index: place for place, index in enumerate(kept)}

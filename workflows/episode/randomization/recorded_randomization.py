@@ -38,7 +38,7 @@ def with_recorded(cfg: RandomizationCfg) -> RandomizationCfg:
 
 @contextmanager
 def explain_misfit(cfg: RandomizationCfg, instances: Mapping[str, str]) -> Iterator[None]:
-    """Explains errors of recorded values that do not fit an episode: their source, and what would fit.
+    """Explains an error of recorded values that do not fit an episode: where they come from, and what would fit.
 
     Raises:
         ConfigError: Recorded values do not fit the scene.

@@ -14,7 +14,7 @@ from unlatch.simcore.sim.views.attribute_view import AttributeView
 from unlatch.simcore.sim.views.camera_view import CameraView
 from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore
 from unlatch.simcore.sim.visuals.scenery import add_panel, add_solid
-from unlatch.tasks.scene_names import TABLE
+from unlatch.tasks.layout import TABLE
 from unlatch.workflows.episode.randomization.distractors import DISTRACTORS
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_RGBA, TABLE_SIZE_M, EpisodeScene
 

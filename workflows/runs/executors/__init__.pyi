@@ -1,17 +1,10 @@
-from .catalog import EXECUTORS
-from .executor import EpisodeMaker, Executor, Job, Outcome, WorkerLimits
-from .process import ProcessExecutor
-from .ray_cluster import RayExecutor
-from .serial import SerialExecutor
-
-__all__ = [
-    "EXECUTORS",
-    "EpisodeMaker",
-    "Executor",
-    "Job",
-    "Outcome",
-    "ProcessExecutor",
-    "RayExecutor",
-    "SerialExecutor",
-    "WorkerLimits",
-]
+from .catalog import EXECUTORS as EXECUTORS
+from .catalog import make_executor as make_executor
+from .executor import EpisodeMaker as EpisodeMaker
+from .executor import Executor as Executor
+from .executor import Job as Job
+from .executor import Outcome as Outcome
+from .executor import WorkerLimits as WorkerLimits
+from .process import ProcessExecutor as ProcessExecutor
+from .ray_cluster import RayExecutor as RayExecutor
+from .serial import SerialExecutor as SerialExecutor

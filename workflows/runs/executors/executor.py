@@ -7,19 +7,28 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from unlatch.simcore.errors import check_range
 
-@dataclass(frozen=True)
+
+@dataclass
 class WorkerLimits:
-    """Limits of a worker, for executors that have workers."""
+    """Limits of a worker, for executors that have workers; without limits by default."""
 
     episode_timeout_s: float | None = None
     """Wall time after which the worker of an episode is replaced [s]; None: never."""
     worker_memory_mb: int | None = None
     """Resident memory above which a worker is replaced [MB]; None: no limit."""
     max_retries: int = 0
-    """How often an episode is retried whose worker died or was replaced, before it is recorded as lost."""
+    """How often an episode is retried after its worker died or was replaced; then it is recorded as `error` or
+    `timeout`."""
     recycle_after: int | None = None
-    """Episodes after which a worker is replaced; None: it lives as long as the run."""
+    """Number of episodes after which a worker is replaced; None: it lives as long as the run."""
+
+    def __post_init__(self) -> None:
+        check_range("executor.episode_timeout_s", self.episode_timeout_s, 1.0)
+        check_range("executor.worker_memory_mb", self.worker_memory_mb, 100)
+        check_range("executor.max_retries", self.max_retries, 0)
+        check_range("executor.recycle_after", self.recycle_after, 1)
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,7 @@ class Job(Protocol):
         """
         ...
 
-    def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
+    def record_loss(self, number: int, reason: str, *, code: str = "error") -> Outcome:
         """Writes a record of an episode whose worker died or was replaced; called in the driver.
 
         Args:
@@ -72,13 +81,13 @@ class Executor(Protocol):
     on_this_host: bool
     """Whether its workers share the cores of this host; then there is one for each core by default."""
 
-    def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Generator[Outcome]:
+    def run(self, job: Job, numbers: Iterable[int], *, max_episodes: int | None = None) -> Generator[Outcome]:
         """Makes the episodes in any order and yields each outcome as it comes.
 
         Args:
             job: Makes the episodes.
             numbers: The numbers of the episodes.
-            most: The largest count of numbers; no more workers are started than that. None: not known.
+            max_episodes: The largest count of numbers; no more workers are started than that. None: not known.
 
         Numbers are taken one by one when a worker is free, in the thread that takes the outcomes. So a source of
         numbers can end early, depending on the outcomes so far.

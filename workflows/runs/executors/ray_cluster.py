@@ -6,7 +6,7 @@ import logging
 import math
 import os
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -16,33 +16,32 @@ import psutil
 from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.extras import import_extra
 from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits
-from unlatch.workflows.runs.executors.workers import (
-    LostEpisodes,
-    NumberSource,
-    Worker,
-    WorkerError,
-    seconds_to_timeout,
-)
+from unlatch.workflows.runs.executors.workers import Worker, WorkerError, WorkerExecutor
 
 _CLOSE_S = 5.0
-LOOK_EVERY_S = 5.0
-"""Period of the check for new nodes [s]."""
+"""Time in which an idle worker cleans up before it is ended [s]."""
+CHECK_PERIOD_S = 1.0
+"""Period of the checks for new nodes and of limits [s]."""
 _QUIET = {"log_to_driver": False, "logging_level": logging.ERROR}
 
 
-@dataclass
+@dataclass(eq=False)
 class _Worker(Worker):
     actor: Any
+    answer: Any
+    """Ray's future of the worker's next answer."""
 
 
-class RayExecutor:
-    """Makes episodes in Ray actors of one CPU each; replaces an actor that dies, alone or with its node.
+class RayExecutor(WorkerExecutor[_Worker]):
+    """Makes episodes in Ray actors of one CPU each; see `WorkerExecutor`. An actor may die alone or with its node.
 
     It joins the running cluster of `RAY_ADDRESS` or of this host, else it starts one on this machine. Every node must
     see the data set at the same path.
     """
 
     on_this_host = False
+    name_prefix = "r"
+    setup_advice = "Every node needs this version of unlatch. Run with executor=serial to see why."
 
     def __init__(self, workers: int | None = None, limits: WorkerLimits | None = None) -> None:
         """Makes an executor; starts nothing yet.
@@ -55,38 +54,20 @@ class RayExecutor:
         Raises:
             PluginError: Ray is not installed.
         """
+        super().__init__(limits)
         self.workers = workers
-        self.limits = limits or WorkerLimits()
         self._ray = import_extra("ray", extra="ray")
-        self._started = 0
         self._cpus = 1
         self._looked_at = -math.inf
 
-    def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Generator[Outcome]:
+    def run(self, job: Job, numbers: Iterable[int], *, max_episodes: int | None = None) -> Generator[Outcome]:
         """See `Executor`."""
-        source = NumberSource(numbers)
-        advice = "Every node needs this version of unlatch. Run with executor=serial to see why."
-        lost_episodes = LostEpisodes(job, source, max_retries=self.limits.max_retries, advice=advice)
         joined = self._ray.is_initialized()
         if not joined:
             self._join_cluster()
-        pending: dict[Any, _Worker] = {}
         try:
-            while any(worker.number is not None for worker in pending.values()) or source.has_more():
-                while len(pending) < self._worker_limit(most) and source.has_more():
-                    self._start(job, pending)
-                wait_s = min([*seconds_to_timeout(pending.values(), self.limits), LOOK_EVERY_S])
-                done, _ = self._ray.wait(list(pending), num_returns=1, timeout=wait_s)
-                for future in done:
-                    worker = pending.pop(future)
-                    outcome = self._receive(future, worker, lost_episodes)
-                    if outcome is not None:
-                        yield outcome
-                    self._assign(worker, source, pending)
-                self._kill_workers_that_hang(pending)
+            yield from super().run(job, numbers, max_episodes=max_episodes)
         finally:
-            for worker in pending.values():
-                self._ray.kill(worker.actor)
             if not joined:
                 self._ray.shutdown()
 
@@ -101,70 +82,52 @@ class RayExecutor:
                 "`ray start --head`, or unset RAY_ADDRESS."
             ) from exc
 
-    def _start(self, job: Job, pending: dict[Any, _Worker]) -> None:
-        name = f"r{self._started}"
-        self._started += 1
-        actor = self._ray.remote(num_cpus=1, max_restarts=0)(EpisodeActor).remote(job, name)
-        pending[actor.set_up.remote()] = _Worker(actor)
-
-    def _worker_limit(self, most: int | None) -> int:
-        """Returns how many workers there may be now: `workers`, or one for each CPU of the nodes that have joined."""
+    def _most_workers(self, max_episodes: int | None) -> int:
         now = time.monotonic()
-        if self.workers is None and now - self._looked_at >= LOOK_EVERY_S:
+        if self.workers is None and now - self._looked_at >= CHECK_PERIOD_S:
             self._looked_at = now
             self._cpus = max(int(self._ray.cluster_resources().get("CPU", 0)), 1)
         room = self.workers or self._cpus
-        return room if most is None else min(room, most)
+        return room if max_episodes is None else min(room, max_episodes)
 
-    def _receive(self, future: Any, worker: _Worker, lost_episodes: LostEpisodes) -> Outcome | None:
-        """Reads the answer of a worker; removes its actor if the worker is gone."""
+    def _start_worker(self, job: Job, name: str) -> _Worker:
+        actor = self._ray.remote(num_cpus=1, max_restarts=0)(EpisodeActor).remote(job, name)
+        return _Worker(actor, actor.set_up.remote())
+
+    def _wait_for_events(self, workers: Sequence[_Worker]) -> list[_Worker]:
+        done, _ = self._ray.wait([worker.answer for worker in workers], num_returns=1, timeout=CHECK_PERIOD_S)
+        return [worker for worker in workers if worker.answer in done]
+
+    def _receive(self, worker: _Worker) -> Outcome | None:
+        outcome: Outcome | None
         try:
-            answer: tuple[Outcome | None, float] = self._ray.get(future)
+            outcome, worker.used_mb = self._ray.get(worker.answer)
         except self._ray.exceptions.RayTaskError as exc:
             cause = getattr(exc, "cause", None)
             raise (
                 cause if isinstance(cause, SimCoreError) else WorkerError(f"A worker was ended by a bug:\n{exc}")
             ) from exc
         except self._ray.exceptions.RayError as exc:
-            worker.actor = None
-            code, reason = worker.replaced_because or ("error", f"worker lost: {type(exc).__name__}")
-            return lost_episodes.count(worker.number, code, reason)
-        outcome, used_mb = answer
-        lost_episodes.count_setup()
-        if outcome is not None:
-            worker.end()
-            if self._is_spent(worker, used_mb):
-                self._dismiss(worker)
-                worker.actor = None
+            worker.gone, worker.answer = True, exc
+            return None
+        worker.ready = True
         return outcome
 
-    def _is_spent(self, worker: _Worker, used_mb: float) -> bool:
-        most_mb = self.limits.worker_memory_mb
-        return worker.made == self.limits.recycle_after or (most_mb is not None and used_mb > most_mb)
+    def _send_number(self, worker: _Worker, number: int) -> None:
+        worker.answer = worker.actor.make.remote(number)
 
-    def _assign(self, worker: _Worker, source: NumberSource, pending: dict[Any, _Worker]) -> None:
-        """Gives a live worker its next episode; ends a worker if there is none."""
-        if worker.actor is None:
-            return
-        number = source.take()
-        if number is None:
-            self._dismiss(worker)
-            return
-        worker.begin(number)
-        pending[worker.actor.make.remote(number)] = worker
+    def _reason_of_death(self, worker: _Worker) -> str:
+        return f"worker lost: {type(worker.answer).__name__}"
 
-    def _dismiss(self, worker: _Worker) -> None:
-        """Lets an idle worker clean up, then ends it."""
-        with suppress(self._ray.exceptions.RayError):
-            self._ray.get(worker.actor.close.remote(), timeout=_CLOSE_S)
+    def _stop_workers(self, workers: Sequence[_Worker]) -> None:
+        for worker in workers:
+            if worker.ready and worker.number is None:
+                with suppress(self._ray.exceptions.RayError):
+                    self._ray.get(worker.actor.close.remote(), timeout=_CLOSE_S)
+            self._kill_worker(worker)
+
+    def _kill_worker(self, worker: _Worker) -> None:
         self._ray.kill(worker.actor)
-
-    def _kill_workers_that_hang(self, pending: dict[Any, _Worker]) -> None:
-        for worker in pending.values():
-            if worker.replaced_because is None and worker.is_late(self.limits):
-                reason = f"worker killed: it was not done after episode_timeout_s={self.limits.episode_timeout_s:g}"
-                worker.replaced_because = ("timeout", reason)
-                self._ray.kill(worker.actor)
 
     def __repr__(self) -> str:
         return f"RayExecutor(workers={self.workers})"

@@ -13,10 +13,10 @@ class SerialExecutor:
     on_this_host = True
 
     def __init__(self, workers: int = 1, limits: WorkerLimits | None = None) -> None:
-        del workers, limits  # there is one worker, which nobody watches
+        del workers, limits  # this process is the only worker, and nothing can replace it
         self.workers = 1
 
-    def run(self, job: Job, numbers: Iterable[int], *, most: int | None = None) -> Generator[Outcome]:
+    def run(self, job: Job, numbers: Iterable[int], *, max_episodes: int | None = None) -> Generator[Outcome]:
         """See `Executor`."""
         with job.open("w0") as make_episode:
             for number in numbers:

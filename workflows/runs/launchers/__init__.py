@@ -1,6 +1,6 @@
-"""Who runs the jobs of a multirun: this process one after the other, or a launcher of Hydra's.
+"""Who runs the jobs of a multirun: this process one after the other, or one of Hydra's launchers.
 
-To add one: one line here, one YAML in `configs/launcher/`, one test.
+To add one: one line in `catalog.py`, one YAML in `configs/launcher/`, one test.
 """
 
 import lazy_loader

@@ -3,7 +3,7 @@
 from unlatch.workflows.runs.launchers.hydra_launcher import HydraLauncher
 
 SERIAL = "serial"
-"""Name of the launcher that is none: this process."""
+"""Value of `launcher.name` without a launcher: this process runs the jobs."""
 LAUNCHERS = {
     "joblib": HydraLauncher("joblib", module="hydra_plugins.hydra_joblib_launcher", extra="joblib"),
     "slurm": HydraLauncher(
@@ -11,4 +11,4 @@ LAUNCHERS = {
     ),
     "slurm_local": HydraLauncher("submitit_local", module="hydra_plugins.hydra_submitit_launcher", extra="slurm"),
 }
-"""The others by name."""
+"""Hydra's launchers by the name that `launcher.name` uses."""

@@ -13,6 +13,7 @@ import sys
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from unlatch.configs.config_files import config_dir
 from unlatch.configs.hydra_errors import explain_error
+from unlatch.configs.overrides import quote_text
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.extras import import_extra
 from unlatch.workflows.runs.launchers.sweep import LOGS, read_job
@@ -86,7 +88,8 @@ class HydraLauncher:
             lost = [number for number, code in enumerate(found) if code is None]
             notify(f"unlatch: the launcher lost {len(lost)} of {n_jobs} jobs before their end: {exc}.")
             return [1 if code is None else code for code in found]
-        return [_exit_code(result) for batch in returns for result in batch]
+        results = chain.from_iterable(returns)
+        return [int(result.return_value) if result.status is JobStatus.COMPLETED else 1 for result in results]
 
     def overrides(
         self, jobs: Path, n_jobs: int, settings: Mapping[str, Any], *, codes: Path, at_once: int | None
@@ -95,13 +98,13 @@ class HydraLauncher:
         limit = [] if at_once is None else [f"hydra.sweeper.max_batch_size={at_once}"]
         if self.option == "submitit_local":
             # one folder for all jobs, which exists beforehand: a job may start before its own folder exists
-            limit.append(f"hydra.launcher.submitit_folder={_quote(str(codes / 'submitit'))}")
+            limit.append(f"hydra.launcher.submitit_folder={quote_text(str(codes / 'submitit'))}")
         return [
             f"job={','.join(map(str, range(n_jobs)))}",
-            f"jobs={_quote(str(jobs))}",
-            f"codes={_quote(str(codes))}",
+            f"jobs={quote_text(str(jobs))}",
+            f"codes={quote_text(str(codes))}",
             f"hydra/launcher={self.option}",
-            f"hydra.sweep.dir={_quote(str(codes))}",
+            f"hydra.sweep.dir={quote_text(str(codes))}",
             *_QUIET,
             *(f"hydra.launcher.{key}={_format_literal(value)}" for key, value in settings.items() if value is not None),
             *limit,
@@ -144,20 +147,12 @@ def _read_exit_code(codes: Path, number: int) -> int | None:
         return None
 
 
-def _exit_code(result: Any) -> int:
-    return int(result.return_value) if result.status is JobStatus.COMPLETED else 1
-
-
-def _quote(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
 def _format_literal(value: Any) -> str:
     """Returns a value in the grammar of Hydra's overrides."""
     if isinstance(value, Mapping):
-        return "{" + ",".join(f"{_quote(str(key))}:{_format_literal(item)}" for key, item in value.items()) + "}"
+        return "{" + ",".join(f"{quote_text(str(key))}:{_format_literal(item)}" for key, item in value.items()) + "}"
     if isinstance(value, Sequence) and not isinstance(value, str):
         return "[" + ",".join(map(_format_literal, value)) + "]"
     if isinstance(value, bool):
         return str(value).lower()
-    return _quote(value) if isinstance(value, str) else str(value)
+    return quote_text(value) if isinstance(value, str) else str(value)

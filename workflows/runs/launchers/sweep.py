@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unlatch.configs.overrides import override_key
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import write_whole_file
 
@@ -32,36 +33,31 @@ class SweepJob:
     """The `unlatch` command that makes it, without the program's name."""
 
 
-def key_of(override: str) -> str:
-    """Returns the key of an override."""
-    return override.partition("=")[0].lstrip("+~")
-
-
-def varied_keys(overrides: Sequence[Sequence[str]]) -> list[int]:
+def varied_indices(overrides: Sequence[Sequence[str]]) -> list[int]:
     """Returns the indices of the overrides in which jobs differ."""
     return [place for place, values in enumerate(zip(*overrides, strict=True)) if len(set(values)) > 1]
 
 
-def job_name(overrides: Sequence[str], varied: Sequence[int], *, otherwise: str) -> str:
+def job_name(overrides: Sequence[str], varied: Sequence[int], *, default: str) -> str:
     """Returns a name made of the values that differ between jobs: `open_drawer-xarm6-seed1`."""
     words = []
     for place in varied:
         key, _, value = overrides[place].partition("=")
         explains_itself = value[:1].isalpha() and "." not in key
         words.append(value if explains_itself else f"{key.lstrip('+~').split('.')[-1]}{value}")
-    return _UNSAFE.sub("_", "-".join(words)) or otherwise
+    return _UNSAFE.sub("_", "-".join(words)) or default
 
 
 def default_folder(overrides: Sequence[str], varied: Sequence[int]) -> str:
     """Returns the default folder of a sweep: `data/sweep-task-robot`."""
-    keys = [key_of(overrides[place]).split(".")[-1] for place in varied]
+    keys = [override_key(overrides[place]).split(".")[-1] for place in varied]
     return f"data/{'-'.join(['sweep', *keys])}"
 
 
 def write_jobs(folder: Path, jobs: Sequence[SweepJob]) -> Path:
     """Writes the list of jobs, for the processes that run them, possibly on other hosts and much later.
 
-    Another list of jobs is another file, so jobs of an earlier command that still wait in a queue keep theirs.
+    Every list has a file of its own, so jobs of an earlier command that still wait in a queue keep their list.
 
     Raises:
         ConfigError: The folder cannot be written.

@@ -1,8 +1,1 @@
-from .pace import pace_of
-from .write import ReportCfg, write_report
-
-__all__ = [
-    "ReportCfg",
-    "pace_of",
-    "write_report",
-]
+from .pace import pace_of as pace_of

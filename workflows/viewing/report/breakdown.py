@@ -45,11 +45,11 @@ class Breakdown:
 
 def breakdowns(columns: Sequence[Sequence[Tally]]) -> list[Breakdown]:
     """Returns the success rates of groups of data sets by each property, all attempts first."""
-    found = [_make_breakdown("all", columns, lambda item: {"all attempts": item.total})]
+    found = [make_breakdown("all", columns, lambda item: {"all attempts": item.total})]
     if any(len(column) > 1 for column in columns):
-        found.append(_make_breakdown("data set", columns, lambda item: {item.name: item.total}))
-    found += [_make_breakdown(group, columns, _counts_by_group(group)) for group in ("task", "robot", "randomization")]
-    found.append(_make_breakdown("category", columns, lambda item: item.by_category))
+        found.append(make_breakdown("data set", columns, lambda item: {item.name: item.total}))
+    found += [make_breakdown(group, columns, _counts_by_group(group)) for group in ("task", "robot", "randomization")]
+    found.append(make_breakdown("category", columns, lambda item: item.by_category))
     found.append(_instance_breakdown(columns))
     return [item for item in found if item.rows or item.left_out]
 
@@ -58,9 +58,10 @@ def _counts_by_group(group: str) -> Callable[[Tally], Mapping[str, Counts]]:
     return lambda item: {item.label(group): item.total}
 
 
-def _make_breakdown(
+def make_breakdown(
     title: str, columns: Sequence[Sequence[Tally]], counts_of: Callable[[Tally], Mapping[str, Counts]]
 ) -> Breakdown:
+    """Returns the counts of groups of data sets by the labels that `counts_of` gives to each data set, sorted."""
     parts = [[counts_of(item) for item in column] for column in columns]
     labels = sorted({label for column in parts for part in column for label in part})
     rows = [
@@ -72,7 +73,7 @@ def _make_breakdown(
 
 def _instance_breakdown(columns: Sequence[Sequence[Tally]]) -> Breakdown:
     """Returns the rates of instances that were drawn more than once; other rates mean little."""
-    whole = _make_breakdown("instance", columns, lambda item: item.by_instance)
+    whole = make_breakdown("instance", columns, lambda item: item.by_instance)
     repeated = [row for row in whole.rows if max(counts.n for counts in row.columns) > 1]
     once = len(whole.rows) - len(repeated)
     worst_first = sorted(repeated, key=lambda row: (_pooled_rate(row), -sum(counts.n for counts in row.columns)))

@@ -17,7 +17,7 @@ from unlatch.simcore.recording.json_values import differences
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.statistics import SEARCH, STAGES
 from unlatch.workflows.viewing.report import charts
-from unlatch.workflows.viewing.report.breakdown import Breakdown, breakdowns
+from unlatch.workflows.viewing.report.breakdown import Breakdown, breakdowns, make_breakdown
 from unlatch.workflows.viewing.report.examples import (
     EpisodeCurves,
     PictureStrip,
@@ -75,7 +75,7 @@ class Report:
     columns: list[ReportColumn]
     breakdowns: list[Breakdown]
     stacks: list[tuple[str, Counts]]
-    """Counts behind the bars of failure codes, with their labels."""
+    """Labels and counts of the bars of failure codes."""
     codes: Counter[str]
     """All failures by code."""
     origins: list[Origin]
@@ -182,12 +182,9 @@ def _stage_times(group: Sequence[Tally]) -> dict[str, list[float]]:
 
 def _count_failures(tallies: Sequence[Tally]) -> list[tuple[str, Counts]]:
     """Returns the counts of each data set, then of each category if there are several."""
-    bars = [(item.name, item.total) for item in tallies]
-    categories: dict[str, Counts] = {}
-    for item in tallies:
-        for category, counts in item.by_category.items():
-            categories[category] = categories.get(category, Counts()) + counts
-    return bars + (sorted(categories.items()) if len(categories) > 1 else [])
+    rows = make_breakdown("category", [tallies], lambda item: item.by_category).rows
+    categories = [(row.label, row.columns[0]) for row in rows] if len(rows) > 1 else []
+    return [*((item.name, item.total) for item in tallies), *categories]
 
 
 def _describe_origin(item: Tally) -> Origin:

@@ -52,17 +52,13 @@ class EpisodeCurves:
 class StripPicture:
     """One picture of a strip."""
 
-    jpeg: bytes
+    jpeg_base64: str
+    """The picture as text for a page."""
     label: str
     time_s: float | None
     """Since the episode began [s]; None: before it."""
     failed: bool = False
     """Whether it shows the moment of the failure."""
-
-    @property
-    def base64(self) -> str:
-        """The picture as text for a page."""
-        return b64encode(self.jpeg).decode()
 
 
 @dataclass(frozen=True)
@@ -127,9 +123,8 @@ def take_strips(tally: Tally, cfg: EpisodeCfg, numbers: Iterable[int]) -> Iterat
         except SimCoreError as exc:  # damaged, or with an object that is not on this machine
             yield f"no pictures of episode {number} of {tally.name}: {exc.message}"
             continue
-        instruction = record.language[0] if record.language else ""
-        message = "" if record.success else str(record.evidence.get("message", ""))
-        yield PictureStrip(tally.name, number, record.code, instruction, message, pictures)
+        message = "" if record.success else record.message
+        yield PictureStrip(tally.name, number, record.code, record.instruction, message, pictures)
 
 
 def _take_pictures(cfg: EpisodeCfg, record: EpisodeRecord) -> Iterator[StripPicture]:
@@ -149,13 +144,14 @@ def _take_pictures(cfg: EpisodeCfg, record: EpisodeRecord) -> Iterator[StripPict
         yield StripPicture(_encode_jpeg(tile.picture), f"{tile.label}, {tile.opening}", tile.time_s, failed=tile.failed)
 
 
-def _photograph(world: World, view: LookAtCamera) -> bytes:
+def _photograph(world: World, view: LookAtCamera) -> str:
     width, height = (OVERSAMPLED * side for side in TILE_PX)
     return _encode_jpeg(take_picture(world, view, width=width, height=height))
 
 
-def _encode_jpeg(picture: Array) -> bytes:
+def _encode_jpeg(picture: Array) -> str:
+    """Returns a picture as a JPEG file in base64."""
     image = Image.fromarray(picture).resize(_PICTURE_PX, Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
     image.save(buffer, format="JPEG", quality=_JPEG_QUALITY, optimize=True)
-    return buffer.getvalue()
+    return b64encode(buffer.getvalue()).decode()

@@ -6,10 +6,9 @@ import shlex
 from dataclasses import fields
 from typing import Any
 
-from unlatch.configs.overrides import expand_sweep
+from unlatch.configs.overrides import expand_sweep, override_key
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.workflows.runs.launchers.sweep import key_of
 from unlatch.workflows.runs.schema import CollectCfg, RunCfg
 
 NUMBER = "NUMBER"
@@ -46,12 +45,12 @@ def _collect_command(data_set: DataSet) -> str | None:
 
 
 def _is_run_override(word: str) -> bool:
-    return word in ("-m", "--multirun") or key_of(word).split(".")[0] in _RUN_KEYS
+    return word in ("-m", "--multirun") or override_key(word).split(".")[0] in _RUN_KEYS
 
 
 def _replace_sweep(word: str, config: Any) -> str:
     """Replaces the values of a sweep by the value of this data set."""
-    key = key_of(word)
+    key = override_key(word)
     if "=" not in word or len(expand_sweep([word])) == 1:
         return word
     value = config

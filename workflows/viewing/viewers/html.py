@@ -6,7 +6,6 @@ import io
 import math
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from importlib import import_module
 from itertools import cycle
 from typing import Any
 
@@ -14,15 +13,21 @@ import numpy as np
 from PIL import Image
 
 from unlatch.simcore.extras import import_extra
+from unlatch.simcore.lazy_imports import trimesh
 from unlatch.simcore.meshes.textured_surface import linear_light
 from unlatch.workflows.viewing.template import fill_template
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, Texture
-from unlatch.workflows.viewing.viewers.recorded_scene import TOUCH_N, RecordedScene, ShownBody, ShownForce, ShownPoint
+from unlatch.workflows.viewing.viewers.recorded_scene import (
+    PATH_RGB,
+    POINT_RGB,
+    RecordedScene,
+    ShownBody,
+    ShownForce,
+    ShownPoint,
+)
 
 Array = np.ndarray
 
-_POINT_RGB = (250, 180, 20)
-_PATH_RGB = (60, 110, 220)
 _CURVE_RGB = (40, 90, 200)
 _ANCHORS = ("bottom-right", "top-right", "bottom-left", "top-left")
 """Anchors of labels, in turn: keypoints come in pairs that are close to each other."""
@@ -77,7 +82,7 @@ def _add_scene(server: Any, scene: RecordedScene) -> list[Update]:
     for arm, path in scene.tool_paths.items():
         if len(path) > 1:
             pieces = np.stack([path[:-1], path[1:]], axis=1)  # (T - 1, 2, 3)
-            view.add_line_segments(f"/path/{arm}", pieces, colors=_PATH_RGB, thickness=2.0, thickness_units="screen")
+            view.add_line_segments(f"/path/{arm}", pieces, colors=PATH_RGB, thickness=2.0, thickness_units="screen")
     return updates
 
 
@@ -96,21 +101,22 @@ def _add_body(view: Any, body: ShownBody) -> list[Update]:
             opacity=None if mesh.rgba[3] >= 1.0 else mesh.rgba[3],
             side="double",
         )
-    if not body.moves:
-        return []
+    return [_make_update(positions, "position", frame), _make_update(quats_wxyz, "wxyz", frame)] if body.moves else []
+
+
+def _make_update(values: Array, name: str, *handles: Any) -> Update:
+    """Returns an update that sets an attribute of page elements to a frame's row of `values` (T, k) if it changed."""
 
     def update(index: int) -> None:
-        if (positions[index] != positions[index - 1]).any():
-            frame.position = positions[index]
-        if (quats_wxyz[index] != quats_wxyz[index - 1]).any():
-            frame.wxyz = quats_wxyz[index]
+        if (values[index] != values[index - 1]).any():
+            for handle in handles:
+                setattr(handle, name, values[index])
 
-    return [update]
+    return update
 
 
 def textured_trimesh(mesh: ColouredMesh, texture: Texture) -> Any:
     """Returns a textured mesh of trimesh; colour factors of glTF are linear in light, those of a URDF are not."""
-    trimesh: Any = import_module("trimesh")
     made = trimesh.Trimesh(mesh.vertices, mesh.faces, process=False)
     material = trimesh.visual.material.PBRMaterial(
         baseColorTexture=Image.open(io.BytesIO(texture.picture)).convert("RGB"),
@@ -127,7 +133,7 @@ def textured_trimesh(mesh: ColouredMesh, texture: Texture) -> Any:
 def _add_point(view: Any, point: ShownPoint, *, anchor: str) -> list[Update]:
     positions = _round_values(point.positions)
     dot = view.add_icosphere(
-        f"/keypoints/{point.name}", 0.008, _POINT_RGB, subdivisions=2, position=positions[0], cast_shadow=False
+        f"/keypoints/{point.name}", 0.008, POINT_RGB, subdivisions=2, position=positions[0], cast_shadow=False
     )
     # not a child of the dot: when playback restarts, viser leaves labels where their parents were last
     label = view.add_label(
@@ -138,18 +144,12 @@ def _add_point(view: Any, point: ShownPoint, *, anchor: str) -> list[Update]:
         position=positions[0],
         visible=point.acted_on,
     )
-
-    def update(index: int) -> None:
-        if (positions[index] != positions[index - 1]).any():
-            dot.position = label.position = positions[index]
-
-    return [update]
+    return [_make_update(positions, "position", dot, label)]
 
 
 def _add_force(view: Any, force: ShownForce) -> list[Update]:
-    """Adds a ball at the hand whose volume shows the force: twice the width is eight times the force."""
-    positions = _round_values(force.positions)
-    radii = np.where(force.values_n > TOUCH_N, np.round(0.01 * np.cbrt(force.values_n), 4), 0.0)
+    """Adds a ball at the hand whose volume shows the force."""
+    positions, radii = _round_values(force.positions), np.round(force.radii_m, 4)
     if not radii.any():
         return []
     ball = view.add_icosphere(

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import trimesh
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
+from unlatch.simcore.lazy_imports import trimesh
 from unlatch.simcore.meshes.mesh_reader import read_coloured_parts
 from unlatch.simcore.meshes.shape_surface import primitive_mesh
 from unlatch.simcore.meshes.textured_surface import read_textured_surface
@@ -121,9 +119,7 @@ def _split_sharp_edges(vertices: Array, faces: Array) -> tuple[Array, Array]:
     """Gives faces on two sides of a sharp edge separate vertices: viewers smooth over shared vertices."""
     mesh = trimesh.Trimesh(vertices, faces, process=False)
     smooth = mesh.face_adjacency[mesh.face_adjacency_angles < _CREASE_RAD]  # (E, 2)
-    n = len(faces)
-    links = coo_matrix((np.ones(len(smooth)), (smooth[:, 0], smooth[:, 1])), shape=(n, n))
-    _, patch = connected_components(links, directed=False)  # (F,)
+    patch = trimesh.graph.connected_component_labels(smooth, node_count=len(faces))  # (F,)
     corners = np.stack([np.repeat(patch, 3), faces.reshape(-1)], axis=1)  # (3 F, 2)
     owners, index = np.unique(corners, axis=0, return_inverse=True)
     return vertices[owners[:, 1]], index.reshape(-1, 3)

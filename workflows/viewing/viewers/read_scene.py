@@ -24,6 +24,7 @@ from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.skills.contract.command import Phase
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
 from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.viewing.phase_moments import nothing_to_show
 from unlatch.workflows.viewing.picture import Rgb
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, box_mesh, link_meshes
 from unlatch.workflows.viewing.viewers.recorded_scene import (
@@ -59,24 +60,17 @@ def read_scene(data_set: DataSet, number: int) -> tuple[RecordedScene, list[str]
     record = data_set.read(number)
     times = record.arrays.get("time")
     if times is None or len(times) == 0:
-        reason = f" ({record.evidence['message']})" if "message" in record.evidence else ""
-        raise RecordingError(
-            f"Episode {number} has no states to show: it ended with code {record.code} before the first one{reason}. "
-            "Name another episode.",
-            number=number,
-            code=record.code,
-        )
+        raise nothing_to_show(record, "states", before="the first one")
     cfg = config_of(data_set)
     robot = cfg.robot
     arrays = {key: _fill_gaps(array) for key, array in record.arrays.items() if array.dtype.kind == "f"}
     assets, notices = _load_assets([cfg.object, *cfg.objects], record)
     bodies = [*_fixed_bodies(record, len(times)), *_robot_bodies(robot, arrays), *_object_bodies(assets, arrays)]
     eye, target = _choose_view(assets, arrays)
-    failure = [str(record.evidence["message"])] if "message" in record.evidence else []
-    outcome = "success" if record.success else str(record.code)
+    failure = [record.message] if record.message else []
     numbers = record.arrays.get("skills.phase", np.zeros(len(times), dtype=int))
     scene = RecordedScene(
-        title=f"{cfg.task.name} · episode {number} · {outcome}",
+        title=f"{cfg.task.name} · episode {number} · {record.outcome}",
         success=record.success,
         notes=(*record.language[:1], *failure),
         times_s=arrays["time"] - arrays["time"][0],
@@ -99,7 +93,7 @@ def _load_assets(objects: list[ObjectCfg], record: EpisodeRecord) -> tuple[dict[
     for cfg in objects:
         drawn = instances.get(cfg.name, {}).get("instance", cfg.instance)
         # the generator draws nothing: the instance is known
-        named = cfg if drawn is None else cfg.at(drawn)
+        named = cfg if drawn is None else cfg.with_instance(drawn)
         asset = load_object(named, rng=np.random.default_rng(0), number=record.number)
         assets[cfg.name] = asset
         if record.assets.get(cfg.name) != asset.content_hash:

@@ -13,7 +13,9 @@ from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh
 
 Array = np.ndarray
 
-TOUCH_N = 0.1
+POINT_RGB: Rgb = (250, 180, 20)
+PATH_RGB: Rgb = (60, 110, 220)
+_TOUCH_N = 0.1
 """Smaller forces are not shown [N]."""
 
 
@@ -60,6 +62,12 @@ class ShownForce:
     """(T,) largest force since the previous frame; 0 in the first [N]."""
     positions: Array
     """(T, 3) positions of its mark, at the tool or the hand, world frame [m]."""
+
+    @property
+    def radii_m(self) -> Array:
+        """(T,) radii of a ball whose volume shows the force: twice the width is eight times the force [m]."""
+        radii: Array = np.where(self.values_n > _TOUCH_N, 0.01 * np.cbrt(self.values_n), 0.0)
+        return radii
 
 
 @dataclass(frozen=True)

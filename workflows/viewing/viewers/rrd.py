@@ -9,14 +9,13 @@ import numpy as np
 from PIL import Image
 
 from unlatch.simcore.extras import import_extra
+from unlatch.simcore.lazy_imports import trimesh
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh
-from unlatch.workflows.viewing.viewers.recorded_scene import TOUCH_N, RecordedScene, ShownBody, ShownForce
+from unlatch.workflows.viewing.viewers.recorded_scene import PATH_RGB, POINT_RGB, RecordedScene, ShownBody, ShownForce
 
 Array = np.ndarray
 
 _TIMELINE = "episode_time"
-_POINT_RGB = (250, 180, 20)
-_PATH_RGB = (60, 110, 220)
 
 
 def to_rrd(scene: RecordedScene) -> bytes:
@@ -38,7 +37,7 @@ def to_rrd(scene: RecordedScene) -> bytes:
         _log_body(rr, stream, times, body)
     for point in scene.points:
         path = f"world/keypoints/{point.name}"
-        look = rr.Points3D.from_fields(colors=_POINT_RGB, radii=0.008, labels=point.label, show_labels=False)
+        look = rr.Points3D.from_fields(colors=POINT_RGB, radii=0.008, labels=point.label, show_labels=False)
         stream.log(path, look, static=True)
         stream.send_columns(path, times, rr.Points3D.columns(positions=point.positions))
     for force in scene.forces:
@@ -48,7 +47,7 @@ def to_rrd(scene: RecordedScene) -> bytes:
         stream.log(path, rr.SeriesLines.from_fields(names=f"{curve.label} [{curve.unit}]"), static=True)
         stream.send_columns(path, times, rr.Scalars.columns(scalars=curve.values))
     for arm, track in scene.tool_paths.items():
-        stream.log(f"world/path/{arm}", rr.LineStrips3D([track], colors=_PATH_RGB, radii=0.002), static=True)
+        stream.log(f"world/path/{arm}", rr.LineStrips3D([track], colors=PATH_RGB, radii=0.002), static=True)
     return bytes(memory.drain_as_bytes() or b"")
 
 
@@ -85,11 +84,10 @@ def _log_force(rr: Any, stream: Any, times: list[Any], force: ShownForce) -> Non
     plot = f"plots/force/{force.name.replace('.', '/')}"
     stream.log(plot, rr.SeriesLines.from_fields(names=force.label, colors=force.rgb), static=True)
     stream.send_columns(plot, times, rr.Scalars.columns(scalars=force.values_n))
-    if (force.values_n > TOUCH_N).any():
+    if force.radii_m.any():
         ball = f"world/forces/{force.name.replace('.', '/')}"
-        radii = np.where(force.values_n > TOUCH_N, 0.01 * np.cbrt(force.values_n), 0.0)
         stream.log(ball, rr.Points3D.from_fields(colors=(*force.rgb, 120)), static=True)
-        stream.send_columns(ball, times, rr.Points3D.columns(positions=force.positions, radii=radii))
+        stream.send_columns(ball, times, rr.Points3D.columns(positions=force.positions, radii=force.radii_m))
 
 
 def _make_blueprint(scene: RecordedScene) -> Any:
@@ -112,11 +110,6 @@ def _make_blueprint(scene: RecordedScene) -> Any:
 
 def _vertex_normals(vertices: Array, faces: Array) -> Array:
     """Returns unit normals (V, 3): the mean over the faces about a vertex, weighted by area."""
-    a, b, c = (vertices[faces[:, corner]] for corner in range(3))
-    of_faces = np.cross(b - a, c - a)  # (F, 3)
-    sums = np.stack(
-        [np.bincount(faces.reshape(-1), np.repeat(column, 3), minlength=len(vertices)) for column in of_faces.T], axis=1
-    )
-    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    normals: Array = (sums / np.maximum(lengths, 1e-12)).astype(np.float32)
+    crosses = trimesh.triangles.cross(vertices[faces]).astype(float)  # (F, 3)
+    normals: Array = trimesh.geometry.mean_vertex_normals(len(vertices), faces, crosses).astype(np.float32)
     return normals

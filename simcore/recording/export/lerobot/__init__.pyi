@@ -1,9 +1,3 @@
-from .config import LeRobotCfg
-from .exporter import LeRobotExporter
-from .reader import LeRobotSet
-
-__all__ = [
-    "LeRobotCfg",
-    "LeRobotExporter",
-    "LeRobotSet",
-]
+from .config import LeRobotCfg as LeRobotCfg
+from .exporter import LeRobotExporter as LeRobotExporter
+from .reader import LeRobotSet as LeRobotSet

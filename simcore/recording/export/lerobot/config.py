@@ -14,9 +14,9 @@ class FloatType(Enum):
     """How numbers of states and actions are stored."""
 
     float32 = "float32"
-    """Rounded to 32 bits, as every trainer reads it."""
+    """32 bits, as every trainer reads numbers."""
     float64 = "float64"
-    """Identical to the record; LeRobot's own loader still returns 32 bits."""
+    """64 bits, as in the record; LeRobot's own loader still returns 32 bits."""
 
 
 @dataclass

@@ -21,7 +21,7 @@ SOURCE = "unlatch/source"
 """Column with the digest of the data set of an episode."""
 NUMBER = "unlatch/number"
 """Column with the number of an episode in its data set."""
-OURS: dict[str, pa.DataType] = {
+OWN_COLUMNS: dict[str, pa.DataType] = {
     "success": pa.bool_(),
     "code": pa.string(),
     "seed": pa.int64(),
@@ -36,7 +36,7 @@ OURS: dict[str, pa.DataType] = {
 
 
 @contextmanager
-def damage_reported(root: Path) -> Iterator[None]:
+def report_damage(root: Path) -> Iterator[None]:
     """Turns errors while reading a set into one that names the damaged set.
 
     Raises:
@@ -90,9 +90,9 @@ class EpisodeTable:
         self._rows: list[EpisodeRow] = []
 
     def add(self, row: EpisodeRow) -> None:
-        """Adds an episode; all have the same columns, except that ours may be missing."""
+        """Adds an episode. All rows have the same columns; a row of another program may lack ours."""
         place = {"meta/episodes/chunk_index": 0, "meta/episodes/file_index": 0}
-        self._rows.append({**dict.fromkeys(OURS), **row, **place})
+        self._rows.append({**dict.fromkeys(OWN_COLUMNS), **row, **place})
         if len(self._rows) >= self._AT_ONCE:
             self._flush()
 
@@ -128,4 +128,4 @@ def read_rows(folder: Path, *, columns: list[str] | None = None) -> Iterator[Epi
 def _schema_of(row: EpisodeRow) -> pa.Schema:
     """Returns the types of a row's columns: ours as declared, the others as inferred."""
     inferred = pa.Table.from_pylist([row]).schema
-    return pa.schema([pa.field(name, OURS.get(name, inferred.field(name).type)) for name in row])
+    return pa.schema([pa.field(name, OWN_COLUMNS.get(name, inferred.field(name).type)) for name in row])

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.errors import RecordingError, shorten
 from unlatch.simcore.recording.export.columns import IMAGE
 from unlatch.simcore.recording.export.exporter import Exporter
-from unlatch.simcore.recording.export.lerobot import info as files
+from unlatch.simcore.recording.export.lerobot import meta_files
 from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
-from unlatch.simcore.recording.export.lerobot.episode_rows import NUMBER, SOURCE, damage_reported, read_rows
+from unlatch.simcore.recording.export.lerobot.episode_rows import NUMBER, SOURCE, read_rows, report_damage
 from unlatch.simcore.recording.export.lerobot.features import BOOKKEEPING, Features, features_of
 from unlatch.simcore.recording.export.lerobot.videos import encode_video, video_feature
 from unlatch.simcore.recording.export.lerobot.writer import LeRobotWriter
 from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.export.trajectory import Trajectory
+from unlatch.simcore.registry import DISTRIBUTION, installed_version
 
 _CARD = """---
 task_categories:
@@ -28,8 +28,9 @@ tags:
 
 # {title}
 
-Demonstrations made and verified by Unlatch {version}: {episodes} episodes, {frames} frames at {fps} frames per second,
-robot `{robot}`. LeRobot data set format {codebase}.
+Demonstrations made and verified by Unlatch {version}: {total_episodes} episodes, {total_frames} frames at {fps} \
+frames per second,
+robot `{robot_type}`. LeRobot data set format {codebase_version}.
 
 ## Conventions
 
@@ -50,11 +51,11 @@ data set and number of the episode.
 class LeRobotExporter(Exporter):
     """Writes a LeRobot set, or adds to one."""
 
+    cfg: LeRobotCfg
     cfg_type = LeRobotCfg
 
     def __init__(self, source: ExportSource, cfg: LeRobotCfg) -> None:
         super().__init__(source, cfg)
-        self.cfg: LeRobotCfg = cfg
         layout = source.layout
         videos = {
             IMAGE + name: video_feature(size, fps=layout.fps, codec=cfg.codec) for name, size in layout.cameras.items()
@@ -63,11 +64,11 @@ class LeRobotExporter(Exporter):
 
     def taken(self, target: Path) -> set[int] | None:
         """See `Exporter.taken`."""
-        if not files.is_set(target):
+        if not meta_files.is_lerobot_set(target):
             return None
         self._check_compatible(target)
-        with damage_reported(target):
-            rows = list(read_rows(target / files.EPISODES, columns=[SOURCE, NUMBER]))
+        with report_damage(target):
+            rows = list(read_rows(target / meta_files.EPISODES, columns=[SOURCE, NUMBER]))
         return {row[NUMBER] for row in rows if row.get(SOURCE) == self.source.identity}
 
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
@@ -77,18 +78,16 @@ class LeRobotExporter(Exporter):
             writer.add(trajectory, self._videos_of(trajectory, parts), source=self.source.identity)
         info = writer.finish(self.source.layout.robot)
         ours = self._conventions()
-        files.write_json(draft / files.OURS, ours)
+        meta_files.write_json(draft / meta_files.CONVENTIONS, ours)
         (draft / "README.md").write_text(_fill_card(info, ours), encoding="utf-8")
 
     def _videos_of(self, trajectory: Trajectory, parts: Path) -> dict[str, Path]:
         """Returns the video files of an episode by key."""
-        layout = self.source.layout
         return {
             IMAGE + name: encode_video(
                 images,
                 parts / f"{trajectory.number:010d}.{name}.{images.digest[:16]}.mp4",
-                size=layout.cameras[name],
-                fps=layout.fps,
+                fps=self.source.layout.fps,
                 codec=self.cfg.codec,
             )
             for name, images in trajectory.images.items()
@@ -97,13 +96,13 @@ class LeRobotExporter(Exporter):
     def _conventions(self) -> dict[str, Any]:
         return {
             "title": f"{self.source.task or 'demonstrations'}, {self.source.layout.robot}",
-            "version": _own_version(),
+            "version": installed_version(DISTRIBUTION) or "of unknown version",
             "conventions": self.source.layout.convention,
         }
 
     def _check_compatible(self, target: Path) -> None:
         """Raises unless an existing set has the same columns, rate and conventions."""
-        info = files.read_json(target / files.INFO)
+        info = meta_files.read_json(target / meta_files.INFO)
         wanted = {"codebase_version": "v3.0", "fps": self.source.layout.fps}
         for key, value in wanted.items():
             if info.get(key) != value:
@@ -114,8 +113,8 @@ class LeRobotExporter(Exporter):
             for word in sorted(there.keys() | here.keys()):
                 if key not in BOOKKEEPING and there.get(word) != here.get(word):
                     raise _difference_error(target, f"features.{key}.{word}", there.get(word), here.get(word))
-        if (target / files.OURS).is_file():
-            conventions = files.read_json(target / files.OURS).get("conventions", {})
+        if (target / meta_files.CONVENTIONS).is_file():
+            conventions = meta_files.read_json(target / meta_files.CONVENTIONS).get("conventions", {})
             for key, value in self.source.layout.convention.items():
                 if conventions.get(key) != value:
                     raise _difference_error(target, f"conventions.{key}", conventions.get(key), value)
@@ -130,23 +129,11 @@ def _comparable_properties(feature: Mapping[str, Any]) -> dict[str, Any]:
 
 def _difference_error(target: Path, key: str, there: Any, here: Any) -> RecordingError:
     return RecordingError(
-        f"'{target}' has {key}={_shorten(there)}, this export has {_shorten(here)}. Expected equal values. Choose "
-        "another out=, or export with the conventions in its README.md.",
+        f"'{target}' has {key}={shorten(str(there), 160)}, this export has {shorten(str(here), 160)}. Expected equal "
+        "values. Choose another out=, or export with the conventions in its README.md.",
         path=str(target),
         key=key,
     )
-
-
-def _shorten(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 160 else f"{text[:157]}..."
-
-
-def _own_version() -> str:
-    try:
-        return version("unlatch")
-    except PackageNotFoundError:
-        return "of unknown version"
 
 
 def _fill_card(info: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
@@ -156,14 +143,4 @@ def _fill_card(info: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
     for key, feature in info["features"].items():
         names = ", ".join(feature["names"]) if feature["names"] else "one number"
         columns.append(f"- `{key}` ({feature['dtype']}, {feature['shape']}): {names}\n")
-    return _CARD.format(
-        title=ours["title"],
-        version=ours["version"],
-        episodes=info["total_episodes"],
-        frames=info["total_frames"],
-        fps=info["fps"],
-        robot=info["robot_type"],
-        codebase=info["codebase_version"],
-        conventions=conventions,
-        columns="".join(columns),
-    )
+    return _CARD.format(**{**info, **ours, "conventions": conventions, "columns": "".join(columns)})

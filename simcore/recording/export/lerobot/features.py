@@ -91,8 +91,6 @@ def as_rows(values: Array) -> Array:
 def column_array(table: pa.Table, key: str) -> Array:
     """Returns the numbers of a column: (N, n) for lists, (N,) for numbers."""
     column = table.column(key).combine_chunks()
-    if isinstance(column, pa.ChunkedArray):  # the table has no rows
-        column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     if pa.types.is_fixed_size_list(column.type):
         return column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), column.type.list_size)
     return column.to_numpy(zero_copy_only=False)

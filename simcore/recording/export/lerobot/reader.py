@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 
 from unlatch.simcore.errors import FormatVersionError, RecordingError
 from unlatch.simcore.recording.data_set.location import absolute_folder
-from unlatch.simcore.recording.export.lerobot import info as files
-from unlatch.simcore.recording.export.lerobot.episode_rows import EpisodeRow, damage_reported, read_rows
+from unlatch.simcore.recording.export.lerobot import meta_files
+from unlatch.simcore.recording.export.lerobot.episode_rows import EpisodeRow, read_rows, report_damage
 from unlatch.simcore.recording.export.lerobot.features import VIDEO, column_array, table_features
 from unlatch.simcore.recording.export.lerobot.videos import read_video
 
@@ -29,9 +29,9 @@ class LeRobotSet:
         """Its folder."""
         self.info = info
         """Its `info.json`."""
-        self.tasks = files.read_tasks(root)
+        self.tasks = meta_files.read_tasks(root)
         """Instructions by their index."""
-        rows = list(read_rows(root / files.EPISODES))
+        rows = list(read_rows(root / meta_files.EPISODES))
         self.episodes: list[EpisodeRow] = sorted(rows, key=lambda row: row["episode_index"])
         """One row per episode: place, properties and statistics."""
 
@@ -44,20 +44,20 @@ class LeRobotSet:
             FormatVersionError: It has another version.
         """
         root = absolute_folder(path)
-        if not files.is_set(root):
+        if not meta_files.is_lerobot_set(root):
             raise RecordingError(
-                f"'{root}' is not a LeRobot set: it has no {files.INFO}. Expected a folder that `unlatch export` made. "
-                "Check the path.",
+                f"'{root}' is not a LeRobot set: it has no {meta_files.INFO}. Expected a folder that `unlatch export` "
+                "made. Check the path.",
                 path=str(root),
             )
-        info = files.read_json(root / files.INFO)
+        info = meta_files.read_json(root / meta_files.INFO)
         if info.get("codebase_version") != "v3.0":
             raise FormatVersionError(
                 f"'{root}' has format {info.get('codebase_version')}, this reads v3.0. Export it again.",
                 path=str(root),
                 version=info.get("codebase_version"),
             )
-        with damage_reported(root):
+        with report_damage(root):
             return cls(root, info)
 
     @property

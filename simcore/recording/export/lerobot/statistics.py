@@ -35,8 +35,8 @@ def _quantiles(numbers: Array) -> Statistics:
 class RunningStatistics:
     """Accumulates the statistics of rows block by block.
 
-    Minimum, maximum, mean and standard deviation are those of all rows. Quantiles are those of evenly spaced rows: all
-    rows up to 65,536, then every second, every fourth, and so on, at least 32,768.
+    Minimum, maximum, mean and standard deviation are those of all rows. Quantiles are those of all rows if there
+    are at most 65,536. Else they are those of every second row, every fourth row and so on: 32,768 to 65,536 rows.
     """
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from av.error import FFmpegError
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.export.images import Images, ImageSize
 from unlatch.simcore.recording.export.lerobot.data_files import MIB, FilePlace
-from unlatch.simcore.recording.export.lerobot.info import VIDEO_PATH
+from unlatch.simcore.recording.export.lerobot.meta_files import VIDEO_PATH
 from unlatch.simcore.recording.export.lerobot.statistics import QUANTILES, Statistics
 from unlatch.simcore.recording.images.frame_video import CRF, H264_OPTIONS
 
@@ -32,9 +32,9 @@ class Codec(Enum):
     """How images are encoded."""
 
     h264 = "h264"
-    """H.264 without B-frames: the stream of the render set if it is one, else encoded."""
+    """H.264 without B-frames. If the render set has such a stream, it is copied; else the images are encoded."""
     av1 = "av1"
-    """AV1 with LeRobot's own parameters: encoded, for sets that are merged with those of LeRobot."""
+    """AV1 with LeRobot's own parameters, for sets that are to be merged with sets made by LeRobot."""
 
 
 @dataclass(frozen=True)
@@ -86,28 +86,29 @@ def video_feature(size: ImageSize, *, fps: int, codec: Codec) -> dict[str, Any]:
     }
 
 
-def encode_video(images: Images, part: Path, *, size: ImageSize, fps: int, codec: Codec) -> Path:
-    """Returns the video of an episode in a codec: that of the render set if it has the codec, else an encoded one.
+def encode_video(images: Images, part: Path, *, fps: int, codec: Codec) -> Path:
+    """Returns the video of an episode in a codec.
 
-    The encoded one is at the path `part`, where an existing file is used as it is.
+    It is the file of the render set if that has the codec. Else the images are encoded into the file `part`, unless it
+    exists.
     """
     if codec is Codec.h264 and images.encoding == "h264":
         return images.path
     if not part.exists():
         part.parent.mkdir(parents=True, exist_ok=True)
         draft = part.with_suffix(".tmp.mp4")
-        _encode(images.frames(), draft, size=size, fps=fps, encoder=_ENCODERS[codec])
+        _encode(images, draft, fps=fps, encoder=_ENCODERS[codec])
         draft.rename(part)
     return part
 
 
-def _encode(frames: Iterator[Array], path: Path, *, size: ImageSize, fps: int, encoder: _Encoder) -> None:
+def _encode(images: Images, path: Path, *, fps: int, encoder: _Encoder) -> None:
     os.environ.setdefault("SVT_LOG", "1")  # else the AV1 encoder prints its settings for every episode
     with av.open(str(path), "w") as container:
         stream: Any = container.add_stream(encoder.name, rate=fps, options=dict(encoder.options))
-        size = _even_size(size)
+        size = _even_size(images.size)
         stream.width, stream.height, stream.pix_fmt = size.width, size.height, "yuv420p"
-        for index, image in enumerate(frames):
+        for index, image in enumerate(images.frames()):
             even = np.ascontiguousarray(image[: size.height, : size.width])
             frame = av.VideoFrame.from_ndarray(even, format="rgb24")
             frame.pts, frame.time_base = index, Fraction(1, fps)
@@ -153,7 +154,7 @@ class VideoFiles:
         Raises:
             RecordingError: The video has fewer frames, or another order of frames.
         """
-        with _errors_reported(path), av.open(str(path)) as source:
+        with _report_video_errors(path), av.open(str(path)) as source:
             stream: Any = source.streams.video[0]
             self._begin_file(stream, path.stat().st_size)
             frames = range(self._frames, self._frames + n_frames)
@@ -180,8 +181,8 @@ class VideoFiles:
 
 
 @contextmanager
-def _errors_reported(path: Path) -> Iterator[None]:
-    """Turns errors into one about the video that is read, or an OSError if the disk is full or read-only."""
+def _report_video_errors(path: Path) -> Iterator[None]:
+    """Turns an error of FFmpeg into an OSError if the disk is full or read-only, else into one about the video."""
     try:
         yield
     except (FFmpegError, IndexError) as exc:
@@ -201,7 +202,16 @@ def _open_file(path: Path, stream: Any, fps: int) -> tuple[Any, Any]:
 
 
 def _copy_packets(source: Any, stream: Any, container: Any, copied: Any, frames: range, fps: int) -> int:
-    """Copies the first packets of a stream to these frames of another file; returns their bytes."""
+    """Copies the first packets of a video to another file without decoding them; returns the number of their bytes.
+
+    Args:
+        source: The opened video.
+        stream: Its stream.
+        container: The file to write.
+        copied: The stream of that file.
+        frames: Numbers that the frames get in that file; as many packets are copied.
+        fps: Frames per second of both.
+    """
     count = n_bytes = 0
     for packet in source.demux(stream):
         if packet.pts is None:

@@ -1,9 +1,3 @@
-from .coco_file import CocoFile
-from .dope_file import dope_frame
-from .drawing import draw_annotations
-
-__all__ = [
-    "CocoFile",
-    "dope_frame",
-    "draw_annotations",
-]
+from .coco_file import CocoFile as CocoFile
+from .dope_file import dope_frame as dope_frame
+from .drawing import draw_annotations as draw_annotations

@@ -16,7 +16,7 @@ Array = np.ndarray
 class CocoFile:
     """Collects images; `content` is the resulting file, which pycocotools reads.
 
-    A category is a class, body, part or link, by the first of the frame's semantic types that a thing has. Masks are
+    The category of a thing is its label of the first of the frame's semantic types for which it has one. Masks are
     run-length encoded, boxes are those of visible pixels. Keypoints belong to whole bodies: `<part>.<keypoint>`.
     """
 

@@ -19,13 +19,13 @@ def dope_frame(frame: AnnotatedFrame) -> dict[str, Any]:
     """Returns the content of a frame's JSON file, in centimetres and with quaternions x, y, z, w.
 
     `camera_data` holds the pose of the camera in the world, its size and intrinsics, and k1 to k4 of a fisheye as
-    `fisheye`. Each entry of `objects` has its `class`, `name` (its path), `visibility` (1 less its occlusion),
+    `fisheye`. Each entry of `objects` has its `class`, `name` (its path), `visibility` (1 minus its occlusion),
     `location` and `quaternion_xyzw` of its frame in the camera frame, `cuboid` and `projected_cuboid` (8 corners in the
     order of `CORNER_SIGNS`), `cuboid_centroid` and `projected_cuboid_centroid`. Things with corners behind the camera
     are left out, since such a corner has no pixel.
 
     Args:
-        frame: The image; the first of its semantic types that a thing has is its class.
+        frame: The image; `class` is a thing's label of the first of its semantic types for which the thing has one.
     """
     found = annotate(frame, ["boxes_3d", "occlusion", "poses"])
     T_turned_world = (frame.T_world_camera @ frame.cfg.T_camera_turned).inverse()

@@ -41,11 +41,11 @@ def draw_annotations(frame: AnnotatedFrame, *, scale: int = 2) -> Array:
     picture = Image.fromarray(frame.images.rgb).resize(size, Image.Resampling.NEAREST)
     pencil = _Pencil(picture, scale)
     for row, entity in enumerate(frame.entities):
-        pencil.thing(found, row, _COLOURS[row % len(_COLOURS)])
-        pencil.axes(frame, entity)
+        pencil.draw_thing(found, row, _COLOURS[row % len(_COLOURS)])
+        pencil.draw_axes(frame, entity)
     for pixel, seen in zip(found["keypoints_px"], found["keypoints_visibility"].tolist(), strict=True):
         if seen:
-            pencil.point(pixel, visible=seen == 2)
+            pencil.draw_keypoint(pixel, visible=seen == 2)
     return np.asarray(picture)
 
 
@@ -61,7 +61,7 @@ class _Pencil:
         x, y = (np.asarray(pixel, dtype=float) + 0.5) * self._scale
         return float(x), float(y)
 
-    def thing(self, found: Annotations, row: int, colour: tuple[int, int, int]) -> None:
+    def draw_thing(self, found: Annotations, row: int, colour: tuple[int, int, int]) -> None:
         """Draws boxes and name of one thing."""
         corners = found["boxes_3d_corners_px"][row]
         for i, j in box_edges():
@@ -79,7 +79,7 @@ class _Pencil:
             self._draw.rectangle(self._draw.textbbox(place, text, font=self._font), fill=(255, 255, 255))
             self._draw.text(place, text, fill=colour, font=self._font)
 
-    def axes(self, frame: AnnotatedFrame, entity: Entity) -> None:
+    def draw_axes(self, frame: AnnotatedFrame, entity: Entity) -> None:
         """Draws the axes of a thing's frame, a quarter of its size long."""
         length = 0.25 * float(np.linalg.norm(np.diff(entity.extents, axis=0)))
         T_camera_entity: Pose = frame.T_camera_world @ entity.T_world_entity
@@ -88,7 +88,7 @@ class _Pencil:
             if np.isfinite([ends[0], end]).all():
                 self._draw.line([self._to_picture(ends[0]), self._to_picture(end)], fill=colour, width=3)
 
-    def point(self, pixel: Array, *, visible: bool) -> None:
+    def draw_keypoint(self, pixel: Array, *, visible: bool) -> None:
         """Draws a keypoint."""
         x, y = self._to_picture(pixel)
         box = [x - _KEYPOINT_PX, y - _KEYPOINT_PX, x + _KEYPOINT_PX, y + _KEYPOINT_PX]

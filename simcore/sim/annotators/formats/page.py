@@ -30,7 +30,7 @@ def outputs_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def renewed(page: str) -> str:
+def update_table(page: str) -> str:
     """Returns a page with an up-to-date table."""
     before, found, rest = page.partition(_BEGIN)
     _, end, after = rest.partition(_END)
@@ -41,4 +41,4 @@ def renewed(page: str) -> str:
 
 if __name__ == "__main__":
     path = Path(sys.argv[1])
-    path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8")
+    path.write_text(update_table(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -16,7 +16,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class NodeOutput:
-    """The outputs of such a node, with the same names."""
+    """The outputs of one of these nodes, under the node's own names."""
 
     data: Array
     """(N,) structured: one entry per thing."""

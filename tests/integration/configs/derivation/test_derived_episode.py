@@ -21,7 +21,8 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.strategies.ranking import derive_strategies
 from unlatch.solver.settings.reader import read_planner_setting
-from unlatch.workflows.cli.arguments import CommandLine, load_configs
+from unlatch.workflows.cli.arguments import load_configs
+from unlatch.workflows.cli.command_line import CommandLine
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg, PreviewCfg
@@ -56,7 +57,7 @@ def test_a_recorded_setting_that_was_left_out_reads_again():
     entry = read_dataclass(SkillCfg, {"name": "open", "objects": ["drawer"]}, where="skills[0]")
     again = read_dataclass(SkillCfg, {**asdict(entry)}, where="skills[0]")
     assert again == entry
-    with pytest.raises(ConfigError, match=r"planner_setting\.success_threshold has no meaning beside .*derived=true"):
+    with pytest.raises(ConfigError, match=r"planner_setting\.success_threshold has no effect .*derived=true"):
         read_planner_setting({"derived": True, "success_threshold": 0.5}, where="planner_setting")
 
 
@@ -155,5 +156,5 @@ def test_ways_are_tried_in_the_order_that_an_entry_states():
 def test_an_object_alone_is_previewed_where_it_would_be_opened():
     (loaded,) = load_configs("preview", PreviewCfg, CommandLine(overrides=["object=toilet"]))
     assert [entry.name for entry in loaded.cfg.skills] == ["artpreplan", "open"]
-    with pytest.raises(ConfigError, match="skill is missing beside object=toilet"):
+    with pytest.raises(ConfigError, match="object=toilet is given without a skill"):
         config("object=toilet")

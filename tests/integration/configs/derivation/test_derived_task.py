@@ -10,7 +10,7 @@ import yaml
 
 from unlatch import command_table
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.derivation.derived_task import LEAST_PART_M, REACH_CENTER_M, REACH_HALF_M, derive_task
+from unlatch.configs.derivation.derived_task import MIN_PART_DISTANCE_M, REACH_CENTER_M, REACH_HALF_M, derive_task
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import FramedVector, Handle, HandleType, Openness, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
@@ -104,7 +104,7 @@ def test_an_open_part_leaves_the_arm_its_room():
     head = model.link_pose(part.link, {part.joint: part.openness.closed + sign * widest})
     tip = (head @ part.keypoints["articulated_object_head"].xyz)[0] - asset.bounds_obj[1, 0]
     assert tip > 0.15
-    assert region["center_m"][0] - region["half_extent_m"][0] - tip >= LEAST_PART_M - 1e-3
+    assert region["center_m"][0] - region["half_extent_m"][0] - tip >= MIN_PART_DISTANCE_M - 1e-3
 
 
 def test_an_edge_near_its_hinge_starts_open_wider():
@@ -230,7 +230,7 @@ MISTAKES = [
     ("object=kitchen part=door task=open_drawer", "part=door has no effect without skill."),
     ("object=still.urdf skill=open", "{cwd}: no movable joint that a skill fits"),
     ("object=escape.urdf skill=open", "{cwd}/escape.urdf: visual of link 'a': '../secret.obj' leads out of"),
-    ("object=kitchen skill=open object.scale=2", "object.scale=2 and the scale 1 of"),
+    ("object=kitchen skill=open object.scale=2", "object.scale=2 contradicts the scale 1 in"),
 ]
 
 

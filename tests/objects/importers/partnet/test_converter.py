@@ -251,8 +251,8 @@ def test_unknown_categories_and_instances_name_the_known_ones(boxes_dir: Path, c
     with pytest.raises(ConfigError) as caught:
         _load(boxes_dir, cache_dir, category="fridge")
     assert str(caught.value) == (
-        "object.category='fridge' is not known for source=partnet_mobility. Did you mean 'refrigerator'? "
-        "Known: drawer, microwave, refrigerator, safe."
+        "object.category='fridge' is not a category of source=partnet_mobility. Did you mean 'refrigerator'? "
+        "Known: drawer, microwave, refrigerator, safe. Name one of them."
     )
     with pytest.raises(AssetError) as missing:
         _load(boxes_dir, cache_dir, instance="78")

@@ -68,9 +68,9 @@ def test_a_matching_seed_is_of_the_split() -> None:
         ({"where": {"width_m": None}}, r"is not a choice"),
         (
             {"where": {"doors": 1}, "instances": "round_robin", "instance_count": 4},
-            r"object\.instances=round_robin does",
+            r"object\.instances=round_robin draws none",
         ),
-        ({"where": {"doors": 1}, "instance_count": 5}, r"object\.instance_count=5 does not leave open"),
+        ({"where": {"doors": 1}, "instance_count": 5}, r"object\.instance_count=5 draws none"),
         ({"where": [1]}, r"is not a mapping"),
     ],
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
-import numpy as np
 import pybullet as p
 import pytest
 
+from unlatch.simcore.meshes.obj_file import read_obj
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 
@@ -22,11 +23,4 @@ def client() -> Iterator[int]:
 @pytest.fixture
 def angle_surface() -> TriangleMesh:
     """A closed L, 1 m long and high, 0.4 m wide, 0.1 m thick: 0.076 m^3; its hull has more than twice its volume."""
-    outline = [(0, 0), (1, 0), (1, 0.1), (0.1, 0.1), (0.1, 1), (0, 1)]
-    vertices = np.array([[x, y, z] for y in (0.0, 0.4) for x, z in outline])
-    cap = [(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)]
-    faces = cap + [(a + 6, c + 6, b + 6) for a, b, c in cap]
-    for i in range(6):
-        j = (i + 1) % 6
-        faces += [(i, i + 6, j), (j, i + 6, j + 6)]
-    return TriangleMesh(vertices, np.array(faces))
+    return read_obj(Path(__file__).parents[3] / "data" / "meshes" / "angle.obj").mesh

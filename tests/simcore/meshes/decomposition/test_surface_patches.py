@@ -7,7 +7,7 @@ import pytest
 
 from unlatch.simcore.meshes.convex_hull import convex_hull
 from unlatch.simcore.meshes.decomposition.convex_decomposition import ConvexDecompositionCfg, decompose
-from unlatch.simcore.meshes.decomposition.hull_nearness import SampledSurface
+from unlatch.simcore.meshes.decomposition.hull_nearness import SampledSurface, winding_numbers
 from unlatch.simcore.meshes.decomposition.surface_patches import convex_patches
 from unlatch.simcore.meshes.shape_surface import triangle_distances
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, drop_duplicate_faces, is_closed, sample_triangles
@@ -41,42 +41,18 @@ def gutter(steps: int) -> TriangleMesh:
 
 def cross(*, width: float, reach: float, depth: float) -> TriangleMesh:
     """A lock wheel of four spokes without its back, as such small things are drawn."""
-    w, r = width / 2, reach
-    outline = [
-        (r, -w),
-        (r, w),
-        (w, w),
-        (w, r),
-        (-w, r),
-        (-w, w),
-        (-r, w),
-        (-r, -w),
-        (-w, -w),
-        (-w, -r),
-        (w, -r),
-        (w, -w),
-    ]
-    n = len(outline)
-    vertices = np.concatenate([np.column_stack([np.array(outline), np.full(n, z)]) for z in (0.0, depth)])
-    sides = [f for k in range(n) for m in [(k + 1) % n] for f in ((k, m, m + n), (k, m + n, k + n))]
-    arms = [
-        (0, 1, 2),
-        (0, 2, 11),
-        (3, 4, 5),
-        (3, 5, 2),
-        (6, 7, 8),
-        (6, 8, 5),
-        (9, 10, 11),
-        (9, 11, 8),
-        (2, 5, 8),
-        (2, 8, 11),
-    ]
-    return TriangleMesh(vertices, np.array([*sides, *[(a + n, b + n, c + n) for a, b, c in arms]]))
+    half, quarter_turn = width / 2, np.array([[0, 1], [-1, 0]])
+    arm = np.array([(reach, -half), (reach, half), (half, half)])
+    outline = np.concatenate([arm @ np.linalg.matrix_power(quarter_turn, k) for k in range(4)])
+    vertices = np.concatenate([np.column_stack([outline, np.full(12, z)]) for z in (0.0, depth)])
+    sides = [f for k in range(12) for m in [(k + 1) % 12] for f in ((k, m, m + 12), (k, m + 12, k + 12))]
+    arms = [f for k in range(0, 12, 3) for f in ((k, k + 1, k + 2), (k, k + 2, (k - 1) % 12))]
+    front = np.array([*arms, (2, 5, 8), (2, 8, 11)]) + 12
+    return TriangleMesh(vertices, np.concatenate([sides, front]))
 
 
 def holds(hull: TriangleMesh, point: np.ndarray) -> bool:
-    a, b, c = (hull.vertices[hull.faces[:, k]] for k in range(3))
-    return bool(np.all(np.einsum("ij,ij->i", np.cross(b - a, c - a), point - a) < 0))
+    return bool(winding_numbers(point[None], hull.triangles)[0] > 0.5)
 
 
 def patches(mesh: TriangleMesh, *, finest_m: float = 0.001, enough: int = 24, most: int = 48):

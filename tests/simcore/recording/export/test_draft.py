@@ -24,7 +24,7 @@ def names(folder: Path) -> list[str]:
 
 def test_the_draft_takes_the_targets_place(target: Path):
     with Draft(target, key="a", is_file=False) as draft:
-        (draft.place / "new.txt").write_text("new")
+        (draft.path / "new.txt").write_text("new")
         draft.commit()
     assert names(target) == ["new.txt"]
     assert names(target.parent) == ["set"]

@@ -21,7 +21,7 @@ from unlatch.simcore.recording.export.lerobot.videos import Codec, image_statist
 from unlatch.simcore.recording.export.run import ExportReport, run_export
 from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.images.frame_video import FrameVideoWriter
-from unlatch.simcore.recording.images.modality import Stream
+from unlatch.simcore.recording.images.modality import ImageStream
 from unlatch.simcore.recording.images.rendered_episode import stream_file
 from unlatch.simcore.recording.images.renders import RenderSet
 
@@ -39,7 +39,7 @@ def scene(number: int, frame: int) -> np.ndarray:
 
 
 def render(data_set: DataSet, *, name: str = "default", lossless: bool = False, size: int = WIDTH) -> RenderSet:
-    stream = Stream.of("rgb", width=size, height=HEIGHT, farthest_m=10.0, lossless=lossless)
+    stream = ImageStream.of("rgb", width=size, height=HEIGHT, farthest_m=10.0, lossless=lossless)
     camera = {"name": "front", "width": size, "height": HEIGHT, "streams": [stream.to_json()]}
     header = {"cameras": [camera], "modalities": ["rgb"], "rate_hz": 30}
     with RenderSet.create_or_resume(data_set.path, name, header) as renders:
@@ -140,7 +140,7 @@ def test_missing_images_are_reported(tmp_path: Path, make_set: MakeSet):
     data_set = make_set([1])
     with pytest.raises(RecordingError, match=r"1 of 2 episodes are not in render set .* the first 1"):
         export(data_set, tmp_path / "out")
-    with pytest.raises(RecordingError, match=r"cameras names 'frnt'.* Did you mean 'front'"):
+    with pytest.raises(RecordingError, match=r"cameras has 'frnt'.* Did you mean 'front'"):
         export(data_set, tmp_path / "out", cameras=["frnt"])
     with pytest.raises(ConfigError, match="has no render set or is empty"):
         LeRobotCfg(cameras=["front"])

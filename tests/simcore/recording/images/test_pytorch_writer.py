@@ -86,13 +86,14 @@ def test_a_missing_device_gives_a_warning_and_tensors_on_the_cpu(torch: Torch, c
         writer = PytorchWriter(listener, device="cuda:7")
     writer.write(images())
     assert (writer.device, listener.get_rgb_data().device) == ("cpu", "cpu")
-    assert "device=cuda:7 is not there (Torch not compiled with CUDA enabled). Batches are on the cpu." in caplog.text
+    assert (
+        "device=cuda:7 does not exist here (Torch not compiled with CUDA enabled). Batches are on the cpu."
+        in caplog.text
+    )
 
 
 def test_a_device_that_torch_does_not_know_is_refused(torch: Torch):
-    with pytest.raises(
-        ConfigError, match=r"device='gpu' is none that torch knows \(Expected one of .* string: gpu\)\."
-    ):
+    with pytest.raises(ConfigError, match=r"torch does not know device='gpu' \(Expected one of .* string: gpu\)\."):
         PytorchWriter(PytorchListener(), device="gpu")
 
 

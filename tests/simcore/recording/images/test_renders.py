@@ -9,7 +9,7 @@ import pytest
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.images.frame_video import FrameVideoWriter
-from unlatch.simcore.recording.images.modality import MODALITIES, Stream
+from unlatch.simcore.recording.images.modality import MODALITIES, ImageStream
 from unlatch.simcore.recording.images.rendered_episode import CAMERAS_FILE, stream_file
 from unlatch.simcore.recording.images.renders import RenderSet
 from unlatch.simcore.recording.state_file import encode_state
@@ -32,8 +32,8 @@ def image_of(modality: str, rng: np.random.Generator) -> np.ndarray:
     return rng.integers(0, 300, (HEIGHT, WIDTH), dtype=np.int32)
 
 
-def streams(*, lossless: bool = True) -> list[Stream]:
-    return [Stream.of(kind, width=WIDTH, height=HEIGHT, farthest_m=10.0, lossless=lossless) for kind in MODALITIES]
+def streams(*, lossless: bool = True) -> list[ImageStream]:
+    return [ImageStream.of(kind, width=WIDTH, height=HEIGHT, farthest_m=10.0, lossless=lossless) for kind in MODALITIES]
 
 
 def header(**changes: object) -> dict[str, object]:

@@ -16,18 +16,8 @@ from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World, WorldCfg
 
 PINHOLE = Pinhole(160, 120, 150.0, 140.0, 77.0, 61.0)
+URDF_FOLDER = Path(__file__).parents[3] / "data" / "urdf"
 T_WORLD_CAMERA = Pose.from_rpy((0.3, -0.2, 0.5), (-1.9, 0.1, 0.3))
-
-DOOR = """<robot name="cupboard">
-<link name="case"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
-<visual><origin xyz="0 0.1 0"/><geometry><box size="0.4 0.2 0.3"/></geometry></visual></link>
-<link name="leaf"><inertial><origin xyz="0.2 0 0"/><mass value="1"/>
-<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
-<visual><origin xyz="0.2 0 0"/><geometry><box size="0.4 0.02 0.3"/></geometry></visual></link>
-<joint name="hinge" type="revolute"><parent link="case"/><child link="leaf"/><origin xyz="-0.2 -0.01 0"/>
-<axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="10" velocity="30"/></joint>
-</robot>
-"""
 
 
 @pytest.fixture
@@ -59,12 +49,10 @@ def take(world: World) -> Callable[..., AnnotatedFrame]:
 
 
 @pytest.fixture
-def cupboard(world: World, tmp_path: Path):
+def cupboard(world: World):
     """A cupboard 1 m before the camera, turned 20 degrees about the vertical, its door on the camera's side."""
-    path = tmp_path / "cupboard.urdf"
-    path.write_text(DOOR)
     T_camera_body = Pose([[1, 0, 0], [0, 0, -1], [0, 1, 0]], (0.0, 0.0, 1.0)) @ Pose.from_rpy((0, 0, 0), (0, 0, 0.35))
-    body = world.load_urdf(path, name="cupboard", T_world_root=T_WORLD_CAMERA @ T_camera_body)
+    body = world.load_urdf(URDF_FOLDER / "cupboard.urdf", name="cupboard", T_world_root=T_WORLD_CAMERA @ T_camera_body)
     body.semantic_class = "furniture"
     body.part_names = {"leaf": "door"}
     return body

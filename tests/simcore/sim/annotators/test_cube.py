@@ -17,10 +17,11 @@ from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
 
 pytestmark = pytest.mark.integration
+Take = Callable[..., AnnotatedFrame]
 
 HALF_M = 0.15
 T_CAMERA_CUBE = Pose.from_rpy((0.1, -0.05, 1.0), (0.4, 0.7, 0.2))
-# the camera of the fixture, written out again: what is checked must not come from what is checked
+# the camera of the fixture, written out again, so that the test does not use the code that it checks
 FX, FY, CX, CY, WIDTH, HEIGHT = 150.0, 140.0, 77.0, 61.0, 160, 120
 V, U = np.mgrid[0:HEIGHT, 0:WIDTH]
 RAYS = np.stack([(U - CX) / FX, (V - CY) / FY, np.ones(U.shape)], axis=-1)
@@ -31,7 +32,7 @@ def pixel_of(point: np.ndarray) -> np.ndarray:
 
 
 def entry_depth() -> np.ndarray:
-    """Where each pixel's ray enters the cube, along z; infinite where it does not: the slab test."""
+    """Depth at which each pixel's ray enters the cube, by the slab test; infinite for rays that miss it."""
     start, along = -T_CAMERA_CUBE.R.T @ T_CAMERA_CUBE.p, RAYS @ T_CAMERA_CUBE.R
     bounds = np.sort(np.stack([(-HALF_M - start) / along, (HALF_M - start) / along]), axis=0)
     enters, leaves = bounds[0].max(axis=-1), bounds[1].min(axis=-1)
@@ -43,7 +44,7 @@ CORNERS_PX = np.array([pixel_of(corner) for corner in CORNERS_CAMERA])
 
 
 @pytest.fixture
-def shot(world: World, take: Callable[..., AnnotatedFrame], T_world_camera: Pose) -> AnnotatedFrame:
+def shot(world: World, take: Take, T_world_camera: Pose) -> AnnotatedFrame:
     world.add_box("cube", size_m=[2 * HALF_M] * 3, T_world_box=T_world_camera @ T_CAMERA_CUBE)
     return take(keypoints={"cube.front.corner": T_world_camera @ CORNERS_CAMERA[np.argmin(CORNERS_CAMERA[:, 2])]})
 

@@ -1,4 +1,4 @@
-"""What others read: DOPE's and COCO's files, and the outputs of Replicator's nodes."""
+"""Outputs for other tools: DOPE's and COCO's files, and those of Replicator's nodes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from unlatch.simcore.sim.annotators.formats.reference_nodes import dope_output, 
 from unlatch.simcore.sim.bodies import Body
 
 pytestmark = pytest.mark.integration
+Take = Callable[..., AnnotatedFrame]
 
 
 def decoded(segmentation: dict) -> np.ndarray:
@@ -26,7 +27,7 @@ def decoded(segmentation: dict) -> np.ndarray:
     return values.reshape(segmentation["size"], order="F").astype(bool)
 
 
-def test_a_dope_file_has_the_box_where_it_is_seen(take: Callable[..., AnnotatedFrame], cupboard: Body):
+def test_a_dope_file_has_the_box_where_it_is_seen(take: Take, cupboard: Body):
     shot = take(semantic_types=["part"])
     frame = json.loads(json.dumps(dope_frame(shot), allow_nan=False))
     found = annotate(shot, ["poses", "boxes_3d", "occlusion"])
@@ -42,7 +43,7 @@ def test_a_dope_file_has_the_box_where_it_is_seen(take: Callable[..., AnnotatedF
     assert item["visibility"] == pytest.approx(1.0 - found["occlusion"][0])
 
 
-def test_a_coco_file_has_masks_boxes_and_keypoints(take: Callable[..., AnnotatedFrame], cupboard: Body):
+def test_a_coco_file_has_masks_boxes_and_keypoints(take: Take, cupboard: Body):
     T = cupboard.link_pose("leaf")
     keypoints = {
         "cupboard.door.edge": T @ np.array([0.4, -0.01, 0.0]),
@@ -73,7 +74,7 @@ def test_a_coco_file_has_masks_boxes_and_keypoints(take: Callable[..., Annotated
         assert item["bbox"] == [columns[0], rows[0], np.ptp(columns) + 1, np.ptp(rows) + 1]
 
 
-def test_pycocotools_reads_the_file(take: Callable[..., AnnotatedFrame], cupboard: Body, tmp_path: Path):
+def test_pycocotools_reads_the_file(take: Take, cupboard: Body, tmp_path: Path):
     from pycocotools.coco import COCO
 
     coco, shot = CocoFile(), take(keypoints={"cupboard.door.edge": cupboard.link_pose("leaf").p})
@@ -88,7 +89,7 @@ def test_pycocotools_reads_the_file(take: Callable[..., AnnotatedFrame], cupboar
     np.testing.assert_array_equal(mask.toBbox(read.annToRLE(item)), item["bbox"])
 
 
-def test_the_node_pose_puts_out_row_vectors_labels_and_paths(take: Callable[..., AnnotatedFrame], cupboard: Body):
+def test_the_node_pose_puts_out_row_vectors_labels_and_paths(take: Take, cupboard: Body):
     shot = take(semantic_types=["class", "part"])
     put_out = pose_output(shot, get_centers=True)
     assert put_out.data.dtype.names == ("semanticId", "pose", "center")
@@ -102,7 +103,7 @@ def test_the_node_pose_puts_out_row_vectors_labels_and_paths(take: Callable[...,
     assert pose_output(shot).data.dtype.names == ("semanticId", "pose")
 
 
-def test_the_node_dope_puts_out_nine_points(take: Callable[..., AnnotatedFrame], cupboard: Body):
+def test_the_node_dope_puts_out_nine_points(take: Take, cupboard: Body):
     shot = take()
     put_out = dope_output(shot)
     found = annotate(shot, ["poses", "boxes_3d"])

@@ -1,4 +1,4 @@
-"""What annotators say of a cube that a fisheye sees is that of its geometry: within a pixel or a millimetre."""
+"""Annotations of a cube in a fisheye image agree with its geometry, within a pixel or a millimetre."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LENS = Fisheye(SIZE, SIZE, FOCAL, FOCAL, CENTRE, CENTRE)
 
 
 def pixels_of(points: np.ndarray) -> np.ndarray:
-    """The equidistant lens, written out again: what is checked must not come from what is checked."""
+    """The equidistant lens, written out again, so that the test does not use the code that it checks."""
     aside = np.hypot(points[:, 0], points[:, 1])
     return FOCAL * (np.arctan2(aside, points[:, 2]) / aside)[:, None] * points[:, :2] + CENTRE
 
@@ -41,7 +41,7 @@ def entry_distance() -> np.ndarray:
 
 
 @pytest.mark.parametrize("world", ["tiny", "embree"], indirect=True)
-def test_a_cube_to_the_side_is_where_geometry_says(world: World, T_world_camera: Pose):
+def test_annotations_of_a_cube_at_the_side_of_a_fisheye_agree_with_its_geometry(world: World, T_world_camera: Pose):
     world.add_box("cube", size_m=[2 * HALF_M] * 3, T_world_box=T_world_camera @ T_CAMERA_CUBE)
     corners = np.array([T_CAMERA_CUBE @ (HALF_M * np.array(signs)) for signs in product((-1, 1), repeat=3)])
     nearest, farthest = (corners[pick(np.linalg.norm(corners, axis=1))] for pick in (np.argmin, np.argmax))

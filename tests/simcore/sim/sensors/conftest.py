@@ -11,21 +11,10 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.world import World, WorldCfg
 
-TURNTABLE = """<robot name="turntable">
-<link name="stand"><inertial><mass value="1"/>
-<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<link name="plate"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>
-<inertia ixx="0.01" iyy="0.01" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial>
-<visual><origin xyz="0.1 0 0"/><geometry><box size="0.2 0.2 0.02"/></geometry></visual></link>
-<joint name="axis" type="revolute"><parent link="stand"/><child link="plate"/><origin xyz="0 0 0.5"/>
-<axis xyz="0 0 1"/><limit lower="-6" upper="6" effort="10" velocity="30"/></joint>
-</robot>
-"""
+URDF_FOLDER = Path(__file__).parents[3] / "data" / "urdf"
 
 
 @pytest.fixture
-def turntable(tmp_path: Path) -> Iterator[tuple[World, Body]]:
-    path = tmp_path / "turntable.urdf"
-    path.write_text(TURNTABLE)
+def turntable() -> Iterator[tuple[World, Body]]:
     with World(WorldCfg(), visuals=True) as world:
-        yield world, world.load_urdf(path, name="turntable", T_world_root=Pose.identity())
+        yield world, world.load_urdf(URDF_FOLDER / "turntable.urdf", name="turntable", T_world_root=Pose.identity())

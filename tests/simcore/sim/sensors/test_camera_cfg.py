@@ -55,7 +55,7 @@ def test_a_camera_that_was_made_from_a_preset_is_made_smaller():
         ({"fov_deg": 221.0, "lens": Lens.fisheye}, "Expected 1 to 220"),
         ({"distortion": [0.0, 0.0, 0.0, 0.0]}, "camera with lens: fisheye"),
         ({"distortion": [-0.9, 0.0, 0.0, 0.0], "lens": Lens.fisheye}, "folds the image"),
-        ({"depth_range_m": [2.0, 1.0]}, "Expected the least and the most"),
+        ({"depth_range_m": [2.0, 1.0]}, "Expected smallest and largest depth"),
     ],
 )
 def test_an_impossible_camera_is_explained(fields: dict[str, Any], text: str):

@@ -12,7 +12,7 @@ from unlatch.simcore.geometry import Pose, matrix_from_rpy
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.sensors.config import MountCfg, SensorCfg
 from unlatch.simcore.sim.sensors.mount import Mount
-from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch.simcore.sim.world import World
 
 
 def test_a_pose_by_roll_pitch_and_yaw():
@@ -53,13 +53,14 @@ def test_a_sensor_needs_a_name_that_can_be_a_key(name: str):
 
 
 @pytest.mark.integration
-def test_a_missing_body_or_link_is_named_with_the_known_ones():
-    with World(WorldCfg()) as world:
-        world.add_box("table", size_m=(1, 1, 1), T_world_box=Pose.identity())
-        with pytest.raises(ConfigError, match=r"mount\.body='tabel' of sensor 'eye' .* Did you mean 'table'\?"):
-            Mount(MountCfg(body="tabel"), world, owner="eye")
-        with pytest.raises(ConfigError, match=r"mount\.link of sensor 'eye': Link 'leg' is not on body 'table'"):
-            Mount(MountCfg(body="table", link="leg"), world, owner="eye")
+def test_a_missing_body_or_link_is_named_with_the_known_ones(world: World):
+    world.add_box("table", size_m=(1, 1, 1), T_world_box=Pose.identity())
+    with pytest.raises(
+        ConfigError, match=r"mount\.body='tabel' is not a body .* of sensor 'eye'\. Did you mean 'table'\?"
+    ):
+        Mount(MountCfg(body="tabel"), world, owner="eye")
+    with pytest.raises(ConfigError, match=r"mount\.link of sensor 'eye': Link 'leg' is not on body 'table'"):
+        Mount(MountCfg(body="table", link="leg"), world, owner="eye")
 
 
 def test_a_sensor_keeps_looking_at_a_link_that_moves(turntable: tuple[World, Body]):

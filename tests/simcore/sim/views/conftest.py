@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose
@@ -12,27 +13,7 @@ from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
 from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView
-from unlatch.simcore.sim.world import World, WorldCfg
-
-SLED_AND_WHEEL = """<robot name="rig">
-<link name="root"/>
-<link name="sled"><inertial><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
-<collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link>
-<joint name="rail" type="prismatic"><parent link="root"/><child link="sled"/><axis xyz="1 0 0"/>
-<limit lower="-5" upper="5" effort="100" velocity="100"/></joint>
-<link name="disc">
-<inertial><mass value="1"/><inertia ixx="1e-2" iyy="1e-2" izz="2e-2" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="shaft" type="revolute"><parent link="root"/><child link="disc"/><origin xyz="0 0 2"/><axis xyz="0 0 1"/>
-<limit lower="-50" upper="50" effort="100" velocity="100"/></joint>
-</robot>
-"""
-"""A sled of 2 kg along x and a wheel of 0.02 kg m^2 about z, which do not act on each other."""
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with World(WorldCfg()) as opened:
-        yield opened
+from unlatch.simcore.sim.world import World
 
 
 @pytest.fixture
@@ -65,13 +46,11 @@ def crate(world: World, floor: Body) -> RigidPrimView:
 
 
 @pytest.fixture
-def rig(world: World, tmp_path: Path) -> Callable[..., ArticulationView]:
+def rig(world: World, sled_and_wheel: Path) -> Callable[..., ArticulationView]:
     """Makes the view of a sled and a wheel with drives of one mode."""
 
     def make(mode: DriveMode = DriveMode.passive, *, tendons: tuple = (), **fields: float) -> ArticulationView:
-        path = tmp_path / "rig.urdf"
-        path.write_text(SLED_AND_WHEEL)
-        body = world.load_urdf(path, name="rig", T_world_root=Pose.identity())
+        body = world.load_urdf(sled_and_wheel, name="rig", T_world_root=Pose.identity())
         drives = {name: JointDrive(mode, **fields) for name in ("rail", "shaft")}
         group = DriveGroup(body, drives, world=world)
         view = ArticulationView(world, [body], name="rig", drives=[[group]], tendons=tendons)
@@ -87,8 +66,6 @@ def put() -> Callable[..., None]:
     """Writes an attribute of a view's only member."""
 
     def write(view: RigidPrimView | ArticulationView, name: str, *values: float) -> None:
-        import numpy as np
-
         view.attribute(name).write(0, np.array(values, dtype=float))
         assert view.get(name)[0] == pytest.approx(np.array(values))
 

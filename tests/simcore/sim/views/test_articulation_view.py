@@ -102,7 +102,7 @@ def test_joint_friction_is_the_break_away_effort(world: World, rig: Rig, put: Pu
 def test_friction_of_a_servo_is_lost_when_it_drives_and_gained_when_it_is_driven(
     world: World, rig: Rig, put: Put, friction: float, lifts: float, holds: float
 ) -> None:
-    """A servo of 10 N drives against what is left of its effort, and holds with more."""
+    """Friction reduces the effort of a servo of 10 N that drives, and increases that of one that holds."""
 
     def moved(force_n: float, target: float) -> float:
         put(view, "joint_positions", 0.0, 0.0)
@@ -259,7 +259,7 @@ def test_material_acts_on_sliding_contacts_of_the_links(world: World, floor: Bod
 
 @pytest.mark.parametrize(("links", "bounces"), [(1, 0.0), (2, 0.6)])
 def test_restitution_of_a_link_is_the_bounce_on_that_link(world: World, rig: Rig, links: int, bounces: float) -> None:
-    """A ball of restitution 1 on the sled: what the root is made of does nothing to it."""
+    """A ball of restitution 1 on the sled: the material of the root has no effect on it."""
     view = rig(DriveMode.servo, max_effort=1e4, max_velocity=1.0)
     rows = np.array([[0.5, 0.5, 0.6] if link < links else [0.5, 0.5, 0.0] for link in range(3)])
     view.attribute("material_properties").write(0, rows.ravel())

@@ -1,4 +1,4 @@
-"""How things look: tints, colours, textures, light and scenery change pictures and nothing else."""
+"""Tints, colours, textures, light and scenery change pictures and nothing else."""
 
 from __future__ import annotations
 
@@ -73,14 +73,13 @@ def test_a_texture_has_a_pattern_and_zero_takes_it_away(shown: World) -> None:
     assert np.array_equal(picture(shown), plain)
 
 
-def test_without_visual_shapes_appearance_is_stored_only() -> None:
-    with World(WorldCfg()) as world:
-        world.add_box("block", size_m=(1.0, 1.0, 1.0), T_world_box=Pose.identity())
-        view = look_of(world)
-        view.attribute("tint").write(0, np.array([0.5, 0.6, 0.7]))
-        view.attribute("texture").write(0, np.array([3.0]))
-        assert view.get("tint").tolist() == [[0.5, 0.6, 0.7]]
-        assert view.get("texture").tolist() == [[3.0]]
+def test_without_visual_shapes_appearance_is_stored_only(world: World) -> None:
+    world.add_box("block", size_m=(1.0, 1.0, 1.0), T_world_box=Pose.identity())
+    view = look_of(world)
+    view.attribute("tint").write(0, np.array([0.5, 0.6, 0.7]))
+    view.attribute("texture").write(0, np.array([3.0]))
+    assert view.get("tint").tolist() == [[0.5, 0.6, 0.7]]
+    assert view.get("texture").tolist() == [[3.0]]
 
 
 def test_the_default_light_is_the_renderers_own(shown: World) -> None:

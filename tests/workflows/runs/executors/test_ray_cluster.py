@@ -74,14 +74,14 @@ def job_that_names_its_node() -> Job:
 
             return opened()
 
-        def lost(self, number: int, reason: str, *, code: str = "error") -> Outcome:
+        def record_loss(self, number: int, reason: str, *, code: str = "error") -> Outcome:
             return Outcome(number, success=False, code=code)
 
     return NodeNamingJob()
 
 
 def test_a_node_that_joins_later_makes_episodes_too(cluster: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(ray_cluster, "LOOK_EVERY_S", 0.2)
+    monkeypatch.setattr(ray_cluster, "CHECK_PERIOD_S", 0.2)
     used: set[str | None] = set()
 
     def numbers_until_two_nodes_were_used() -> Iterator[int]:

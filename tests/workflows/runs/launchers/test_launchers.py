@@ -27,7 +27,7 @@ from unlatch.workflows.runs.launchers.sweep import (
     default_folder,
     job_name,
     read_job,
-    varied_keys,
+    varied_indices,
     write_jobs,
 )
 from unlatch.workflows.runs.schema import LauncherCfg
@@ -44,19 +44,19 @@ def settings_of(name: str) -> dict:
 
 
 def test_jobs_are_named_after_the_values_that_differ():
-    varied = varied_keys(JOBS)
-    names = [job_name(job, varied, otherwise="x") for job in JOBS]
+    varied = varied_indices(JOBS)
+    names = [job_name(job, varied, default="x") for job in JOBS]
     assert names == ["open_drawer-seed1-solver_iterations50", "close_drawer-seed2-solver_iterations100"]
     assert default_folder(JOBS[0], varied) == "data/sweep-task-seed-solver_iterations"
 
 
 def test_a_job_name_never_leads_out_of_its_folder():
     jobs = [["object.root=../../x"], ["object.root=/tmp"]]
-    assert [job_name(job, [0], otherwise="x") for job in jobs] == ["root.._.._x", "root_tmp"]
+    assert [job_name(job, [0], default="x") for job in jobs] == ["root.._.._x", "root_tmp"]
 
 
 def test_a_single_job_is_named_after_its_task():
-    assert job_name(JOBS[0], [], otherwise="open_drawer") == "open_drawer"
+    assert job_name(JOBS[0], [], default="open_drawer") == "open_drawer"
 
 
 def test_waiting_jobs_keep_their_list_if_another_sweep_uses_the_folder(tmp_path: Path):

@@ -1,9 +1,10 @@
-"""The page of what came of data sets: its numbers are those of the records, and it needs nothing else."""
+"""The report of data sets: its numbers are those of the records, and it needs no other file."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from unlatch import command_table
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, EpisodeRecord
-from unlatch.workflows.cli.console import BAD_INPUT, OK
+from unlatch.workflows.cli.console import OK
 from unlatch.workflows.runs.statistics import wilson_interval
 from unlatch.workflows.viewing.report.charts import MOST_POINTS, table_map
 from unlatch.workflows.viewing.report.pace import pace_of_times
@@ -75,7 +76,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of one set, whose robot has a name that is no name."""
+    """The page of one data set, whose robot is named by a script."""
     folder = tmp_path_factory.mktemp("alone") / "a"
     make_set(folder, robot={"name": "<script>alert(1)</script>"})
     assert report(folder, "pictures=0") == OK
@@ -101,7 +102,7 @@ def test_the_page_needs_no_other_file_and_no_network(alone: Path):
     assert all(address.startswith(("#", "data:")) for address in page.addresses), page.addresses
     assert "http" not in page.source
     assert not re.search(r"@import|url\((?!#)", page.source)
-    assert not re.search(r"#0a0b[0-9a-f]{2}", page.source)  # every stand-in has become a variable of the style
+    assert not re.search(r"#0a0b[0-9a-f]{2}", page.source)  # every placeholder colour has become a CSS variable
     assert "50.0 %" in page.text
     assert "slipped 2" in page.text
 
@@ -186,11 +187,9 @@ def test_the_reproduction_command_keeps_the_keys_of_the_episode(tmp_path: Path):
     assert command == "unlatch collect task=open_box seed=3 'only=[NUMBER]' out=data/again"
 
 
-def test_an_empty_set_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_empty_set_is_refused(tmp_path: Path, assert_refused: Callable[..., str]):
     make_set(tmp_path / "a", [])
-    assert report(tmp_path / "a") == BAD_INPUT
-    assert "no episode" in capsys.readouterr().err
-    assert not (tmp_path / "a" / "report.html").exists()
+    assert_refused("report", tmp_path / "a", text="no episode", folder=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -203,11 +202,11 @@ def test_an_empty_set_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[s
     ],
 )
 def test_wrong_arguments_are_reported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+    tmp_path: Path, assert_refused: Callable[..., str], arguments: list[str], words: str
 ):
     make_set(tmp_path / "a", [None])
-    assert report(*(str(tmp_path / "a") if word == "SET" else word for word in arguments)) == BAD_INPUT
-    assert words in capsys.readouterr().err
+    given = [tmp_path / "a" if word == "SET" else word for word in arguments]
+    assert_refused("report", *given, text=words, folder=tmp_path)
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unlatch.simcore.sim.annotators.formats.page import outputs_table, renewed
+from unlatch.simcore.sim.annotators.formats.page import outputs_table, update_table
 
 PAGE = Path(__file__).parents[5] / "docs" / "annotators.md"
 
@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[5] / "docs" / "annotators.md"
 def test_the_page_is_up_to_date():
     assert "| `occlusion` |" in outputs_table()
     page = PAGE.read_text(encoding="utf-8")
-    assert page == renewed(page), (
+    assert page == update_table(page), (
         "docs/annotators.md is out of date. Run:\n"
         "python -m unlatch.simcore.sim.annotators.formats.page docs/annotators.md"
     )

@@ -18,7 +18,7 @@ INFO = "meta/info.json"
 STATS = "meta/stats.json"
 TASKS = "meta/tasks.parquet"
 EPISODES = "meta/episodes"
-OURS = "meta/unlatch.json"
+CONVENTIONS = "meta/unlatch.json"
 """Our conventions; LeRobot does not read this file."""
 VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
 _MAX_BYTES = 64 << 20
@@ -39,7 +39,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(content, indent=4, ensure_ascii=False), encoding="utf-8")
 
 
-def is_set(folder: Path) -> bool:
+def is_lerobot_set(folder: Path) -> bool:
     """Whether a folder is a LeRobot set of any version."""
     return (folder / INFO).is_file()
 

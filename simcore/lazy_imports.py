@@ -1,0 +1,10 @@
+"""Libraries that take long to import and that most commands do not need: each is imported on its first use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lazy_loader
+
+trimesh: Any = lazy_loader.load("trimesh")
+"""Meshes; half a second to import. Its functions have no types, so callers annotate the results."""

@@ -1,0 +1,103 @@
+"""Temporary folders of running processes, and the removal of those that ended processes left behind.
+
+Nobody may remove the folder of a running process, even if that process is in another container or on another host,
+where its process id has no meaning. So each process locks a file beside its folder. The system releases the lock when
+the process ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import time
+import uuid
+from contextlib import suppress
+from pathlib import Path
+
+from unlatch.simcore.file_lock import HAS_LOCKS, try_lock
+
+logger = logging.getLogger(__name__)
+
+_LOCK_SUFFIX = ".lock"
+_STALE_S = 24 * 3600.0
+"""Age at which a folder without a usable lock counts as left behind [s]."""
+
+
+class LockedArea:
+    """A temporary folder of one process; `close` or the end of the process releases it."""
+
+    def __init__(self, root: Path, *, prefix: str = "", mode: int = 0o777) -> None:
+        """Makes and locks an empty folder in `root`, named `prefix` and a random word; makes `root`, too.
+
+        Raises:
+            OSError: `root` cannot be written, or its file system has no locks.
+        """
+        root.mkdir(exist_ok=True)
+        self.pid = os.getpid()
+        self._closed = False
+        while True:
+            self.folder = root / f"{prefix}{uuid.uuid4().hex}"
+            self._lock_path = self.folder.with_name(self.folder.name + _LOCK_SUFFIX)
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+            self._lock = os.open(self._lock_path, flags, mode & 0o644)
+            try:
+                # a concurrent clean-up may have taken the lock first and removed the file: try again
+                if try_lock(self._lock) and self._lock_path.exists():
+                    self.folder.mkdir(mode)
+                    return
+            except OSError:
+                self._lock_path.unlink(missing_ok=True)
+                os.close(self._lock)
+                raise
+            os.close(self._lock)
+
+    def close(self) -> None:
+        """Removes the folder; a second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        if self.pid == os.getpid():  # in a forked child, the folder belongs to the parent
+            shutil.rmtree(self.folder, ignore_errors=True)
+            with suppress(OSError):  # `root` has become read-only: the next clean-up removes the file
+                self._lock_path.unlink(missing_ok=True)
+        os.close(self._lock)
+
+
+def clean_areas(root: Path, *, prefix: str = "") -> int:
+    """Removes the areas of ended processes from `root`, and returns how many there were."""
+    found = sorted(root.glob(f"{prefix}*"))
+    locks = {path.stem: path for path in found if path.suffix == _LOCK_SUFFIX}
+    cleaned = 0
+    for path in found:
+        # a folder exists only while its lock file does, unless another program removed the lock file
+        if path.suffix != _LOCK_SUFFIX and path.name not in locks and _age_s(path) > _STALE_S:
+            shutil.rmtree(path, ignore_errors=True)
+            cleaned += 1
+    return cleaned + sum(_clean_area(root / name, lock_path) for name, lock_path in locks.items())
+
+
+def _clean_area(folder: Path, lock_path: Path) -> bool:
+    try:
+        descriptor = os.open(lock_path, os.O_RDWR)
+    except OSError:  # another user's, or just removed
+        return False
+    try:
+        # on a system without locks, only the age shows that a process has ended
+        if (not HAS_LOCKS and _age_s(lock_path) < _STALE_S) or not try_lock(descriptor):
+            return False
+        shutil.rmtree(folder, ignore_errors=True)
+        lock_path.unlink(missing_ok=True)
+    except OSError as exc:
+        logger.warning("Leftover '%s' could not be removed (%s). Remove it by hand when no run writes.", folder, exc)
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _age_s(path: Path) -> float:
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:
+        return 0.0

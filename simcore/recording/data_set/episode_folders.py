@@ -1,0 +1,163 @@
+"""Folders of episodes by number, each written completely or not at all. Data sets and render sets consist of them.
+
+Shards of at most a thousand episodes keep every folder small. A writer fills a new folder in its own locked area below
+`.tmp/`, then renames it into its place. A writer that is killed leaves only its area behind.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.files import publish_once, write_durably
+from unlatch.simcore.locked_area import LockedArea
+from unlatch.simcore.recording.json_values import encode_sealed
+
+AREAS = ".tmp"
+"""Name of the folder of all areas of writers."""
+SHARD_SIZE = 1000
+"""Episodes in one shard at most."""
+MAX_NUMBER = 10**10 - 1
+"""Largest episode number."""
+_SHARD = re.compile(r"\d{7}\Z", re.ASCII)
+_EPISODE = re.compile(r"\d{10}\Z", re.ASCII)
+SetT = TypeVar("SetT", bound="EpisodeFolders")
+
+
+class EpisodeFolders:
+    """Episode folders of one set; a context manager.
+
+    It may be sent to another process, where it makes a new area.
+    """
+
+    def __init__(self, path: Path, *, root: Path) -> None:
+        """Takes the folder of the set and the folder of its shards, `root`; nothing is made yet."""
+        self.path = path
+        """Folder of the set."""
+        self.root = root
+        """Folder of the shards."""
+        self._area: LockedArea | None = None
+
+    def folder_of(self, number: int) -> Path:
+        """Returns the folder of an episode, whether it exists or not.
+
+        Raises:
+            RecordingError: The number is negative or too large.
+        """
+        if isinstance(number, bool) or not 0 <= number <= MAX_NUMBER:
+            raise RecordingError(f"Episode number {number} is out of range. Expected 0 to {MAX_NUMBER}.", number=number)
+        return self.root / f"{number // SHARD_SIZE:07d}" / f"{number:010d}"
+
+    def numbers(self) -> list[int]:
+        """Returns the numbers of all episodes, sorted; read from the folders, not from an index."""
+        return list(self.each_number())
+
+    def each_number(self) -> Iterator[int]:
+        """Yields the numbers of all episodes, sorted; there may be ten million."""
+        return (number for shard in self._shards() for number in sorted(numbers_in(shard)))
+
+    def missing(self, numbers: Iterable[int]) -> list[int]:
+        """Returns those numbers whose episode does not exist, in their order; only their own shards are read."""
+        there: dict[Path, set[int]] = {}
+        missing = []
+        for number in numbers:
+            shard = self.folder_of(number).parent
+            if shard not in there:
+                there[shard] = set(numbers_in(shard))
+            if number not in there[shard]:
+                missing.append(number)
+        return missing
+
+    def _shards(self) -> list[Path]:
+        return sorted(path for path in self.root.iterdir() if _SHARD.match(path.name)) if self.root.is_dir() else []
+
+    @property
+    def area(self) -> LockedArea:
+        """The area of this process, made on first use.
+
+        Raises:
+            OSError: The set cannot be written, or its file system has no locks.
+        """
+        if self._area is None or self._area.pid != os.getpid():
+            self._area = LockedArea(self.path / AREAS)
+        return self._area
+
+    def publish(self, name: str, content: Mapping[str, Any]) -> None:
+        """Writes a sealed JSON file of the set, unless it exists or another writer is faster.
+
+        Raises:
+            OSError: The set cannot be written.
+        """
+        draft = self.area.folder / name
+        if not (self.path / name).exists():
+            write_durably(draft, encode_sealed(content))
+            publish_once(draft, self.path / name)
+
+    def write_folder(self, number: int, fill: Callable[[Path], None]) -> bool:
+        """Makes the folder of an episode; `fill` writes all files into the empty folder that it is given.
+
+        Returns:
+            Whether it was written; False if another writer was faster, whose folder then stays as it is.
+
+        Raises:
+            OSError: The set cannot be written.
+        """
+        target = self.folder_of(number)
+        draft = self.new_draft(target.name)
+        try:
+            fill(draft)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                draft.rename(target)
+            except OSError:
+                if target.exists():
+                    return False
+                raise
+            # folders are not synced: a power cut may take the newest folders, which the rerun makes again, but never
+            # leaves one with half its content, since its files were on the disk before the rename
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+        return True
+
+    def new_draft(self, name: str) -> Path:
+        """Makes an empty folder in the area; what an earlier failure left under the name is removed."""
+        folder = self.area.folder / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        return folder
+
+    def close(self) -> None:
+        """Removes this writer's area; the set can still be written."""
+        if self._area is not None:
+            self._area.close()
+            self._area = None
+
+    def __enter__(self: SetT) -> SetT:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return sum(len(numbers_in(shard)) for shard in self._shards())
+
+    def __contains__(self, number: int) -> bool:
+        return self.folder_of(number).is_dir()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_area": None}
+
+
+def numbers_in(shard: Path) -> list[int]:
+    """Returns the numbers of the episodes in a shard, in any order; none where the shard does not exist."""
+    try:
+        names = [entry.name for entry in os.scandir(shard)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    numbers = [int(name) for name in names if _EPISODE.match(name)]
+    return [number for number in numbers if f"{number // SHARD_SIZE:07d}" == shard.name]
