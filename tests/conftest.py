@@ -13,6 +13,9 @@ from unlatch.objects.importers.partnet.source import ROOT_VARIABLE
 settings.register_profile("unlatch", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unlatch")
 
+# a test that needs a Ray cluster starts its own, and does not join the one of a test that runs beside it
+os.environ["RAY_ADDRESS"] = "local"
+
 
 @pytest.fixture
 def partnet_dir() -> str:

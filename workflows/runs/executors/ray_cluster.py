@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import math
 import os
+import socket
 import time
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -22,6 +24,10 @@ _CLOSE_S = 5.0
 """Time in which an idle worker cleans up before it is ended [s]."""
 CHECK_PERIOD_S = 1.0
 """Period of the checks for new nodes and of limits [s]."""
+_ANSWER_S = 10.0
+"""Time in which the cluster's head must accept a connection [s]; `ray.init` itself waits for more than ten minutes."""
+_LAST_STARTED = Path("/tmp/ray/ray_current_cluster")
+"""Where `ray start --head` leaves its address; it stays behind when the head is killed."""
 _QUIET = {"log_to_driver": False, "logging_level": logging.ERROR}
 
 
@@ -72,14 +78,15 @@ class RayExecutor(WorkerExecutor[_Worker]):
                 self._ray.shutdown()
 
     def _join_cluster(self) -> None:
-        # a running cluster refuses a driver that asks for resources (object_store_memory, num_cpus)
+        address = os.environ.get("RAY_ADDRESS") or _last_started_address()
         try:
+            _check_head_answers(address)
+            # a running cluster refuses a driver that asks for resources (object_store_memory, num_cpus)
             self._ray.init(include_dashboard=False, **_QUIET)
-        except (ConnectionError, ValueError, RuntimeError) as exc:
-            address = os.environ.get("RAY_ADDRESS", "of this host")
+        except (OSError, ValueError, RuntimeError) as exc:
             raise WorkerError(
-                f"The Ray cluster {address} cannot be joined: {exc}. Expected a running cluster. Start it with "
-                "`ray start --head`, or unset RAY_ADDRESS."
+                f"The Ray cluster {address or 'of this host'} cannot be joined: {exc}. Expected a running cluster. "
+                "Start it with `ray start --head`, or set RAY_ADDRESS=local for a cluster on this machine alone."
             ) from exc
 
     def _most_workers(self, max_episodes: int | None) -> int:
@@ -131,6 +138,21 @@ class RayExecutor(WorkerExecutor[_Worker]):
 
     def __repr__(self) -> str:
         return f"RayExecutor(workers={self.workers})"
+
+
+def _last_started_address() -> str:
+    """Returns the address of the last cluster that was started on this host, or an empty string."""
+    try:
+        return _LAST_STARTED.read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def _check_head_answers(address: str) -> None:
+    """Raises OSError if nothing listens at an address `HOST:PORT`; other forms of address are left to Ray."""
+    host, _, port = address.rpartition(":")
+    if host and "/" not in host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_S).close()
 
 
 class EpisodeActor:

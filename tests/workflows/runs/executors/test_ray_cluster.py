@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.console import OK
 from unlatch.workflows.runs.executors import ray_cluster
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Job, Outcome
+from unlatch.workflows.runs.executors.workers import WorkerError
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 
@@ -58,6 +60,18 @@ def test_a_lost_node_costs_no_episode(tmp_path: Path, cluster: Any):
     )
     assert made == alone
     assert command_table.main(["check", str(folder)]) == OK
+
+
+def test_a_cluster_that_is_gone_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+    monkeypatch.delenv("RAY_ADDRESS")
+    last_started = tmp_path / "ray_current_cluster"
+    last_started.write_text(address)
+    monkeypatch.setattr(ray_cluster, "_LAST_STARTED", last_started)
+    with pytest.raises(WorkerError, match=rf"The Ray cluster {address} cannot be joined.*RAY_ADDRESS=local"):
+        next(ray_cluster.RayExecutor().run(job_that_names_its_node(), range(1)))
 
 
 def job_that_names_its_node() -> Job:
