@@ -11,7 +11,10 @@ from unlatch.robots.gripper import GripperCfg
 from unlatch.simcore.errors import ConfigError, check_range, close_matches
 from unlatch.simcore.geometry import Pose
 
-_LIMITS = ("max_velocity", "max_acceleration", "max_effort")
+_LIMITS = ("max_velocity", "max_acceleration", "max_effort", "stiffness")
+_YIELD_RAD = 0.1
+"""Deflection of a joint under its largest effort, for arms whose maker states no stiffness [rad]; a Panda's first four
+joints yield by 0.145 rad."""
 _MAX_HOME_STD_RAD = 0.5
 _LEAST_APART_M = 1e-3
 _MAX_BASE_M = 5.0
@@ -43,6 +46,10 @@ class ArmCfg:
     """Joint acceleration limits [rad/s^2]."""
     max_effort: list[float] = field(default_factory=list)
     """Joint effort limits of the maker's data sheet [N m]."""
+    stiffness: list[float] = field(default_factory=list)
+    """Stiffness of each joint's impedance control [N m/rad]. If you leave it out, each joint yields by 0.1 rad under
+    its largest effort. The damping is critical at `home`.
+    """
     keypoints: dict[str, list[float]] = field(default_factory=dict)
     """Tool keypoints by name, (3,) each, in the ee frame [m]."""
     forbidden_links: list[str] = field(default_factory=list)
@@ -58,6 +65,7 @@ class ArmCfg:
 
     def __post_init__(self) -> None:
         n = len(self.joints)
+        self.stiffness = list(self.stiffness) or [effort / _YIELD_RAD for effort in self.max_effort]
         if not n:
             raise ConfigError("arm.joints is empty. Expected the joints from base to ee. Add them.", key="arm.joints")
         for key in ("home", "lower", "upper", *_LIMITS):

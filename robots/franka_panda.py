@@ -2,8 +2,8 @@
 
 Limits are the maker's. Ranges, speeds and efforts come from franka_ros
 (franka_description/robots/panda/joint_limits.yaml), and are narrower than the model's; accelerations come from
-libfranka (rate_limiting.h). The limits of the hand come from the product manual 220010 v1.2 (30 to 70 N continuously,
-80 mm, 50 mm/s a finger).
+libfranka (rate_limiting.h), stiffnesses from libfranka's example joint_impedance_control. The limits of the hand come
+from the product manual 220010 v1.2 (30 to 70 N continuously, 80 mm, 50 mm/s a finger).
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def franka_panda() -> RobotCfg:
         max_velocity=[2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61],
         max_acceleration=[15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0],
         max_effort=[87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0],
+        stiffness=[600.0, 600.0, 600.0, 600.0, 250.0, 150.0, 50.0],
         keypoints={
             "tool_head": [0.0, 0.0, 0.1034],
             "tool_tail": [0.0, 0.0, 0.0584],

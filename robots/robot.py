@@ -10,12 +10,14 @@ from numpy.typing import ArrayLike
 from unlatch.robots.action import Action, ArmAction
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.signals import ArmSignals, MotorTargets
+from unlatch.robots.target_spline import TargetSpline
 from unlatch.simcore.errors import WorldError, close_matches
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.impedance import JointTargets, critical_damping
 from unlatch.simcore.sim.joint_coupling import couple_joints
-from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer, Module
 
 Array = np.ndarray
@@ -32,20 +34,30 @@ class Arm(Module):
         self.cfg = cfg
         gripper = cfg.gripper
         turning_fingers = [joint for joint in gripper.joints if not body.joint(joint).prismatic]
-        drives = {
+        damping = critical_damping(body, cfg.joints, cfg.home, cfg.stiffness)
+        arm_drives = {
+            joint: JointDrive(
+                mode=DriveMode.impedance,
+                stiffness=stiffness,
+                damping=float(its_damping),
+                max_effort=effort,
+                max_velocity=speed,
+                counterbalance=cfg.counterbalance.get(joint, 0.0),
+            )
+            for joint, stiffness, its_damping, effort, speed in zip(
+                cfg.joints, cfg.stiffness, damping, cfg.max_effort, cfg.max_velocity, strict=True
+            )
+        }
+        finger_drives = {
             joint: JointDrive(
                 mode=DriveMode.servo,
                 max_effort=effort,
                 max_velocity=speed,
                 armature=gripper.armature_kg_m2 if joint in turning_fingers else 0.0,
-                counterbalance=cfg.counterbalance.get(joint, 0.0),
             )
-            for joint, effort, speed in (
-                *zip(cfg.joints, cfg.max_effort, cfg.max_velocity, strict=True),
-                *zip(gripper.joints, gripper.efforts(), gripper.speeds(), strict=True),
-            )
+            for joint, effort, speed in zip(gripper.joints, gripper.efforts(), gripper.speeds(), strict=True)
         }
-        self.drives = DriveGroup(body, drives, world=world)
+        self.drives = DriveGroup(body, arm_drives | finger_drives, world=world)
         """Motors of its joints, fingers included."""
         (first, *others), (travel, *travels), (offset, *offsets) = gripper.joints, gripper.travel(), gripper.offsets()
         for joint, its_travel, its_offset in zip(others, travels, offsets, strict=True):
@@ -77,8 +89,7 @@ class Arm(Module):
         self.gripper_joint_velocities = Buffer()
         self.gripper_opening = Buffer()
         self.gripper_target = Buffer()
-        self._from = np.array(cfg.home)
-        self._to = np.array(cfg.home)
+        self._spline = TargetSpline(np.array(cfg.home))
         self._gripper_target_m = gripper.max_width_m
         self.signals = ArmSignals(len(cfg.joints))
         """Errors of its encoders and of its commands."""
@@ -105,8 +116,13 @@ class Arm(Module):
 
     @property
     def q_target(self) -> Array:
-        """(n,) the last joint targets [rad]."""
-        return self._to.copy()
+        """(n,) the joint targets of the last action [rad]; the motors reach them in the frame after it."""
+        return self._spline.last_action
+
+    @property
+    def step_targets(self) -> JointTargets:
+        """Targets that the motors follow in this physics step."""
+        return self.drives.targets
 
     @property
     def gripper_target_m(self) -> float:
@@ -129,41 +145,35 @@ class Arm(Module):
         gripper = self.cfg.gripper
         self._body.set_joint_positions(self.cfg.joints, positions)
         self._body.set_joint_positions(gripper.joints, gripper.positions(gripper_m))
-        self.signals.clear()
-        self._from = positions.copy()
-        self._to = positions.copy()
-        self._gripper_target_m = gripper_m
-        self._set_motors(positions, np.zeros(len(positions)))
+        self._rest_at(positions, gripper_m)
 
     def hold_position(self) -> None:
         """Makes the present joint positions the targets; used by resets only."""
+        self._rest_at(self.q_read, float(np.clip(self.gripper_opening_m, 0.0, self.cfg.gripper.max_width_m)))
+
+    def _rest_at(self, positions: Array, gripper_m: float) -> None:
         self.signals.clear()
-        self._from = self._to = self.q_read
-        self._gripper_target_m = float(np.clip(self.gripper_opening_m, 0.0, self.cfg.gripper.max_width_m))
-        self._set_motors(self._to, np.zeros(len(self._to)))
+        self._spline.reset(positions)
+        self._gripper_target_m = gripper_m
+        self.set_step_targets(1.0, frame_s=1.0)
 
-    def begin_frame(self, action: ArmAction) -> None:
-        """Takes the targets of the next record frame."""
-        if action.joint_targets.shape != self._to.shape:
+    def begin_frame(self, action: ArmAction, *, frame_s: float) -> None:
+        """Takes the action of the next record frame of `frame_s` [s]; targets faster than a motor are cut off."""
+        if action.joint_targets.shape != self.q_target.shape:
             raise WorldError(
-                f"Arm '{self.name}' got {action.joint_targets.shape[0]} joint targets, expected {len(self._to)}."
+                f"Arm '{self.name}' got {action.joint_targets.shape[0]} joint targets, expected {len(self.q_target)}."
             )
-        self._from = self._to
-        self._to = np.array(action.joint_targets, dtype=float)
+        max_velocity = np.array([self.drives.drives[joint].max_velocity for joint in self.cfg.joints])
+        self._spline.add_action(action.joint_targets, max_velocity * frame_s)
         self._gripper_target_m = float(action.gripper_target_m)
+        self.drives.refresh_inertia()
 
-    def control_step(self, index: int, count: int, *, frame_s: float) -> None:
-        """Sets the motors for control step `index` (from 0) of `count` in a frame of `frame_s`, with linear
-        interpolation.
-        """
-        # the middle of the step: the servo's error then has zero mean over the step
-        share = (index + 0.5) / count
-        self._set_motors(self._from + share * (self._to - self._from), (self._to - self._from) / frame_s)
-
-    def _set_motors(self, positions: Array, velocities: Array) -> None:
+    def set_step_targets(self, share: float, *, frame_s: float) -> None:
+        """Sets the motors for the physics step that ends when a share of the frame of `frame_s` [s] is over."""
         gripper = self.cfg.gripper
-        arrived = self.signals.transmit(MotorTargets(positions, velocities, self._gripper_target_m))
-        self.drives.set_targets(self.cfg.joints, arrived.positions, arrived.velocities)
+        sent = MotorTargets(self._spline.at(share, frame_s=frame_s), self._gripper_target_m)
+        arrived = self.signals.transmit(sent)
+        self.drives.follow(arrived.joints)
         fingers = np.array(gripper.positions(arrived.gripper_m))
         self.drives.set_targets(gripper.joints, fingers, np.zeros(len(fingers)))
 
@@ -246,15 +256,19 @@ class Robot(Module):
         return self.arms[name]
 
     def apply(self, action: Action) -> None:
-        """Takes the action of one record frame; `control_step` then turns it into motor targets."""
+        """Takes the action of one record frame; `set_step_targets` then turns it into motor targets."""
         for name, arm_action in action.arms.items():
-            self.arm(name).begin_frame(arm_action)
+            self.arm(name).begin_frame(arm_action, frame_s=self._frame_s)
 
-    def control_step(self, index: int) -> None:
-        """Sets the motors of all arms for one control step of the frame."""
-        rates: WorldCfg = self._world.cfg
+    def set_step_targets(self, index: int) -> None:
+        """Sets the motors of all arms for physics step `index` (from 0) of the record frame."""
+        share = (index + 1) / self._world.cfg.steps_per_frame
         for arm in self.arms.values():
-            arm.control_step(index, rates.control_steps, frame_s=1.0 / rates.record_hz)
+            arm.set_step_targets(share, frame_s=self._frame_s)
+
+    @property
+    def _frame_s(self) -> float:
+        return 1.0 / self._world.cfg.record_hz
 
     @property
     def time_s(self) -> float:

@@ -18,7 +18,7 @@ class SignalView(AttributeView):
 
     kind = "signal view"
 
-    def __init__(self, arms: Sequence[Arm], *, name: str, control_hz: int) -> None:
+    def __init__(self, arms: Sequence[Arm], *, name: str, physics_hz: int) -> None:
         """Makes a view of all arms of a robot; the joints of fingers have no encoder here."""
         super().__init__(name)
         self._arms = tuple(arms)
@@ -27,13 +27,13 @@ class SignalView(AttributeView):
         self._add_attribute("encoder_offset", len(joints), "rad", words, self._offsets, self._set_offsets)
 
         def read_latency(_env: int) -> Array:
-            return np.array([self._arms[0].signals.late_steps / control_hz])
+            return np.array([self._arms[0].signals.late_steps / physics_hz])
 
         def write_latency(_env: int, values: Array) -> None:
             for arm in self._arms:
-                arm.signals.late_steps = round(float(values[0]) * control_hz)
+                arm.signals.late_steps = round(float(values[0]) * physics_hz)
 
-        most_s = MAX_LATE_STEPS / control_hz
+        most_s = MAX_LATE_STEPS / physics_hz
         self._add_attribute("action_latency", 1, "s", "time", read_latency, write_latency, least=0.0, most=most_s)
         self._add_dropping()
 

@@ -7,19 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unlatch.simcore.sim.impedance import JointTargets
+
 Array = np.ndarray
 
-MAX_LATE_STEPS = 600
-"""Longest latency [control steps]."""
+MAX_LATE_STEPS = 2400
+"""Longest latency [physics steps]."""
 
 
 class MotorTargets(NamedTuple):
-    """Targets of an arm's motors for one control step."""
+    """Targets of an arm's motors for one physics step."""
 
-    positions: Array
-    """(n,) joint positions [rad]."""
-    velocities: Array
-    """(n,) joint velocities [rad/s]."""
+    joints: JointTargets
+    """Of the joints of the arm."""
     gripper_m: float
     """Opening of the gripper [m]."""
 
@@ -35,7 +35,7 @@ class ArmSignals:
         self.encoder_offset_rad: Array = np.zeros(n_joints)
         """(n,) error of each encoder: its reading minus the joint's position [rad]."""
         self.late_steps = 0
-        """Number of control steps by which commands reach the motors late."""
+        """Number of physics steps by which commands reach the motors late."""
         self.dropped = False
         """Whether the command of this control step is lost; the motors then keep the last one."""
         self._sent: deque[MotorTargets] = deque(maxlen=MAX_LATE_STEPS + 1)
@@ -51,11 +51,12 @@ class ArmSignals:
         self._arrived = None
 
     def transmit(self, sent: MotorTargets) -> MotorTargets:
-        """Returns what reaches the motors in a control step, in true joint positions."""
+        """Returns what reaches the motors in a physics step, in true joint positions."""
         self._sent.append(sent)
         if not self.dropped or self._arrived is None:
             self._arrived = self._sent[max(0, len(self._sent) - 1 - self.late_steps)]
         arrived = self._arrived
         if not self.encoder_offset_rad.any():
             return arrived
-        return arrived._replace(positions=arrived.positions - self.encoder_offset_rad)
+        joints = arrived.joints
+        return arrived._replace(joints=joints._replace(positions=joints.positions - self.encoder_offset_rad))

@@ -96,6 +96,8 @@ class Body:
         self._T_com_root = self._T_root_com.inverse()
         self._com_is_root = not self._T_root_com.p.any()
         self._poses: dict[int, tuple[object, Pose]] = {}
+        self.controller_torques: dict[int, float] = {}
+        """Torques that a controller applied in the last physics step, by joint [N m]; Bullet does not report these."""
         for index in self.links.values():
             p.changeDynamics(
                 body_id,
@@ -273,6 +275,8 @@ class Body:
             return np.zeros(0), np.zeros(0), np.zeros(0)
         states = p.getJointStates(self.body_id, indices, physicsClientId=self.client)
         positions, velocities, _, efforts = zip(*states, strict=True)
+        if self.controller_torques:
+            efforts = tuple(map(self.controller_torques.get, indices, efforts))
         return np.array(positions), np.array(velocities), np.array(efforts)
 
     def joint_positions(self, names: Sequence[str]) -> Array:

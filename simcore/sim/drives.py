@@ -8,7 +8,7 @@ motor of a servo is in use, so its friction reduces its effort while it moves an
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -18,6 +18,7 @@ import pybullet as p
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.impedance import ImpedanceServo, JointTargets
 from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
@@ -30,6 +31,9 @@ class DriveMode(Enum):
     """Follows the target position with at most `max_effort`, as stiffly as the time step allows."""
     spring = "spring"
     """Effort = stiffness * (target - q) - damping * dq, limited to `max_effort`, computed at every physics step."""
+    impedance = "impedance"
+    """Joint impedance control of an arm: a spring and a damper to a moving target, with the model's inertia, gravity
+    and Coriolis torques fed forward, limited to `max_effort`; see `unlatch.simcore.sim.impedance`."""
     passive = "passive"
     """No target: dry friction and viscous damping, and a spring if it has a stiffness."""
 
@@ -49,7 +53,7 @@ class JointDrive:
     friction: float = 0.0
     """Break-away effort [N m or N]."""
     max_effort: float = 0.0
-    """Largest effort of the motor [N m or N]; 0 = none for a servo or spring, unlimited for a passive joint."""
+    """Largest effort of the motor [N m or N]; 0 = none, but unlimited for a passive joint."""
     max_velocity: float = 0.0
     """Largest commanded speed of the motor [rad/s or m/s]."""
     position_gain: float = 0.15
@@ -92,8 +96,8 @@ class DriveGroup:
         Args:
             body: The body.
             drives: Its joints' drives by name.
-            world: The world whose steps apply efforts that change at every step: those of springs, `set_effort`
-                and `limit_speed`; only these need it.
+            world: The world whose steps apply efforts that change at every step: those of springs, impedance control,
+                `set_effort` and `limit_speed`; only these need it.
 
         Raises:
             WorldError: A joint has a spring and there is no world.
@@ -115,7 +119,7 @@ class DriveGroup:
             self._need_steps(name, "a counterbalance")
         for name, drive in self.drives.items():
             self._set_damping(name, drive)
-            if drive.mode is DriveMode.passive or (drive.mode is DriveMode.spring and drive.friction > 0.0):
+            if drive.mode is DriveMode.passive or (drive.mode in _BY_TORQUE and drive.friction > 0.0):
                 self._brake_joint(name, drive.friction)
             if drive.armature > 0.0:
                 self._set_armature(name, drive.armature)
@@ -123,6 +127,11 @@ class DriveGroup:
                 self._need_steps(name, "a spring")
             elif drive.mode is DriveMode.passive and drive.stiffness > 0.0:
                 self._begin_spring(name)
+        impedance = [name for name, drive in self.drives.items() if drive.mode is DriveMode.impedance]
+        self._impedance = ImpedanceServo(body, impedance) if impedance else None
+        self._gains: Array | None = None
+        if impedance:
+            self._need_steps(impedance[0], "impedance control")
 
     def change(self, field: str, names: Sequence[str], values: Sequence[float]) -> None:
         """Changes a field of some joints' drives; targets, holds and positions stay.
@@ -141,6 +150,7 @@ class DriveGroup:
             if getattr(old, field) == value:
                 continue
             drives[name] = drive = old.having(field, value)
+            self._gains = None
             if drive.mode is DriveMode.servo:
                 self._changed.add(name)
                 servos = True
@@ -214,7 +224,7 @@ class DriveGroup:
 
     def _set_damping(self, name: str, drive: JointDrive) -> None:
         # the damping of a spring is part of its effort
-        damping = 0.0 if drive.mode is DriveMode.spring else drive.damping
+        damping = 0.0 if drive.mode in _BY_TORQUE else drive.damping
         p.changeDynamics(self.body.body_id, self._indices[name], jointDamping=damping, physicsClientId=self.body.client)
 
     def _set_armature(self, name: str, armature: float) -> None:
@@ -223,8 +233,32 @@ class DriveGroup:
         if joint.prismatic and armature > 0.0:
             self._need_steps(name, "the armature of a sliding joint")
 
+    def follow(self, targets: JointTargets) -> None:
+        """Sets the targets (n,) of the joints with impedance control for the end of the next physics step."""
+        self._followers.targets = targets
+
+    @property
+    def targets(self) -> JointTargets:
+        """Targets (n,) of the joints with impedance control in this physics step."""
+        return self._followers.targets
+
+    @property
+    def _followers(self) -> ImpedanceServo:
+        if self._impedance is None:
+            raise WorldError(
+                f"No drive of this group of '{self.body.name}' has impedance control, so it has no targets to follow. "
+                "Use set_targets for servos and springs.",
+                body=self.body.name,
+            )
+        return self._impedance
+
+    def refresh_inertia(self) -> None:
+        """Computes the inertia that impedance control uses at the present positions; without such joints, nothing."""
+        if self._impedance is not None:
+            self._impedance.refresh_inertia()
+
     def set_targets(self, names: Sequence[str], positions: Array, velocities: Array) -> None:
-        """Sets targets of active drives.
+        """Sets targets of servos and springs.
 
         Args:
             names: Joints.
@@ -236,8 +270,12 @@ class DriveGroup:
         """
         for name, position, velocity in zip(names, positions, velocities, strict=True):
             drive = self.drives[name]
-            if drive.mode is DriveMode.passive:
-                raise WorldError(f"Joint '{name}' of '{self.body.name}' is passive and takes no target.", joint=name)
+            if drive.mode not in (DriveMode.servo, DriveMode.spring):
+                raise WorldError(
+                    f"Joint '{name}' of '{self.body.name}' has the drive mode '{drive.mode.value}' and takes no target "
+                    "here. Expected a servo or a spring.",
+                    joint=name,
+                )
             if drive.mode is DriveMode.spring:
                 self._spring_targets[name] = float(position)
                 continue
@@ -290,10 +328,11 @@ class DriveGroup:
             self._command_motor(name, p.TORQUE_CONTROL, force=float(np.clip(pull, -most, most)))
         for name, effort in self._efforts.items():
             self._command_motor(name, p.TORQUE_CONTROL, force=effort)
-        for name in self._balanced:
-            q = self._joint_state(name)[0]
-            balance = self.drives[name].counterbalance * math.cos(q)
+        balances = {name: self._balance(name) for name in self._balanced}
+        for name, balance in balances.items():
             self._command_motor(name, p.TORQUE_CONTROL, force=balance)
+        if self._impedance is not None and self._world is not None:
+            self._apply_impedance(self._impedance, balances, self._world.dt)
         for name, most in self._speed_limits.items():
             dq = self._joint_state(name)[1]
             if abs(dq) > most:
@@ -303,6 +342,25 @@ class DriveGroup:
             else:
                 self._brake_joint(name, self.drives[name].friction)
         self._balance_armatures()
+
+    def _balance(self, name: str) -> float:
+        """Returns the torque of the spring beside a motor now [N m]."""
+        return self.drives[name].counterbalance * math.cos(self._joint_state(name)[0])
+
+    def _apply_impedance(self, servo: ImpedanceServo, balances: Mapping[str, float], dt: float) -> None:
+        if self._gains is None:
+            drives = [self.drives[name] for name in servo.joints]
+            self._gains = np.array([(drive.stiffness, drive.damping, drive.max_effort) for drive in drives]).T
+        stiffness, damping, most = self._gains
+        torques = servo.torques(stiffness, damping, dt)
+        for index, name in enumerate(servo.joints):
+            torques[index] -= balances.get(name, 0.0)
+        torques = np.clip(torques, -most, most).tolist()
+        indices = [self._indices[name] for name in servo.joints]
+        self.body.controller_torques.update(zip(indices, torques, strict=True))
+        p.setJointMotorControlArray(
+            self.body.body_id, indices, p.TORQUE_CONTROL, forces=torques, physicsClientId=self.body.client
+        )
 
     def _balance_armatures(self) -> None:
         """Balances the weight of sliding armatures: they have inertia along the joint, but no weight."""
@@ -352,6 +410,8 @@ class DriveGroup:
         return f"DriveGroup({self.body.name}, {self.drives})"
 
 
+_BY_TORQUE = (DriveMode.spring, DriveMode.impedance)
+"""Modes whose motors are torques computed at every physics step."""
 _HOLD_POSITION_GAIN = 0.15
 """Share of the position error that a hold removes in one physics step."""
 _SLOW = 1e-3

@@ -37,7 +37,7 @@ class WorldCfg:
     physics_hz: int = 240
     """Physics steps per second."""
     control_hz: int = 60
-    """Control steps per second; a divisor of `physics_hz`."""
+    """Control steps per second, in which randomization acts and commands get lost; a divisor of `physics_hz`."""
     record_hz: int = 30
     """Record frames and actions per second; a divisor of `control_hz`."""
     solver_iterations: int = 300
@@ -68,6 +68,11 @@ class WorldCfg:
     def physics_steps(self) -> int:
         """Physics steps in a control step."""
         return self.physics_hz // self.control_hz
+
+    @property
+    def steps_per_frame(self) -> int:
+        """Physics steps in a record frame."""
+        return self.physics_hz // self.record_hz
 
     def frames(self, seconds: float) -> int:
         """Returns the number of record frames that last at least a time [s]."""

@@ -110,9 +110,9 @@ class CommandExecutor:
             self._commands[self.index] = replace(command, motion=command.motion.begun_at(self._q))
 
     def end_motion(self) -> None:
-        """Ends the current motion where the arm is. The next motion starts there; its end is unchanged."""
+        """Ends the current motion at its last target. The next motion starts there; its end is unchanged."""
         self._is_ended = True
-        self._q = self._arm.q_read
+        self._q = self._arm.q_target
 
     def is_subtask_done(self) -> bool:
         """Whether the current command is done: its frames are over, and the arm has arrived or its time is up."""

@@ -46,7 +46,7 @@ class Slip:
     """Which rotations are free."""
     limit_rad: float = math.radians(75.0)
     """Largest angle between the approach axis and the inward direction of the part [rad]; not used by `fixed`."""
-    stiffness: float = 0.05
+    stiffness: float = 2.0
     """Weight of the motion of the hand relative to the part; a squared joint step has weight 1."""
     slide: Slide = Slide.none
     """Line along which the contact point may slide."""

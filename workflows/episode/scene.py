@@ -136,16 +136,15 @@ class EpisodeScene:
         world, robot, rates = self.world, self.robot, self.world.cfg
         robot_speed = 0.0
         object_speeds = dict.fromkeys(self.objects, 0.0)
-        for control_step in range(rates.control_steps):
-            if before_control_step is not None:
+        for step in range(rates.steps_per_frame):
+            if before_control_step is not None and step % rates.physics_steps == 0:
                 before_control_step()
-            robot.control_step(control_step)
-            for _ in range(rates.physics_steps):
-                world.step()
-                self.monitor.sample()
-                robot_speed = max(robot_speed, robot.max_joint_speed())
-                for name, item in self.objects.items():
-                    object_speeds[name] = max(object_speeds[name], item.max_joint_speed())
+            robot.set_step_targets(step)
+            world.step()
+            self.monitor.sample()
+            robot_speed = max(robot_speed, robot.max_joint_speed())
+            for name, item in self.objects.items():
+                object_speeds[name] = max(object_speeds[name], item.max_joint_speed())
         self.monitor.end_frame()
         self.state_tree.update_state()
         self._last_signature = world.signature()

@@ -145,12 +145,11 @@ class EpisodeRunner:
         start = time.perf_counter()
         for action in actions:
             scene.apply(action)
-            for control_step in range(rates.control_steps):
-                if episode.randomization is not None:
+            for step in range(rates.steps_per_frame):
+                if episode.randomization is not None and step % rates.physics_steps == 0:
                     episode.randomization.step()
-                scene.robot.control_step(control_step)
-                for _ in range(rates.physics_steps):
-                    self._world.step()
+                scene.robot.set_step_targets(step)
+                self._world.step()
         seconds = time.perf_counter() - start
         scene.state_tree.update_state()
         return seconds, scene.state_tree.state_dict(exclude_tags=NOT_RECORDED)

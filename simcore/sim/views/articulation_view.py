@@ -23,6 +23,8 @@ Array = np.ndarray
 
 _SERVO_FIELDS = {"stiffness": "position_gain", "damping": "velocity_gain"}
 """The fields of a servo for these two attributes."""
+_WITH_TARGETS = (DriveMode.servo, DriveMode.impedance)
+"""Modes whose targets move with at most `max_velocity`."""
 _TENDONS = (
     ("tendon_stiffnesses", "stiffness", "N/m", 0.0),
     ("tendon_dampings", "damping", "N s/m", 0.0),
@@ -117,7 +119,7 @@ class ArticulationView(BodyView):
     def _max_speeds(self, env: int) -> list[float]:
         """Returns the present speed limits; a joint without servo has none until one is set."""
         drives = [self._drive_of(env, joint) for joint in self.joints]
-        return [drive.max_velocity if drive.mode is DriveMode.servo else _NO_LIMIT for drive in drives]
+        return [drive.max_velocity if drive.mode in _WITH_TARGETS else _NO_LIMIT for drive in drives]
 
     def _drive_of(self, env: int, joint: str) -> JointDrive:
         return self._groups[env][joint].drives[joint]
@@ -213,7 +215,7 @@ class ArticulationView(BodyView):
         self._max_velocities[env] = values
         given = values.tolist()
         for group, _, names, places in self._speed_parts[env]:
-            if group.drives[names[0]].mode is DriveMode.servo:
+            if group.drives[names[0]].mode in _WITH_TARGETS:
                 group.change("max_velocity", names, [given[place] for place in places])
                 continue
             for name, place in zip(names, places, strict=True):

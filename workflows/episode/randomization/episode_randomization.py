@@ -171,7 +171,7 @@ class EpisodeRandomization:
         robot = scene.robot
         if robot.body.name in used:
             arms = list(robot.arms.values())
-            signals = SignalView(arms, name=robot.body.name, control_hz=scene.world.cfg.control_hz)
+            signals = SignalView(arms, name=robot.body.name, physics_hz=scene.world.cfg.physics_hz)
             setups["sensors"].register_view(signals)
         for view in visual_views(scene, used, self._textures):
             setups["visuals"].register_view(view)
