@@ -15,7 +15,7 @@ from unlatch.simcore.errors import WorldError, close_matches
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
-from unlatch.simcore.sim.impedance import JointTargets, critical_damping
+from unlatch.simcore.sim.impedance import JointTargets
 from unlatch.simcore.sim.joint_coupling import couple_joints
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer, Module
@@ -34,18 +34,17 @@ class Arm(Module):
         self.cfg = cfg
         gripper = cfg.gripper
         turning_fingers = [joint for joint in gripper.joints if not body.joint(joint).prismatic]
-        damping = critical_damping(body, cfg.joints, cfg.home, cfg.stiffness)
         arm_drives = {
             joint: JointDrive(
                 mode=DriveMode.impedance,
                 stiffness=stiffness,
-                damping=float(its_damping),
+                damping=1.0,
                 max_effort=effort,
                 max_velocity=speed,
                 counterbalance=cfg.counterbalance.get(joint, 0.0),
             )
-            for joint, stiffness, its_damping, effort, speed in zip(
-                cfg.joints, cfg.stiffness, damping, cfg.max_effort, cfg.max_velocity, strict=True
+            for joint, stiffness, effort, speed in zip(
+                cfg.joints, cfg.stiffness, cfg.max_effort, cfg.max_velocity, strict=True
             )
         }
         finger_drives = {
@@ -155,7 +154,7 @@ class Arm(Module):
         self.signals.clear()
         self._spline.reset(positions)
         self._gripper_target_m = gripper_m
-        self.set_step_targets(1.0, frame_s=1.0)
+        self.set_step_targets(0.0, frame_s=1.0)
 
     def begin_frame(self, action: ArmAction, *, frame_s: float) -> None:
         """Takes the action of the next record frame of `frame_s` [s]; targets faster than a motor are cut off."""
@@ -169,7 +168,7 @@ class Arm(Module):
         self.drives.refresh_inertia()
 
     def set_step_targets(self, share: float, *, frame_s: float) -> None:
-        """Sets the motors for the physics step that ends when a share of the frame of `frame_s` [s] is over."""
+        """Sets the motors for the physics step that begins when a share of the frame of `frame_s` [s] is over."""
         gripper = self.cfg.gripper
         sent = MotorTargets(self._spline.at(share, frame_s=frame_s), self._gripper_target_m)
         arrived = self.signals.transmit(sent)
@@ -262,7 +261,7 @@ class Robot(Module):
 
     def set_step_targets(self, index: int) -> None:
         """Sets the motors of all arms for physics step `index` (from 0) of the record frame."""
-        share = (index + 1) / self._world.cfg.steps_per_frame
+        share = index / self._world.cfg.steps_per_frame
         for arm in self.arms.values():
             arm.set_step_targets(share, frame_s=self._frame_s)
 

@@ -46,7 +46,8 @@ class JointDrive:
     stiffness: float = 0.0
     """N m per rad, or N per m; unused by a servo. A passive joint's spring pulls to where it was attached."""
     damping: float = 0.0
-    """N m s per rad, or N s per m; of the joint itself if there is no spring."""
+    """N m s per rad, or N s per m; of the joint itself if there is no spring. For impedance control, the damping ratio;
+    1 is critical."""
     armature: float = 0.0
     """Inertia added at a turning joint [kg m^2] or mass added at a sliding one [kg]: of hidden moving parts, such as a
     spindle or a rotor behind its gear."""
@@ -114,6 +115,11 @@ class DriveGroup:
         self._held: dict[str, float] = {}
         self._efforts: dict[str, float] = {}
         self._speed_limits: dict[str, float] = {}
+        impedance = [name for name, drive in self.drives.items() if drive.mode is DriveMode.impedance]
+        self._impedance: ImpedanceServo | None = None
+        self._gains_changed = True
+        if impedance:  # before armatures are added: with them, Bullet's model for inverse dynamics is refused
+            self._impedance = ImpedanceServo(body, impedance, dt=self._need_steps(impedance[0], "impedance control"))
         self._balanced = [name for name, drive in drives.items() if drive.counterbalance != 0.0]
         for name in self._balanced:
             self._need_steps(name, "a counterbalance")
@@ -127,11 +133,6 @@ class DriveGroup:
                 self._need_steps(name, "a spring")
             elif drive.mode is DriveMode.passive and drive.stiffness > 0.0:
                 self._begin_spring(name)
-        impedance = [name for name, drive in self.drives.items() if drive.mode is DriveMode.impedance]
-        self._impedance = ImpedanceServo(body, impedance) if impedance else None
-        self._gains: Array | None = None
-        if impedance:
-            self._need_steps(impedance[0], "impedance control")
 
     def change(self, field: str, names: Sequence[str], values: Sequence[float]) -> None:
         """Changes a field of some joints' drives; targets, holds and positions stay.
@@ -150,7 +151,7 @@ class DriveGroup:
             if getattr(old, field) == value:
                 continue
             drives[name] = drive = old.having(field, value)
-            self._gains = None
+            self._gains_changed = True
             if drive.mode is DriveMode.servo:
                 self._changed.add(name)
                 servos = True
@@ -206,8 +207,8 @@ class DriveGroup:
         self._need_steps(name, "a speed limit")
         self._speed_limits[name] = float(max_velocity)
 
-    def _need_steps(self, name: str, what: str) -> None:
-        """Registers this group to run before every physics step."""
+    def _need_steps(self, name: str, what: str) -> float:
+        """Registers this group to run before every physics step; returns the length of a step [s]."""
         if self._world is None:
             raise WorldError(
                 f"Joint '{name}' of '{self.body.name}' has {what}, whose effort is computed at every physics step. "
@@ -217,6 +218,7 @@ class DriveGroup:
         if not self._called:
             self._world.call_before_step(self._apply_efforts)
             self._called = True
+        return self._world.dt
 
     def _begin_spring(self, name: str) -> None:
         self._need_steps(name, "a spring")
@@ -234,7 +236,7 @@ class DriveGroup:
             self._need_steps(name, "the armature of a sliding joint")
 
     def follow(self, targets: JointTargets) -> None:
-        """Sets the targets (n,) of the joints with impedance control for the end of the next physics step."""
+        """Sets the targets (n,) of the joints with impedance control for the beginning of the next physics step."""
         self._followers.targets = targets
 
     @property
@@ -331,8 +333,8 @@ class DriveGroup:
         balances = {name: self._balance(name) for name in self._balanced}
         for name, balance in balances.items():
             self._command_motor(name, p.TORQUE_CONTROL, force=balance)
-        if self._impedance is not None and self._world is not None:
-            self._apply_impedance(self._impedance, balances, self._world.dt)
+        if self._impedance is not None:
+            self._apply_impedance(self._impedance, balances)
         for name, most in self._speed_limits.items():
             dq = self._joint_state(name)[1]
             if abs(dq) > most:
@@ -347,15 +349,14 @@ class DriveGroup:
         """Returns the torque of the spring beside a motor now [N m]."""
         return self.drives[name].counterbalance * math.cos(self._joint_state(name)[0])
 
-    def _apply_impedance(self, servo: ImpedanceServo, balances: Mapping[str, float], dt: float) -> None:
-        if self._gains is None:
-            drives = [self.drives[name] for name in servo.joints]
-            self._gains = np.array([(drive.stiffness, drive.damping, drive.max_effort) for drive in drives]).T
-        stiffness, damping, most = self._gains
-        torques = servo.torques(stiffness, damping, dt)
-        for index, name in enumerate(servo.joints):
-            torques[index] -= balances.get(name, 0.0)
-        torques = np.clip(torques, -most, most).tolist()
+    def _apply_impedance(self, servo: ImpedanceServo, balances: Mapping[str, float]) -> None:
+        drives = [self.drives[name] for name in servo.joints]
+        if self._gains_changed:
+            servo.set_gains([drive.stiffness for drive in drives], [drive.damping for drive in drives])
+            self._gains_changed = False
+        wanted = servo.torques() - [balances.get(name, 0.0) for name in servo.joints]
+        most = np.array([drive.max_effort for drive in drives])
+        torques = np.clip(wanted, -most, most).tolist()
         indices = [self._indices[name] for name in servo.joints]
         self.body.controller_torques.update(zip(indices, torques, strict=True))
         p.setJointMotorControlArray(

@@ -1,9 +1,9 @@
 """Joint impedance control: the torques of an arm that follows its targets like a spring with a damper.
 
 It is the control law of position-controlled arms with torque sensors, such as the Panda's `joint_impedance_control`: a
-spring and a damper to the target, with the model's inertia, gravity and Coriolis torques fed forward. Spring and damper
-are evaluated at the end of the physics step (stable PD control: Tan, Liu, Turk 2011), so no stiffness makes the
-simulation unstable.
+spring and a damper to the target, with the model's inertia, gravity and Coriolis torques fed forward. The damping
+matrix follows the present inertia, as in Albu-Schaeffer, Ott, Frese and Hirzinger 2003 (ICRA, section III), so the arm
+returns to its target without overshoot at any joint positions.
 """
 
 from __future__ import annotations
@@ -34,13 +34,19 @@ class JointTargets(NamedTuple):
 class ImpedanceServo:
     """The torques of some joints of a body with a fixed root.
 
+    With e the error of the positions: tau = K e + D de/dt + M ddq_target + h(q, dq). K is diagonal. In each mode of M
+    and K, of frequency w, the damping is 2 w - dt w^2 times a ratio, which is critical for steps of length dt. A mode
+    with more than 0.75 rad in a step is made softer, because explicit steps are unstable from 1 rad on. This concerns
+    models that leave out the inertia of a wrist's motor, such as the xArm 6.
+
     The controller knows the masses that the model has when it is made: later changes of masses, payloads and gravity
     are errors of its model, as on a real arm.
     """
 
-    def __init__(self, body: Body, joints: Sequence[str]) -> None:
-        """Makes a controller of joints; it sets no motor by itself."""
+    def __init__(self, body: Body, joints: Sequence[str], *, dt: float) -> None:
+        """Makes a controller of joints for physics steps of `dt` [s]; it sets no motor by itself."""
         self._body = body
+        self._dt = dt
         self._all = [joint.index for joint in body.movable_joints]
         self._mine = np.array([self._all.index(body.joint(name).index) for name in joints])
         self._block = np.ix_(self._mine, self._mine)
@@ -48,53 +54,47 @@ class ImpedanceServo:
         """Their names."""
         still = np.zeros(len(joints))
         self.targets = JointTargets(body.joint_positions(joints), still, still)
-        """Targets at the end of the next physics step."""
-        self._inertia = np.zeros((len(joints), len(joints)))
+        """Targets now."""
+        self._stiffness, self._damping_ratio = still, still
+        self._K = self._D = self._M = np.zeros((len(joints), len(joints)))
         self.refresh_inertia()
 
+    def set_gains(self, stiffness: ArrayLike, damping_ratio: ArrayLike) -> None:
+        """Sets the stiffness (n,) [N m/rad] and the damping ratio (n,), 1 = critical, of the joints."""
+        self._stiffness, self._damping_ratio = np.array(stiffness), np.array(damping_ratio)
+        self._compute_gains()
+
     def refresh_inertia(self) -> None:
-        """Computes the inertia matrix at the present joint positions; it is used until the next call."""
-        self._inertia = _mass_matrix(self._body, [state[0] for state in self._joint_states()])[self._block]
+        """Computes the inertia at the present joint positions; it is used until the next call."""
+        q = [state[0] for state in self._joint_states()]
+        self._M = np.array(p.calculateMassMatrix(self._body.body_id, q, physicsClientId=self._body.client))[self._block]
+        self._compute_gains()
 
-    def torques(self, stiffness: Array, damping: Array, dt: float) -> Array:
-        """Returns (n,) the torques for the next physics step of `dt` [s], without any limit [N m].
+    def _compute_gains(self) -> None:
+        lower = np.linalg.cholesky(self._M)
+        scaled = np.linalg.solve(lower, np.linalg.solve(lower, np.diag(self._stiffness)).T)
+        squares, modes = np.linalg.eigh(0.5 * (scaled + scaled.T))
+        frequencies = np.minimum(np.sqrt(np.maximum(squares, 0.0)), _MAX_MODE_RAD / self._dt)
+        shapes = lower @ modes
+        root = np.sqrt(self._damping_ratio)
+        self._K = (shapes * frequencies**2) @ shapes.T
+        self._D = root[:, None] * ((shapes * (2.0 * frequencies - self._dt * frequencies**2)) @ shapes.T) * root
 
-        Args:
-            stiffness: (n,) [N m/rad].
-            damping: (n,) [N m s/rad].
-            dt: Length of the step [s].
-        """
+    def torques(self) -> Array:
+        """Returns (n,) the torques for the next physics step, without any limit [N m]."""
         states = self._joint_states()
         q_all, dq_all = [state[0] for state in states], [state[1] for state in states]
         q, dq = np.array(q_all)[self._mine], np.array(dq_all)[self._mine]
         wanted = self.targets
-        pull = stiffness * (wanted.positions - q - dt * dq) + damping * (wanted.velocities - dq)
-        pull += self._inertia @ wanted.accelerations
-        implicit = self._inertia + np.diag(dt * damping + dt**2 * stiffness)
-        acceleration = np.linalg.solve(implicit, pull)
         bias = p.calculateInverseDynamics(
             self._body.body_id, q_all, dq_all, [0.0] * len(q_all), physicsClientId=self._body.client
         )
-        return self._inertia @ acceleration + np.array(bias)[self._mine]
+        spring = self._K @ (wanted.positions - q) + self._D @ (wanted.velocities - dq)
+        return spring + self._M @ wanted.accelerations + np.array(bias)[self._mine]
 
     def _joint_states(self) -> tuple[tuple[float, ...], ...]:
         return p.getJointStates(self._body.body_id, self._all, physicsClientId=self._body.client)
 
 
-def critical_damping(body: Body, joints: Sequence[str], positions: ArrayLike, stiffness: ArrayLike) -> Array:
-    """Returns (n,) the damping with which each joint by itself returns to its target without overshoot [N m s/rad].
-
-    Args:
-        body: A body with a fixed root.
-        joints: Its joints.
-        positions: (n,) joint positions at which the damping is critical [rad]; all other joints are at 0.
-        stiffness: (n,) stiffness of each joint [N m/rad].
-    """
-    q = dict.fromkeys((joint.name for joint in body.movable_joints), 0.0)
-    q.update(zip(joints, np.asarray(positions, dtype=float).tolist(), strict=True))
-    inertias = dict(zip(q, np.diag(_mass_matrix(body, list(q.values()))), strict=True))
-    return 2.0 * np.sqrt(np.asarray(stiffness) * [inertias[name] for name in joints])
-
-
-def _mass_matrix(body: Body, q: list[float]) -> Array:
-    return np.array(p.calculateMassMatrix(body.body_id, q, physicsClientId=body.client))
+_MAX_MODE_RAD = 0.75
+"""Largest phase of a mode in one physics step [rad]."""

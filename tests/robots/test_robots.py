@@ -109,10 +109,9 @@ def _head_and_across(arm: Arm) -> tuple[np.ndarray, np.ndarray]:
 def frames(world: World, robot: Robot, action: Action, count: int) -> None:
     for _ in range(count):
         robot.apply(action)
-        for control_step in range(world.cfg.control_steps):
-            robot.control_step(control_step)
-            for _ in range(world.cfg.physics_steps):
-                world.step()
+        for step in range(world.cfg.steps_per_frame):
+            robot.set_step_targets(step)
+            world.step()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,15 +7,16 @@ from unlatch.robots.franka_panda import franka_panda, urdf_path
 from unlatch.robots.robot import Robot
 from unlatch.robots.signals import ArmSignals, MotorTargets
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.impedance import JointTargets
 from unlatch.simcore.sim.world import World, WorldCfg
 
 
 def command(number: float) -> MotorTargets:
-    return MotorTargets(np.full(2, number), np.full(2, 0.1 * number), number)
+    return MotorTargets(JointTargets(np.full(2, number), np.full(2, 0.1 * number), np.zeros(2)), number)
 
 
 def positions(signals: ArmSignals, numbers: list[float]) -> list[float]:
-    return [float(signals.transmit(command(number)).positions[0]) for number in numbers]
+    return [float(signals.transmit(command(number)).joints.positions[0]) for number in numbers]
 
 
 def test_without_errors_a_command_arrives_as_it_is():
@@ -44,7 +45,7 @@ def test_a_dropped_command_leaves_the_last_one_in_place():
 def test_the_joint_goes_to_where_its_encoder_reads_the_target():
     signals = ArmSignals(2)
     signals.encoder_offset_rad = np.array([0.01, -0.02])
-    reached = signals.transmit(command(1.0)).positions
+    reached = signals.transmit(command(1.0)).joints.positions
     assert np.allclose(reached, [0.99, 1.02])
     assert np.allclose(signals.reading(reached), [1.0, 1.0])
 
@@ -68,16 +69,15 @@ def test_the_gripper_is_as_late_as_the_joints_and_loses_the_same_commands():
 
 
 def first_step_that_closes(late_steps: int) -> int:
-    """Control step in which the fingers of a Panda begin to close; they are told to in the first one."""
+    """Physics step in which the fingers of a Panda begin to close; they are told to in the first one."""
     with World(WorldCfg()) as world:
         arm = Robot(world, franka_panda(), urdf_path(), T_world_root=Pose.identity()).arms["left"]
         arm.reset(arm.cfg.home, gripper_m=0.08)
         arm.signals.late_steps = late_steps
-        arm.begin_frame(ArmAction(np.array(arm.cfg.home), 0.0, arm.T_base_ee))
-        for step in range(20):
-            arm.control_step(0, 1, frame_s=1 / 60)
-            for _ in range(4):
-                world.step()
+        arm.begin_frame(ArmAction(np.array(arm.cfg.home), 0.0, arm.T_base_ee), frame_s=1 / 30)
+        for step in range(80):
+            arm.set_step_targets(1.0, frame_s=1 / 30)
+            world.step()
             if arm.gripper_opening_m < 0.079:
                 return step
     raise AssertionError("the fingers never moved")
@@ -85,5 +85,5 @@ def first_step_that_closes(late_steps: int) -> int:
 
 def test_late_fingers_close_after_the_latency():
     at_once = first_step_that_closes(0)
-    assert at_once < 4
-    assert first_step_that_closes(6) - at_once == 6
+    assert at_once < 16
+    assert first_step_that_closes(24) - at_once == 24

@@ -34,7 +34,7 @@ RANGES = {
     "depth_noise": (0.0, 0.01),
 }
 """Where 0 to 1 is none, or is too narrow."""
-STEPPED = {"action_latency": 1 / 60, "texture": 1.0, "action_dropped": 1.0, "shadow": 1.0}
+STEPPED = {"action_latency": 1 / 240, "texture": 1.0, "action_dropped": 1.0, "shadow": 1.0}
 """Attributes that know steps only."""
 
 
@@ -45,7 +45,7 @@ def views(world: World) -> list[AttributeView]:
     camera = Camera(CameraCfg(name="front", type="camera", mount=MountCfg()), world)
     return [
         PoseEstimateView(PoseEstimateError([("door", "head"), ("door", "tail")], joints=["hinge"]), name="door"),
-        SignalView([arm], name="robot", control_hz=60),
+        SignalView([arm], name="robot", physics_hz=240),
         AppearanceView(appearance, name="box", links=["box"]),
         LightView(world),
         CameraView(camera),

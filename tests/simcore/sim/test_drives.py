@@ -90,7 +90,7 @@ def test_servo_stays_within_its_effort(sled_and_wheel: Path) -> None:
 def test_a_passive_joint_takes_no_target(world: World, sled_and_wheel: Path) -> None:
     body = world.load_urdf(sled_and_wheel, name="slide", T_world_root=Pose.identity())
     group = DriveGroup(body, {"rail": JointDrive(DriveMode.passive)})
-    with pytest.raises(WorldError, match="Joint 'rail' of 'slide' is passive and takes no target"):
+    with pytest.raises(WorldError, match="Joint 'rail' of 'slide' has the drive mode 'passive' and takes no target"):
         group.set_targets(["rail"], np.zeros(1), np.zeros(1))
 
 
