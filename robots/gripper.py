@@ -38,7 +38,11 @@ class GripperCfg:
     max_force_n: float = MISSING
     """Grip force in the maker's data sheet [N]."""
     grip_force_n: float = MISSING
-    """Force used to grip [N]; at most `max_force_n`."""
+    """Largest force used to grip [N]; at most `max_force_n`. The force of an episode lies between `least_force_n` and
+    this one and depends on the part, see `unlatch.skills.gripping`.
+    """
+    least_force_n: float | None = None
+    """Smallest force that the hand can be commanded [N]; null: the hand always grips with `grip_force_n`."""
     max_speed_m_s: float = MISSING
     """Speed of one finger [m/s]."""
     armature_kg_m2: float = 0.0
@@ -49,6 +53,8 @@ class GripperCfg:
     """Links that may touch the part."""
     friction: float = 1.0
     """Friction coefficient of the finger pads (Bullet multiplies it with the object's)."""
+    friction_anchor: bool = True
+    """Whether a contact of a pad that sticks is held at its place against drift. Bullet's friction alone creeps."""
     pad_stiffness_n_m: float = 0.0
     """Stiffness of a pad at each contact point [N/m]; 0: rigid. With rigid pads, only one of two coupled fingers
     presses on a part that is 0.2 mm off the middle. It presses with the force of both.
@@ -71,6 +77,13 @@ class GripperCfg:
         if self.grip_force_n > self.max_force_n:
             raise ConfigError(
                 f"gripper.grip_force_n={self.grip_force_n} is above the maker's {self.max_force_n} N. Lower it.",
+                key="grip_force_n",
+            )
+        check_range("gripper.least_force_n", self.least_force_n, 0.0)
+        if self.least_force_n is not None and self.grip_force_n < self.least_force_n:
+            raise ConfigError(
+                f"gripper.grip_force_n={self.grip_force_n} is below the smallest force that the hand can be commanded, "
+                f"gripper.least_force_n={self.least_force_n} N. Raise it.",
                 key="grip_force_n",
             )
         self._check_travel()
@@ -143,6 +156,11 @@ class GripperCfg:
     def offsets(self) -> list[float]:
         """Returns the position of each of `joints` with closed fingers [rad or m]."""
         return list(self.closed) if self.opened else [0.0] * len(self.joints)
+
+    def commanded_force(self, wanted_n: float) -> float:
+        """Returns the force nearest to a wanted one that the hand may be commanded [N]."""
+        least_n = self.grip_force_n if self.least_force_n is None else self.least_force_n
+        return min(max(wanted_n, least_n), self.grip_force_n)
 
     def efforts(self) -> list[float]:
         """Returns the effort of each of `joints`; together they press with `grip_force_n` on each side [N m or N].

@@ -62,7 +62,7 @@ class Arm(Module):
                 link,
                 friction=gripper.friction,
                 spinning_friction=0.005,
-                friction_anchor=True,
+                friction_anchor=gripper.friction_anchor,
                 stiffness_n_m=gripper.pad_stiffness_n_m,
                 damping_n_s_m=gripper.pad_damping_n_s_m,
             )
