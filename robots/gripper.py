@@ -53,6 +53,10 @@ class GripperCfg:
     """Links that may touch the part."""
     friction: float = 1.0
     """Friction coefficient of the finger pads (Bullet multiplies it with the object's)."""
+    spinning_friction: float = 0.005
+    """Coefficient of the pads' friction about the normal of a contact (ours): it keeps a part from turning freely about
+    a single contact point; 0: none.
+    """
     friction_anchor: bool = True
     """Whether a contact of a pad that sticks is held at its place against drift. Bullet's friction alone creeps."""
     pad_stiffness_n_m: float = 0.0
@@ -69,7 +73,7 @@ class GripperCfg:
             return  # a schema without values yet; missing values are refused where they are read
         for key in ("max_width_m", "max_force_n", "grip_force_n", "max_speed_m_s", "friction"):
             check_range(f"gripper.{key}", getattr(self, key), 0.0, above=True)
-        for key in ("pad_stiffness_n_m", "pad_damping_n_s_m"):
+        for key in ("spinning_friction", "pad_stiffness_n_m", "pad_damping_n_s_m"):
             check_range(f"gripper.{key}", getattr(self, key), 0.0)
         for key in ("joints", "finger_links"):
             if not getattr(self, key):

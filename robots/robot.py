@@ -61,7 +61,7 @@ class Arm(Module):
             body.set_contact_material(
                 link,
                 friction=gripper.friction,
-                spinning_friction=0.005,
+                spinning_friction=gripper.spinning_friction,
                 friction_anchor=gripper.friction_anchor,
                 stiffness_n_m=gripper.pad_stiffness_n_m,
                 damping_n_s_m=gripper.pad_damping_n_s_m,
