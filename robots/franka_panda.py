@@ -3,7 +3,11 @@
 Limits are the maker's. Ranges, speeds and efforts come from franka_ros
 (franka_description/robots/panda/joint_limits.yaml), and are narrower than the model's; accelerations come from
 libfranka (rate_limiting.h), stiffnesses from libfranka's example joint_impedance_control. The limits of the hand come
-from the product manual 220010 v1.2 (30 to 70 N continuously, 80 mm, 50 mm/s a finger).
+from the product manual 220010 v1.2 (30 to 70 N continuously, 140 N at most, 80 mm, 50 mm/s a finger). The model states
+an effort of 20 N for a finger; the manual's range holds here.
+
+The rubber pads of the fingers yield like the UR5's (`robots/ur5.py`). With rigid pads, the fingers entered parts by up
+to 4.6 mm, and only one of the two coupled fingers pressed on a part beside the middle. It then bore the force of both.
 """
 
 from __future__ import annotations
@@ -29,9 +33,12 @@ def franka_panda() -> RobotCfg:
         max_width_m=0.08,
         max_force_n=70.0,
         grip_force_n=50.0,
+        least_force_n=30.0,
         max_speed_m_s=0.05,
         finger_links=["panda_leftfinger", "panda_rightfinger"],
         friction=1.2,
+        pad_stiffness_n_m=5e4,
+        pad_damping_n_s_m=200.0,
     )
     arm = ArmCfg(
         name="left",

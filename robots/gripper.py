@@ -38,7 +38,11 @@ class GripperCfg:
     max_force_n: float = MISSING
     """Grip force in the maker's data sheet [N]."""
     grip_force_n: float = MISSING
-    """Force used to grip [N]; at most `max_force_n`."""
+    """Largest force used to grip [N]; at most `max_force_n`. The force of an episode lies between `least_force_n` and
+    this one and depends on the part, see `unlatch.skills.gripping`.
+    """
+    least_force_n: float | None = None
+    """Smallest force that the hand can be commanded [N]; null: the hand always grips with `grip_force_n`."""
     max_speed_m_s: float = MISSING
     """Speed of one finger [m/s]."""
     armature_kg_m2: float = 0.0
@@ -49,6 +53,12 @@ class GripperCfg:
     """Links that may touch the part."""
     friction: float = 1.0
     """Friction coefficient of the finger pads (Bullet multiplies it with the object's)."""
+    spinning_friction: float = 0.005
+    """Coefficient of the pads' friction about the normal of a contact (ours): it keeps a part from turning freely about
+    a single contact point; 0: none.
+    """
+    friction_anchor: bool = True
+    """Whether a contact of a pad that sticks is held at its place against drift. Bullet's friction alone creeps."""
     pad_stiffness_n_m: float = 0.0
     """Stiffness of a pad at each contact point [N/m]; 0: rigid. With rigid pads, only one of two coupled fingers
     presses on a part that is 0.2 mm off the middle. It presses with the force of both.
@@ -63,7 +73,7 @@ class GripperCfg:
             return  # a schema without values yet; missing values are refused where they are read
         for key in ("max_width_m", "max_force_n", "grip_force_n", "max_speed_m_s", "friction"):
             check_range(f"gripper.{key}", getattr(self, key), 0.0, above=True)
-        for key in ("pad_stiffness_n_m", "pad_damping_n_s_m"):
+        for key in ("spinning_friction", "pad_stiffness_n_m", "pad_damping_n_s_m"):
             check_range(f"gripper.{key}", getattr(self, key), 0.0)
         for key in ("joints", "finger_links"):
             if not getattr(self, key):
@@ -71,6 +81,13 @@ class GripperCfg:
         if self.grip_force_n > self.max_force_n:
             raise ConfigError(
                 f"gripper.grip_force_n={self.grip_force_n} is above the maker's {self.max_force_n} N. Lower it.",
+                key="grip_force_n",
+            )
+        check_range("gripper.least_force_n", self.least_force_n, 0.0)
+        if self.least_force_n is not None and self.grip_force_n < self.least_force_n:
+            raise ConfigError(
+                f"gripper.grip_force_n={self.grip_force_n} is below the smallest force that the hand can be commanded, "
+                f"gripper.least_force_n={self.least_force_n} N. Raise it.",
                 key="grip_force_n",
             )
         self._check_travel()
@@ -143,6 +160,11 @@ class GripperCfg:
     def offsets(self) -> list[float]:
         """Returns the position of each of `joints` with closed fingers [rad or m]."""
         return list(self.closed) if self.opened else [0.0] * len(self.joints)
+
+    def commanded_force(self, wanted_n: float) -> float:
+        """Returns the force nearest to a wanted one that the hand may be commanded [N]."""
+        least_n = self.grip_force_n if self.least_force_n is None else self.least_force_n
+        return min(max(wanted_n, least_n), self.grip_force_n)
 
     def efforts(self) -> list[float]:
         """Returns the effort of each of `joints`; together they press with `grip_force_n` on each side [N m or N].

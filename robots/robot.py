@@ -72,8 +72,8 @@ class Arm(Module):
             body.set_contact_material(
                 link,
                 friction=gripper.friction,
-                spinning_friction=0.005,
-                friction_anchor=True,
+                spinning_friction=gripper.spinning_friction,
+                friction_anchor=gripper.friction_anchor,
                 stiffness_n_m=gripper.pad_stiffness_n_m,
                 damping_n_s_m=gripper.pad_damping_n_s_m,
             )
@@ -154,6 +154,7 @@ class Arm(Module):
         self.signals.clear()
         self._spline.reset(positions)
         self._gripper_target_m = gripper_m
+        self.drives.refresh_inertia()
         self.set_step_targets(0.0, frame_s=1.0)
 
     def begin_frame(self, action: ArmAction, *, frame_s: float) -> None:

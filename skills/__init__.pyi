@@ -15,6 +15,8 @@ from .contract.context import SkillContext as SkillContext
 from .contract.context import Views as Views
 from .contract.failure import Failure as Failure
 from .contract.skill import Skill as Skill
+from .gripping import grip_force as grip_force
+from .gripping import handle_load as handle_load
 from .hold import Hold as Hold
 from .hold import HoldCfg as HoldCfg
 from .holding import HoldingSkill as HoldingSkill

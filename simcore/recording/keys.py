@@ -161,6 +161,8 @@ SKILL_FIELDS: dict[str, str] = {
     "first_violation": "`{view, pair, force_n, physics_step, time_s}` of the first forbidden contact, or null.",
     "success": "Whether the skill succeeded, as it reported at its end.",
     "zero_force_contacts": "Optional; number of forbidden contact points without force. The verdict ignores them.",
+    "grip_force_n": "Optional; force with which the hand grips [N], chosen for the part that is hardest to move in the "
+    "episode, between `least_force_n` and `grip_force_n` of the gripper.",
     "plan": "Optional; the plan: keyframes, residuals, counts, times. If there is no plan: the diagnosis.",
     "finger_contact_required": "Whether the fingers must touch the part while it moves.",
 }

@@ -13,9 +13,11 @@ from unlatch.solver.planning.timing import DEVIATION_RAD, time_path
 
 Array = np.ndarray
 
-_HINGE_SPEED_RAD_S = 0.5
-_SLIDER_SPEED_M_S = 0.15
-_PART_RISE_HZ = 3.0
+HINGE_SPEED_RAD_S = 0.5
+"""Speed of a part that turns."""
+SLIDER_SPEED_M_S = 0.15
+"""Speed of a part that slides."""
+PART_RISE_HZ = 3.0
 """Acceleration of the part divided by its speed [1/s]."""
 _HAND_RISE_HZ = 5.0
 """Acceleration of the hand divided by its speed, in approach and retreat [1/s]."""
@@ -46,9 +48,9 @@ def time_segments(
     if len(approach) > 1:
         segments.append(_time_hand_motion(request, "approach", approach))
     if len(follow.q) > 1:
-        default = _SLIDER_SPEED_M_S if request.scene.joint.prismatic else _HINGE_SPEED_RAD_S
+        default = SLIDER_SPEED_M_S if request.scene.joint.prismatic else HINGE_SPEED_RAD_S
         speed = request.part_speed if request.part_speed is not None else default
-        segments.append(_time_segment(request, "follow", follow.q, s=follow.s, speed=speed, rise_hz=_PART_RISE_HZ))
+        segments.append(_time_segment(request, "follow", follow.q, s=follow.s, speed=speed, rise_hz=PART_RISE_HZ))
     if retreat is not None:
         segments.append(_time_hand_motion(request, "retreat", retreat))
     return segments

@@ -43,7 +43,7 @@ def test_every_robot_of_the_catalog_fits_its_model_and_limits(name: str) -> None
         set_item("max_velocity", 0.5),
         set_item("max_acceleration", 1.0),
         set_item("max_effort", 40.0),
-        set_gripper(max_force_n=30.0, grip_force_n=20.0, max_speed_m_s=0.02, max_width_m=0.06, friction=0.5),
+        set_gripper(max_force_n=40.0, grip_force_n=30.0, max_speed_m_s=0.02, max_width_m=0.06, friction=0.5),
     ],
 )
 def test_limits_may_be_lowered(lower: Callable[[RobotCfg], None]) -> None:

@@ -53,6 +53,12 @@ def test_all_joints_together_do_the_work_of_the_grip_force(gripper: GripperCfg):
         ({"closed": [], "opened": []}, r"gripper\.widths_m is set, and gripper\.opened is not"),
         ({"pad_stiffness_n_m": -1.0}, r"gripper\.pad_stiffness_n_m=-1 is out of range\. Expected 0 or more"),
         ({"pad_damping_n_s_m": -1.0}, r"gripper\.pad_damping_n_s_m=-1 is out of range\. Expected 0 or more"),
+        ({"spinning_friction": -1.0}, r"gripper\.spinning_friction=-1 is out of range\. Expected 0 or more"),
+        ({"least_force_n": -1.0}, r"gripper\.least_force_n=-1 is out of range\. Expected 0 or more"),
+        (
+            {"grip_force_n": 20.0, "least_force_n": 25.0},
+            r"grip_force_n=20\.0 is below the smallest force that the hand can be commanded, gripper\.least_force_n=25",
+        ),
         ({"grip_force_n": 31.0}, r"gripper\.grip_force_n=31\.0 is above the maker's 30\.0 N"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from unlatch.simcore.sim.sensors.lidar import LidarCfg
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera
 from unlatch.simcore.sim.world import World
 from unlatch.skills.contract.context import FrameSpeeds, Views
+from unlatch.skills.gripping import grip_force, handle_load
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel
 from unlatch.tasks.layout import TABLE, Layout, plinth_name
@@ -187,7 +188,8 @@ def build_scene(
         robot_cfg: The robot.
         assets: Objects by name.
         layout: Where they stand.
-        acted_on: (object, part) of every skill; contact views are made for these.
+        acted_on: (object, part) of every skill; contact views are made for these, and the hands grip with the force
+            that the hardest part to move needs.
         sensors: The sensors; they are read last, in this order.
         seed: Seed of the episode, for noise of sensors.
 
@@ -195,6 +197,7 @@ def build_scene(
         ConfigError: A sensor is mounted on a body that does not exist.
     """
     world.reset()
+    robot_cfg = _with_chosen_grip_force(robot_cfg, assets, acted_on)
     fixtures: list[ObstacleModel] = []
 
     def add_fixture(
@@ -240,6 +243,20 @@ def build_scene(
     episode = EpisodeScene(world, scene, robot, objects, views, monitor, tuple(fixtures))
     scene.update_state()
     return episode
+
+
+def _with_chosen_grip_force(
+    robot: RobotCfg, assets: Mapping[str, ObjectAsset], acted_on: Sequence[tuple[str, str]]
+) -> RobotCfg:
+    """Returns a robot whose hands grip with the force for the hardest part to move.
+
+    All hands get the same load: the arm that holds an object bears what another arm does to it.
+    """
+    loads_n = [handle_load(assets[name], assets[name].articulation.part(part)) for name, part in acted_on]
+    load_n = max(loads_n, default=0.0)
+    grippers = [replace(arm.gripper, grip_force_n=grip_force(arm.gripper, load_n)) for arm in robot.arms]
+    arms = [replace(arm, gripper=gripper) for arm, gripper in zip(robot.arms, grippers, strict=True)]
+    return replace(robot, arms=arms)
 
 
 def _make_views(

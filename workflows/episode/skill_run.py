@@ -116,5 +116,6 @@ class SkillRun:
             "first_violation": None if violation is None else {**asdict(violation), "pair": list(violation.pair)},
             "success": self.success,
             "zero_force_contacts": self.zero_force_contacts,
+            "grip_force_n": skill.context.arm.cfg.gripper.grip_force_n,
             "plan": None if skill.keyframe_plan is None else skill.keyframe_plan.to_dict(),
         }

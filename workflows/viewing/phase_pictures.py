@@ -105,7 +105,8 @@ def _make_section(shown: RecordedWorld, skill_round: SkillRound, view: LookAtCam
     arm = f", {entry['arm']} arm" if "arm" in entry else ""
     (words,) = fill_in([f"{entry['name']}{arm}: {{part}} of the {{object}}"], called)
     several = f", round {skill_round.number} of {skill_round.count}" if skill_round.count > 1 else ""
-    return Section(f"{words}{several}", tiles)
+    grip = f", grip {entry['grip_force_n']:.0f} N" if "grip_force_n" in entry else ""
+    return Section(f"{words}{several}{grip}", tiles)
 
 
 def _opening_curves(shown: RecordedWorld, rounds: Sequence[SkillRound], end: int) -> Iterator[Curve]:

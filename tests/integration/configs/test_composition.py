@@ -76,8 +76,8 @@ def test_an_override_may_remove_a_list_entry():
 
 
 def test_robot_values_come_from_the_package_and_can_be_overridden():
-    cfg = load("task=open_microwave", "robot.arms.0.gripper.grip_force_n=20", "robot.arms.0.home.3=-2")
-    assert cfg.robot.arms[0].gripper.grip_force_n == 20.0
+    cfg = load("task=open_microwave", "robot.arms.0.gripper.grip_force_n=40", "robot.arms.0.home.3=-2")
+    assert cfg.robot.arms[0].gripper.grip_force_n == 40.0
     assert cfg.robot.arms[0].home[3] == -2.0
     assert len(cfg.robot.arms[0].joints) == 7
 

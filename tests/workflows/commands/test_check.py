@@ -18,7 +18,7 @@ def data_set(folder: Path, *overrides: str) -> str:
 
 
 def test_a_robot_inside_its_limits_has_no_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert command_table.main(["check", data_set(tmp_path / "x", "robot.arms.0.gripper.grip_force_n=20")]) == 0
+    assert command_table.main(["check", data_set(tmp_path / "x", "robot.arms.0.gripper.grip_force_n=40")]) == 0
     assert "0 episodes, all whole, every verdict agrees" in capsys.readouterr().out
 
 

@@ -1,0 +1,77 @@
+"""The force of a grip follows the load at the handle, inside what the hand can be commanded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
+from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.xarm6 import xarm6
+from unlatch.skills.gripping import SAFETY_FACTOR, grip_force, handle_load
+
+PANDA = franka_panda().arms[0].gripper
+XARM = xarm6().arms[0].gripper
+
+
+def made(category: str) -> ObjectAsset:
+    return load_object(ObjectCfg(name="thing", category=category, instance="0"), rng=np.random.default_rng(0), number=0)
+
+
+def load_of(asset: ObjectAsset, **catch: float) -> float:
+    (first, *_) = asset.articulation.parts.values()
+    return handle_load(asset, first, **catch)
+
+
+def test_the_force_grows_with_the_load_and_stays_in_the_range_of_the_hand() -> None:
+    forces = [grip_force(PANDA, load) for load in np.linspace(0.0, 100.0, 101)]
+    assert np.all(np.diff(forces) >= 0.0)
+    assert (forces[0], forces[-1]) == (PANDA.least_force_n, PANDA.grip_force_n)
+    assert len(set(forces)) > 10  # between its ends it follows the load
+
+
+def test_between_its_ends_the_friction_of_both_pads_holds_the_load_with_the_safety_factor() -> None:
+    friction = PANDA.friction * 0.8
+    assert 2.0 * friction * grip_force(PANDA, 32.0) == pytest.approx(SAFETY_FACTOR * 32.0)
+
+
+def test_slippery_pads_grip_harder() -> None:
+    assert grip_force(replace(PANDA, friction=0.9), 25.0) > grip_force(PANDA, 25.0)
+
+
+def test_a_hand_without_a_smallest_force_always_grips_with_its_grip_force() -> None:
+    assert {grip_force(XARM, load) for load in (0.0, 10.0, 1000.0)} == {XARM.grip_force_n}
+
+
+def test_the_load_of_a_drawer_is_its_friction_damping_and_inertia() -> None:
+    asset = made("drawer")
+    (part,) = asset.articulation.parts.values()
+    mass_kg = asset.model.links[part.link].inertial.mass_kg  # type: ignore[union-attr]
+    assert [joint for joint in asset.model.joints.values() if joint.parent == part.link] == []
+    expected = asset.friction[part.joint] + 0.15 * asset.damping[part.joint] + mass_kg * 0.45
+    assert handle_load(asset, part) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("category", ["drawer", "microwave", "pot", "faucet"])
+def test_a_joint_with_more_friction_is_a_heavier_load(category: str) -> None:
+    asset = made(category)
+    (first, *_) = asset.articulation.parts.values()
+    rougher = replace(asset, friction={**asset.friction, first.joint: asset.friction[first.joint] + 1.0})
+    assert load_of(rougher) > load_of(asset)
+
+
+def test_the_force_of_a_catch_adds_to_the_load() -> None:
+    asset = made("microwave")
+    assert load_of(asset, peak_opening_force_n=20.0) == pytest.approx(load_of(asset) + 20.0)
+
+
+def test_the_weight_of_a_lid_counts_and_that_of_an_upright_door_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    lid, door = made("toilet"), made("refrigerator")
+    with_weight = load_of(lid), load_of(door)
+    monkeypatch.setattr("unlatch.skills.gripping._GRAVITY_M_S2", 0.0)
+    assert with_weight[0] > load_of(lid) + 1.0
+    assert with_weight[1] == pytest.approx(load_of(door))
