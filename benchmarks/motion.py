@@ -17,6 +17,7 @@ Prints two tables with a row for each robot and entry, and a row for each robot 
   alternating   steps outside the phases of contact in which the effort of a motor jumps up and then down, or the
                 reverse, both by more than 1 % of its largest effort: a steady oscillation has many
   CPU           CPU time of an episode, median, without that of measuring
+  failures      number of failed episodes by code; their steps count too
 
 The second:
 
@@ -45,7 +46,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
-from any_urdf import TASK, Job
+from any_urdf import TASK, Job, rate
 from motion_samples import EpisodeMeter, EpisodeMotion, MotionSamples
 from rich.box import MARKDOWN
 from rich.console import Console
@@ -134,6 +135,11 @@ class Measurement:
         return MotionSamples.pooled(found) if found else None
 
     @property
+    def successes(self) -> str:
+        """Returns `18/20`, or a dash without episodes."""
+        return rate(episode.success for episode in self.episodes)
+
+    @property
     def codes(self) -> Counter[str]:
         """Returns the number of failed episodes by code."""
         return Counter(episode.code for episode in self.episodes if episode.code is not None)
@@ -209,37 +215,31 @@ class Limit:
     def line(self, samples: Sequence[tuple[str, MotionSamples | None]]) -> tuple[bool, str]:
         """Returns whether every robot keeps the limit, and a line that says so with the figure of each."""
         figures = {robot: math.nan if each is None else self.figure(each) for robot, each in samples}
-        met = all(value <= self.most for value in figures.values())  # NaN, not measured, does not meet it
+        met = all(value <= self.most for value in figures.values())
+        missed = any(value > self.most for value in figures.values())
+        result = "met" if met else "MISSED" if missed else "not measured for every robot"
         values = ", ".join(f"{robot} {_number(value, self.unit)}" for robot, value in figures.items())
-        return met, f"{'met' if met else 'MISSED'}: {self.text}, at most {self.most:g}{self.unit}: {values}"
+        return met, f"{result}: {self.text}, at most {self.most:g}{self.unit}: {values}"
 
 
 def _number(value: float, unit: str = "") -> str:
     return "-" if math.isnan(value) else f"{value:.2f}{unit}"
 
 
-def _beyond(values: Callable[[MotionSamples], Array]) -> tuple[Callable[[MotionSamples], float], ...]:
-    """Returns the share of steps beyond the limit [%] and the largest ratio, as functions of samples."""
-    return (lambda s: percent(values(s) > 1.0)), (lambda s: largest(values(s)))
-
-
-def _step_limits() -> Iterator[Limit]:
-    """Yields the limits of accelerations and velocities."""
-    kinds: dict[str, Callable[[MotionSamples], Array]] = {
-        "accelerations beyond the limit, free transit": lambda s: s.acceleration[s.in_transit],
-        "accelerations beyond the limit, all steps": lambda s: s.acceleration,
-        "velocities beyond the limit, free transit": lambda s: s.velocity[s.in_transit],
-        "velocities beyond the limit, all steps": lambda s: s.velocity,
-    }
-    for text, values in kinds.items():
-        share, most = _beyond(values)
-        yield Limit(f"steps with {text}", share, 1.0, " %")
-        yield Limit(f"the largest of {text}", most, 1.5, " x")
+def _ratio_limits(what: str, where: str, ratios: Callable[[MotionSamples], Array]) -> tuple[Limit, Limit]:
+    """Returns the limits of accelerations or velocities, given as multiples of the robot's limit (n,)."""
+    return (
+        Limit(f"steps with {what} above the robot's limit, {where}", lambda s: percent(ratios(s) > 1.0), 1.0, " %"),
+        Limit(f"largest {what} as a multiple of the robot's limit, {where}", lambda s: largest(ratios(s)), 1.5, " x"),
+    )
 
 
 LIMITS = (
     Limit("steps of free transit with a saturated motor", lambda s: percent(s.saturated[s.in_transit]), 1.0, " %"),
-    *_step_limits(),
+    *_ratio_limits("joint acceleration", "free transit", lambda s: s.acceleration[s.in_transit]),
+    *_ratio_limits("joint acceleration", "all steps", lambda s: s.acceleration),
+    *_ratio_limits("joint velocity", "free transit", lambda s: s.velocity[s.in_transit]),
+    *_ratio_limits("joint velocity", "all steps", lambda s: s.velocity),
     Limit(
         "recorded velocity off the difference of positions, median",
         lambda s: 100.0 * abs(percentile(s.velocity_ratio, 50) - 1.0),
@@ -260,15 +260,17 @@ LIMITS = (
 def limits_table(measurements: Sequence[Measurement]) -> Table:
     """Returns the table of success, saturated motors, and accelerations and velocities beyond the limits."""
     columns = ("robot", "entry", "success", "saturated", *(f"acc. {of}" for of in ("transit", "contact", "all")))
-    table = _table(*columns, *(f"vel. {of}" for of in ("transit", "contact", "all")), "alternating", "CPU")
+    table = _table(*columns, *(f"vel. {of}" for of in ("transit", "contact", "all")), "alternating", "CPU", "failures")
     for each in measurements:
-        table.add_row(each.robot, each.entry, *_limit_cells(each))
+        failures = each.problem or ", ".join(f"{code} {count}" for code, count in each.codes.most_common())
+        cells = list(_limit_cells(each))
+        table.add_row(each.robot, each.entry, *cells, *[""] * (len(table.columns) - len(cells) - 3), failures)
     return table
 
 
 def _limit_cells(each: Measurement) -> Iterator[str]:
-    s, episodes = each.samples, each.episodes
-    yield f"{sum(episode.success for episode in episodes)}/{len(episodes)}" if episodes else "-"
+    s = each.samples
+    yield each.successes
     if s is None:
         return
     yield f"{_number(percent(s.saturated[s.in_transit]))} %"
@@ -276,7 +278,7 @@ def _limit_cells(each: Measurement) -> Iterator[str]:
         for steps in (s.in_transit, s.in_contact, np.ones_like(s.in_transit)):
             yield f"{_number(percent(ratios[steps] > 1.0))} % ({_number(largest(ratios[steps]))})"
     yield f"{_number(percent(s.alternates[~s.in_contact]))} %"
-    yield f"{np.median([episode.cpu_s for episode in episodes]):.2f} s"
+    yield f"{np.median([episode.cpu_s for episode in each.episodes]):.2f} s"
 
 
 def contact_table(measurements: Sequence[Measurement]) -> Table:
@@ -308,7 +310,11 @@ def _contact_cells(each: Measurement) -> Iterator[str]:
 def _table(*columns: str) -> Table:
     table = Table(box=MARKDOWN)
     for column in columns:
-        table.add_column(column, no_wrap=True, justify="left" if column in ("robot", "entry") else "right")
+        table.add_column(
+            column,
+            no_wrap=column != "failures",
+            justify="left" if column in ("robot", "entry", "failures") else "right",
+        )
     return table
 
 
@@ -327,8 +333,7 @@ def main(arguments: list[str]) -> int:
     print_line(f"{len(jobs)} entries of {cfg.n} episodes")
     for each in measure_all(jobs, cfg):
         measurements.append(each)
-        successes = sum(episode.success for episode in each.episodes)
-        result = each.problem or f"{successes}/{len(each.episodes)} {dict(each.codes) or ''}"
+        result = each.problem or f"{each.successes} {dict(each.codes) or ''}"
         print_line(f"{len(measurements)}/{len(jobs)} {each.robot} {each.entry}: {result}")
     robots = pooled(measurements)
     rows = [each for robot in robots for each in (*(m for m in measurements if m.robot == robot.robot), robot)]

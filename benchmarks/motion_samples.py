@@ -59,7 +59,7 @@ class MotionSamples:
     force_n: Array
     """(n,) sum of the normal forces on a finger; the largest of the arm. 0: no finger touches anything."""
     depth_m: Array
-    """(n,) depth of the deepest contact point between a finger and an object; 0 or less: not inside."""
+    """(n,) depth of the deepest contact point between a finger and an object; 0: none is inside."""
     velocity_ratio: Array
     """(m,) recorded joint velocity over the central difference of recorded positions, in transit."""
     travel: Array
@@ -153,20 +153,22 @@ class StepProbe:
         scene.monitor.sample = sample_and_read
 
     def _read(self) -> None:
-        self.frames.append(self._episode.frames.frame + 1)
+        contacts = self._finger_contacts()
+        steps = {name: self._arm_step(arm, contacts[name]) for name, arm in self._scene.robot.arms.items()}
+        for name, step in steps.items():
+            self.steps[name].append(step)
         for name, item in self._scene.objects.items():
             self.positions[name].append(item.body.joint_states()[0])
-        contacts = self._finger_contacts()
-        for name, arm in self._scene.robot.arms.items():
-            its = contacts[name]
-            step = ArmStep(
-                *self._joint_states(arm),
-                arm.step_targets.positions,
-                max(its.forces_n.values(), default=0.0),
-                its.depth_m,
-                its.touches_part,
-            )
-            self.steps[name].append(step)
+        self.frames.append(self._episode.frames.frame + 1)
+
+    def _arm_step(self, arm: Arm, contacts: FingerContacts) -> ArmStep:
+        return ArmStep(
+            *self._joint_states(arm),
+            arm.step_targets.positions,
+            max(contacts.forces_n.values(), default=0.0),
+            contacts.depth_m,
+            contacts.touches_part,
+        )
 
     def _joint_states(self, arm: Arm) -> tuple[Array, Array, Array]:
         return self._scene.robot.body.joint_states(arm.cfg.joints)
