@@ -1,0 +1,40 @@
+"""What `benchmarks/motion.py` reads at every physics step, compared with the record of the same episode."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.motion_samples import EpisodeMeter, ProbedEpisode
+from unlatch.workflows.runs.loading import load
+from unlatch.workflows.runs.runner import EpisodeRunner
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+
+def test_measuring_an_episode_does_not_change_it_and_agrees_with_its_record() -> None:
+    cfg = load("close_microwave")
+    with EpisodeRunner(cfg) as runner:
+        plain = runner.run(0)
+    with EpisodeMeter(cfg) as meter:
+        episode = meter.episode(0)
+        assert isinstance(episode, ProbedEpisode)
+        meter.episode = lambda number: episode
+        motion = meter.measure(0)
+        record, probe = episode.record(), episode.probe
+    assert record.arrays.keys() == plain.arrays.keys()
+    assert all(np.array_equal(record.arrays[key], plain.arrays[key]) for key in plain.arrays)
+    assert motion.success == plain.success
+    assert probe is not None
+    frames, steps = np.array(probe.frames), probe.steps["left"]
+    assert set(np.unique(frames, return_counts=True)[1]) == {cfg.world.physics_hz // cfg.world.record_hz}
+    last = np.flatnonzero(np.diff(frames, append=frames[-1] + 1))
+    q = np.array([steps[index].q for index in last])
+    np.testing.assert_array_equal(q, record.arrays["robots.franka_panda.left.joint_positions"][frames[last]])
+    recorded_n = record.arrays["contacts.franka_panda.left.microwave.fingers_link.force_max_n"]
+    peak_n = np.zeros(len(recorded_n) + 1)
+    np.maximum.at(peak_n, frames, [step.force_n if step.touches_part else 0.0 for step in steps])
+    assert recorded_n.max() > 1.0
+    np.testing.assert_allclose(peak_n[frames[0] :], recorded_n[frames[0] - 1 :])
+    assert motion.samples is not None
+    assert motion.samples.travel[0] > 0.1  # the door moves by a good part of its range
