@@ -3,7 +3,8 @@
 Limits are the maker's. Ranges, speeds and efforts come from franka_ros
 (franka_description/robots/panda/joint_limits.yaml), and are narrower than the model's; accelerations come from
 libfranka (rate_limiting.h). The limits of the hand come from the product manual 220010 v1.2 (30 to 70 N continuously,
-80 mm, 50 mm/s a finger).
+80 mm, 50 mm/s a finger). A finger may bear the largest force in the hand's data sheet, 140 N, which is twice the
+continuous one.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def franka_panda() -> RobotCfg:
         max_force_n=70.0,
         grip_force_n=50.0,
         max_speed_m_s=0.05,
+        finger_force_limit_n=140.0,
         finger_links=["panda_leftfinger", "panda_rightfinger"],
         friction=1.2,
     )

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from unlatch.robots.action import Action, ArmAction
 from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.effort_mean import EffortMean
 from unlatch.robots.signals import ArmSignals, MotorTargets
 from unlatch.simcore.errors import WorldError, close_matches
 from unlatch.simcore.geometry import Pose
@@ -69,6 +70,9 @@ class Arm(Module):
         self.joint_positions = Buffer()
         self.joint_velocities = Buffer()
         self.joint_efforts = Buffer()
+        self.effort_mean = EffortMean(body, cfg.joints)
+        """Samples the motors' efforts over a record frame."""
+        self.joint_efforts_mean = self.effort_mean.buffer
         self.ee_position = Buffer()
         self.ee_quat_xyzw = Buffer()
         self.tcp_position = Buffer()
@@ -255,6 +259,16 @@ class Robot(Module):
         rates: WorldCfg = self._world.cfg
         for arm in self.arms.values():
             arm.control_step(index, rates.control_steps, frame_s=1.0 / rates.record_hz)
+
+    def sample_efforts(self) -> None:
+        """Reads the motors' efforts of the last physics step."""
+        for arm in self.arms.values():
+            arm.effort_mean.sample()
+
+    def end_frame(self) -> None:
+        """Closes the record frame: the means of the motors' efforts are those of its physics steps."""
+        for arm in self.arms.values():
+            arm.effort_mean.end_frame()
 
     @property
     def time_s(self) -> float:
