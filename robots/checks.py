@@ -29,7 +29,7 @@ _ARM_LIMITS = (
 )
 """Limits by joint: name, unit, and +1 if it may only be raised, -1 if it may only be lowered."""
 _ROUNDED = 1e-3
-_GRIPPER_LIMITS = (("max_width_m", "m"), ("max_force_n", "N"), ("max_speed_m_s", "m/s"))
+_GRIPPER_LIMITS = (("max_width_m", "m"), ("max_force_n", "N"), ("max_speed_m_s", "m/s"), ("finger_force_limit_n", "N"))
 
 
 def check_robot(robot: RobotCfg, *, object_friction: float) -> None:

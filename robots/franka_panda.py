@@ -4,7 +4,7 @@ Limits are the maker's. Ranges, speeds and efforts come from franka_ros
 (franka_description/robots/panda/joint_limits.yaml), and are narrower than the model's; accelerations come from
 libfranka (rate_limiting.h), stiffnesses from libfranka's example joint_impedance_control. The limits of the hand come
 from the product manual 220010 v1.2 (30 to 70 N continuously, 140 N at most, 80 mm, 50 mm/s a finger). The model states
-an effort of 20 N for a finger; the manual's range holds here.
+an effort of 20 N for a finger; the manual's range holds here. A finger may bear the hand's largest force, 140 N.
 
 The rubber pads of the fingers yield like the UR5's (`robots/ur5.py`). With rigid pads, the fingers entered parts by up
 to 4.6 mm, and only one of the two coupled fingers pressed on a part beside the middle. It then bore the force of both.
@@ -35,6 +35,7 @@ def franka_panda() -> RobotCfg:
         grip_force_n=50.0,
         least_force_n=30.0,
         max_speed_m_s=0.05,
+        finger_force_limit_n=140.0,
         finger_links=["panda_leftfinger", "panda_rightfinger"],
         friction=1.2,
         pad_stiffness_n_m=5e4,

@@ -45,6 +45,10 @@ class GripperCfg:
     """Smallest force that the hand can be commanded [N]; null: the hand always grips with `grip_force_n`."""
     max_speed_m_s: float = MISSING
     """Speed of one finger [m/s]."""
+    finger_force_limit_n: float = 0.0
+    """Largest force that one finger may bear for longer than 20 ms, from whatever it touches [N]. If you leave it out,
+    or at 0: twice `max_force_n`, for hands whose maker states none. More fails the attempt (code `overload`).
+    """
     armature_kg_m2: float = 0.0
     """Inertia that motor and gears add at each turning joint [kg m^2]. Without it, the coupled light links of a linkage
     drift apart by several degrees.
@@ -73,8 +77,9 @@ class GripperCfg:
             return  # a schema without values yet; missing values are refused where they are read
         for key in ("max_width_m", "max_force_n", "grip_force_n", "max_speed_m_s", "friction"):
             check_range(f"gripper.{key}", getattr(self, key), 0.0, above=True)
-        for key in ("spinning_friction", "pad_stiffness_n_m", "pad_damping_n_s_m"):
+        for key in ("spinning_friction", "pad_stiffness_n_m", "pad_damping_n_s_m", "finger_force_limit_n"):
             check_range(f"gripper.{key}", getattr(self, key), 0.0)
+        self.finger_force_limit_n = self.finger_force_limit_n or 2.0 * self.max_force_n
         for key in ("joints", "finger_links"):
             if not getattr(self, key):
                 raise ConfigError(f"gripper.{key} is empty. Expected at least one name. Add it.", key=key)

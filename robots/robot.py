@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from unlatch.robots.action import Action, ArmAction
 from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.effort_mean import EffortMean
 from unlatch.robots.signals import ArmSignals, MotorTargets
 from unlatch.robots.target_spline import TargetSpline
 from unlatch.simcore.errors import WorldError, close_matches
@@ -80,6 +81,9 @@ class Arm(Module):
         self.joint_positions = Buffer()
         self.joint_velocities = Buffer()
         self.joint_efforts = Buffer()
+        self.effort_mean = EffortMean(body, cfg.joints)
+        """Samples the motors' efforts over a record frame."""
+        self.joint_efforts_mean = self.effort_mean.buffer
         self.ee_position = Buffer()
         self.ee_quat_xyzw = Buffer()
         self.tcp_position = Buffer()
@@ -269,6 +273,16 @@ class Robot(Module):
     @property
     def _frame_s(self) -> float:
         return 1.0 / self._world.cfg.record_hz
+
+    def sample_efforts(self) -> None:
+        """Reads the motors' efforts of the last physics step."""
+        for arm in self.arms.values():
+            arm.effort_mean.sample()
+
+    def end_frame(self) -> None:
+        """Closes the record frame: the means of the motors' efforts are those of its physics steps."""
+        for arm in self.arms.values():
+            arm.effort_mean.end_frame()
 
     @property
     def time_s(self) -> float:

@@ -7,7 +7,8 @@ accelerations: ours stop a joint within a fifth of a second.
 
 The package's gripper is three boxes that are fixed to the flange: a palm and two fingers 55 mm apart. Here the same
 boxes move, like those of a Robotiq Hand-E: stroke 50 mm, force at most 130 N, 20 to 150 mm/s (its manual), force at
-least 20 N (the maker's later data sheet: 20 to 185 N), mass 1 kg.
+least 20 N (the maker's later data sheet: 20 to 185 N), mass 1 kg. A finger may bear those 130 N: the manual states no
+larger force for a fingertip.
 Its rubber pads yield: rubber of 2 MPa, 2 mm thick, with a contact area of 2 square centimetres has 2e5 N/m, shared by
 the four points at which two flat faces touch in Bullet.
 """
@@ -52,6 +53,7 @@ def ur5() -> RobotCfg:
         grip_force_n=50.0,
         least_force_n=20.0,
         max_speed_m_s=0.05,
+        finger_force_limit_n=130.0,
         finger_links=[f"{side}_finger" for side in _FINGERS],
         friction=1.2,
         pad_stiffness_n_m=5e4,

@@ -8,6 +8,7 @@ FAILURE_CODES: dict[str, str] = {
     "path_infeasible": "The hand cannot keep its grasp along the whole path of the part.",
     "motion_blocked": "No collision-free path leads to the contact, or something blocked the arm while it moved.",
     "collision": "A forbidden contact exceeded its force threshold.",
+    "overload": "A finger bore more than its gripper allows for longer than 20 ms.",
     "grasp_missed": "The fingers never touched the moving part.",
     "slipped": "The fingers touched the part and lost it.",
     "not_reached": "The joint did not move as far as required.",

@@ -19,7 +19,7 @@ from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_state
 Array = np.ndarray
 
 EPISODE_FORMAT = "unlatch-episode"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Version of the format of data sets and episodes."""
 EPISODE_FILE = "episode.json"
 STATE_FILE = "state.npz"

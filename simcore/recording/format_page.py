@@ -67,7 +67,8 @@ strings "nan", "inf" and "-inf". No file uses Python's pickle. `numpy.load` read
 
 ## Arrays in state.npz
 
-An episode of T actions has T+1 states. Row t of the actions, contacts and speeds lies between the states t and t+1.
+An episode of T actions has T+1 states. Row t of the actions, and of what is measured between two states, lies between
+the states t and t+1.
 `n` is the number of arm joints, `k` that of gripper joints, and `m` that of an object's movable joints. `ee` is the
 frame of the arm's `ee_link` (the hand), and `tcp` a frame between the fingertips. An attempt that fails before its
 first frame has no arrays.

@@ -118,8 +118,8 @@ def read_sealed(path: Path, *, expected: str, version: int, limit: int) -> dict[
     found = content.get("format_version")
     if found != version or isinstance(found, bool):
         raise FormatVersionError(
-            f"File '{path}' has format version {found!r}, this version reads {version}. "
-            "Read it with the version that wrote it (its dataset.json says which), or make it again.",
+            f"File '{path}' has format version {found!r}, expected {version}. Make it again with its command, or read "
+            "it with the version of unlatch that wrote it; dataset.json has both.",
             path=str(path),
             version=found,
         )

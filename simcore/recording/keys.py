@@ -20,6 +20,8 @@ _KINDS = {
     "speeds": INTERVAL,
 }
 """Kind of a key by its first word."""
+_EFFORTS_MEAN = ".joint_efforts_mean"
+"""Ending of keys of robots that are not states."""
 _NAME = r"[A-Za-z0-9_-]+"
 
 
@@ -53,8 +55,9 @@ class KeySpec:
 
 
 def kind_of(key: str) -> str | None:
-    """Returns `STATE`, `ACTION` or `INTERVAL` from the first word of a key; None for other words."""
-    return _KINDS.get(key.partition(".")[0])
+    """Returns `STATE`, `ACTION` or `INTERVAL` from the words of a key; None for an unknown first word."""
+    first = key.partition(".")[0]
+    return INTERVAL if first == "robots" and key.endswith(_EFFORTS_MEAN) else _KINDS.get(first)
 
 
 def _force_specs(view: str, meaning: str) -> tuple[KeySpec, KeySpec]:
@@ -79,12 +82,21 @@ _ARM_SKILL_COUNTERS = {
 _ARM = "robots.<robot>.<arm>"
 _ARM_ACTION = "actions.<robot>.<arm>"
 _ARM_VIEW = "<robot>.<arm>.<object>"
+_FINGER_LOADS = {
+    "max": "Force that a finger of the arm bears, summed over its contacts: largest in a physics step, on the finger "
+    "that bears most in it.",
+    "mean": "The same: mean over the physics steps.",
+    "sustained": "Largest force that a finger bore or exceeded for longer than 20 ms without a break, up to a physics "
+    "step between the two states. The time may begin earlier.",
+}
 
 KEYS: tuple[KeySpec, ...] = (
     KeySpec("time", (), "s", "Simulated time since the episode began."),
     KeySpec(f"{_ARM}.joint_positions", ("n",), "rad", "Arm joint positions q, from base to ee."),
-    KeySpec(f"{_ARM}.joint_velocities", ("n",), "rad/s", "Arm joint velocities dq."),
-    KeySpec(f"{_ARM}.joint_efforts", ("n",), "N m", "Efforts of the arm's motors in the last physics step."),
+    KeySpec(f"{_ARM}.joint_velocities", ("n",), "rad/s", "Arm joint velocities dq at the frame."),
+    KeySpec(
+        f"{_ARM}.joint_efforts", ("n",), "N m", "Efforts of the arm's motors at the frame: in its last physics step."
+    ),
     KeySpec(f"{_ARM}.ee_position", (3,), "m", "Origin of the ee link, world frame."),
     KeySpec(f"{_ARM}.ee_quat_xyzw", (4,), "-", "Orientation of the ee link, world frame."),
     KeySpec(f"{_ARM}.tcp_position", (3,), "m", "The point between the fingertips, world frame."),
@@ -125,6 +137,11 @@ KEYS: tuple[KeySpec, ...] = (
     *_force_specs(f"{_ARM_VIEW}.fingers_base", "Fingers on the object's body"),
     *_force_specs(f"{_ARM_VIEW}.forbid_collision", "Arm links on any link of the object"),
     *_force_specs("<robot>.environment", "Robot on floor, furniture, other objects and itself"),
+    *(
+        KeySpec(f"contacts.<robot>.<arm>.fingers.force_{key}_n", (), "N", meaning)
+        for key, meaning in _FINGER_LOADS.items()
+    ),
+    KeySpec(f"{_ARM}{_EFFORTS_MEAN}", ("n",), "N m", "Efforts of the arm's motors: mean over the physics steps."),
     KeySpec("speeds.<body>.max", (), "rad/s or m/s", "Largest joint speed of a robot or object in a physics step."),
 )
 """Every key of `state.npz`, in the order of the page."""
@@ -158,6 +175,7 @@ SKILL_FIELDS: dict[str, str] = {
     "collision_valid_enabled": "Whether a forbidden contact fails the skill.",
     "process_valid_enabled": "Whether overspeed fails the skill.",
     "contact_force_threshold_n": "Force above which a forbidden contact counts [N].",
+    "finger_force_limit_n": "Largest force that a finger of the arm may bear for longer than 20 ms [N].",
     "first_violation": "`{view, pair, force_n, physics_step, time_s}` of the first forbidden contact, or null.",
     "success": "Whether the skill succeeded, as it reported at its end.",
     "zero_force_contacts": "Optional; number of forbidden contact points without force. The verdict ignores them.",

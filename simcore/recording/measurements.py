@@ -43,6 +43,14 @@ def forbidden_rows(
     ]
 
 
+def overload_rows(
+    record: EpisodeRecord, skill: Mapping[str, Any], rows: slice, limit_n: float
+) -> list[tuple[int, str, float]]:
+    """Returns where a finger of a skill's arm first bears more than a limit: (row, `<robot>.<arm>`, force [N])."""
+    found = _first_rows_above(record, "contacts.", ".fingers.force_sustained_n", rows, limit_n)
+    return [hit for hit in found if "arm" not in skill or hit[1].split(".")[1] == skill["arm"]]
+
+
 def overspeed_rows(record: EpisodeRecord, rows: slice) -> list[tuple[int, str, float]]:
     """Returns the first overspeed of each robot and object: (row, name, speed [rad/s or m/s]), the earliest first."""
     return _first_rows_above(record, "speeds.", ".max", rows, MAX_JOINT_SPEED)

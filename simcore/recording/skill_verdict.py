@@ -16,6 +16,7 @@ from unlatch.simcore.recording.measurements import (
     forbidden_rows,
     hold_rows,
     joint_positions,
+    overload_rows,
     overspeed_rows,
     read_frame,
     read_number,
@@ -136,6 +137,9 @@ def _rules_broken_while_running(skill: JudgedSkill, rows: slice) -> Iterator[Bro
         for row, view, force_n in forbidden_rows(record, rows, threshold_n, skipped_arms=others)[:1]:
             evidence = {**skill.label, "view": view, "force_n": force_n, "threshold_n": threshold_n}
             yield BrokenRule(row + 1, "collision", evidence)
+    for row, hand, force_n in overload_rows(record, skill.entry, rows, rule.finger_force_limit_n)[:1]:
+        evidence = {**skill.label, "hand": hand, "force_n": force_n, "limit_n": rule.finger_force_limit_n}
+        yield BrokenRule(row + 1, "overload", evidence)
     if rule.process_valid_enabled:
         for row, body, speed in overspeed_rows(record, rows)[:1]:
             evidence = {**skill.label, "body": body, "speed": speed, "limit": MAX_JOINT_SPEED}

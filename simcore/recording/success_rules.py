@@ -8,8 +8,9 @@ An episode succeeds in the frame in which
   in it by more than `MAX_SETTLE_CHANGE_RAD` or `MAX_SETTLE_CHANGE_M`;
 - in a demonstration, the targets of all arms have not changed in that time; a policy with `success_when=held` may move.
 
-It fails at once on a force above the skill's threshold in one of the `FORBIDDEN_VIEWS`, a joint faster than
-`MAX_JOINT_SPEED`, a value that is not finite, or when `task.max_duration_s` is over.
+It fails at once on a force above the skill's threshold in one of the `FORBIDDEN_VIEWS`, a force on a finger of the
+skill's arm that stays above the gripper's limit for longer than 20 ms, a joint faster than `MAX_JOINT_SPEED`, a value
+that is not finite, or when `task.max_duration_s` is over.
 
 Two implementations apply the rule. They share these values and no code, so that `unlatch check` finds errors of either:
 
@@ -64,6 +65,8 @@ class SuccessRule:
     """Whether overspeed fails the skill."""
     contact_force_threshold_n: float
     """Force above which a forbidden contact counts [N]."""
+    finger_force_limit_n: float
+    """Largest force that a finger of the arm may bear for longer than 20 ms [N]."""
     holds: bool = False
     """Whether the skill holds something while other arms act."""
 
@@ -83,6 +86,7 @@ class SuccessRule:
             check_type(entry, "success_threshold", int, float, where=where)
         for key in ("finger_contact_required", "collision_valid_enabled", "process_valid_enabled"):
             check_type(entry, key, bool, where=where)
+        check_type(entry, "finger_force_limit_n", int, float, where=where)
         if entry["collision_valid_enabled"]:
             check_type(entry, "contact_force_threshold_n", int, float, where=where)
         return cls(
@@ -92,6 +96,7 @@ class SuccessRule:
             collision_valid_enabled=entry["collision_valid_enabled"],
             process_valid_enabled=entry["process_valid_enabled"],
             contact_force_threshold_n=float(entry.get("contact_force_threshold_n", math.inf)),
+            finger_force_limit_n=float(entry["finger_force_limit_n"]),
             holds=entry.get("holds", False) is True,
         )
 

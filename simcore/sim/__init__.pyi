@@ -5,6 +5,7 @@ from .collision import ObstacleModel as ObstacleModel
 from .collision import RobotModel as RobotModel
 from .contacts import ContactMonitor as ContactMonitor
 from .contacts import ContactView as ContactView
+from .contacts import FingerLoads as FingerLoads
 from .contacts import Violation as Violation
 from .contacts import touching_pairs as touching_pairs
 from .drives import DriveGroup as DriveGroup

@@ -5,8 +5,10 @@ Validity depends on force, never on the number of contact points: Bullet lists p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import math
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pybullet as p
@@ -17,6 +19,10 @@ from unlatch.simcore.state import Buffer, Module
 
 Array = np.ndarray
 Pair = tuple[str, str]
+
+SUSTAINED_S = 0.02
+"""A force on a finger is sustained if it lasts for longer than this without a break [s]; our own. Shorter forces are
+impacts: how high they are depends on the solver and on the stiffness of two faces, which nobody has measured."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,75 @@ class ContactView(Module):
         self._frame.clear()
 
 
+class FingerLoads(Module):
+    """Force that each finger of an arm bears, sampled at every physics step.
+
+    The force on a finger is the magnitude of the vector sum of all contact forces on its links: normal forces and
+    friction, whatever the links touch. The buffers describe one record frame and are tagged `interval`, like those of a
+    `ContactView`. Only `end_frame` fills them:
+
+    - `force_max_n`, `force_mean_n`: largest and mean over the frame's physics steps, each time of the finger that bears
+      most in the step;
+    - `force_sustained_n`: the largest force that a finger has borne or exceeded for longer than `SUSTAINED_S` without a
+      break, up to a step of this frame. The time may begin in an earlier frame.
+    """
+
+    def __init__(self, name: str, fingers: Sequence[frozenset[str]], *, physics_hz: float) -> None:
+        """Makes the loads of an arm's fingers.
+
+        Args:
+            name: Full name, `<robot>.<arm>.fingers`.
+            fingers: Names of the links of each finger; links of one finger do not move relative to each other.
+            physics_hz: Physics steps in a second [Hz].
+        """
+        super().__init__()
+        self.name = name
+        self.fingers = tuple(fingers)
+        """Names of the links of each finger."""
+        self.sustained_steps = math.floor(SUSTAINED_S * physics_hz + 1e-9) + 1
+        """The least number of physics steps that take longer than `SUSTAINED_S` together: 5 at 240 Hz."""
+        self.force_max_n = Buffer(np.zeros(()), tags=["interval"])
+        self.force_mean_n = Buffer(np.zeros(()), tags=["interval"])
+        self.force_sustained_n = Buffer(np.zeros(()), tags=["interval"])
+        self.sustained_on = 0
+        """Place in `fingers` of the finger that bore `force_sustained_n`."""
+        self._steps: list[Sequence[float]] = []
+        """Force on each finger in the last steps of earlier frames and in the steps of this frame [N]."""
+        self._earlier_steps = 0
+
+    def sample(self, forces_n: Sequence[float]) -> None:
+        """Adds the force on each of `fingers` in one physics step [N]."""
+        self._steps.append(forces_n)
+
+    def end_frame(self) -> None:
+        """Writes the frame's forces to the buffers."""
+        in_frame = [max(forces_n) for forces_n in self._steps[self._earlier_steps :]]
+        self.force_max_n.set_value(max(in_frame))
+        self.force_mean_n.set_value(sum(in_frame) / len(in_frame))
+        n = self.sustained_steps
+        starts = range(len(self._steps) - n + 1)
+        by_finger = [
+            max((min(forces_n[start : start + n]) for start in starts), default=0.0)
+            for forces_n in zip(*self._steps, strict=True)
+        ]
+        largest = max(by_finger)
+        self.force_sustained_n.set_value(largest)
+        self.sustained_on = by_finger.index(largest)
+        self._steps = self._steps[max(0, len(self._steps) - n + 1) :]
+        self._earlier_steps = len(self._steps)
+
+
+class _Contact(NamedTuple):
+    """What a contact of two links belongs to."""
+
+    pair: Pair
+    """Names of the robot's link and of what it touches."""
+    views: list[str]
+    """Names of its views."""
+    forces: list[tuple[list[float], float]]
+    """Where its force is added: the sum of a finger (x, y, z) [N], and -1 if the finger is the second body, else 1."""
+
+
 def touching_pairs(world: World, body: Body) -> set[frozenset[str]]:
     """Returns the pairs of links of a body that overlap now, unless their contacts are switched off."""
     p.performCollisionDetection(physicsClientId=world.client)
@@ -89,16 +164,18 @@ def touching_pairs(world: World, body: Body) -> set[frozenset[str]]:
 
 
 class ContactMonitor:
-    """All contact views of one robot: one query a physics step, split by link."""
+    """All contact views and finger loads of one robot: one query a physics step, split by link."""
 
     def __init__(self, world: World, robot: Body, *, ignored_self_pairs: Collection[frozenset[str]] = ()) -> None:
         self._world = world
         self._robot = robot
         self._ignored = frozenset(ignored_self_pairs)
         self.views: dict[str, ContactView] = {}
-        self._known_contacts: dict[tuple[int, int, int], tuple[Pair, list[str]]] = {}
-        """The pair of each contact and the names of its views, by Bullet's numbers of link, other body and its link.
-        Valid for one record frame, since the acted-on object changes only between frames."""
+        self._loads: list[tuple[FingerLoads, list[list[float]]]] = []
+        """Each with the sums of the contact forces on its fingers in this step, (x, y, z) [N]."""
+        self._known_contacts: dict[tuple[int, int, int, int], _Contact] = {}
+        """By Bullet's numbers of both bodies and both links. Valid for one record frame, since the acted-on object
+        changes only between frames."""
 
     def add(self, view: ContactView) -> ContactView:
         """Adds a view; it is sampled from the next physics step on."""
@@ -106,38 +183,70 @@ class ContactMonitor:
         self._known_contacts.clear()
         return view
 
+    def add_loads(self, loads: FingerLoads) -> FingerLoads:
+        """Adds the loads of an arm's fingers; they are sampled from the next physics step on."""
+        self._loads.append((loads, [[0.0, 0.0, 0.0] for _ in loads.fingers]))
+        self._known_contacts.clear()
+        return loads
+
     def sample(self) -> None:
-        """Reads the contacts of the last physics step into all views."""
+        """Reads the contacts of the last physics step into all views and loads."""
         found: dict[str, dict[Pair, float]] = {}
-        for point in p.getContactPoints(bodyA=self._robot.body_id, physicsClientId=self._world.client):
-            key = (point[3], point[2], point[4])
-            if key not in self._known_contacts:
-                self._known_contacts[key] = self._describe_contact(*key)
-            pair, names = self._known_contacts[key]
-            for name in names:
+        # of all bodies: if it is asked for those of one, Bullet swaps the bodies so that this one is the first, and
+        # turns the normals with them, but not the directions of friction
+        for point in p.getContactPoints(physicsClientId=self._world.client):
+            contact = self._known_contacts.get(point[1:5])
+            if contact is None:
+                contact = self._known_contacts[point[1:5]] = self._describe_contact(*point[1:5])
+            for name in contact.views:
                 forces = found.setdefault(name, {})
-                forces[pair] = forces.get(pair, 0.0) + point[9]
+                forces[contact.pair] = forces.get(contact.pair, 0.0) + point[9]
+            for total, sign in contact.forces:
+                for force_n, direction in ((point[9], point[7]), (point[10], point[11]), (point[12], point[13])):
+                    for axis in range(3):
+                        total[axis] += sign * force_n * direction[axis]
         step, time_s = self._world.steps, self._world.time_s
         for name, view in self.views.items():
             view.sample(found.get(name, {}), step=step, time_s=time_s)
+        for loads, totals in self._loads:
+            loads.sample([math.hypot(*total) for total in totals])
+            for total in totals:
+                total[:] = (0.0, 0.0, 0.0)
 
-    def _describe_contact(self, link_a: int, body_b: int, link_b: int) -> tuple[Pair, list[str]]:
-        """Returns the pair of a contact, and the names of the views that it belongs to."""
+    def _describe_contact(self, body_a: int, body_b: int, link_a: int, link_b: int) -> _Contact:
+        """Returns what a contact belongs to; nothing if the robot is neither of the two bodies."""
         robot = self._robot
-        name_a = robot.link_names[link_a]
-        if body_b == robot.body_id:
-            other_body, name_b = robot.name, robot.link_names[link_b]
-            label = name_b
+        sides = [
+            (robot.link_names[link], sign)
+            for body, link, sign in ((body_a, link_a, 1.0), (body_b, link_b, -1.0))
+            if body == robot.body_id
+        ]
+        if not sides:
+            return _Contact(("", ""), [], [])
+        forces = [
+            (total, sign)
+            for loads, totals in self._loads
+            for finger, total in zip(loads.fingers, totals, strict=True)
+            for name, sign in sides
+            if name in finger
+        ]
+        name_a, other_body = sides[0][0], robot.name
+        if len(sides) == 2:
+            name_b = label = sides[1][0]
             if frozenset((name_a, name_b)) in self._ignored:
-                return (name_a, label), []
+                return _Contact((name_a, label), [], forces)
         else:
-            other_body = self._world.name_of(body_b)
+            other_id, other_link = (body_b, link_b) if body_a == robot.body_id else (body_a, link_a)
+            other_body = self._world.name_of(other_id)
             other = self._world.bodies[other_body]
-            name_b, label = other.link_names[link_b], other.label(link_b)
-        return (name_a, label), [n for n, view in self.views.items() if view.selects(name_a, other_body, name_b)]
+            name_b, label = other.link_names[other_link], other.label(other_link)
+        views = [n for n, view in self.views.items() if view.selects(name_a, other_body, name_b)]
+        return _Contact((name_a, label), views, forces)
 
     def end_frame(self) -> None:
-        """Closes the record frame in all views."""
+        """Closes the record frame in all views and loads."""
         self._known_contacts.clear()
         for view in self.views.values():
             view.end_frame()
+        for loads, _ in self._loads:
+            loads.end_frame()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from unlatch.simcore.sim.contacts import ContactView
+from unlatch.simcore.sim.contacts import ContactView, FingerLoads
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.sensor import Sensor
 from unlatch.simcore.sim.world import World
@@ -15,8 +15,8 @@ from unlatch.simcore.state import Module
 Array = np.ndarray
 
 NOT_RECORDED = ("interval", "rgb", "depth", "segmentation", "normals", "point_cloud")
-"""Tags of buffers that are not part of a recorded state: forces over a frame have their own rows, images are rendered
-later."""
+"""Tags of buffers that are not part of a recorded state: forces and efforts over a frame have their own rows, images
+are rendered later."""
 _EPISODE_KEYS = frozenset({"time", "skills", "validity"})
 """First words of state keys that belong to the episode, not to the scene."""
 
@@ -50,8 +50,8 @@ class Scene(Module):
         """Adds the keypoints of a part."""
         _get_group(self.keypoints, name).add_child(part, points)
 
-    def add_contact_view(self, view: ContactView) -> None:
-        """Adds a contact view; the words of its name are its groups."""
+    def add_contact_view(self, view: ContactView | FingerLoads) -> None:
+        """Adds a contact view or the loads of an arm's fingers; the words of its name are its groups."""
         *groups, last = view.name.split(".")
         _get_group(self.contacts, *groups).add_child(last, view)
 

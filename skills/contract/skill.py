@@ -158,6 +158,7 @@ class Skill(ABC):
             collision_valid_enabled=self.cfg.collision_valid,
             process_valid_enabled=self.cfg.process_valid,
             contact_force_threshold_n=self.cfg.contact_force_threshold_n,
+            finger_force_limit_n=self.context.arm.cfg.gripper.finger_force_limit_n,
         )
 
     @property

@@ -33,7 +33,9 @@ TRACKED: list[tuple[Any, str]] = [
     (SceneObject, "hold"),
     (World, "step"),
     (ContactMonitor, "sample"),
+    (Robot, "sample_efforts"),
     (ContactMonitor, "end_frame"),
+    (Robot, "end_frame"),
     (Scene, "update_state"),
     (Judge, "begin_skill"),
     (Judge, "observe"),
@@ -44,8 +46,8 @@ TRACKED: list[tuple[Any, str]] = [
     (Skill, "update"),
     (Skill, "is_done"),
 ]
-PHYSICS = ["set_step_targets", "step", "sample"] * 8
-FRAME = ["add_action", "apply", "hold", *PHYSICS, "end_frame", "update_state", "observe"]
+PHYSICS = ["set_step_targets", "step", "sample", "sample_efforts"] * 8
+FRAME = ["add_action", "apply", "hold", *PHYSICS, "end_frame", "end_frame", "update_state", "observe"]
 SKILL_FRAME = ["next_action", *FRAME, "update", "add_frame", "is_done"]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects.library import load_object
+from unlatch.robots.effort_mean import EffortMean
 from unlatch.robots.robot import Arm
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -151,6 +152,49 @@ def test_a_touch_of_the_object_by_the_arm_is_a_collision(
         assert record.evidence["pair"] == violation["pair"]
         verdict = recompute_success(record)
         assert (verdict.success, verdict.code) == (False, "collision")
+
+
+def test_a_finger_that_bears_more_than_its_gripper_allows_is_an_overload() -> None:
+    with EpisodeRunner(config("robot.arms.0.gripper.finger_force_limit_n=5")) as runner:
+        record = runner.run(0)
+    assert (record.code, record.success) == ("overload", False)
+    finger, force_n, limit_n = (record.evidence[key] for key in ("finger", "force_n", "limit_n"))
+    assert finger in runner.cfg.robot.arms[0].gripper.finger_links
+    assert record.message == f"{finger} bore {force_n:.0f} N for longer than 20 ms (allowed 5 N)"
+    sustained_n = record.arrays["contacts.franka_panda.left.fingers.force_sustained_n"]
+    assert sustained_n[-1] == force_n > limit_n == 5.0
+    assert sustained_n[:-1].max() <= limit_n
+    assert record.evidence["time_s"] == record.arrays["time"][-1]
+    verdict = recompute_success(record)
+    assert (verdict.code, verdict.evidence["force_n"], verdict.evidence["frame"]) == (
+        "overload",
+        force_n,
+        record.n_actions,
+    )
+    assert check_record(record) == []
+    for claim in ({"success": True, "code": None}, {"code": "slipped"}):
+        (problem,) = check_record(replace(record, evidence={}, **claim))
+        assert "overload" in problem
+
+
+def test_mean_efforts_are_those_of_the_physics_steps(runner: EpisodeRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[np.ndarray] = []
+    sample = EffortMean.sample
+
+    def sample_and_note(self: EffortMean) -> None:
+        sample(self)
+        seen.append(episode.scene.robot.body.joint_states(runner.cfg.robot.arms[0].joints)[2])
+
+    monkeypatch.setattr(EffortMean, "sample", sample_and_note)
+    episode = runner.episode(0)
+    episode.reset()
+    seen.clear()
+    episode.scene.advance_frame()
+    values = episode.scene.interval_values()
+    assert len(seen) == 8
+    np.testing.assert_allclose(values["robots.franka_panda.left.joint_efforts_mean"], np.mean(seen, axis=0), rtol=1e-12)
+    state = episode.scene.state_tree.state_dict()
+    np.testing.assert_array_equal(state["robots.franka_panda.left.joint_efforts"], seen[-1])
 
 
 def test_a_switched_off_check_is_recorded() -> None:

@@ -43,6 +43,7 @@ def test_every_robot_of_the_catalog_fits_its_model_and_limits(name: str) -> None
         set_item("max_velocity", 0.5),
         set_item("max_acceleration", 1.0),
         set_item("max_effort", 40.0),
+        set_gripper(finger_force_limit_n=5.0),
         set_gripper(max_force_n=40.0, grip_force_n=30.0, max_speed_m_s=0.02, max_width_m=0.06, friction=0.5),
     ],
 )
@@ -59,6 +60,7 @@ def test_limits_may_be_lowered(lower: Callable[[RobotCfg], None]) -> None:
         (set_item("max_acceleration", 10.1), "robot.arms[0].max_acceleration[2]"),
         (set_item("max_effort", 87.5), "robot.arms[0].max_effort[2]"),
         (set_gripper(max_force_n=71.0), "robot.arms[0].gripper.max_force_n"),
+        (set_gripper(finger_force_limit_n=141.0), "robot.arms[0].gripper.finger_force_limit_n"),
         (set_gripper(max_speed_m_s=0.06), "robot.arms[0].gripper.max_speed_m_s"),
         (set_gripper(max_width_m=0.09), "robot.arms[0].gripper.max_width_m"),
         (set_gripper(friction=0.4), "robot.arms[0].gripper.friction"),

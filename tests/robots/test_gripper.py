@@ -59,9 +59,16 @@ def test_all_joints_together_do_the_work_of_the_grip_force(gripper: GripperCfg):
             {"grip_force_n": 20.0, "least_force_n": 25.0},
             r"grip_force_n=20\.0 is below the smallest force that the hand can be commanded, gripper\.least_force_n=25",
         ),
+        ({"finger_force_limit_n": -1.0}, r"gripper\.finger_force_limit_n=-1 is out of range\. Expected 0 or more"),
         ({"grip_force_n": 31.0}, r"gripper\.grip_force_n=31\.0 is above the maker's 30\.0 N"),
     ],
 )
 def test_contradicting_settings_are_refused(changes: dict[str, object], message: str):
     with pytest.raises(ConfigError, match=message):
         replace(LEVERS, **changes)
+
+
+def test_a_finger_bears_twice_the_makers_grip_force_where_no_limit_is_stated():
+    assert LEVERS.finger_force_limit_n == 2.0 * LEVERS.max_force_n
+    assert replace(SLIDING, max_force_n=60.0, finger_force_limit_n=0.0).finger_force_limit_n == 120.0
+    assert replace(SLIDING, finger_force_limit_n=5.0).finger_force_limit_n == 5.0

@@ -62,9 +62,9 @@ DATA_SHEETS = {
 }
 """The makers' numbers, written down apart from the descriptions; of any other robot only its model is asked."""
 GRIPPERS = {
-    "franka_panda": {"max_width_m": 0.08, "max_force_n": 70.0, "max_speed_m_s": 0.05},
+    "franka_panda": {"max_width_m": 0.08, "max_force_n": 70.0, "max_speed_m_s": 0.05, "finger_force_limit_n": 140.0},
     "xarm6": {"max_width_m": 0.084, "max_force_n": 30.0},
-    "ur5": {"max_width_m": 0.05, "max_force_n": 130.0, "max_speed_m_s": 0.15},
+    "ur5": {"max_width_m": 0.05, "max_force_n": 130.0, "max_speed_m_s": 0.15, "finger_force_limit_n": 130.0},
     "baxter": {"max_width_m": 0.044, "max_force_n": 35.0},
 }
 """The makers' numbers of the grippers, from the same sources; a speed that is not there is not stated."""

@@ -37,6 +37,7 @@ VALUE_REMARKS = {
     "max_force_n": "look up: the data sheet of the gripper",
     "grip_force_n": "at most max_force_n",
     "max_speed_m_s": "look up: speed of one finger",
+    "finger_force_limit_n": "twice max_force_n; look up: force that one finger may bear",
     "armature_kg_m2": "inertia of motor and gears at the joints; our own",
 }
 """Remarks for the YAML about values that no URDF states, by key."""

@@ -104,7 +104,7 @@ class FrameLoop:
         self.recorder.add_action(scene.action_values(action))
         scene.apply(action)
         speeds = scene.advance_frame(self._before_control_step)
-        self._interval = scene.contact_values()
+        self._interval = scene.interval_values()
         self._interval[f"speeds.{scene.robot.cfg.name}.max"] = np.float64(speeds.robot)
         for name, speed in speeds.objects.items():
             self._interval[f"speeds.{name}.max"] = np.float64(speed)

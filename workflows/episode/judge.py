@@ -18,7 +18,7 @@ import numpy as np
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.action import Action
 from unlatch.simcore.recording.success_rules import MAX_JOINT_SPEED, MIN_CONTACT_SHARE, MOVING_STEP
-from unlatch.simcore.sim.contacts import ContactView
+from unlatch.simcore.sim.contacts import SUSTAINED_S, ContactView
 from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.config import stages_of
 from unlatch.skills.contract.context import FrameSpeeds
@@ -110,6 +110,8 @@ class Judge:
         self._check_finite()
         for run in self.current:
             self._check_forces(run)
+        for run in self.current:
+            self._check_loads(run)
         for run in self.current:
             self._check_speeds(run, speeds)
         time_s, allowed_s = self._scene.world.time_s, self._cfg.task.max_duration_s
@@ -257,6 +259,21 @@ class Judge:
                 f"{hit.pair[0]} pressed {hit.pair[1]} with {hit.force_n:.1f} N (allowed {allowed_n:g} N){while_in}",
                 hit.time_s,
                 {**asdict(hit), "pair": list(hit.pair), "phase": phase.name},
+            )
+            self._failures.append(run.label_failure(failure))
+
+    def _check_loads(self, run: SkillRun) -> None:
+        loads, limit_n = self._scene.loads[run.arm], run.rule.finger_force_limit_n
+        force_n = float(np.asarray(loads.force_sustained_n.get_value()))
+        if force_n > limit_n:
+            finger = min(loads.fingers[loads.sustained_on])
+            failure = self._failure(
+                "overload",
+                f"{finger} bore {force_n:.0f} N for longer than {1e3 * SUSTAINED_S:g} ms (allowed {limit_n:g} N)",
+                finger=finger,
+                force_n=force_n,
+                limit_n=limit_n,
+                phase=run.skill.phase.name,
             )
             self._failures.append(run.label_failure(failure))
 

@@ -20,7 +20,7 @@ from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.collision import ObstacleModel, RobotModel
-from unlatch.simcore.sim.contacts import ContactMonitor, ContactView
+from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoads
 from unlatch.simcore.sim.scene import Scene
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
@@ -52,6 +52,8 @@ class EpisodeScene:
     objects: Mapping[str, SceneObject]
     views: Mapping[str, Mapping[tuple[str, str], Views]]
     """By arm, then by (object, part)."""
+    loads: Mapping[str, FingerLoads]
+    """Forces on the fingers, by arm."""
     monitor: ContactMonitor
     fixtures: tuple[ObstacleModel, ...]
     _last_signature: dict[str, tuple[object, ...]] = field(default_factory=dict, init=False, repr=False)
@@ -143,10 +145,12 @@ class EpisodeScene:
             robot.set_step_targets(step)
             world.step()
             self.monitor.sample()
+            robot.sample_efforts()
             robot_speed = max(robot_speed, robot.max_joint_speed())
             for name, item in self.objects.items():
                 object_speeds[name] = max(object_speeds[name], item.max_joint_speed())
         self.monitor.end_frame()
+        robot.end_frame()
         self.state_tree.update_state()
         self._last_signature = world.signature()
         return FrameSpeeds(robot_speed, object_speeds)
@@ -166,9 +170,9 @@ class EpisodeScene:
                 changed=changed,
             )
 
-    def contact_values(self) -> dict[str, np.ndarray]:
-        """Returns the contact forces of the frame by record key."""
-        return {f"contacts.{path}": value for path, value in self.state_tree.contacts.state_dict().items()}
+    def interval_values(self) -> dict[str, np.ndarray]:
+        """Returns the contact forces and mean efforts of the frame by record key."""
+        return self.state_tree.state_dict(include_tags=["interval"])
 
 
 def build_scene(
@@ -232,15 +236,18 @@ def build_scene(
         world, robot.body, ignored_self_pairs=[frozenset(pair) for pair in robot_cfg.self_collision_ignored]
     )
     views = {arm.name: _make_views(robot_cfg, arm, objects, acted_on, monitor) for arm in robot_cfg.arms}
+    loads = {arm.name: monitor.add_loads(_make_loads(robot, arm, world.cfg.physics_hz)) for arm in robot_cfg.arms}
     for view in monitor.views.values():
         scene.add_contact_view(view)
+    for each in loads.values():
+        scene.add_contact_view(each)
     for cfg in sensors:
         sensor = SENSORS.load(cfg.type)(cfg, world)
         sensor.seed = seed
         if isinstance(cfg, LidarCfg):
             check_classes(cfg.reflectivity, world, key=f"sensors: {cfg.name}.reflectivity")
         scene.add_sensor(sensor)
-    episode = EpisodeScene(world, scene, robot, objects, views, monitor, tuple(fixtures))
+    episode = EpisodeScene(world, scene, robot, objects, views, loads, monitor, tuple(fixtures))
     scene.update_state()
     return episode
 
@@ -257,6 +264,13 @@ def _with_chosen_grip_force(
     grippers = [replace(arm.gripper, grip_force_n=grip_force(arm.gripper, load_n)) for arm in robot.arms]
     arms = [replace(arm, gripper=gripper) for arm, gripper in zip(robot.arms, grippers, strict=True)]
     return replace(robot, arms=arms)
+
+
+def _make_loads(robot: Robot, arm: ArmCfg, physics_hz: int) -> FingerLoads:
+    """Returns the loads of an arm's fingers; finger links that no joint moves relative to each other are one finger."""
+    own = frozenset(arm.gripper.finger_links)
+    fingers = [group & own for group in robot.body.rigid_groups if group & own]
+    return FingerLoads(f"{robot.cfg.name}.{arm.name}.fingers", fingers, physics_hz=physics_hz)
 
 
 def _make_views(

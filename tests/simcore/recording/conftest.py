@@ -38,12 +38,16 @@ def synthetic_arrays() -> dict[str, np.ndarray]:
         f"{action}.ee_target_position": rng.normal(size=(T, 3)),
         f"{action}.ee_target_quat_xyzw": identity[:T],
         f"{action}.gripper_target": np.full((T, 1), 0.04),
+        f"{arm}.joint_efforts_mean": rng.normal(size=(T, 7)),
         "speeds.panda.max": np.full(T, 1.0),
         "speeds.microwave.max": np.full(T, 0.5),
     }
     for view in (*(f"panda.left.microwave.{view}" for view in VIEWS), "panda.environment"):
         arrays[f"contacts.{view}.force_max_n"] = np.zeros(T)
         arrays[f"contacts.{view}.force_mean_n"] = np.zeros(T)
+    for key, force_n in (("max", 14.0), ("mean", 10.0), ("sustained", 11.0)):
+        arrays[f"contacts.panda.left.fingers.force_{key}_n"] = np.zeros(T)
+        arrays[f"contacts.panda.left.fingers.force_{key}_n"][moving] = force_n
     arrays["contacts.panda.left.microwave.fingers_link.force_max_n"][moving] = 12.0
     arrays["contacts.panda.left.microwave.fingers_link.force_mean_n"][moving] = 9.0
     return arrays
@@ -67,6 +71,7 @@ def synthetic_skill() -> dict:
         "collision_valid_enabled": True,
         "process_valid_enabled": True,
         "contact_force_threshold_n": 1.0,
+        "finger_force_limit_n": 140.0,
         "finger_contact_required": True,
         "first_violation": None,
         "success": True,

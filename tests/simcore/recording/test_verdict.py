@@ -11,6 +11,7 @@ DOOR = "objects.microwave.joint_positions"
 TOUCH = "contacts.panda.left.microwave.fingers_link.force_max_n"
 BASE = "contacts.panda.left.microwave.fingers_base.force_max_n"
 FORBIDDEN = "contacts.panda.left.microwave.forbid_collision.force_max_n"
+SUSTAINED = "contacts.panda.left.fingers.force_sustained_n"
 ENVIRONMENT = "contacts.panda.environment.force_max_n"
 
 
@@ -75,6 +76,50 @@ class TestCollision:
         record.arrays[ENVIRONMENT][18] = 9.0
         verdict = recompute_success(record)
         assert (verdict.code, verdict.skills) == ("collision", (True,))
+
+
+class TestOverload:
+    def test_a_sustained_force_above_the_limit_is_an_overload(self, record):
+        record.arrays[SUSTAINED][9] = 150.0
+        verdict = recompute_success(record)
+        evidence = {"frame": 10, "skill": 0, "name": "open", "hand": "panda.left", "force_n": 150.0, "limit_n": 140.0}
+        assert (verdict.code, verdict.evidence, verdict.skills) == ("overload", evidence, (False,))
+
+    def test_a_sustained_force_at_the_limit_is_no_overload(self, record):
+        record.arrays[SUSTAINED][9] = 140.0
+        assert code_of(record) is None
+        record.arrays[SUSTAINED][9] = np.nextafter(140.0, 141.0)
+        assert code_of(record) == "overload"
+
+    def test_the_limit_is_that_of_the_skill(self, record):
+        record.skills[0]["finger_force_limit_n"] = 5.0
+        assert code_of(record) == "overload"
+
+    def test_short_forces_are_not_judged(self, record):
+        record.arrays["contacts.panda.left.fingers.force_max_n"][:] = 500.0
+        record.arrays["contacts.panda.left.fingers.force_mean_n"][:] = 500.0
+        assert code_of(record) is None
+
+    def test_a_collision_in_the_same_frame_comes_first_and_a_lost_part_does_not(self, record):
+        record.arrays[SUSTAINED][16] = 150.0
+        record.arrays[TOUCH][:] = 0.0
+        assert recompute_success(record).code == "overload"
+        record.arrays[BASE][16] = 1.5
+        assert recompute_success(record).code == "collision"
+
+    def test_it_counts_while_the_scene_settles_and_not_before_the_first_skill(self, record):
+        record.arrays[SUSTAINED][1] = 150.0
+        assert code_of(record) is None
+        record.arrays[SUSTAINED][18] = 150.0
+        verdict = recompute_success(record)
+        assert (verdict.code, verdict.skills) == ("overload", (True,))
+
+    def test_each_skill_is_judged_by_the_fingers_of_its_own_arm(self, record):
+        record.skills[0]["arm"] = "left"
+        record.arrays["contacts.panda.right.fingers.force_sustained_n"] = np.full(20, 500.0)
+        assert code_of(record) is None
+        record.arrays[SUSTAINED][9] = 150.0
+        assert recompute_success(record).evidence["hand"] == "panda.left"
 
 
 class TestOverspeed:
@@ -354,6 +399,7 @@ class TestIncomplete:
             "process_valid_enabled",
             "finger_contact_required",
             "contact_force_threshold_n",
+            "finger_force_limit_n",
         ],
     )
     def test_a_skill_without_a_key_of_its_rule_is_refused(self, record, key):
@@ -367,7 +413,7 @@ class TestIncomplete:
         with pytest.raises(RecordingError, match=rf"'{key}' is {value}, expected a state frame from 0 to 20"):
             recompute_success(record)
 
-    @pytest.mark.parametrize("suffix", [".force_max_n", ".max"])
+    @pytest.mark.parametrize("suffix", [".force_max_n", ".force_sustained_n", ".max"])
     def test_a_record_without_contacts_or_speeds_is_refused(self, record, suffix):
         record.arrays = {k: a for k, a in record.arrays.items() if not k.endswith(suffix)}
         with pytest.raises(RecordingError, match="which its verdict needs"):

@@ -91,6 +91,7 @@ def test_recorded_actions_give_the_recorded_states_and_verdict(task: str):
     ("overrides", "code"),
     [
         (["skills.0.contact_force_threshold_n=0"], None),
+        (["robot.arms.0.gripper.finger_force_limit_n=5"], "overload"),
         (["task.max_duration_s=3"], "timeout"),
         (["task.regions.0.center_m=[-0.2,0.0]", "task.regions.0.half_extent_m=[0.0,0.0]"], "invalid_layout"),
         (["task.goal.0.kind=moved", "task.goal.0.value=1.2"], "not_reached"),

@@ -27,7 +27,7 @@ _BINS = 32
 _VARIABLES = ("ink", "faint", "line", "good", "set-a", "set-b", *(f"code-{code}" for code in FAILURE_CODES))
 _HEX = {name: f"#0a0b{index:02x}" for index, name in enumerate(_VARIABLES)}
 """Placeholder colours for matplotlib, by the CSS variable that replaces them in the SVG."""
-_MARKERS = "X^vsD<>Phd*p8"
+_MARKERS = "X^vsD<>Phd*p8H"
 _RC: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.size": 8.0,

@@ -44,6 +44,7 @@ _PHASE_NAMES = {phase.value: phase.name for phase in Phase}
 _CONTACT_VIEWS: dict[str, tuple[str, Rgb, str]] = {
     "fingers_link": ("fingers on the moving part", (32, 150, 70), "tcp_position"),
     "fingers_base": ("fingers on the object's body", (240, 150, 20), "tcp_position"),
+    "fingers": ("a finger, all contacts", (60, 120, 220), "tcp_position"),
     "forbid_collision": ("arm on the object", (215, 35, 35), "ee_position"),
     "environment": ("robot on its surroundings", (150, 60, 200), "ee_position"),
 }
@@ -202,7 +203,7 @@ def _shown_forces(robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[Show
         name = key.removeprefix("contacts.").removesuffix(".force_max_n")
         words = name.split(".")
         label, rgb, point = _CONTACT_VIEWS.get(words[-1], (words[-1].replace("_", " "), (90, 90, 90), "ee_position"))
-        arm = words[1] if len(words) == 4 else first_arm
+        arm = words[1] if len(words) > 2 else first_arm
         places = arrays[f"robots.{robot.name}.{arm}.{point}"]
         # a force between two frames belongs to the later one
         yield ShownForce(name, label, rgb, np.concatenate([np.zeros(1), values])[: len(places)], places)

@@ -1,0 +1,37 @@
+"""Mean of the motors' efforts over a record frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.state import Buffer
+
+
+class EffortMean:
+    """Samples the efforts of an arm's motors at every physics step.
+
+    `joint_efforts` of a record has only those of the last physics step of each frame.
+    """
+
+    def __init__(self, body: Body, joints: Sequence[str]) -> None:
+        """Samples the motors of `joints`, n of them."""
+        self._body = body
+        self._joints = list(joints)
+        self._sum = np.zeros(len(self._joints))
+        self._count = 0
+        self.buffer = Buffer(self._sum, tags=["interval"])
+        """(n,) mean over the physics steps of the frame that `end_frame` closed last [N m or N]."""
+
+    def sample(self) -> None:
+        """Adds the efforts of the last physics step."""
+        self._sum += self._body.joint_states(self._joints)[2]
+        self._count += 1
+
+    def end_frame(self) -> None:
+        """Writes the mean of the frame to the buffer."""
+        self.buffer.set_value(self._sum / max(1, self._count))
+        self._sum[:] = 0.0
+        self._count = 0
