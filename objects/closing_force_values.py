@@ -71,6 +71,8 @@ class ForceRanges:
 
 _DRAWER = ForceRanges(CatchRange(leave_n=(5.0, 15.0), reach_m=(0.015, 0.04)))
 """Runners that pull the drawer in over its last centimetres: typical, our own choice."""
+_SMALL_DRAWER = ForceRanges(CatchRange(leave_n=(3.0, 8.0), reach_m=(0.004, 0.01)))
+"""A small chest without runners: a ball or a bead that snaps into a groove, our own choice."""
 _CABINET = ForceRanges(CatchRange(leave_n=(9.0, 36.0), reach_m=(0.003, 0.006)))
 """A magnetic catch at the edge far from the hinge: pull from makers' data."""
 _REFRIGERATOR = ForceRanges(gasket=GasketRange(pull_n=(20.0, 50.0), reach_m=(0.004, 0.008)))
@@ -86,7 +88,7 @@ _OVEN = ForceRanges(CatchRange(leave_n=(10.0, 30.0), reach_m=(0.015, 0.03)))
 
 CLOSING_FORCE_RANGES: dict[tuple[str, PartKind], ForceRanges] = {
     ("cabinet", PartKind.hinge_vertical): _CABINET,
-    ("desk_drawers", PartKind.slider): _DRAWER,
+    ("desk_drawers", PartKind.slider): _SMALL_DRAWER,
     ("dishwasher", PartKind.hinge_horizontal): _LATCHED,
     ("drawer", PartKind.slider): _DRAWER,
     ("drawer_cabinet", PartKind.slider): _DRAWER,

@@ -7,20 +7,24 @@ import numpy as np
 from unlatch.objects.annotation import Part, PartKind
 from unlatch.simcore.urdf.model import UrdfModel
 
+Array = np.ndarray
+
 _SLACK = 1e-4
 """A part closes at a stop if `closed` is this close to the limit of its joint [rad or m]."""
 _LEAST_LEVER_M = 0.02
 """Least distance of a handle from the hinge for a force on it to open the part [m]."""
 
 
-def handle_lever_m(part: Part, model: UrdfModel) -> float:
-    """Returns the way of the handle per unit of the joint: its distance from the hinge [m/rad]; 1 for a slider."""
-    if part.kind is PartKind.slider:
-        return 1.0
+def lever_m(model: UrdfModel, part: Part, point: Array) -> float:
+    """Returns the distance of a point (3,) of the part's link from the axis of a part that turns [m]."""
     joint = model.joints[part.joint]
-    T_child_link = model.link_pose(joint.child).inverse() @ model.link_pose(part.link)
-    head = T_child_link @ part.keypoint("articulated_object_head").xyz  # the child's origin lies on the axis
-    return float(np.linalg.norm(np.cross(joint.axis / np.linalg.norm(joint.axis), head)))
+    p = model.link_pose(joint.child).inverse() @ model.link_pose(part.link) @ point
+    return float(np.linalg.norm(np.cross(joint.axis / np.linalg.norm(joint.axis), p)))
+
+
+def handle_lever_m(part: Part, model: UrdfModel) -> float:
+    """Returns how far the handle moves per unit of the joint: its distance from the hinge [m/rad]; 1 for a slider."""
+    return 1.0 if part.kind is PartKind.slider else lever_m(model, part, part.keypoint("articulated_object_head").xyz)
 
 
 def can_hold_closed(part: Part, model: UrdfModel) -> bool:

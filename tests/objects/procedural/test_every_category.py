@@ -33,7 +33,7 @@ HASHES = {
     "box": ("072b0fc5fef88a92", "a5c7f49288ce3780"),
     "cabinet": ("831f65af80d05fbf", "0d842ec0e2e84c96"),
     "carton": ("0e8f2b690d5b0522", "f7ed4f4c1eeeea6d"),
-    "desk_drawers": ("57e2e2542dc9e53f", "1a260379f64aaa08"),
+    "desk_drawers": ("a32ac9c69508ab88", "87f2705bcb28f2cd"),
     "dishwasher": ("4e318ad84f96db18", "db7bf61c5b41a50e"),
     "door": ("3d735b9fec5634f8", "ca4d64b348ee35c8"),
     "drawer": ("336d82627b97384b", "b3c9b8c06e8bf4c8"),
