@@ -1,11 +1,9 @@
 """Catches and gaskets of objects whose file states none, by category: ranges, with where they come from.
 
-Product standards bound these forces from above; none states a typical value:
+Published numbers that we use; standards bound these forces and state no typical value:
 
-- Household refrigerators (16 CFR 1750.5 and 1750.6, US; a similar rule in IEC 60335-2-24, clause 22): a push of 66.7 N
-  (15 lbf) on the inside of the door near its latch edge must open it. So a gasket holds with less, at the handle.
-- 2010 ADA Standards, 309.4: one hand operates a part with at most 22.2 N (5 lbf); 804.6.2 exempts the doors and latches
-  of kitchen appliances, which need more.
+- Household refrigerators (US, 16 CFR 1750.5 and 1750.6): a push of 66.7 N (15 lbf) on the inside of the door, near its
+  latch edge, must open it. The handle is about as far from the hinge, so a gasket holds with less there.
 - Magnetic catches of cabinets: makers state pulls of 2 to 8 lbf, 9 to 36 N (Monroe Engineering, "Magnetic catches: what
   is pull force and why does it matter?").
 

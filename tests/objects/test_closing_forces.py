@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
 
-from unlatch.objects import Articulation, Catch, ClosingForces, Gasket, ObjectCfg, load_object, validate_articulation
+from unlatch.objects import (
+    ANNOTATION_FILE,
+    Articulation,
+    Catch,
+    ClosingForces,
+    Gasket,
+    ObjectCfg,
+    ObjectSource,
+    load_object,
+    validate_articulation,
+)
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import (
     CLOSING_FORCE_RANGES,
@@ -70,6 +81,28 @@ def test_a_file_that_states_nothing_gets_the_same_values_of_its_category_every_t
     unknown = with_category_forces(articulation, asset.model, category="object", instance="7128").part("door")
     assert unknown.closing_forces is None
     assert unknown.peak_opening_force_n == 0.0
+
+
+@pytest.mark.parametrize(("entry", "holds"), [(None, True), ({}, False)])
+def test_a_urdf_of_a_known_category_has_a_catch_unless_its_file_says_none(
+    tmp_path: Path, entry: Any, holds: bool
+) -> None:
+    made = load("microwave")
+    (tmp_path / "oven").mkdir()
+    (tmp_path / "oven" / "object.urdf").write_text(made.urdf_path.read_text())
+    (tmp_path / "oven" / ANNOTATION_FILE).write_text(with_entry(made, entry).to_yaml())
+    cfg = ObjectCfg(
+        name="it",
+        category="microwave",
+        source=ObjectSource.urdf,
+        root=str(tmp_path / "oven"),
+        cache_dir=str(tmp_path / "cache"),
+    )
+    first, again = (load_object(cfg, rng=np.random.default_rng(seed)) for seed in (0, 1))
+    force = first.articulation.part("door").peak_opening_force_n
+    assert force == again.articulation.part("door").peak_opening_force_n
+    assert (15.0 <= force <= 40.0) if holds else force == 0.0
+    assert first.parameters.get("door_catch_leave_n", 0.0) == force
 
 
 def test_a_part_without_a_stop_gets_no_values_and_may_state_none() -> None:
