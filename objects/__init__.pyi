@@ -15,6 +15,10 @@ from .annotation import PartKind as PartKind
 from .annotation import read_articulation as read_articulation
 from .annotation import write_articulation as write_articulation
 from .articulated_object import ObjectAsset as ObjectAsset
+from .closing_forces import Catch as Catch
+from .closing_forces import ClosingForces as ClosingForces
+from .closing_forces import Gasket as Gasket
+from .closing_motion import closing_reach as closing_reach
 from .config import ObjectCfg as ObjectCfg
 from .config import ObjectSource as ObjectSource
 from .fixed_handle import FixedHandle as FixedHandle

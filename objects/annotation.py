@@ -16,6 +16,7 @@ import numpy as np
 import yaml
 from numpy.typing import ArrayLike
 
+from unlatch.objects.closing_forces import ClosingForces, read_closing_forces
 from unlatch.objects.fixed_handle import FixedHandle
 from unlatch.objects.mapping_reader import UNIT_TOLERANCE, MappingReader, readonly_vector, rounded, rounded_list
 from unlatch.simcore.errors import AssetError, close_matches
@@ -138,6 +139,18 @@ class Part:
     axes: dict[str, FramedVector]
     handle: Handle
     openness: Openness
+    closing_forces: ClosingForces | None = None
+    """Catch and gasket; None: the file states nothing, and loading the object adds values of its category."""
+
+    @property
+    def peak_opening_force_n(self) -> float:
+        """Largest force at the handle that catch and gasket put up against opening, without friction [N]."""
+        return 0.0 if self.closing_forces is None else self.closing_forces.peak_opening_force_n
+
+    @property
+    def peak_closing_force_n(self) -> float:
+        """Largest force at the handle that catch and gasket put up against closing, without friction [N]."""
+        return 0.0 if self.closing_forces is None else self.closing_forces.peak_closing_force_n
 
     def keypoint(self, name: str) -> FramedVector:
         """Returns a keypoint by name.
@@ -308,7 +321,7 @@ def write_articulation(articulation: Articulation, path: Path | str) -> Path:
 
 
 def _read_part(name: str, reader: MappingReader) -> Part:
-    known = {"joint", "link", "base", "kind", "keypoints", "axes", "handle", "openness"}
+    known = {"joint", "link", "base", "kind", "keypoints", "axes", "handle", "openness", "closing_forces"}
     for key in reader.data:
         if key not in known:
             raise reader.fail(key, f"is not a known key.{close_matches(str(key), known)}")
@@ -323,6 +336,7 @@ def _read_part(name: str, reader: MappingReader) -> Part:
         axes={n: FramedVector(_read_frame(v), _read_axis(v)) for n, v in reader.sections("axes").items()},
         handle=_read_handle(reader.section("handle", {"type": "none"})),
         openness=Openness(closed=openness.number("closed"), open=openness.number("open")),
+        closing_forces=read_closing_forces(reader) if "closing_forces" in reader.data else None,
     )
 
 
@@ -360,7 +374,7 @@ def _part_to_dict(part: Part) -> dict[str, Any]:
             "position": rounded_list(part.handle.T_link_handle.p),
             "quat_xyzw": rounded_list(part.handle.T_link_handle.quat_xyzw),
         }
-    return {
+    data: dict[str, Any] = {
         "joint": part.joint,
         "link": part.link,
         "base": part.base,
@@ -370,6 +384,9 @@ def _part_to_dict(part: Part) -> dict[str, Any]:
         "handle": handle,
         "openness": {"closed": rounded(part.openness.closed), "open": rounded(part.openness.open)},
     }
+    if part.closing_forces is not None:
+        data["closing_forces"] = part.closing_forces.to_dict()
+    return data
 
 
 def _look_up(entries: Mapping[str, Entry], name: str, *, what: str, owner: str) -> Entry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.closing_force_values import record_forces, with_category_forces
 from unlatch.objects.config import ObjectCfg, ObjectSource, check_category
 from unlatch.objects.importers.partnet.converter import load_partnet_object, partnet_object_set
 from unlatch.objects.importers.partnet.source import check_partnet_objects, partnet_instances, partnet_root
@@ -60,7 +62,7 @@ def load_object(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) ->
     else:
         asset = load_partnet_object(cfg)
     check_articulation(asset)
-    return asset
+    return _with_closing_forces(asset)
 
 
 def chooses_instance(cfg: ObjectCfg) -> bool:
@@ -132,6 +134,15 @@ def _folder_of_many(cfg: ObjectCfg) -> Path | None:
         return None
     path = Path(cfg.root).expanduser()
     return path if is_urdf_folder(path) else None
+
+
+def _with_closing_forces(asset: ObjectAsset) -> ObjectAsset:
+    """Returns an object with the closing forces of its category where its file states none, and with their record."""
+    articulation = with_category_forces(
+        asset.articulation, asset.model, category=asset.category, instance=asset.instance
+    )
+    parameters = {**asset.parameters, **record_forces(articulation)}
+    return replace(asset, articulation=articulation, parameters=parameters)
 
 
 def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:

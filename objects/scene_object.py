@@ -6,19 +6,24 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from unlatch.objects.annotation import PartKind
+from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.closing_forces import Catch, Gasket
+from unlatch.objects.closing_motion import handle_lever_m
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.closed_stop import ClosedStop
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer, Module
+from unlatch.simcore.urdf.model import UrdfModel
 
 SPINDLE_KG_M2 = 3e-5
 """Inertia that turns with a knob or lever behind its panel: spindle, valve, gear. The value is that of a brass plug of
 3 by 4.5 cm. A plastic knob alone has a tenth of it. So light a part rattles between two pads that press it, because
 Bullet's contact solver does not converge."""
+_NO_CATCH, _NO_GASKET = Catch(leave_n=0.0, reach_m=0.0), Gasket(pull_n=0.0, reach_m=0.0)
 
 
 class SceneObject(Module):
@@ -46,6 +51,10 @@ class SceneObject(Module):
             },
             world=world,
         )
+        for part in parts.values():
+            stop = closed_stop(part, asset.model)
+            if stop is not None:
+                self._drives.set_closed_stop(part.joint, stop)
         points = [(name, point) for name, part in parts.items() for point in part.keypoints]
         self._pose_error = PoseEstimateError(points, joints=self.joint_names)
         self._acted_links: dict[str, str] = {}
@@ -171,3 +180,21 @@ class ObjectKeypoints(Module):
     def _read_state(self) -> None:
         for name, point in self._owner.keypoints_world(self._part).items():
             self._points[name].set_value(point)
+
+
+def closed_stop(part: Part, model: UrdfModel) -> ClosedStop | None:
+    """Returns the efforts at the closed stop of a part; None if it has neither catch nor gasket."""
+    forces = part.closing_forces
+    if forces is None or forces.reach_m == 0.0:
+        return None
+    lever = handle_lever_m(part, model)
+    catch, gasket = forces.catch or _NO_CATCH, forces.gasket or _NO_GASKET
+    return ClosedStop(
+        closed=part.openness.closed,
+        sign=part.openness.sign,
+        catch_effort=catch.leave_n * lever,
+        enter_share=catch.enter_n / catch.leave_n if catch.leave_n else 0.0,
+        catch_reach=catch.reach_m / lever,
+        gasket_effort=gasket.pull_n * lever,
+        gasket_reach=gasket.reach_m / lever,
+    )

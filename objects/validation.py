@@ -6,6 +6,7 @@ import numpy as np
 
 from unlatch.objects.annotation import KEYPOINT_NAMES, Articulation, HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.closing_motion import can_hold_closed
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.shape_surface import surface_distance
 from unlatch.simcore.urdf.model import Joint, UrdfModel, rigid_shapes
@@ -67,7 +68,7 @@ def articulation_problems(articulation: Articulation, model: UrdfModel, *, size_
         found = _joint_problems(part, joint, model)
         found += _keypoint_problems(part, model, size_m=size_m)
         if not found:
-            found += _axis_problems(part, joint)
+            found += _axis_problems(part, joint) + _closing_problems(part, joint, model)
         problems += [f"{where}: {problem}" for problem in found]
     return problems
 
@@ -100,6 +101,16 @@ def _joint_problems(part: Part, joint: Joint, model: UrdfModel) -> list[str]:
                 f"of joint '{joint.name}'."
             )
     return problems
+
+
+def _closing_problems(part: Part, joint: Joint, model: UrdfModel) -> list[str]:
+    if part.closing_forces is None or part.closing_forces.reach_m == 0.0 or can_hold_closed(part, model):
+        return []
+    stop = joint.lower if part.openness.sign > 0 else joint.upper
+    return [
+        f"closing_forces hold a part that a joint limit stops, by a handle away from its hinge: openness closed is "
+        f"{part.openness.closed:g}, joint '{joint.name}' ends at {stop:g}. Remove closing_forces, or correct closed."
+    ]
 
 
 def _keypoint_problems(part: Part, model: UrdfModel, *, size_m: float) -> list[str]:

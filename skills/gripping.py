@@ -38,7 +38,7 @@ def grip_force(gripper: GripperCfg, load_n: float) -> float:
     return gripper.commanded_force(SAFETY_FACTOR * load_n / (2.0 * friction))
 
 
-def handle_load(asset: ObjectAsset, part: Part, *, peak_opening_force_n: float = 0.0) -> float:
+def handle_load(asset: ObjectAsset, part: Part) -> float:
     """Returns the force at the handle that moves a part as fast as the planner moves it [N].
 
     It is the sum of the dry friction and the damping of the joint, the weight along its motion, the part's inertia, and
@@ -47,7 +47,6 @@ def handle_load(asset: ObjectAsset, part: Part, *, peak_opening_force_n: float =
     Args:
         asset: The object. The weight of a hinged part counts where its lever is longest.
         part: The part that is gripped.
-        peak_opening_force_n: Largest force of a catch or gasket at the handle [N].
     """
     model, joint = asset.model, asset.model.joints[part.joint]
     T_root_joint = model.link_pose(joint.child, asset.articulation.closed_positions())
@@ -64,7 +63,7 @@ def handle_load(asset: ObjectAsset, part: Part, *, peak_opening_force_n: float =
     effort = asset.friction.get(part.joint, 0.0) + asset.damping.get(part.joint, 0.0) * speed
     effort += weight + inertia * PART_RISE_HZ * speed
     lever_m = 1.0 if sliding else _lever(asset, part, T_root_joint.p, axis)
-    return effort / lever_m + peak_opening_force_n
+    return effort / lever_m + part.peak_opening_force_n
 
 
 def _lever(asset: ObjectAsset, part: Part, origin: np.ndarray, axis: np.ndarray) -> float:

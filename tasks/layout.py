@@ -10,6 +10,7 @@ import numpy as np
 
 from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.closing_motion import closing_reach
 from unlatch.simcore.errors import ConfigError, GeometryError, RecordingError, close_matches
 from unlatch.simcore.geometry import Pose
 from unlatch.tasks.placing import PlacedObject, find_free_place, front_frame
@@ -222,6 +223,8 @@ def _draw_openings(
             if entry.object == asset.name and entry.part == part_name:
                 check_opening(entry, part, asset, index=index)
                 opening = rng.uniform(*entry.range)
+                if opening <= closing_reach(part, asset.model):
+                    opening = 0.0  # within its catch or gasket a part would move while the scene settles
                 positions[part.joint] = part.openness.position(opening)
                 drawn[f"opening.{part_name}"] = opening
     for entry in cfg.openness:

@@ -90,6 +90,8 @@ def randomize_articulation_view(
     stiffness: Value | None = None,
     damping: Value | None = None,
     joint_friction: Value | None = None,
+    catch_efforts: Value | None = None,
+    gasket_efforts: Value | None = None,
     position: Value | None = None,
     orientation: Value | None = None,
     linear_velocity: Value | None = None,
@@ -123,6 +125,9 @@ def randomize_articulation_view(
         stiffness: (D,) [N m/rad or N/m].
         damping: (D,) [N m s/rad or N s/m].
         joint_friction: (D,) break-away effort [N m or N].
+        catch_efforts: (D,) efforts that must be exceeded to leave a catch [N m or N]; those to get in change in
+            proportion.
+        gasket_efforts: (D,) efforts of gaskets at the closed stop [N m or N].
         position: (3,) of the root in the frame of its environment [m].
         orientation: (3,) roll, pitch, yaw of the root [rad].
         linear_velocity: (3,) [m/s].

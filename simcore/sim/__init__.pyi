@@ -1,5 +1,6 @@
 from .bodies import ROOT as ROOT
 from .bodies import Body as Body
+from .closed_stop import ClosedStop as ClosedStop
 from .collision import BulletCollisionChecker as BulletCollisionChecker
 from .collision import ObstacleModel as ObstacleModel
 from .collision import RobotModel as RobotModel

@@ -18,6 +18,7 @@ import pybullet as p
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.closed_stop import ClosedStop
 from unlatch.simcore.sim.impedance import ImpedanceServo, JointTargets
 from unlatch.simcore.sim.world import World
 
@@ -98,7 +99,7 @@ class DriveGroup:
             body: The body.
             drives: Its joints' drives by name.
             world: The world whose steps apply efforts that change at every step: those of springs, impedance control,
-                `set_effort` and `limit_speed`; only these need it.
+                `set_effort`, `set_closed_stop` and `limit_speed`; only these need it.
 
         Raises:
             WorldError: A joint has a spring and there is no world.
@@ -114,6 +115,7 @@ class DriveGroup:
         self._changed: set[str] = set()
         self._held: dict[str, float] = {}
         self._efforts: dict[str, float] = {}
+        self._closed_stops: dict[str, ClosedStop] = {}
         self._speed_limits: dict[str, float] = {}
         impedance = [name for name, drive in self.drives.items() if drive.mode is DriveMode.impedance]
         self._impedance: ImpedanceServo | None = None
@@ -191,6 +193,20 @@ class DriveGroup:
             return
         self._need_steps(name, "an effort of its own")
         self._efforts[name] = float(effort)
+
+    @property
+    def closed_stops(self) -> Mapping[str, ClosedStop]:
+        """Catches and gaskets by joint; joints without are left out."""
+        return self._closed_stops
+
+    def set_closed_stop(self, name: str, stop: ClosedStop) -> None:
+        """Applies the efforts of a catch and a gasket to a joint at every physics step, beside its drive.
+
+        Raises:
+            WorldError: The group has no world.
+        """
+        self._need_steps(name, "a catch or a gasket")
+        self._closed_stops[name] = stop
 
     def limit_speed(self, name: str, max_velocity: float) -> None:
         """Limits the speed of a joint without servo by its motor [rad/s or m/s]; infinite: no limit.
@@ -330,6 +346,10 @@ class DriveGroup:
             self._command_motor(name, p.TORQUE_CONTROL, force=float(np.clip(pull, -most, most)))
         for name, effort in self._efforts.items():
             self._command_motor(name, p.TORQUE_CONTROL, force=effort)
+        for name, stop in self._closed_stops.items():
+            effort = stop.effort(self._joint_state(name)[0])
+            if effort != 0.0:
+                self._command_motor(name, p.TORQUE_CONTROL, force=effort)
         balances = {name: self._balance(name) for name in self._balanced}
         for name, balance in balances.items():
             self._command_motor(name, p.TORQUE_CONTROL, force=balance)

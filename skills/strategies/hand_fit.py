@@ -12,6 +12,7 @@ import numpy as np
 
 from unlatch.objects.annotation import HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.closing_motion import closing_reach
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.meshes.solids import Solids
@@ -68,6 +69,8 @@ class HandFit:
         self.hand = hand
         self.approach_m = approach_m
         self.solids = Solids.from_urdf(asset.urdf_path)
+        self.closing_reach = closing_reach(part, asset.model)
+        """Opening within which catch or gasket act on the part [rad or m]."""
         self._closed = asset.articulation.closed_positions()
         self._depth_m, self._thickness_m, self._length_m = (
             map(float, part.handle.size) if part.handle.type is not HandleType.none else (0.0, 0.0, 0.0)

@@ -13,15 +13,13 @@ import numpy as np
 
 from unlatch.objects.annotation import HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.closing_motion import closing_reach, lever_m
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
 from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.solver.terms.axis import AxisAngle, FrameAxisOrthogonal, FrameAxisParallel, KeypointAxisParallel
 from unlatch.solver.terms.point2point import Point2Point
 from unlatch.solver.terms.term import Term
-
-Array = np.ndarray
 
 EDGE_OPENING_M = 0.085
 """Opening of an edge at the start, so that fingers reach around it: a finger, its clearance, the lean of the hand."""
@@ -36,6 +34,9 @@ _START_SPREAD = 1.2
 """Largest opening at the start, as a factor on the least."""
 _OPENINGS = 20
 """Number of openings tried for one at which a hand fits."""
+
+_CLEAR_OF_CATCH = 1.05
+"""Least opening at the start of a part that does not start closed, as a factor on the reach of its catch or gasket."""
 
 _WANTED = {
     PartKind.hinge_vertical: 0.7,
@@ -78,20 +79,14 @@ _TIP, _SIDE, _BACK = "tool_head", "tool_side", "tool_tail"
 _POINT_TOLERANCE_M = 0.002
 
 
-def lever_m(model: UrdfModel, part: Part, point: Array) -> float:
-    """Returns the distance of a point (3,) of the part's link from the axis of a part that turns [m]."""
-    joint = model.joints[part.joint]
-    p = model.link_pose(joint.child).inverse() @ model.link_pose(part.link) @ point
-    return float(np.linalg.norm(np.cross(joint.axis / np.linalg.norm(joint.axis), p)))
-
-
 def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, float]:
     """Returns the least and largest opening at the start, before checking that a hand fits [rad or m from closed]."""
     slides, span = part.kind is PartKind.slider, part.openness.span
+    clear = _CLEAR_OF_CATCH * closing_reach(part, asset.model)
     if skill == "close":
         shares = zip(_CLOSE_FROM[slides], _CLOSE_FROM_SHARE, strict=True)
         low, high = (min(most, share * span) for most, share in shares)
-        return rounded(low), rounded(high)
+        return rounded(max(low, clear)), rounded(max(high, clear))
     if not held_at_edge(part):
         return 0.0, 0.0  # a part with a handle is opened from closed
     if slides:
@@ -100,6 +95,7 @@ def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, floa
         least, most = EDGE_OPENING_RAD
         angle = EDGE_OPENING_M / max(lever_m(asset.model, part, part.keypoint(HEAD).xyz), 1e-3)
         low = min(max(angle, least), most, EDGE_OPENING_SHARE * span)
+    low = max(low, clear)
     return rounded(low), rounded(min(_START_SPREAD * low, span))
 
 
@@ -112,7 +108,8 @@ def widened_start(start: tuple[float, float], part: Part, fit: HandFit) -> tuple
     span = part.openness.span
     if start[1] == 0.0 and any(fit.grasp(0.0, shift_m=shift) is not None for shift in (0.0, *fit.shifts())):
         return start
-    for low in np.linspace(start[0], max(start[0], EDGE_ROOM_SHARE * span), _OPENINGS):
+    least = max(start[0], _CLEAR_OF_CATCH * fit.closing_reach)
+    for low in np.linspace(least, max(least, EDGE_ROOM_SHARE * span), _OPENINGS):
         found = (rounded(float(low)), rounded(min(_START_SPREAD * float(low), span)))
         if all(fit.grasp(opening) is not None for opening in found):
             return found

@@ -7,9 +7,10 @@ from itertools import product
 import numpy as np
 
 from unlatch.objects.annotation import PartKind
+from unlatch.objects.closing_motion import lever_m
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.strategies.hand_fit import PALM_ROOM_M, HandFit
-from unlatch.skills.strategies.open_close import SPOT, lever_m
+from unlatch.skills.strategies.open_close import SPOT
 
 Array = np.ndarray
 

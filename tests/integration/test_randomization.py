@@ -76,6 +76,16 @@ def test_applied_values_are_in_the_record(record: EpisodeRecord) -> None:
     assert all(len(entry[2]) == 9 for entry in pushes)
 
 
+def test_a_catch_that_is_randomized_away_gives_another_episode_that_replays_exactly(plain: EpisodeRecord) -> None:
+    rule = "{view: drawer, attribute: catch_efforts, operation: scaling, distribution: 0.0}"
+    assert float(plain.layout["instances"]["drawer"]["parameters"]["drawer_catch_leave_n"]) >= 5.0
+    with EpisodeRunner(with_rules(rule)) as runner:
+        free = runner.run(0)
+        assert replay_deviation(runner, free, ReplayMode.action).value == 0.0
+    assert [entry[2] for entry in free.applied["firings"]] == [[0.0] * len(free.applied["firings"][0][2])]
+    assert not same_bits(free, plain)
+
+
 def test_the_layout_does_not_depend_on_what_is_randomized(record: EpisodeRecord, plain: EpisodeRecord) -> None:
     assert record.layout == plain.layout
     assert not same_bits(record, plain)

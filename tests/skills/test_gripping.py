@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.closing_forces import Catch, ClosingForces
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.robots.franka_panda import franka_panda
@@ -22,9 +23,9 @@ def made(category: str) -> ObjectAsset:
     return load_object(ObjectCfg(name="thing", category=category, instance="0"), rng=np.random.default_rng(0), number=0)
 
 
-def load_of(asset: ObjectAsset, **catch: float) -> float:
+def load_of(asset: ObjectAsset, *, closing_forces: ClosingForces | None = None) -> float:
     (first, *_) = asset.articulation.parts.values()
-    return handle_load(asset, first, **catch)
+    return handle_load(asset, replace(first, closing_forces=closing_forces))
 
 
 def test_the_force_grows_with_the_load_and_stays_in_the_range_of_the_hand() -> None:
@@ -53,7 +54,7 @@ def test_the_load_of_a_drawer_is_its_friction_damping_and_inertia() -> None:
     mass_kg = asset.model.links[part.link].inertial.mass_kg  # type: ignore[union-attr]
     assert [joint for joint in asset.model.joints.values() if joint.parent == part.link] == []
     expected = asset.friction[part.joint] + 0.15 * asset.damping[part.joint] + mass_kg * 0.45
-    assert handle_load(asset, part) == pytest.approx(expected)
+    assert load_of(asset) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("category", ["drawer", "microwave", "pot", "faucet"])
@@ -66,7 +67,8 @@ def test_a_joint_with_more_friction_is_a_heavier_load(category: str) -> None:
 
 def test_the_force_of_a_catch_adds_to_the_load() -> None:
     asset = made("microwave")
-    assert load_of(asset, peak_opening_force_n=20.0) == pytest.approx(load_of(asset) + 20.0)
+    catch = ClosingForces(Catch(leave_n=20.0, reach_m=0.005))
+    assert load_of(asset, closing_forces=catch) == pytest.approx(load_of(asset) + 20.0)
 
 
 def test_the_weight_of_a_lid_counts_and_that_of_an_upright_door_does_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.closing_forces import ClosingForces
+from unlatch.objects.closing_motion import closing_reach
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.simcore.errors import AssetError, ConfigError
@@ -73,6 +77,23 @@ def test_the_start_opening_is_measured_from_closed_in_the_opening_direction(micr
     opened = sample(task(), microwave, 3).objects["microwave"].joint_positions[part.joint] - part.openness.closed
     assert 0.2 <= abs(opened) <= 0.4
     assert np.sign(opened) == np.sign(part.openness.open - part.openness.closed)
+
+
+def test_an_opening_within_the_catch_starts_closed_and_changes_no_other_value(microwave: ObjectAsset) -> None:
+    part = microwave.articulation.part("door")
+    reach = closing_reach(part, microwave.model)
+    free = replace(microwave.articulation, parts={"door": replace(part, closing_forces=ClosingForces())})
+    cfg = replace(task(), openness=[OpennessCfg(object="microwave", part="door", range=[0.0, 2.0 * reach])])
+    closed = 0
+    for seed in range(40):
+        place = sample(cfg, microwave, seed).objects["microwave"]
+        other = sample(cfg, replace(microwave, articulation=free), seed).objects["microwave"]
+        opening = other.drawn["opening.door"]
+        expected = 0.0 if opening <= reach else opening
+        closed += expected == 0.0
+        assert place.drawn == {**other.drawn, "opening.door": expected}
+        assert place.joint_positions == {part.joint: part.openness.position(expected)}
+    assert 10 <= closed <= 30
 
 
 def test_the_same_stream_gives_the_same_layout(microwave: ObjectAsset) -> None:

@@ -9,6 +9,8 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from unlatch.objects.annotation import Articulation, FramedVector, Openness, Part, PartKind
+from unlatch.objects.closing_force_values import record_forces, with_drawn_forces
+from unlatch.objects.closing_forces import ClosingForces
 from unlatch.objects.fixed_handle import FixedHandle
 from unlatch.objects.procedural.building.drawing import Colour, parameter_record
 from unlatch.objects.procedural.building.generated_object import GeneratedObject, model_bounds
@@ -165,6 +167,7 @@ class Assembly:
         mass_kg: float,
         push: np.ndarray,
         edge: Sequence[float] | None = None,
+        closing_forces: ClosingForces | None = None,
     ) -> None:
         """Adds a moving link with its joint and its annotation; the part has the link's name.
 
@@ -175,6 +178,7 @@ class Assembly:
             mass_kg: Mass of the link [kg].
             push: (3,) a clear spot of the outer face, link frame [m].
             edge: (3,) a point at the upper front edge of the parent, in the parent's frame [m]; None: that of the body.
+            closing_forces: Catch and gasket; None: they are drawn for the category, see `closing_force_values`.
         """
         name = builder.name
         link = builder.build(mass_kg=mass_kg)
@@ -218,6 +222,7 @@ class Assembly:
             },
             handle=grip.handle,
             openness=Openness(closed=0.0, open=motion.opens),
+            closing_forces=closing_forces,
         )
 
     def set_texture(self, kind: TextureKind | Callable[[Colour], TextureKind | None] | None, *colours: Colour) -> None:
@@ -239,21 +244,23 @@ class Assembly:
         self._shape_names |= {shape.name for shape in link.visuals}
         self.links[link.name] = link
 
-    def finish(self, record: dict[str, float | str]) -> GeneratedObject:
-        """Returns the object with the record of its parameters."""
+    def finish(self, record: dict[str, float | str], rng: np.random.Generator) -> GeneratedObject:
+        """Returns the object with the record of its parameters; `rng` draws the closing forces of its parts."""
         model = UrdfModel(self._name, self.links, self.joints)
+        articulation = Articulation(
+            category=self._category,
+            source={"dataset": "procedural", "id": str(self._seed), "licence": LICENCE},
+            parts=self.parts,
+            handles=self.handles,
+        )
+        articulation = with_drawn_forces(articulation, self._category, rng)
         return GeneratedObject(
             model=model,
-            articulation=Articulation(
-                category=self._category,
-                source={"dataset": "procedural", "id": str(self._seed), "licence": LICENCE},
-                parts=self.parts,
-                handles=self.handles,
-            ),
+            articulation=articulation,
             bounds_obj=model_bounds(model),
             friction={joint.name: joint.friction for joint in self.joints.values()},
             damping={joint.name: joint.damping for joint in self.joints.values()},
-            parameters=record,
+            parameters={**record, **record_forces(articulation)},
             textures=self._textures,
         )
 
@@ -274,11 +281,12 @@ class ObjectGenerator(Generic[Drawn]):
         """Generates the object of a seed, any whole number from 0. `name` is that of the robot element in the URDF;
         None: the category.
         """
-        drawn = self.draw(stream(seed, f"assets.procedural.{self.category}"))
+        rng = stream(seed, f"assets.procedural.{self.category}")
+        drawn = self.draw(rng)
         assembly = Assembly(self.category, name=name or self.category, seed=seed)
         self.build(assembly, drawn)
         record = {key: value for key, value in parameter_record(drawn).items() if key not in self.unrecorded}
-        return assembly.finish(record)
+        return assembly.finish(record, rng)  # drawn last: the other values of a seed stay what they are
 
 
 def gravity_moment(link: Link, joint: Joint) -> float:

@@ -12,6 +12,7 @@ import pybullet as p
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
+from unlatch.simcore.sim.closed_stop import ClosedStop
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.properties.contact_material import ContactMaterials
 from unlatch.simcore.sim.properties.tendons import TendonCfg, Tendons
@@ -35,6 +36,8 @@ _TENDONS = (
     ("tendon_offsets", "offset", "m", None),
 )
 """Attribute, field of `TendonCfg`, unit and least value."""
+_NO_STOP = ClosedStop(closed=0.0, sign=1.0)
+"""A joint without catch and gasket."""
 _NO_LIMIT = 1e9
 """The number for no limit of a position, speed or effort."""
 
@@ -128,6 +131,8 @@ class ArticulationView(BodyView):
         self._add_drive_field("stiffness", "stiffness", "N m/rad or N/m; of a servo its position gain")
         self._add_drive_field("damping", "damping", "N m s/rad or N s/m; of a servo its velocity gain")
         self._add_drive_field("joint_friction", "friction", "N m or N")
+        self._add_closed_stop("catch_efforts", "catch_effort", ClosedStop.with_catch_effort, least=0.0)
+        self._add_closed_stop("gasket_efforts", "gasket_effort", ClosedStop.with_gasket_effort)
         self._add_joint_attribute("joint_positions", "rad or m", self._read_positions, self._set_positions)
         self._add_joint_attribute("joint_velocities", "rad/s or m/s", self._read_velocities, self._set_velocities)
         for row, name in enumerate(("lower_dof_limits", "upper_dof_limits")):
@@ -170,6 +175,25 @@ class ArticulationView(BodyView):
                 group.change(own_field, names, [given[place] for place in places])
 
         self._add_joint_attribute(name, unit, read, write, least=0.0)
+
+    def _add_closed_stop(
+        self, name: str, field: str, changed: Callable[[ClosedStop, float], ClosedStop], **options: Any
+    ) -> None:
+        """Adds a field of the joints' closed stops; joints without one have 0 and keep it."""
+
+        def stop_of(env: int, joint: str) -> ClosedStop:
+            return self._groups[env][joint].closed_stops.get(joint, _NO_STOP)
+
+        def read(env: int) -> Array:
+            return np.array([getattr(stop_of(env, joint), field) for joint in self.joints], dtype=float)
+
+        def write(env: int, values: Array) -> None:
+            for joint, value in zip(self.joints, values.tolist(), strict=True):
+                stop = stop_of(env, joint)
+                if value != getattr(stop, field):
+                    self._groups[env][joint].set_closed_stop(joint, changed(stop, value))
+
+        self._add_joint_attribute(name, "N m or N", read, write, **options)
 
     def _split_by_group(self, env: int, field: str) -> list[tuple[DriveGroup, str, list[str], list[int]]]:
         """Splits a member's joints by drive group and mode: group, name of its field, joint names and their places."""

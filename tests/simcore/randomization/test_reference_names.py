@@ -19,8 +19,9 @@ RIGID = [
     "rest_offset",
 ]  # fmt: skip
 ARTICULATION = [
-    "stiffness", "damping", "joint_friction", "position", "orientation", *VELOCITIES, "joint_positions",
-    "joint_velocities", "lower_dof_limits", "upper_dof_limits", "max_efforts", "joint_armatures",
+    "stiffness", "damping", "joint_friction", "catch_efforts", "gasket_efforts", "position",
+    "orientation", *VELOCITIES, "joint_positions", "joint_velocities", "lower_dof_limits", "upper_dof_limits",
+    "max_efforts", "joint_armatures",
     "joint_max_velocities", "joint_efforts", "body_masses", "body_inertias", "material_properties",
     *(f"tendon_{name}" for name in TENDONS),
 ]  # fmt: skip

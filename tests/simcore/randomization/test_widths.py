@@ -23,8 +23,9 @@ RIGID = ROOT | {
     "material_properties": 3, "contact_offset": 1, "rest_offset": 1,
 }  # fmt: skip
 JOINTS = (
-    "stiffness", "damping", "joint_friction", "joint_positions", "joint_velocities", "lower_dof_limits",
-    "upper_dof_limits", "max_efforts", "joint_armatures", "joint_max_velocities", "joint_efforts",
+    "stiffness", "damping", "joint_friction", "catch_efforts", "gasket_efforts", "joint_positions",
+    "joint_velocities", "lower_dof_limits", "upper_dof_limits", "max_efforts", "joint_armatures",
+    "joint_max_velocities", "joint_efforts",
 )  # fmt: skip
 TENDONS = ("stiffnesses", "dampings", "limit_stiffnesses", "lower_limits", "upper_limits", "rest_lengths", "offsets")
 ARTICULATION = (

@@ -14,6 +14,8 @@ from unlatch.configs.derivation.derived_task import MIN_PART_DISTANCE_M, REACH_C
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import FramedVector, Handle, HandleType, Openness, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.closing_forces import Catch, ClosingForces
+from unlatch.objects.closing_motion import closing_reach
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.robots.catalog import ROBOTS
@@ -124,9 +126,19 @@ def test_a_head_that_was_set_beside_the_handle_is_on_the_edge():
 
 def test_a_small_range_makes_a_small_task():
     asset, part = asset_of(PartKind.slider, HandleType.bar)
-    short = replace(part, openness=Openness(0.0, 0.08))
+    short = replace(part, openness=Openness(0.0, 0.08), closing_forces=None)
     assert goal_value("open", short, start_range("open", short, asset)) == pytest.approx(0.048)
     assert start_range("close", short, asset) == pytest.approx((0.032, 0.048))
+
+
+def test_a_part_that_starts_open_starts_beyond_the_reach_of_its_catch():
+    for kind, handle in ((PartKind.slider, HandleType.bar), (PartKind.lid, HandleType.edge)):
+        asset, part = asset_of(kind, handle)
+        caught = replace(part, closing_forces=ClosingForces(Catch(5.0, 0.15)))
+        reach = closing_reach(caught, asset.model)
+        assert min(start_range("close", caught, asset)) > reach
+        if handle is HandleType.edge:
+            assert min(start_range("open", caught, asset)) > reach
 
 
 @pytest.mark.parametrize("kind", [PartKind.knob, PartKind.lever])

@@ -1,0 +1,171 @@
+"""Catch and gasket in annotations, and the values of a category."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from unlatch.objects import (
+    ANNOTATION_FILE,
+    Articulation,
+    Catch,
+    ClosingForces,
+    Gasket,
+    ObjectCfg,
+    ObjectSource,
+    load_object,
+    validate_articulation,
+)
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.closing_force_values import (
+    CLOSING_FORCE_RANGES,
+    draw_closing_forces,
+    with_category_forces,
+)
+from unlatch.objects.closing_motion import closing_reach, handle_lever_m
+from unlatch.simcore.errors import AssetError
+
+MOST_OPENING_N = 66.7
+"""16 CFR 1750.5: the door of a refrigerator opens with this force."""
+MOST_CLOSING_N = 30.0
+"""Less than a hand pushes with."""
+
+
+def load(category: str, instance: int = 0) -> ObjectAsset:
+    return load_object(ObjectCfg(name="it", category=category, instance=str(instance)), rng=np.random.default_rng(0))
+
+
+def with_entry(asset: ObjectAsset, entry: Any) -> Articulation:
+    """Reads the annotation of an object again, with another entry `closing_forces` at its first part."""
+    data = yaml.safe_load(asset.articulation.to_yaml())
+    part = next(iter(data["parts"].values()))
+    part.pop("closing_forces", None)
+    if entry is not None:
+        part["closing_forces"] = entry
+    return Articulation.from_dict(data, where="here.yaml")
+
+
+def test_a_file_keeps_what_it_states() -> None:
+    entry = {"catch": {"leave_n": 25.0, "reach_m": 0.005, "enter_n": 12.0}, "gasket": {"pull_n": -3.0, "reach_m": 0.01}}
+    articulation = with_entry(load("microwave"), entry)
+    assert articulation.part("door").closing_forces == ClosingForces(Catch(25.0, 0.005, 12.0), Gasket(-3.0, 0.01))
+    assert articulation.to_dict()["parts"]["door"]["closing_forces"] == entry
+
+
+@pytest.mark.parametrize("entry", [{}, {"catch": {"leave_n": 0.0, "reach_m": 0.0}}])
+def test_a_part_has_no_catch_where_its_file_says_so(entry: Any) -> None:
+    asset = load("microwave")
+    articulation = with_entry(asset, entry)
+    loaded = with_category_forces(articulation, asset.model, category="microwave", instance="0")
+    part = loaded.part("door")
+    assert (part.peak_opening_force_n, part.peak_closing_force_n) == (0.0, 0.0)
+    assert closing_reach(part, asset.model) == 0.0
+    assert Articulation.from_yaml(loaded.to_yaml(), where="again").part("door").closing_forces == part.closing_forces
+
+
+def test_a_file_that_states_nothing_gets_the_same_values_of_its_category_every_time() -> None:
+    asset = load("microwave")
+    articulation = with_entry(asset, None)
+    assert articulation.part("door").closing_forces is None
+    first, again, other = (
+        with_category_forces(articulation, asset.model, category="Microwave", instance=name).part("door")
+        for name in ("7128", "7128", "7167")
+    )
+    assert first.closing_forces == again.closing_forces != other.closing_forces
+    assert 15.0 <= first.peak_opening_force_n <= 40.0
+    unknown = with_category_forces(articulation, asset.model, category="object", instance="7128").part("door")
+    assert unknown.closing_forces is None
+    assert unknown.peak_opening_force_n == 0.0
+
+
+@pytest.mark.parametrize(("entry", "holds"), [(None, True), ({}, False)])
+def test_a_urdf_of_a_known_category_has_a_catch_unless_its_file_says_none(
+    tmp_path: Path, entry: Any, holds: bool
+) -> None:
+    made = load("microwave")
+    (tmp_path / "oven").mkdir()
+    (tmp_path / "oven" / "object.urdf").write_text(made.urdf_path.read_text())
+    (tmp_path / "oven" / ANNOTATION_FILE).write_text(with_entry(made, entry).to_yaml())
+    cfg = ObjectCfg(
+        name="it",
+        category="microwave",
+        source=ObjectSource.urdf,
+        root=str(tmp_path / "oven"),
+        cache_dir=str(tmp_path / "cache"),
+    )
+    first, again = (load_object(cfg, rng=np.random.default_rng(seed)) for seed in (0, 1))
+    force = first.articulation.part("door").peak_opening_force_n
+    assert force == again.articulation.part("door").peak_opening_force_n
+    assert (15.0 <= force <= 40.0) if holds else force == 0.0
+    assert first.parameters.get("door_catch_leave_n", 0.0) == force
+
+
+def test_a_part_without_a_stop_gets_no_values_and_may_state_none() -> None:
+    asset = load("microwave")
+    door = asset.articulation.part("door")
+    ajar = replace(door, openness=replace(door.openness, closed=0.5 * door.openness.open))
+    stated = replace(asset, articulation=replace(asset.articulation, parts={"door": ajar}))
+    (problem,) = validate_articulation(stated)
+    assert "closing_forces hold a part that a joint limit stops" in problem
+    silent = replace(asset.articulation, parts={"door": replace(ajar, closing_forces=None)})
+    loaded = with_category_forces(silent, asset.model, category="microwave", instance="0")
+    assert loaded.part("door").closing_forces is None
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ({"catsh": {}}, r"parts\.door\.closing_forces\.catsh is not a known key\. Did you mean 'catch'\?"),
+        ({"catch": {"leave_n": 10.0}}, r"closing_forces\.catch\.reach_m is missing"),
+        ({"catch": {"leave_n": 10.0, "reach_m": 0.0}}, r"closing_forces cannot hold: catch\.reach_m is 0"),
+        ({"catch": {"leave_n": -1.0, "reach_m": 0.1}}, r"catch\.leave_n is -1, expected 0 or more"),
+        ({"catch": {"leave_n": 0.0, "enter_n": 4.0, "reach_m": 0.1}}, r"catch\.enter_n is 4, but leave_n is 0"),
+        ({"gasket": {"pull_n": 3.0, "reach_m": 0.0}}, r"gasket\.reach_m is 0"),
+        ({"gasket": {"pull_n": -3.0, "reach_m": 0.01}}, r"pushes the closed part open with 3 N more"),
+        ({"gasket": {"pull_n": "much", "reach_m": 0.01}}, r"gasket\.pull_n must be a finite number"),
+    ],
+)
+def test_an_impossible_entry_is_refused(entry: Any, problem: str) -> None:
+    with pytest.raises(AssetError, match=rf"here\.yaml: .*{problem}"):
+        with_entry(load("microwave"), entry)
+
+
+@pytest.mark.parametrize("key", list(CLOSING_FORCE_RANGES), ids=lambda key: f"{key[0]}-{key[1].name}")
+def test_values_hold_closed_can_be_opened_and_closed_again(key: Any) -> None:
+    for seed in range(200):
+        forces = draw_closing_forces(*key, np.random.default_rng(seed))
+        assert 0.0 < forces.peak_opening_force_n <= MOST_OPENING_N
+        assert forces.peak_closing_force_n <= MOST_CLOSING_N
+        assert 0.0 < forces.reach_m <= 0.04
+
+
+@pytest.mark.parametrize("category", ["microwave", "drawer", "refrigerator", "oven", "washing_machine"])
+def test_generated_objects_state_their_forces_and_record_them(category: str) -> None:
+    first, second = load(category, 0), load(category, 1)
+    name, part = next(iter(first.articulation.parts.items()))
+    forces = part.closing_forces
+    assert forces is not None
+    assert forces == load(category, 0).articulation.part(name).closing_forces
+    assert forces != second.articulation.part(name).closing_forces
+    for what, values in forces.to_dict().items():
+        for key, value in values.items():
+            assert first.parameters[f"{name}_{what}_{key}"] == value
+
+
+def test_parts_without_values_state_nothing() -> None:
+    assert all(part.closing_forces is None for part in load("safe").articulation.parts.values())
+    assert load("oven").articulation.part("knob").closing_forces is None
+
+
+def test_the_lever_of_a_door_is_from_its_hinge_to_its_handle() -> None:
+    asset = load("microwave")
+    p = asset.parameters
+    lever = handle_lever_m(asset.articulation.part("door"), asset.model)
+    across = float(p["width_m"]) - float(p["panel_m"]) - float(p["handle_inset_m"])
+    assert across <= lever <= np.hypot(across, 0.15)
+    assert handle_lever_m(load("drawer").articulation.part("drawer"), load("drawer").model) == 1.0
