@@ -1,0 +1,253 @@
+"""Replays the actions of a recorded episode in MuJoCo, open loop, and says how far the result is from Bullet's.
+
+The arms are controlled by code of this file alone: it shares the description of the robot with Unlatch, and neither code
+nor engine. Two rules are implemented a second time:
+
+- Targets: a uniform quadratic B-spline whose control points are the actions. With the last three actions P0, P1, P2 and
+  the share t of the frame that is over, S(t) = ((1 - t)^2 P0 + (-2 t^2 + 2 t + 1) P1 + t^2 P2) / 2. Each action is at
+  most one frame at `max_velocity` from the one before.
+- Joint impedance control with feedforward (stable PD control: Tan, Liu, Turk 2011):
+  (M + dt D + dt^2 K) a = K (q_d - q - dt dq) + D (dq_d - dq) + M ddq_d and tau = M a + h, cut off at `max_effort`. M and
+  h are MuJoCo's mass matrix and bias torques, K is `ArmCfg.stiffness`, D is critical at `home`.
+
+The start is the recorded state of frame 0. After that, nothing of the record but its actions is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from mujoco_scene import ROBOT, STEP_HZ, MujocoScene, build_mujoco_scene, with_grip_force
+
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.robots.description import ArmCfg
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.extras import import_extra
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.goal_verdict import broken_goal_rules
+from unlatch.simcore.recording.skill_verdict import BrokenRule, JudgedSkill, missed_threshold
+from unlatch.simcore.rng import EpisodeStreams
+from unlatch.tasks.layout import Layout
+from unlatch.workflows.episode.assets import load_assets
+
+Array = np.ndarray
+
+SERVO_GAIN_HZ = 36.0
+"""Speed that Bullet's position motor commands per position error: 0.15 of the error in a step of 1/240 s."""
+
+JointEffort = Callable[[float, float], float]
+"""Effort of a mechanism at a joint of an object, as a function of its position and velocity [N m or N]."""
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """How far the MuJoCo run is from the record."""
+
+    missed: tuple[BrokenRule, ...]
+    """Rules of success about joints that do not hold in MuJoCo; none: the goal is reached."""
+    part_end: float
+    """Largest difference of a joint that was acted on, at the end [rad or m]."""
+    part_most: float
+    """The same at any frame."""
+    arm_most_rad: float
+    """Largest difference of a joint of an arm at any frame [rad]."""
+
+    @property
+    def reached(self) -> bool:
+        """Whether the goal is reached, and lasts."""
+        return not self.missed
+
+
+@dataclass
+class Replayed:
+    """States of a run in MuJoCo, one row a frame, as in the record."""
+
+    arms: dict[str, list[Array]] = field(default_factory=dict)
+    """(n,) arm joints by arm."""
+    grippers: dict[str, list[Array]] = field(default_factory=dict)
+    """(m,) finger joints by arm."""
+    objects: dict[str, list[Array]] = field(default_factory=dict)
+    """(k,) joints by object."""
+
+
+def replay_in_mujoco(record: EpisodeRecord, cfg: EpisodeCfg) -> Replayed:
+    """Runs the actions of a record in MuJoCo.
+
+    Raises:
+        ConfigError: The episode has randomized physics.
+        PluginError: MuJoCo is not installed.
+    """
+    if record.applied:
+        raise ConfigError(
+            f"Episode {record.number} was made with randomization, which the second engine does not apply. Expected "
+            "none. Make the episodes with randomization=none.",
+            key="randomization",
+        )
+    rng = EpisodeStreams(record.seed)["layout"]
+    assets = load_assets(cfg, record.number, record, rng)
+    forces = [entry["grip_force_n"] for entry in record.skills if entry.get("grip_force_n") is not None]
+    robot = with_grip_force(cfg.robot, max(forces, default=None))
+    scene = build_mujoco_scene(robot, assets, Layout.from_dict(record.layout))
+    return _Run(scene, record, cfg).run()
+
+
+def compare(record: EpisodeRecord, replayed: Replayed) -> Deviation:
+    """Returns how far a run in MuJoCo is from its record, and which rules of success it breaks."""
+    arrays = {f"objects.{name}.joint_positions": np.array(rows) for name, rows in replayed.objects.items()}
+    pairs = {(entry["object"], entry["joint_index"]) for entry in (*record.skills, *record.goal["conditions"])
+             if entry.get("joint_index") is not None}
+    parts = [
+        np.abs(arrays[f"objects.{name}.joint_positions"] - record.arrays[f"objects.{name}.joint_positions"])[:, index]
+        for name, index in sorted(pairs)
+    ]
+    arms = [
+        np.abs(np.array(rows) - record.arrays[f"{key}.joint_positions"]).max() for key, rows in replayed.arms.items()
+    ]
+    return Deviation(
+        missed=tuple(_broken_rules(record, arrays)),
+        part_end=max(float(part[-1]) for part in parts),
+        part_most=max(float(part.max()) for part in parts),
+        arm_most_rad=float(max(arms)),
+    )
+
+
+def _broken_rules(record: EpisodeRecord, arrays: Mapping[str, Array]) -> list[BrokenRule]:
+    """Returns the rules about joint positions that a run breaks; contacts and speeds are not judged."""
+    skills = []
+    for entry in record.skills:
+        key, start = f"objects.{entry.get('object')}.joint_positions", entry.get("frame_start")
+        column = entry.get("joint_index")
+        if key in arrays and start is not None and entry.get("s0") == float(record.arrays[key][start, column]):
+            entry = {**entry, "s0": float(arrays[key][start, column])}
+        skills.append(entry)
+    run = replace(record, skills=skills, arrays={**record.arrays, **arrays})
+    judged = [JudgedSkill.read(run, index) for index in range(len(run.skills))]
+    moving = [skill for skill in judged if skill.ran and skill.rule.success_mode is not None and not skill.broken_off]
+    broken = [rule for skill in moving for rule in missed_threshold(skill)]
+    return [*broken, *broken_goal_rules(run, judged)]
+
+
+class _Run:
+    """One replay: state of the engine, controllers and the rows so far."""
+
+    def __init__(self, scene: MujocoScene, record: EpisodeRecord, cfg: EpisodeCfg) -> None:
+        self.mj = import_extra("mujoco", extra="bench", needed_by="The second engine")
+        self.scene, self.record, self.cfg = scene, record, cfg
+        self.data = self.mj.MjData(scene.model)
+        self.steps = STEP_HZ // cfg.world.record_hz
+        self.frame_s = 1.0 / cfg.world.record_hz
+        self.efforts: dict[tuple[str, str], JointEffort] = {}
+        """Efforts of mechanisms such as catches and gaskets, by object and joint; applied at every step."""
+        for arm in scene.robot.arms:
+            key = f"robots.{cfg.robot.name}.{arm.name}"
+            self._set(ROBOT, arm.joints, record.arrays[f"{key}.joint_positions"][0])
+            self._set(ROBOT, arm.gripper.joints, record.arrays[f"{key}.gripper_joint_positions"][0])
+        for name, joints in scene.objects.items():
+            self._set(name, joints, record.arrays[f"objects.{name}.joint_positions"][0])
+        self.arms = [_ArmControl(self, arm) for arm in scene.robot.arms]
+
+    def _set(self, owner: str, joints: Sequence[str], positions: Array) -> None:
+        for joint, position in zip(joints, positions, strict=True):
+            self.data.qpos[self.scene.qpos(owner, joint)] = position
+
+    def _get(self, owner: str, joints: Sequence[str]) -> Array:
+        return np.array([self.data.qpos[self.scene.qpos(owner, joint)] for joint in joints])
+
+    def run(self) -> Replayed:
+        rows = Replayed()
+        self._read(rows)
+        for frame in range(self.record.n_actions):
+            for step in range(self.steps):
+                self._step(frame, (step + 1) / self.steps)
+            self._read(rows)
+        return rows
+
+    def _step(self, frame: int, share: float) -> None:
+        """Runs one physics step; targets are those at its end."""
+        model, data = self.scene.model, self.data
+        self.mj.mj_step1(model, data)
+        data.qfrc_applied[:] = 0.0
+        for arm in self.arms:
+            arm.control(frame, share)
+        for (owner, joint), effort in self.efforts.items():
+            dof = self.scene.dof(owner, joint)
+            data.qfrc_applied[dof] += effort(data.qpos[self.scene.qpos(owner, joint)], data.qvel[dof])
+        self.mj.mj_step2(model, data)
+
+    def _read(self, rows: Replayed) -> None:
+        for arm in self.scene.robot.arms:
+            key = f"robots.{self.cfg.robot.name}.{arm.name}"
+            rows.arms.setdefault(key, []).append(self._get(ROBOT, arm.joints))
+            rows.grippers.setdefault(key, []).append(self._get(ROBOT, arm.gripper.joints))
+        for name, joints in self.scene.objects.items():
+            rows.objects.setdefault(name, []).append(self._get(name, joints))
+
+
+class _ArmControl:
+    """Turns the actions of one arm into motor commands."""
+
+    def __init__(self, run: _Run, arm: ArmCfg) -> None:
+        scene, gripper = run.scene, arm.gripper
+        self.run, self.arm = run, arm
+        self.q = np.array([scene.qpos(ROBOT, joint) for joint in arm.joints])
+        self.dof = np.array([scene.dof(ROBOT, joint) for joint in arm.joints])
+        self.motors = [scene.motor(joint) for joint in arm.joints]
+        self.fingers = [(scene.qpos(ROBOT, joint), scene.motor(joint)) for joint in gripper.joints]
+        self.stiffness, self.most = np.array(arm.stiffness), np.array(arm.max_effort)
+        self.damping = 2.0 * np.sqrt(self.stiffness * np.diag(self._mass_at_home()))
+        self.balance = np.array([arm.counterbalance.get(joint, 0.0) for joint in arm.joints])
+        key = f"actions.{run.cfg.robot.name}.{arm.name}"
+        start = np.array(run.record.layout["q_home"][arm.name], dtype=float)
+        step = np.array(arm.max_velocity) * run.frame_s
+        self.points = _clipped(start, run.record.arrays[f"{key}.joint_targets"], step)
+        self.openings = run.record.arrays[f"{key}.gripper_target"][:, 0]
+
+    def _mass_at_home(self) -> Array:
+        """Returns (n, n) the mass matrix with this arm at home and all other joints at 0."""
+        mj, model = self.run.mj, self.run.scene.model
+        data = mj.MjData(model)
+        data.qpos[self.q] = self.arm.home
+        mj.mj_forward(model, data)
+        return self._mass(data)
+
+    def _mass(self, data: Any) -> Array:
+        model = self.run.scene.model
+        full = np.zeros((model.nv, model.nv))
+        self.run.mj.mj_fullM(model, data, full)
+        return full[np.ix_(self.dof, self.dof)]
+
+    def control(self, frame: int, share: float) -> None:
+        """Sets the motors for the step that ends when a share of a frame is over."""
+        data, dt = self.run.data, 1.0 / STEP_HZ
+        q, dq = data.qpos[self.q], data.qvel[self.dof]
+        wanted, velocity, acceleration = _spline(self.points[frame : frame + 3], share, self.run.frame_s)
+        mass = self._mass(data)
+        pull = self.stiffness * (wanted - q - dt * dq) + self.damping * (velocity - dq) + mass @ acceleration
+        implicit = mass + np.diag(dt * self.damping + dt**2 * self.stiffness)
+        torque = mass @ np.linalg.solve(implicit, pull) + data.qfrc_bias[self.dof]
+        balance = self.balance * np.cos(q)
+        data.ctrl[self.motors] = np.clip(torque - balance, -self.most, self.most)
+        data.qfrc_applied[self.dof] += balance
+        gripper = self.arm.gripper
+        targets = gripper.positions(float(self.openings[frame]))
+        for (place, motor), target, fastest in zip(self.fingers, targets, gripper.speeds(), strict=True):
+            data.ctrl[motor] = np.clip(SERVO_GAIN_HZ * (target - data.qpos[place]), -fastest, fastest)
+
+
+def _clipped(start: Array, actions: Array, most: Array) -> Array:
+    """Returns (T+2, n) the control points: the start twice, then each action, at most `most` from the one before."""
+    points = [start, start]
+    for action in actions:
+        points.append(np.clip(action, points[-1] - most, points[-1] + most))
+    return np.array(points)
+
+
+def _spline(points: Array, t: float, frame_s: float) -> tuple[Array, Array, Array]:
+    """Returns position, velocity and acceleration (n,) of the B-spline of three points (3, n) at a share t of a frame."""
+    basis = np.array([(1.0 - t) ** 2, -2.0 * t**2 + 2.0 * t + 1.0, t**2]) / 2.0
+    slope = np.array([t - 1.0, 1.0 - 2.0 * t, t]) / frame_s
+    return basis @ points, slope @ points, np.array([1.0, -2.0, 1.0]) @ points / frame_s**2
