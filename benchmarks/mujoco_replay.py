@@ -49,10 +49,10 @@ class Deviation:
 
     missed: tuple[BrokenRule, ...]
     """Rules of success about joints that do not hold in MuJoCo; none: the goal is reached."""
-    part_end: float
-    """Largest difference of a joint that was acted on, at the end [rad or m]."""
-    part_most: float
-    """The same at any frame."""
+    hinge_end_rad: float | None
+    """Largest difference of a hinge that was acted on, at the end [rad]; None without hinges."""
+    slider_end_m: float | None
+    """The same of a slider [m]."""
     arm_most_rad: float
     """Largest difference of a joint of an arm at any frame [rad]."""
 
@@ -72,6 +72,8 @@ class Replayed:
     """(m,) finger joints by arm."""
     objects: dict[str, list[Array]] = field(default_factory=dict)
     """(k,) joints by object."""
+    slides: dict[str, list[bool]] = field(default_factory=dict)
+    """Whether each joint of an object slides, by object."""
 
 
 def replay_in_mujoco(record: EpisodeRecord, cfg: EpisodeCfg) -> Replayed:
@@ -98,21 +100,26 @@ def replay_in_mujoco(record: EpisodeRecord, cfg: EpisodeCfg) -> Replayed:
 def compare(record: EpisodeRecord, replayed: Replayed) -> Deviation:
     """Returns how far a run in MuJoCo is from its record, and which rules of success it breaks."""
     arrays = {f"objects.{name}.joint_positions": np.array(rows) for name, rows in replayed.objects.items()}
-    pairs = {(entry["object"], entry["joint_index"]) for entry in (*record.skills, *record.goal["conditions"])
-             if entry.get("joint_index") is not None}
-    parts = [
-        np.abs(arrays[f"objects.{name}.joint_positions"] - record.arrays[f"objects.{name}.joint_positions"])[:, index]
-        for name, index in sorted(pairs)
-    ]
+    ends: dict[bool, list[float]] = {}
+    for name, index in sorted(_judged_joints(record)):
+        key = f"objects.{name}.joint_positions"
+        end = abs(float(arrays[key][-1, index] - record.arrays[key][-1, index]))
+        ends.setdefault(replayed.slides[name][index], []).append(end)
     arms = [
         np.abs(np.array(rows) - record.arrays[f"{key}.joint_positions"]).max() for key, rows in replayed.arms.items()
     ]
     return Deviation(
         missed=tuple(_broken_rules(record, arrays)),
-        part_end=max(float(part[-1]) for part in parts),
-        part_most=max(float(part.max()) for part in parts),
+        hinge_end_rad=max(ends.get(False, []), default=None),
+        slider_end_m=max(ends.get(True, []), default=None),
         arm_most_rad=float(max(arms)),
     )
+
+
+def _judged_joints(record: EpisodeRecord) -> set[tuple[str, int]]:
+    """Returns the joints that skills acted on or the goal names, by object and index."""
+    entries = (*record.skills, *record.goal["conditions"])
+    return {(entry["object"], entry["joint_index"]) for entry in entries if entry.get("joint_index") is not None}
 
 
 def _broken_rules(record: EpisodeRecord, arrays: Mapping[str, Array]) -> list[BrokenRule]:
@@ -158,7 +165,8 @@ class _Run:
         return np.array([self.data.qpos[self.scene.qpos(owner, joint)] for joint in joints])
 
     def run(self) -> Replayed:
-        rows = Replayed()
+        names = self.scene.objects
+        rows = Replayed(slides={name: [self.scene.slides(name, joint) for joint in names[name]] for name in names})
         self._read(rows)
         for frame in range(self.record.n_actions):
             for step in range(self.steps):

@@ -57,6 +57,8 @@ FINGER_SERVO_GAIN = 300.0
 """Velocity gain of the finger motors in N s/m at a sliding joint; turning joints get the same at their lever."""
 ROBOT = "robot"
 """Beginning of the names of the robot's bodies and joints."""
+_SLIDE = 2
+"""MuJoCo's number of a sliding joint, `mjJNT_SLIDE`."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,10 @@ class MujocoScene:
     def motor(self, joint: str) -> int:
         """Returns the index of the motor of a joint of the robot in `ctrl`."""
         return int(self.model.actuator(_name(ROBOT, joint)).id)
+
+    def slides(self, owner: str, joint: str) -> bool:
+        """Returns whether a joint slides."""
+        return bool(self.model.jnt_type[self._joint(owner, joint)] == _SLIDE)
 
     def _joint(self, owner: str, joint: str) -> int:
         return int(self.model.joint(_name(owner, joint)).id)
@@ -253,7 +259,7 @@ def _add_urdf(
 
     def add_link(parent: Any, link: Link, T_parent_link: Pose, joint: Joint | None) -> None:
         body = parent.add_body(name=_name(owner, link.name), pos=T_parent_link.p, quat=_wxyz(T_parent_link))
-        if link.inertial is not None and link.inertial.mass_kg > 0.0:
+        if link.inertial is not None:
             _set_inertial(body, link.inertial)
         if joint is not None and joint.moves:
             order.append(joint.name)
@@ -272,11 +278,14 @@ def _add_urdf(
 
 
 def _set_inertial(body: Any, inertial: Inertial) -> None:
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertial.inertia
+    """Sets mass and inertia as the file states them, links with an inertia and no mass included."""
+    moments, axes = np.linalg.eigh(inertial.inertia)
+    axes[:, 2] *= np.linalg.det(axes)  # right-handed
     body.explicitinertial = True
     body.mass = inertial.mass_kg
     body.ipos = inertial.com_link
-    body.fullinertia = [xx, yy, zz, xy, xz, yz]
+    body.inertia = np.maximum(moments, 0.0)
+    body.iquat = _wxyz(Pose(axes, inertial.com_link))
 
 
 def _add_joint(build: _Builder, body: Any, owner: str, joint: Joint) -> Any:
