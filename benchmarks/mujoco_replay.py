@@ -1,27 +1,26 @@
 """Replays the actions of a recorded episode in MuJoCo, open loop, and says how far the result is from Bullet's.
 
-The arms are controlled by code of this file alone: it shares the description of the robot with Unlatch, and neither code
-nor engine. Two rules are implemented a second time:
+The arms are controlled by code of this file alone: it shares the description of the robot with Unlatch, and neither
+code nor engine. Two rules are implemented a second time:
 
 - Targets: a uniform quadratic B-spline whose control points are the actions. With the last three actions P0, P1, P2 and
   the share t of the frame that is over, S(t) = ((1 - t)^2 P0 + (-2 t^2 + 2 t + 1) P1 + t^2 P2) / 2. Each action is at
   most one frame at `max_velocity` from the one before.
 - Joint impedance control with feedforward (stable PD control: Tan, Liu, Turk 2011):
-  (M + dt D + dt^2 K) a = K (q_d - q - dt dq) + D (dq_d - dq) + M ddq_d and tau = M a + h, cut off at `max_effort`. M and
-  h are MuJoCo's mass matrix and bias torques, K is `ArmCfg.stiffness`, D is critical at `home`.
+  (M + dt D + dt^2 K) a = K (q_d - q - dt dq) + D (dq_d - dq) + M ddq_d and tau = M a + h, cut off at `max_effort`.
+  M and h are MuJoCo's mass matrix and bias torques, K is `ArmCfg.stiffness`, D is critical at `home`.
 
 The start is the recorded state of frame 0. After that, nothing of the record but its actions is read.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from mujoco_scene import ROBOT, STEP_HZ, MujocoScene, build_mujoco_scene, with_grip_force
+from mujoco_scene import ROBOT, STEP_HZ, MujocoScene, build_mujoco_scene, with_grip_forces
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.description import ArmCfg
@@ -91,8 +90,7 @@ def replay_in_mujoco(record: EpisodeRecord, cfg: EpisodeCfg) -> Replayed:
         )
     rng = EpisodeStreams(record.seed)["layout"]
     assets = load_assets(cfg, record.number, record, rng)
-    forces = [entry["grip_force_n"] for entry in record.skills if entry.get("grip_force_n") is not None]
-    robot = with_grip_force(cfg.robot, max(forces, default=None))
+    robot = with_grip_forces(cfg.robot, record.skills)
     scene = build_mujoco_scene(robot, assets, Layout.from_dict(record.layout))
     return _Run(scene, record, cfg).run()
 
@@ -223,10 +221,15 @@ class _ArmControl:
         return self._mass(data)
 
     def _mass(self, data: Any) -> Array:
+        """Returns (n, n) the mass matrix of the arm's joints now."""
         model = self.run.scene.model
-        full = np.zeros((model.nv, model.nv))
-        self.run.mj.mj_fullM(model, data, full)
-        return full[np.ix_(self.dof, self.dof)]
+        unit, column, mass = np.zeros(model.nv), np.zeros(model.nv), np.empty((len(self.dof), len(self.dof)))
+        for index, dof in enumerate(self.dof):
+            unit[dof] = 1.0
+            self.run.mj.mj_mulM(model, data, column, unit)
+            unit[dof] = 0.0
+            mass[:, index] = column[self.dof]
+        return mass
 
     def control(self, frame: int, share: float) -> None:
         """Sets the motors for the step that ends when a share of a frame is over."""
@@ -255,7 +258,7 @@ def _clipped(start: Array, actions: Array, most: Array) -> Array:
 
 
 def _spline(points: Array, t: float, frame_s: float) -> tuple[Array, Array, Array]:
-    """Returns position, velocity and acceleration (n,) of the B-spline of three points (3, n) at a share t of a frame."""
+    """Returns position, velocity and acceleration (n,) at a share t of a frame; points (3, n) are the last actions."""
     basis = np.array([(1.0 - t) ** 2, -2.0 * t**2 + 2.0 * t + 1.0, t**2]) / 2.0
     slope = np.array([t - 1.0, 1.0 - 2.0 * t, t]) / frame_s
     return basis @ points, slope @ points, np.array([1.0, -2.0, 1.0]) @ points / frame_s**2

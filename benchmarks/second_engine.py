@@ -14,8 +14,9 @@ rule of success asks, and stay there for the settling time. Prints, for each tas
   arm          largest difference of a joint of the arm at any frame, median and largest over episodes
   CPU          CPU time of one replay
 
-Below the table stands each episode that misses the goal, with the rule that it breaks. Data sets stay in the folder. The
-same command again continues an interrupted benchmark. Needs the extra `bench`. docs/second_engine.md explains the method.
+Below the table stands each episode that misses the goal, with the rule that it breaks. Data sets stay in the folder.
+The same command again continues an interrupted benchmark. Needs the extra `bench`. docs/second_engine.md explains the
+method.
 
 Exit code 1 if fewer reach the goal than aimed at: 97 % of the tasks, 90 % of the library.
 """
