@@ -39,6 +39,9 @@ SPINNING_FRICTION_M = 0.005
 """Coefficient of the fingers' friction about the normal of a contact, as `Arm` gives it to Bullet."""
 FRICTION_IMPEDANCE_RATIO = 10.0
 """`impratio`: how much stiffer friction is than the normal force. With 1, fingers creep along a handle."""
+DRY_FRICTION_IMPEDANCE = 0.9999
+"""`solimpfriction` of the joints of objects, the largest there is. With the default of 0.9, a joint creeps under loads
+below its dry friction: the lever of a toaster by 4 mm."""
 FINGER_SERVO_GAIN = 300.0
 """Velocity gain of the finger motors in N s/m at a sliding joint; turning joints get the same at their lever."""
 ROBOT = "robot"
@@ -228,6 +231,7 @@ def _add_object(build: _Builder, name: str, asset: ObjectAsset, T_world_root: Po
         made.frictionloss = asset.friction.get(joint.name, 0.0)
         made.armature = SPINDLE_KG_M2 if joint.name in on_spindle else 0.0
         made.solref_friction[:] = CONTACT_SOLREF
+        made.solimp_friction[:2] = DRY_FRICTION_IMPEDANCE
 
     def surface_of(link: str, moves: bool) -> Surface:
         return Surface(name, link, moves, OBJECT_FRICTION)
