@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from mujoco_scene import ROBOT, STEP_HZ, MujocoScene, build_mujoco_scene, with_grip_forces
+from mujoco_scene import FINGER_YIELD_M, ROBOT, STEP_HZ, MujocoScene, build_mujoco_scene, with_grip_forces
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.description import ArmCfg
@@ -35,8 +35,8 @@ from unlatch.workflows.episode.assets import load_assets
 
 Array = np.ndarray
 
-SERVO_GAIN_HZ = 36.0
-"""Speed that Bullet's position motor commands per position error: 0.15 of the error in a step of 1/240 s."""
+LEAD_M = 2.0 * FINGER_YIELD_M
+"""How far the position that a finger motor follows may be ahead of the finger: a blocked finger turns back at once."""
 
 JointEffort = Callable[[float, float], float]
 """Effort of a mechanism at a joint of an object, as a function of its position and velocity [N m or N]."""
@@ -202,7 +202,10 @@ class _ArmControl:
         self.q = np.array([scene.qpos(ROBOT, joint) for joint in arm.joints])
         self.dof = np.array([scene.dof(ROBOT, joint) for joint in arm.joints])
         self.motors = [scene.motor(joint) for joint in arm.joints]
-        self.fingers = [(scene.qpos(ROBOT, joint), scene.motor(joint)) for joint in gripper.joints]
+        self.fingers = [scene.qpos(ROBOT, joint) for joint in gripper.joints]
+        self.finger_motors = [scene.motor(joint) for joint in gripper.joints]
+        self.finger_speed = np.array(gripper.speeds())
+        self.finger_motion = run.data.qpos[self.fingers].copy()
         self.stiffness, self.most = np.array(arm.stiffness), np.array(arm.max_effort)
         self.damping = 2.0 * np.sqrt(self.stiffness * np.diag(self._mass_at_home()))
         self.balance = np.array([arm.counterbalance.get(joint, 0.0) for joint in arm.joints])
@@ -243,10 +246,15 @@ class _ArmControl:
         balance = self.balance * np.cos(q)
         data.ctrl[self.motors] = np.clip(torque - balance, -self.most, self.most)
         data.qfrc_applied[self.dof] += balance
-        gripper = self.arm.gripper
-        targets = gripper.positions(float(self.openings[frame]))
-        for (place, motor), target, fastest in zip(self.fingers, targets, gripper.speeds(), strict=True):
-            data.ctrl[motor] = np.clip(SERVO_GAIN_HZ * (target - data.qpos[place]), -fastest, fastest)
+        self._move_fingers(self.arm.gripper.positions(float(self.openings[frame])), dt)
+
+    def _move_fingers(self, targets: Sequence[float], dt: float) -> None:
+        """Moves the finger motors' positions toward targets at the hand's speed, never far from the fingers."""
+        data, step = self.run.data, dt * self.finger_speed
+        moved = self.finger_motion + np.clip(np.array(targets) - self.finger_motion, -step, step)
+        now, lead = data.qpos[self.fingers], LEAD_M / self.arm.gripper.max_speed_m_s * self.finger_speed
+        self.finger_motion = np.clip(moved, now - lead, now + lead)
+        data.ctrl[self.finger_motors] = self.finger_motion
 
 
 def _clipped(start: Array, actions: Array, most: Array) -> Array:

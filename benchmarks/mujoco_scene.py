@@ -42,8 +42,8 @@ FRICTION_IMPEDANCE_RATIO = 10.0
 DRY_FRICTION_IMPEDANCE = 0.9999
 """`solimpfriction` of the joints of objects, the largest there is. With the default of 0.9, a joint creeps under loads
 below its dry friction: the lever of a toaster by 4 mm."""
-FINGER_SERVO_GAIN = 300.0
-"""Velocity gain of the finger motors in N s/m at a sliding joint; turning joints get the same at their lever."""
+FINGER_YIELD_M = 0.001
+"""How far a finger is from its target where its motor presses with its whole effort; the damping is critical."""
 ROBOT = "robot"
 """Beginning of the names of the robot's bodies and joints."""
 _SLIDE = 2
@@ -186,10 +186,10 @@ def _add_arm_motors(build: _Builder, arm: ArmCfg) -> None:
     for joint, most in zip(arm.joints, arm.max_effort, strict=True):
         motor = build.spec.add_actuator(name=_name(ROBOT, joint), target=_name(ROBOT, joint))
         _finish_motor(build, motor, most).set_to_motor()
-    for joint, most, travel in zip(gripper.joints, gripper.efforts(), gripper.travel(), strict=True):
-        lever = abs(travel) / (0.5 * gripper.max_width_m)  # motion of the joint per motion of one finger
+    for joint, most, speed in zip(gripper.joints, gripper.efforts(), gripper.speeds(), strict=True):
+        yielding = FINGER_YIELD_M * speed / gripper.max_speed_m_s  # of the joint
         motor = build.spec.add_actuator(name=_name(ROBOT, joint), target=_name(ROBOT, joint))
-        _finish_motor(build, motor, most).set_to_velocity(FINGER_SERVO_GAIN / lever**2)
+        _finish_motor(build, motor, most).set_to_position(kp=most / yielding, dampratio=1.0)
 
 
 def _finish_motor(build: _Builder, motor: Any, max_effort: float) -> Any:
