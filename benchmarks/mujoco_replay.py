@@ -6,9 +6,9 @@ code nor engine. Two rules are implemented a second time:
 - Targets: a uniform quadratic B-spline whose control points are the actions. With the last three actions P0, P1, P2 and
   the share t of the frame that is over, S(t) = ((1 - t)^2 P0 + (-2 t^2 + 2 t + 1) P1 + t^2 P2) / 2. Each action is at
   most one frame at `max_velocity` from the one before.
-- Joint impedance control with feedforward (stable PD control: Tan, Liu, Turk 2011):
-  (M + dt D + dt^2 K) a = K (q_d - q - dt dq) + D (dq_d - dq) + M ddq_d and tau = M a + h, cut off at `max_effort`.
-  M and h are MuJoCo's mass matrix and bias torques, K is `ArmCfg.stiffness`, D is critical at `home`.
+- Joint impedance control with feedforward: tau = K (q_d - q) + D (dq_d - dq) + M ddq_d + h, cut off at `max_effort`.
+  M and h are MuJoCo's mass matrix and bias torques, K is `ArmCfg.stiffness`. D is critical in each mode of K and M. As
+  in the robot's controller, a mode that turns by more than 0.75 rad in 1 / `world.physics_hz` is softer.
 
 The start is the recorded state of frame 0. After that, nothing of the record but its actions is read.
 """
@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import scipy
 from mujoco_scene import FINGER_YIELD_M, ROBOT, STEP_HZ, MujocoScene, build_mujoco_scene, with_grip_forces
 
 from unlatch.configs.schema import EpisodeCfg
@@ -37,6 +38,9 @@ Array = np.ndarray
 
 LEAD_M = 2.0 * FINGER_YIELD_M
 """How far the position that a finger motor follows may be ahead of the finger: a blocked finger turns back at once."""
+
+MAX_MODE_RAD = 0.75
+"""Largest phase of a mode of an arm in one physics step of Bullet."""
 
 JointEffort = Callable[[float, float], float]
 """Effort of a mechanism at a joint of an object, as a function of its position and velocity [N m or N]."""
@@ -168,12 +172,12 @@ class _Run:
         self._read(rows)
         for frame in range(self.record.n_actions):
             for step in range(self.steps):
-                self._step(frame, (step + 1) / self.steps)
+                self._step(frame, step / self.steps)
             self._read(rows)
         return rows
 
     def _step(self, frame: int, share: float) -> None:
-        """Runs one physics step; targets are those at its end."""
+        """Runs one physics step, which begins when a share of a frame is over."""
         model, data = self.scene.model, self.data
         self.mj.mj_step1(model, data)
         data.qfrc_applied[:] = 0.0
@@ -207,21 +211,14 @@ class _ArmControl:
         self.finger_speed = np.array(gripper.speeds())
         self.finger_motion = run.data.qpos[self.fingers].copy()
         self.stiffness, self.most = np.array(arm.stiffness), np.array(arm.max_effort)
-        self.damping = 2.0 * np.sqrt(self.stiffness * np.diag(self._mass_at_home()))
         self.balance = np.array([arm.counterbalance.get(joint, 0.0) for joint in arm.joints])
         key = f"actions.{run.cfg.robot.name}.{arm.name}"
         start = np.array(run.record.layout["q_home"][arm.name], dtype=float)
         step = np.array(arm.max_velocity) * run.frame_s
         self.points = _clipped(start, run.record.arrays[f"{key}.joint_targets"], step)
         self.openings = run.record.arrays[f"{key}.gripper_target"][:, 0]
-
-    def _mass_at_home(self) -> Array:
-        """Returns (n, n) the mass matrix with this arm at home and all other joints at 0."""
-        mj, model = self.run.mj, self.run.scene.model
-        data = mj.MjData(model)
-        data.qpos[self.q] = self.arm.home
-        mj.mj_forward(model, data)
-        return self._mass(data)
+        self.frame = -1
+        """Frame in which mass matrix and gains were computed."""
 
     def _mass(self, data: Any) -> Array:
         """Returns (n, n) the mass matrix of the arm's joints now."""
@@ -235,26 +232,36 @@ class _ArmControl:
         return mass
 
     def control(self, frame: int, share: float) -> None:
-        """Sets the motors for the step that ends when a share of a frame is over."""
-        data, dt = self.run.data, 1.0 / STEP_HZ
+        """Sets the motors for the step that begins when a share of a frame is over."""
+        data = self.run.data
         q, dq = data.qpos[self.q], data.qvel[self.dof]
         wanted, velocity, acceleration = _spline(self.points[frame : frame + 3], share, self.run.frame_s)
-        mass = self._mass(data)
-        pull = self.stiffness * (wanted - q - dt * dq) + self.damping * (velocity - dq) + mass @ acceleration
-        implicit = mass + np.diag(dt * self.damping + dt**2 * self.stiffness)
-        torque = mass @ np.linalg.solve(implicit, pull) + data.qfrc_bias[self.dof]
+        if frame != self.frame:
+            self.frame = frame
+            self.mass = self._mass(data)
+            self.gains = _gains(self.mass, self.stiffness, MAX_MODE_RAD * self.run.cfg.world.physics_hz)
+        spring, damper = self.gains
+        torque = spring @ (wanted - q) + damper @ (velocity - dq) + self.mass @ acceleration + data.qfrc_bias[self.dof]
         balance = self.balance * np.cos(q)
         data.ctrl[self.motors] = np.clip(torque - balance, -self.most, self.most)
         data.qfrc_applied[self.dof] += balance
-        self._move_fingers(self.arm.gripper.positions(float(self.openings[frame])), dt)
+        self._move_fingers(self.arm.gripper.positions(float(self.openings[frame])))
 
-    def _move_fingers(self, targets: Sequence[float], dt: float) -> None:
+    def _move_fingers(self, targets: Sequence[float]) -> None:
         """Moves the finger motors' positions toward targets at the hand's speed, never far from the fingers."""
-        data, step = self.run.data, dt * self.finger_speed
+        data, step = self.run.data, self.finger_speed / STEP_HZ
         moved = self.finger_motion + np.clip(np.array(targets) - self.finger_motion, -step, step)
         now, lead = data.qpos[self.fingers], LEAD_M / self.arm.gripper.max_speed_m_s * self.finger_speed
         self.finger_motion = np.clip(moved, now - lead, now + lead)
         data.ctrl[self.finger_motors] = self.finger_motion
+
+
+def _gains(mass: Array, stiffness: Array, fastest: float) -> tuple[Array, Array]:
+    """Returns the stiffness and the critical damping matrix (n, n); no mode is faster than `fastest` [rad/s]."""
+    squares, shapes = scipy.linalg.eigh(np.diag(stiffness), mass)  # shapes.T @ mass @ shapes = 1
+    frequencies = np.minimum(np.sqrt(squares), fastest)
+    modes = mass @ shapes
+    return (modes * frequencies**2) @ modes.T, (modes * 2.0 * frequencies) @ modes.T
 
 
 def _clipped(start: Array, actions: Array, most: Array) -> Array:

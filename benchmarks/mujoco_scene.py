@@ -35,8 +35,6 @@ STEP_HZ = 960
 """Physics steps per second: four in each step of Bullet."""
 BODY_FRICTION = 0.6
 """Friction of table, plinths, and links of the robot other than fingers (default of `World.load_urdf`)."""
-SPINNING_FRICTION_M = 0.005
-"""Coefficient of the fingers' friction about the normal of a contact, as `Arm` gives it to Bullet."""
 FRICTION_IMPEDANCE_RATIO = 10.0
 """`impratio`: how much stiffer friction is than the normal force. With 1, fingers creep along a handle."""
 DRY_FRICTION_IMPEDANCE = 0.9999
@@ -169,7 +167,7 @@ def _add_robot(build: _Builder, robot: RobotCfg) -> None:
         gripper = fingers.get(link)
         if gripper is None:
             return Surface(ROBOT, link, moves, BODY_FRICTION)
-        return Surface(ROBOT, link, moves, gripper.friction, SPINNING_FRICTION_M)
+        return Surface(ROBOT, link, moves, gripper.friction, gripper.spinning_friction)
 
     def finish(joint: Joint, made: Any) -> None:
         made.armature = armatures.get(joint.name, 0.0)
