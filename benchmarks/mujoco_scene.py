@@ -35,8 +35,9 @@ STEP_HZ = 960
 """Physics steps per second: four in each step of Bullet."""
 BODY_FRICTION = 0.6
 """Friction of table, plinths, and links of the robot other than fingers (default of `World.load_urdf`)."""
-FRICTION_IMPEDANCE_RATIO = 10.0
-"""`impratio`: how much stiffer friction is than the normal force. With 1, fingers creep along a handle."""
+FRICTION_IMPEDANCE_RATIO = 100.0
+"""`impratio`: how much stiffer friction is than the normal force. Coulomb friction does not creep; with MuJoCo's
+default of 1, knobs slip through the fingers."""
 DRY_FRICTION_IMPEDANCE = 0.9999
 """`solimpfriction` of the joints of objects, the largest there is. With the default of 0.9, a joint creeps under loads
 below its dry friction: the lever of a toaster by 4 mm."""
