@@ -30,6 +30,7 @@ def test_skills_and_verdict_agree(mode: SuccessMode, s: float, s0: float, s_open
         "finger_contact_required": False,
         "collision_valid_enabled": False,
         "process_valid_enabled": False,
+        "finger_force_limit_n": 140.0,
         "success_mode": mode.value,
         "success_threshold": threshold,
         "s_closed": 0.0,

@@ -1,0 +1,202 @@
+"""Replays successful episodes in MuJoCo: the recorded actions, open loop, on the same objects.
+
+Usage: python benchmarks/second_engine.py [n=20] [seed=0] [robot=franka_panda] [workers=1]
+       [tasks=open_microwave,close_microwave,open_drawer,close_drawer | tasks=library]
+       [skills=open,close,rotate] [only=TEXT] [out=data/bench-second-engine]
+
+Makes n episodes of each task with Unlatch, then replays each success in MuJoCo. `tasks=library` takes every category of
+the object library with each of `skills` that fits it. An episode reaches the goal in MuJoCo if the joints end where the
+rule of success asks, and stay there for the settling time. Prints, for each task or entry:
+
+  recorded     successes in Bullet of the episodes made
+  MuJoCo       how many of these reach the goal in MuJoCo, with the Wilson 95 % interval
+  part         difference of the part's joint at the end, median and largest over episodes
+  arm          largest difference of a joint of the arm at any frame, median and largest over episodes
+  CPU          CPU time of one replay
+
+Below the table stands each episode that misses the goal, with the rule that it breaks. Data sets stay in the folder.
+The same command again continues an interrupted benchmark. Needs the extra `bench`. docs/second_engine.md explains the
+method.
+
+Exit code 1 if fewer reach the goal than aimed at: 97 % of the tasks, 90 % of the library.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from any_urdf import with_interval
+from mujoco_replay import Deviation, compare, replay_in_mujoco
+from rich.box import MARKDOWN
+from rich.table import Table
+from skill_matrix import DEFAULT_ROBOT, DOES_NOT_FIT
+
+import unlatch
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.simcore.errors import SimCoreError
+from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.command import run_guarded
+from unlatch.workflows.cli.console import OK, print_line, result_console
+from unlatch.workflows.runs.recorded_config import config_of
+
+BASE_TASKS = "open_microwave,close_microwave,open_drawer,close_drawer"
+LIBRARY = "library"
+"""Value of `tasks` that stands for all entries of the object library."""
+AIM_TASKS, AIM_LIBRARY = 0.97, 0.90
+_FAILED = 1
+
+
+@dataclass
+class SecondEngineCfg:
+    """The keys of this benchmark."""
+
+    n: int = 20
+    """Episodes of each task or entry."""
+    seed: int = 0
+    """Seed of the runs."""
+    robot: str = DEFAULT_ROBOT
+    """The robot."""
+    tasks: str = BASE_TASKS
+    """Tasks, separated by commas; `library`: every entry of the object library."""
+    skills: str = "open,close,rotate"
+    """Skills of the library, separated by commas."""
+    only: str = ""
+    """Only entries whose name contains one of these texts, separated by commas."""
+    workers: int = 1
+    """Processes that make episodes; replays run in one process."""
+    out: str = "data/bench-second-engine"
+    """Folder of the data sets."""
+
+    def wants(self, name: str) -> bool:
+        """Returns whether `only` selects a name."""
+        parts = [part for part in self.only.split(",") if part]
+        return not parts or any(part in name for part in parts)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One task, or one skill on one category."""
+
+    name: str
+    words: tuple[str, ...]
+    """Arguments of `unlatch.load`."""
+
+
+@dataclass
+class Result:
+    """What one entry gave."""
+
+    entry: Entry
+    made: int
+    """Episodes made."""
+    deviations: dict[int, Deviation] = field(default_factory=dict)
+    """Of each success, by number."""
+    cpu_s: list[float] = field(default_factory=list)
+    """CPU time of each replay."""
+
+    @property
+    def reached(self) -> list[bool]:
+        """Returns whether each replay reached the goal."""
+        return [deviation.reached for deviation in self.deviations.values()]
+
+
+def entries_of(cfg: SecondEngineCfg) -> Iterator[Entry]:
+    """Yields the selected entries; those of the library may not fit."""
+    robot = f"robot={cfg.robot}"
+    if cfg.tasks != LIBRARY:
+        found = [Entry(task, (task, robot)) for task in cfg.tasks.split(",")]
+    else:
+        found = [
+            Entry(f"{skill} {name}", (f"object={name}", f"skill={skill}", robot))
+            for name in GENERATORS.names()
+            for skill in cfg.skills.split(",")
+        ]
+    yield from (entry for entry in found if cfg.wants(entry.name))
+
+
+def run_entry(entry: Entry, cfg: SecondEngineCfg) -> Result | None:
+    """Makes the episodes of an entry and replays its successes; None if the skill does not fit the object."""
+    folder = Path(cfg.out) / f"{cfg.robot}-{entry.name.replace(' ', '-')}-s{cfg.seed}"
+    try:
+        data = unlatch.collect(
+            unlatch.load(*entry.words, seed=cfg.seed), episodes=cfg.n, out=folder, workers=cfg.workers
+        )
+    except SimCoreError as exc:
+        if DOES_NOT_FIT in str(exc):
+            return None
+        raise
+    episode_cfg = config_of(data)
+    result = Result(entry, cfg.n)
+    for item in data.summaries():
+        if item.number < cfg.n and item.success:
+            record, start = data.read(item.number), time.process_time()
+            replayed = replay_in_mujoco(record, episode_cfg)
+            result.cpu_s.append(time.process_time() - start)
+            result.deviations[item.number] = compare(record, replayed)
+    return result
+
+
+def result_table(results: Sequence[Result]) -> Table:
+    """Returns the table, one row an entry."""
+    table = Table(box=MARKDOWN)
+    for column in ("entry", "recorded", "MuJoCo", "part, median / largest", "arm, median / largest", "CPU"):
+        table.add_column(column, no_wrap=True)
+    for result in results:
+        found = list(result.deviations.values())
+        table.add_row(
+            result.entry.name,
+            f"{len(found)}/{result.made}",
+            with_interval(result.reached),
+            ", ".join(
+                _median_and_largest(values, unit, scale)
+                for values, unit, scale in (
+                    ([each.hinge_end_rad for each in found if each.hinge_end_rad is not None], "rad", 1.0),
+                    ([each.slider_end_m for each in found if each.slider_end_m is not None], "mm", 1e3),
+                )
+                if values
+            ),
+            _median_and_largest([each.arm_most_rad for each in found], "rad", 1.0) if found else "-",
+            f"{median(result.cpu_s):.1f} s" if result.cpu_s else "-",
+        )
+    return table
+
+
+def _median_and_largest(values: Sequence[float], unit: str, scale: float) -> str:
+    return f"{scale * median(values):.3f} / {scale * max(values):.3f} {unit}"
+
+
+def missed_lines(results: Sequence[Result]) -> list[str]:
+    """Returns a line for each episode that misses the goal in MuJoCo."""
+    return [
+        f"  {result.entry.name}, episode {number}: {deviation.missed[0].code} {deviation.missed[0].evidence}"
+        for result in results
+        for number, deviation in result.deviations.items()
+        if not deviation.reached
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    """Makes and replays the episodes, and prints the table."""
+    cfg = read_pairs(SecondEngineCfg, arguments)
+    results = []
+    for entry in entries_of(cfg):
+        result = run_entry(entry, cfg)
+        if result is not None:
+            results.append(result)
+            print_line(f"{entry.name}: {with_interval(result.reached)}")
+    result_console().print(result_table(results))
+    reached = [value for result in results for value in result.reached]
+    print_line(f"{cfg.robot}, {len(results)} entries, pooled: {with_interval(reached)} reach the goal in MuJoCo")
+    for line in missed_lines(results):
+        print_line(line)
+    aim = AIM_LIBRARY if cfg.tasks == LIBRARY else AIM_TASKS
+    return OK if sum(reached) >= aim * len(reached) else _FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(run_guarded(lambda: main(sys.argv[1:])))
