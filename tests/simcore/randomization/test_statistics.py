@@ -14,6 +14,7 @@ from scipy import stats
 from unlatch.simcore import randomization as dr
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.randomization import physics_view
+from unlatch.simcore.sim.closed_stop import ClosedStop
 from unlatch.simcore.sim.converted_body import load_converted
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
 from unlatch.simcore.sim.world import World, WorldCfg
@@ -35,7 +36,7 @@ def attributes() -> list[tuple[str, str]]:
         for name, kind in call.__kwdefaults__.items()
         if not (view == "rig" and name in NOT_OF_A_FIXED_ROOT)
     ]
-    assert len(named) == 11 + 26 - 3
+    assert len(named) == 11 + 28 - 3
     return named
 
 
@@ -51,11 +52,21 @@ def fire(stage: Stage, randomize: Callable[[], None], read: Callable[[], np.ndar
     return np.array(seen)
 
 
+def give_closed_stops(rig: ArticulationView) -> None:
+    """Gives every joint a catch and a gasket, without which there is nothing to draw."""
+    stop = ClosedStop(closed=0.0, sign=1.0, catch_effort=1.0, catch_reach=0.1, gasket_effort=1.0, gasket_reach=0.1)
+    for groups in rig._groups:
+        for joint, group in groups.items():
+            group.set_closed_stop(joint, stop)
+
+
 @pytest.mark.parametrize(("view", "name"), attributes())
 def test_every_attribute_follows_its_distribution(stage: Callable[[int], Stage], view: str, name: str) -> None:
     made = stage(NUM_ENVS)
     lower, upper = RANGES.get(name, (0.5, 1.5))
     target = made.ball if view == "ball" else made.rig
+    if name in ("catch_efforts", "gasket_efforts"):
+        give_closed_stops(made.rig)
     values = fire(
         made,
         lambda: VIEWS[view](view, **{name: dr.distribution.uniform(lower, upper)}),
