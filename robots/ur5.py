@@ -7,8 +7,8 @@ accelerations: ours stop a joint within a fifth of a second.
 
 The package's gripper is three boxes that are fixed to the flange: a palm and two fingers 55 mm apart. Here the same
 boxes move, like those of a Robotiq Hand-E: stroke 50 mm, force at most 130 N, 20 to 150 mm/s (its manual), force at
-least 20 N (the maker's later data sheet: 20 to 185 N), mass 1 kg. A finger may bear those 130 N: the manual states no
-larger force for a fingertip.
+least 20 N (the maker's later data sheet: 20 to 185 N), mass 1 kg. A fingertip presses with up to those 130 N (the
+manual's example of a payload); that a finger may bear no more than its own grip is our choice.
 Its rubber pads yield: rubber of 2 MPa, 2 mm thick, with a contact area of 2 square centimetres has 2e5 N/m, shared by
 the four points at which two flat faces touch in Bullet.
 """
