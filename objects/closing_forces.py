@@ -1,6 +1,6 @@
 """Catch and gasket: the forces at the handle that hold a part at its closed stop.
 
-An annotation states them at the part, see [annotations](docs/annotation.md):
+An annotation states them at the part (docs/annotation.md, "Catches and gaskets"):
 
     closing_forces:
       catch: {leave_n: 25.0, enter_n: 12.0, reach_m: 0.005}

@@ -183,7 +183,7 @@ class ArticulationSkill(Skill):
             arm=context.arm_model,
             scene=scene if s is None else scene.at(s),
             setting=setting,
-            q_current=context.arm.q_read if q_current is None else q_current,
+            q_current=context.arm.q_target if q_current is None else q_current,
             follow_to=None if setting.follow_joint is None else target,
             closed_gripper=self.closed_gripper,
             part_pairs=self.part_pairs(),

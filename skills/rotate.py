@@ -44,7 +44,7 @@ class Rotate(GraspingSkill):
             return plan_keyframes(request, self.context.checker, rng)
 
         return plan_turns(
-            plan_turn, list(self._settings_by_strategy), s=self.s, q=self.context.arm.q_read, target_s=self.follow_to
+            plan_turn, list(self._settings_by_strategy), s=self.s, q=self.context.arm.q_target, target_s=self.follow_to
         )
 
     @property

@@ -66,11 +66,6 @@ _CLOSED = {True: 0.01, False: 0.08}
 """Distance from closed that counts as closed: sliders [m], others [rad]; a part bounces a little off its limit."""
 _CLOSED_SHARE = 0.25
 """Largest such distance as a share of the start: nothing counts as closed before it is pushed."""
-_STOP_BEFORE_CLOSED_M = 0.007
-"""The hand leads a turning part to this distance from closed, because a corner of a leaning fingertip is up to a
-centimetre ahead. It would come through a thin lid, or push a narrow door past its limit."""
-_MAX_STOP_SHARE = 0.7
-"""Largest such distance as a share of what counts as closed."""
 
 SPOT = "link_contact_point"
 """Keypoint at which a part is pushed."""
@@ -209,7 +204,8 @@ def push_setting(part: Part, asset: ObjectAsset, start: tuple[float, float]) -> 
     else:
         # along the hinge: the palm then stays clear of the part, which turns below the palm
         side = FrameAxisParallel(_TIP, _SIDE, 0.25, target_axis="link0_rot_axis", target_inner_product=1)
-        follow = FollowJointCfg(to=rounded(_pushed_to(part, asset, threshold)))
+        # not past closed: the fingertips lean, so a corner of them is up to a centimetre ahead of the planned point
+        follow = FollowJointCfg(to=rounded(part.openness.closed))
     return PlannerSettingCfg(
         success_threshold=threshold,
         constraint_list=[
@@ -220,13 +216,6 @@ def push_setting(part: Part, asset: ObjectAsset, start: tuple[float, float]) -> 
         pre_actuation_motions=[["translate_z", -_PUSH_APPROACH_M]],
         post_actuation_motions=follow,
     )
-
-
-def _pushed_to(part: Part, asset: ObjectAsset, threshold: float) -> float:
-    """Returns the joint position to which the hand leads a turning part to close it [rad]."""
-    lever = lever_m(asset.model, part, part.keypoint(SPOT).xyz)
-    short = min(_STOP_BEFORE_CLOSED_M / max(lever, 1e-3), _MAX_STOP_SHARE * threshold)
-    return part.openness.position(short)
 
 
 def _towards_tail(tool_end: str, tolerance: float, *, inner_product: int = 1) -> KeypointAxisParallel:
