@@ -14,7 +14,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class ArmAction:
-    """Targets of one arm at the end of a record frame."""
+    """The action of one arm for one record frame."""
 
     joint_targets: Array
     """(n,) joint positions [rad]."""

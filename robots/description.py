@@ -47,8 +47,8 @@ class ArmCfg:
     max_effort: list[float] = field(default_factory=list)
     """Joint effort limits of the maker's data sheet [N m]."""
     stiffness: list[float] = field(default_factory=list)
-    """Stiffness of each joint's impedance control [N m/rad]. If you leave it out, each joint yields by 0.1 rad under
-    its largest effort. The damping is critical.
+    """Stiffness of each joint's impedance control [N m/rad, or N/m for a sliding joint]. If you leave it out, each
+    joint yields by 0.1 rad or 0.1 m under its largest effort. The damping is critical.
     """
     keypoints: dict[str, list[float]] = field(default_factory=dict)
     """Tool keypoints by name, (3,) each, in the ee frame [m]."""

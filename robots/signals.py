@@ -27,8 +27,8 @@ class MotorTargets(NamedTuple):
 class ArmSignals:
     """Errors of one arm's encoders and commands; none at first.
 
-    An encoder reads joint position plus offset. The servo uses the reading: it moves to where the reading equals the
-    target.
+    An encoder reads joint position plus offset. The arm follows its targets by the reading, so it stands off by the
+    error.
     """
 
     def __init__(self, n_joints: int) -> None:

@@ -120,7 +120,12 @@ KEYS: tuple[KeySpec, ...] = (
     ),
     KeySpec("validity.collision_valid", (), "-", "False from the first forbidden contact on.", dtype="bool"),
     KeySpec("validity.process_valid", (), "-", "False from the first overspeed on.", dtype="bool"),
-    KeySpec(f"{_ARM_ACTION}.joint_targets", ("n",), "rad", "Joint positions to reach at the next frame."),
+    KeySpec(
+        f"{_ARM_ACTION}.joint_targets",
+        ("n",),
+        "rad",
+        "Action: control point of the motors' targets. A repeated action is reached at the end of the next frame.",
+    ),
     KeySpec(f"{_ARM_ACTION}.ee_target_position", (3,), "m", "Origin of the ee link at joint_targets, world frame."),
     KeySpec(
         f"{_ARM_ACTION}.ee_target_quat_xyzw", (4,), "-", "Orientation of the ee link at joint_targets, world frame."

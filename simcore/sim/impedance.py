@@ -39,8 +39,8 @@ class ImpedanceServo:
     with more than 0.75 rad in a step is made softer, because explicit steps are unstable from 1 rad on. This concerns
     models that leave out the inertia of a wrist's motor, such as the xArm 6.
 
-    The controller knows the masses that the model has when it is made: later changes of masses, payloads and gravity
-    are errors of its model, as on a real arm.
+    The controller knows the masses that the model has when it is made, and the present gravity. Later changes of masses
+    and payloads are errors of its model, as on a real arm.
     """
 
     def __init__(self, body: Body, joints: Sequence[str], *, dt: float) -> None:

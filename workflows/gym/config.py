@@ -32,9 +32,10 @@ class ActionCfg:
     """The action space: for each arm, the numbers of its joints or its hand, and then of its gripper."""
 
     mode: ActionMode = ActionMode.joint_position
-    """`joint_position`: joint targets at the end of the frame [rad], as recorded; `joint_delta`: change of the joint
-    targets, -1 to 1; `ee_delta`: change of the hand's target, position then rotation vector in the arm's base frame, -1
-    to 1. The gripper: opening [m] under `joint_position`, else -1 (closed) to 1 (open)."""
+    """`joint_position`: joint targets of the frame [rad], as recorded; the motors follow a spline of them, half a frame
+    later. `joint_delta`: change of the joint targets, -1 to 1; `ee_delta`: change of the hand's target, position then
+    rotation vector in the arm's base frame, -1 to 1. The gripper: opening [m] under `joint_position`, else -1 (closed)
+    to 1 (open)."""
     max_joint_delta_rad: float = 0.05
     """Change of a joint target for the value 1 under `joint_delta` [rad a frame]."""
     max_ee_delta_m: float = 0.02

@@ -21,9 +21,9 @@ with World(WorldCfg(), visuals=True, renderer=EglRenderer()):
 def best_renderer(pixels: int, *, depth: bool, colours: bool) -> str:
     """Returns the name of Bullet's fastest suitable renderer, as measured by `benchmarks/rendering.py`.
 
-    `egl` draws neither textures nor the panels of floor, walls and table top, so it is unsuitable for colours.
-    Otherwise a graphics card is best at any size. Mesa's software renderer overtakes Bullet's at 320x240, or at 640x480
-    with depth, which it renders twice.
+    `egl` draws neither the textures that randomization sets nor the panels of floor, walls and table top, so it is
+    unsuitable for colours. Otherwise a graphics card is best at any size. Mesa's software renderer overtakes Bullet's
+    at 320x240, or at 640x480 with depth, which it renders twice.
 
     Args:
         pixels: Pixels of the largest image.

@@ -27,10 +27,11 @@ _SPLIT_SHARE = 0.9
 class EglRenderer(Renderer):
     """Fast for large images and on a graphics card; images may differ by a level between machines.
 
-    The plugin draws neither textures nor meshes made in memory, such as the panels of `scenery.py`. On Mesa its depth
-    buffer has 16 bits, evenly spaced in the inverse depth: 7 mm at 3 m with a near plane at 20 mm. If depth is wanted,
-    everything beyond 0.4 m is drawn again with a near plane there. If nothing is near, the whole scene is drawn again
-    with a near plane just before it.
+    The plugin draws the textures of an object's files. It draws no texture that is set later, such as that of a
+    randomization rule, and no mesh made in memory, such as the panels of `scenery.py`. On Mesa its depth buffer has 16
+    bits, evenly spaced in the inverse depth: 7 mm at 3 m with a near plane at 20 mm. If depth is wanted, everything
+    beyond 0.4 m is drawn again with a near plane there. If nothing is near, the whole scene is drawn again with a near
+    plane just before it.
     """
 
     name: ClassVar[str] = "egl"
