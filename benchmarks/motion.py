@@ -23,13 +23,13 @@ The second:
 
   recorded v    recorded joint velocity over the central difference of recorded positions, in transit, where it is above
                 0.1 rad/s: median
-  chatter       share of the part's way in the follow phase in which no finger touches the part
+  chatter       share of the part's travel in the follow phase in which no finger touches the part
   joint error   joint position against the target of the same physics step: root mean square and largest
   hand error    the point between the fingertips against where the targets would put it: the same
   depth         how deep fingers are inside objects, in steps in which a finger touches something: median, 99th
                 percentile, largest
-  force         sum of the normal forces on a finger: median over episodes of the peak, 99th percentile of the steps in
-                which a finger touches something, largest
+  force         force on a finger, as for the failure code `overload` but in each physics step: median over episodes of
+                the peak, 99th percentile of the steps with a force, largest
 
 In the end prints a line for each limit, with the figure of each robot. Exit code 1 if a limit is missed.
 """
@@ -193,14 +193,14 @@ def rms(values: Array) -> float:
 
 
 def chatter(samples: MotionSamples) -> float:
-    """Returns the share of the part's way without contact [%]; NaN if no part moved."""
-    way = samples.travel.sum()
-    return 100.0 * float(samples.free_travel.sum() / way) if way > 0.0 else math.nan
+    """Returns the share of the part's travel without contact [%]; NaN if no part moved."""
+    travel = samples.travel.sum()
+    return 100.0 * float(samples.free_travel.sum() / travel) if travel > 0.0 else math.nan
 
 
 def depths_mm(samples: MotionSamples) -> Array:
     """Returns the depths of fingers inside objects in steps with contact [mm]."""
-    return 1e3 * samples.depth_m[samples.force_n > 0.0]
+    return 1e3 * samples.depth_m[samples.touches]
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ LIMITS = (
         2.0,
         " %",
     ),
-    Limit("way of the part without contact while it is led", chatter, 5.0, " %"),
+    Limit("travel of the part without contact while the hand moves it", chatter, 5.0, " %"),
     Limit("depth of fingers inside objects, 99th percentile", lambda s: percentile(depths_mm(s), 99), 1.5, " mm"),
     Limit(
         "steps outside the phases of contact with an alternating effort (our own limit)",

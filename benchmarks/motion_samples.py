@@ -57,13 +57,15 @@ class MotionSamples:
     hand_error_m: Array
     """(n,) distance of the point between the fingertips from where the targets would put it."""
     force_n: Array
-    """(n,) sum of the normal forces on a finger; the largest of the arm. 0: no finger touches anything."""
+    """(n,) force on a finger as `FingerLoads` defines it, friction included; the largest of the arm [N]."""
+    touches: Array
+    """(n,) whether a finger presses something that is not the robot."""
     depth_m: Array
     """(n,) depth of the deepest contact point between a finger and an object; 0: none is inside."""
     velocity_ratio: Array
     """(m,) recorded joint velocity over the central difference of recorded positions, in transit."""
     travel: Array
-    """(k,) way of the part in the `follow` phase of each skill, as a share of its range."""
+    """(k,) travel of the part in the `follow` phase of each skill, as a share of its range."""
     free_travel: Array
     """(k,) the share of the range in which no finger touched the part."""
 
@@ -105,6 +107,7 @@ class ArmStep(NamedTuple):
     targets: Array
     """(n,) joint positions that the motors had to reach at the end of this step [rad]."""
     force_n: float
+    touches: bool
     depth_m: float
     touches_part: bool
 
@@ -113,8 +116,8 @@ class ArmStep(NamedTuple):
 class FingerContacts:
     """Contacts of the fingers of one arm in one physics step."""
 
-    forces_n: dict[int, float]
-    """Sum of the normal forces on each finger, by Bullet's number of its link."""
+    touches: bool = False
+    """Whether one of them presses something that is not the robot."""
     depth_m: float = 0.0
     touches_part: bool = False
 
@@ -165,7 +168,8 @@ class StepProbe:
         return ArmStep(
             *self._joint_states(arm),
             self._targets_after_step(arm),
-            max(contacts.forces_n.values(), default=0.0),
+            max(self._scene.loads[arm.name].last_forces_n),
+            contacts.touches,
             contacts.depth_m,
             contacts.touches_part,
         )
@@ -180,14 +184,14 @@ class StepProbe:
 
     def _finger_contacts(self) -> dict[str, FingerContacts]:
         robot = self._scene.robot.body
-        found = {name: FingerContacts({}) for name in self._scene.robot.arms}
+        found = {name: FingerContacts() for name in self._scene.robot.arms}
         for point in p.getContactPoints(bodyA=robot.body_id, physicsClientId=self._scene.world.client):
             other, finger, other_link, distance_m, force_n = point[2], point[3], point[4], point[8], point[9]
             name = self._arm_of_finger.get(finger)
             if name is None or other == robot.body_id:
                 continue
             its = found[name]
-            its.forces_n[finger] = its.forces_n.get(finger, 0.0) + force_n
+            its.touches |= force_n > 0.0
             item = self._object_of_body.get(other)
             if item is not None:
                 its.depth_m = max(its.depth_m, -distance_m)
@@ -236,7 +240,7 @@ class EpisodeMeter(EpisodeRunner):
 
     def _arm_samples(self, arm: ArmCfg, record: EpisodeRecord, probe: StepProbe) -> MotionSamples:
         columns = (np.array(values) for values in zip(*probe.steps[arm.name], strict=True))
-        q, dq, efforts, targets, force_n, depth_m, touches_part = columns
+        q, dq, efforts, targets, force_n, touches, depth_m, touches_part = columns
         several = len(self.cfg.robot.arms) > 1
         phase = record.arrays[f"skills.{arm.name}.phase" if several else "skills.phase"]
         frames = np.minimum(probe.frames, len(phase) - 1)  # a frame that a bug broke off is not recorded
@@ -256,6 +260,7 @@ class EpisodeMeter(EpisodeRunner):
             joint_error_rad=(q - targets)[acts],
             hand_error_m=np.linalg.norm(self._hand(arm, q[acts]) - self._hand(arm, targets[acts]), axis=1),
             force_n=force_n[acts],
+            touches=touches[acts],
             depth_m=depth_m[acts],
             velocity_ratio=self._velocity_ratios(arm.name, record, phase),
             travel=travel[:, 0],
@@ -277,13 +282,13 @@ class EpisodeMeter(EpisodeRunner):
         return dq[1:-1][moves] / difference[moves]
 
     def _travel(self, arm: str, record: EpisodeRecord, probe: StepProbe, phase: Array, touches_part: Array) -> Array:
-        """Returns (k, 2) the way of the part in the follow phase of each skill of an arm, and that without contact."""
+        """Returns (k, 2) the part's travel in the follow phase of each skill of an arm, and that without contact."""
         frames, found = np.array(probe.frames), []
         for skill in record.skills:
             if skill.get("arm", arm) != arm:
                 continue
             s = np.array(probe.positions[skill["object"]])[:, skill["joint_index"]]
             follows = (frames > skill["frame_start"]) & (frames <= skill["frame_end"]) & (phase == Phase.follow.value)
-            ways = np.abs(np.diff(s)) / abs(skill["s_open"] - skill["s_closed"])
-            found.append((ways[follows].sum(), ways[follows & ~touches_part].sum()))
+            travels = np.abs(np.diff(s)) / abs(skill["s_open"] - skill["s_closed"])
+            found.append((travels[follows].sum(), travels[follows & ~touches_part].sum()))
         return np.array(found).reshape(-1, 2)

@@ -243,12 +243,12 @@ class _ArmControl:
         key = f"actions.{run.cfg.robot.name}.{arm.name}"
         start = np.array(run.record.layout["q_home"][arm.name], dtype=float)
         step = np.array(arm.max_velocity) * run.frame_s
-        self.points = _clipped(start, run.record.arrays[f"{key}.joint_targets"], step)
+        self.points = _clip_actions(start, run.record.arrays[f"{key}.joint_targets"], step)
         self.openings = run.record.arrays[f"{key}.gripper_target"][:, 0]
         self.frame = -1
         """Frame in which mass matrix and gains were computed."""
 
-    def _mass(self, data: Any) -> Array:
+    def _compute_mass(self, data: Any) -> Array:
         """Returns (n, n) the mass matrix of the arm's joints now."""
         model = self.run.scene.model
         unit, column, mass = np.zeros(model.nv), np.zeros(model.nv), np.empty((len(self.dof), len(self.dof)))
@@ -263,11 +263,11 @@ class _ArmControl:
         """Sets the motors for the step that begins when a share of a frame is over."""
         data = self.run.data
         q, dq = data.qpos[self.q], data.qvel[self.dof]
-        wanted, velocity, acceleration = _spline(self.points[frame : frame + 3], share, self.run.frame_s)
+        wanted, velocity, acceleration = _evaluate_spline(self.points[frame : frame + 3], share, self.run.frame_s)
         if frame != self.frame:
             self.frame = frame
-            self.mass = self._mass(data)
-            self.gains = _gains(self.mass, self.stiffness, MAX_MODE_RAD * self.run.cfg.world.physics_hz)
+            self.mass = self._compute_mass(data)
+            self.gains = _compute_gains(self.mass, self.stiffness, MAX_MODE_RAD * self.run.cfg.world.physics_hz)
         spring, damper = self.gains
         torque = spring @ (wanted - q) + damper @ (velocity - dq) + self.mass @ acceleration + data.qfrc_bias[self.dof]
         balance = self.balance * np.cos(q)
@@ -284,7 +284,7 @@ class _ArmControl:
         data.ctrl[self.finger_motors] = self.finger_motion
 
 
-def _gains(mass: Array, stiffness: Array, fastest: float) -> tuple[Array, Array]:
+def _compute_gains(mass: Array, stiffness: Array, fastest: float) -> tuple[Array, Array]:
     """Returns the stiffness and the critical damping matrix (n, n); no mode is faster than `fastest` [rad/s]."""
     squares, shapes = scipy.linalg.eigh(np.diag(stiffness), mass)  # shapes.T @ mass @ shapes = 1
     frequencies = np.minimum(np.sqrt(squares), fastest)
@@ -292,7 +292,7 @@ def _gains(mass: Array, stiffness: Array, fastest: float) -> tuple[Array, Array]
     return (modes * frequencies**2) @ modes.T, (modes * 2.0 * frequencies) @ modes.T
 
 
-def _clipped(start: Array, actions: Array, most: Array) -> Array:
+def _clip_actions(start: Array, actions: Array, most: Array) -> Array:
     """Returns (T+2, n) the control points: the start twice, then each action, at most `most` from the one before."""
     points = [start, start]
     for action in actions:
@@ -300,7 +300,7 @@ def _clipped(start: Array, actions: Array, most: Array) -> Array:
     return np.array(points)
 
 
-def _spline(points: Array, t: float, frame_s: float) -> tuple[Array, Array, Array]:
+def _evaluate_spline(points: Array, t: float, frame_s: float) -> tuple[Array, Array, Array]:
     """Returns position, velocity and acceleration (n,) at a share t of a frame; points (3, n) are the last actions."""
     basis = np.array([(1.0 - t) ** 2, -2.0 * t**2 + 2.0 * t + 1.0, t**2]) / 2.0
     slope = np.array([t - 1.0, 1.0 - 2.0 * t, t]) / frame_s

@@ -126,16 +126,15 @@ def build_mujoco_scene(robot: RobotCfg, assets: Mapping[str, ObjectAsset], layou
 def with_grip_forces(robot: RobotCfg, skills: Sequence[Mapping[str, Any]]) -> RobotCfg:
     """Returns a robot whose grippers press with the forces in the entries of a record's `skills`.
 
-    An arm without such an entry presses with the force of its description.
+    An arm without such an entry presses with the largest of these forces, within the bounds of its hand: in Bullet, all
+    hands of a robot grip for the same part. Without any entry, all press with the force of their description.
     """
+    forces = [(entry.get("arm"), entry["grip_force_n"]) for entry in skills if entry.get("grip_force_n") is not None]
     arms = []
     for arm in robot.arms:
-        own = [
-            entry["grip_force_n"]
-            for entry in skills
-            if entry.get("arm", arm.name) == arm.name and entry.get("grip_force_n") is not None
-        ]
-        arms.append(replace(arm, gripper=replace(arm.gripper, grip_force_n=max(own, default=arm.gripper.grip_force_n))))
+        gripper, own = arm.gripper, [force_n for name, force_n in forces if name in (arm.name, None)]
+        chosen = max(own or [gripper.commanded_force(force_n) for _, force_n in forces], default=gripper.grip_force_n)
+        arms.append(replace(arm, gripper=replace(gripper, grip_force_n=chosen)))
     return replace(robot, arms=arms)
 
 

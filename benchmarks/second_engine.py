@@ -18,7 +18,7 @@ Below the table stands each episode that misses the goal, with the rule that it 
 The same command again continues an interrupted benchmark. Needs the extra `bench`. docs/second_engine.md explains the
 method.
 
-Exit code 1 if fewer reach the goal than aimed at: 97 % of the tasks, 90 % of the library.
+Exit code 1 if fewer reach the goal than aimed at (97 % of the tasks, 90 % of the library), or if nothing was replayed.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def main(arguments: list[str]) -> int:
     for line in missed_lines(results):
         print_line(line)
     aim = AIM_LIBRARY if cfg.tasks == LIBRARY else AIM_TASKS
-    return OK if sum(reached) >= aim * len(reached) else _FAILED
+    return OK if reached and sum(reached) >= aim * len(reached) else _FAILED
 
 
 if __name__ == "__main__":

@@ -36,8 +36,8 @@ class CatchRange:
 
     def draw(self, rng: np.random.Generator) -> Catch:
         """Draws a catch."""
-        leave, reach = _draw(self.leave_n, rng), _draw(self.reach_m, rng)
-        return Catch(leave, reach, 0.0 if self.enter_n is None else _draw(self.enter_n, rng))
+        leave, reach = _draw_uniform(self.leave_n, rng), _draw_uniform(self.reach_m, rng)
+        return Catch(leave, reach, 0.0 if self.enter_n is None else _draw_uniform(self.enter_n, rng))
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class GasketRange:
 
     def draw(self, rng: np.random.Generator) -> Gasket:
         """Draws a gasket."""
-        return Gasket(_draw(self.pull_n, rng), _draw(self.reach_m, rng))
+        return Gasket(_draw_uniform(self.pull_n, rng), _draw_uniform(self.reach_m, rng))
 
 
 @dataclass(frozen=True)
@@ -143,5 +143,5 @@ def with_category_forces(articulation: Articulation, model: UrdfModel, *, catego
     return replace(drawn, parts=parts)
 
 
-def _draw(bounds: Range, rng: np.random.Generator) -> float:
+def _draw_uniform(bounds: Range, rng: np.random.Generator) -> float:
     return round(float(rng.uniform(*bounds)), 4)

@@ -32,7 +32,7 @@ class Catch:
     leave_n: float
     """Force at the handle that must be exceeded to open the part [N]."""
     reach_m: float
-    """Way of the handle, from closed, over which the catch pulls the part closed [m]."""
+    """Distance that the handle moves from closed while the catch pulls the part closed [m]."""
     enter_n: float = 0.0
     """Force at the handle that must be exceeded to close the part again [N]; 0: the catch pulls it in."""
 
@@ -40,7 +40,9 @@ class Catch:
         for name in ("leave_n", "enter_n", "reach_m"):
             _check_at_least_zero("catch", name, getattr(self, name))
         if self.leave_n > 0.0 and self.reach_m == 0.0:
-            raise AssetError("catch.reach_m is 0, expected more. Write the way of the handle over which it acts [m].")
+            raise AssetError(
+                "catch.reach_m is 0, expected more. Write how far the handle moves from closed while it acts [m]."
+            )
         if self.enter_n > 0.0 and self.leave_n == 0.0:
             raise AssetError(
                 f"catch.enter_n is {self.enter_n:g}, but leave_n is 0: it would hold nothing. Raise leave_n."
@@ -55,12 +57,14 @@ class Gasket:
     """Force at the handle of the closed part [N]: positive pulls it closed (a magnet), negative pushes it open
     (compressed rubber)."""
     reach_m: float
-    """Way of the handle, from closed, over which the gasket acts [m]."""
+    """Distance that the handle moves from closed while the gasket acts [m]."""
 
     def __post_init__(self) -> None:
         _check_at_least_zero("gasket", "reach_m", self.reach_m)
         if self.pull_n != 0.0 and self.reach_m == 0.0:
-            raise AssetError("gasket.reach_m is 0, expected more. Write the way of the handle over which it acts [m].")
+            raise AssetError(
+                "gasket.reach_m is 0, expected more. Write how far the handle moves from closed while it acts [m]."
+            )
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ class ClosingForces:
 
     @property
     def reach_m(self) -> float:
-        """Way of the handle, from closed, beyond which no closing force acts [m]."""
+        """Distance that the handle moves from closed until no closing force acts [m]."""
         catch, gasket = self.catch, self.gasket
         of_catch = 0.0 if catch is None or catch.leave_n == 0.0 else catch.reach_m * (2.0 if catch.enter_n else 1.0)
         return max(of_catch, 0.0 if gasket is None or gasket.pull_n == 0.0 else gasket.reach_m)
@@ -143,7 +147,7 @@ def read_closing_forces(part: MappingReader) -> ClosingForces:
     except AssetError as exc:
         if hasattr(exc, "path"):
             raise  # the reader's own, which names the file
-        raise part.fail("closing_forces", f"cannot hold: {exc.message}") from exc
+        raise part.fail("closing_forces", f"is not possible: {exc.message}") from exc
 
 
 def _read_catch(reader: MappingReader) -> Catch:

@@ -11,7 +11,7 @@ Array = np.ndarray
 
 _SLACK = 1e-4
 """A part closes at a stop if `closed` is this close to the limit of its joint [rad or m]."""
-_LEAST_LEVER_M = 0.02
+LEAST_LEVER_M = 0.02
 """Least distance of a handle from the hinge for a force on it to open the part [m]."""
 
 
@@ -32,7 +32,7 @@ def can_hold_closed(part: Part, model: UrdfModel) -> bool:
     joint = model.joints[part.joint]
     limit = joint.lower if part.openness.sign > 0.0 else joint.upper
     stops = joint.kind != "continuous" and abs(part.openness.closed - limit) <= _SLACK
-    return stops and handle_lever_m(part, model) >= _LEAST_LEVER_M
+    return stops and handle_lever_m(part, model) >= LEAST_LEVER_M
 
 
 def closing_reach(part: Part, model: UrdfModel) -> float:

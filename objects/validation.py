@@ -6,7 +6,7 @@ import numpy as np
 
 from unlatch.objects.annotation import KEYPOINT_NAMES, Articulation, HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.closing_motion import can_hold_closed
+from unlatch.objects.closing_motion import LEAST_LEVER_M, can_hold_closed, handle_lever_m
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.shape_surface import surface_distance
 from unlatch.simcore.urdf.model import Joint, UrdfModel, rigid_shapes
@@ -106,10 +106,16 @@ def _joint_problems(part: Part, joint: Joint, model: UrdfModel) -> list[str]:
 def _closing_problems(part: Part, joint: Joint, model: UrdfModel) -> list[str]:
     if part.closing_forces is None or part.closing_forces.reach_m == 0.0 or can_hold_closed(part, model):
         return []
-    stop = joint.lower if part.openness.sign > 0 else joint.upper
+    unit = "m" if part.kind is PartKind.slider else "rad"
+    limit = joint.lower if part.openness.sign > 0 else joint.upper
+    end = "joint has none" if joint.kind == "continuous" else f"limit is {limit:g} {unit}"
+    lever = (
+        "" if part.kind is PartKind.slider else f", the handle is {handle_lever_m(part, model):.3f} m from the hinge"
+    )
     return [
-        f"closing_forces hold a part that a joint limit stops, by a handle away from its hinge: openness closed is "
-        f"{part.openness.closed:g}, joint '{joint.name}' ends at {stop:g}. Remove closing_forces, or correct closed."
+        "closing_forces need a part that closes at a limit of its joint and has a handle at least "
+        f"{100 * LEAST_LEVER_M:g} cm from the hinge. `closed` is {part.openness.closed:g} {unit}, the {end}{lever}. "
+        "Remove closing_forces, or correct closed."
     ]
 
 

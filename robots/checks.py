@@ -28,6 +28,9 @@ _ARM_LIMITS = (
     ("max_effort", "N m", -1.0),
 )
 """Limits by joint: name, unit, and +1 if it may only be raised, -1 if it may only be lowered."""
+MAX_SPINNING_FRICTION = 0.005
+"""Largest spinning friction of pads [m], for robots outside the catalog; that of every robot in it. Ours: a round
+contact with even pressure has 2/3 of its radius, so 0.005 stands for a radius of 7.5 mm."""
 _ROUNDED = 1e-3
 _GRIPPER_LIMITS = (("max_width_m", "m"), ("max_force_n", "N"), ("max_speed_m_s", "m/s"), ("finger_force_limit_n", "N"))
 
@@ -91,7 +94,9 @@ def _maker_limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
                 yield from _joint_limit_problems(arm, place, limits, where=where, slack=0.0, whose="the maker's")
         if arm.base_link in by_base:
             yield from _hand_problems(arm, by_base[arm.base_link], where=where)
-            yield from _gripper_limit_problems(arm.gripper, by_base[arm.base_link].gripper, where=f"{where}.gripper")
+            makers = by_base[arm.base_link].gripper
+            yield from _gripper_limit_problems(arm.gripper, makers, where=f"{where}.gripper")
+            yield from _spinning_problems(arm.gripper, makers.spinning_friction, where=f"{where}.gripper")
         elif arm.base_link:
             kind = f"a base of an arm of '{robot.name}'"
             yield unknown_name(arm.base_link, kind, where=f"{where}.base_link", known=by_base)
@@ -110,6 +115,7 @@ def _model_limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
             if joint.kind != "continuous":
                 limits |= {"lower": joint.lower, "upper": joint.upper}
             yield from _joint_limit_problems(arm, place, limits, where=where, slack=_ROUNDED, whose="the model's")
+        yield from _spinning_problems(arm.gripper, MAX_SPINNING_FRICTION, where=f"{where}.gripper")
 
 
 def _named_links(robot: RobotCfg) -> Iterator[tuple[str, str]]:
@@ -173,6 +179,12 @@ def _gripper_limit_problems(gripper: GripperCfg, makers_gripper: GripperCfg, *, 
         value, limit = getattr(gripper, key), getattr(makers_gripper, key)
         if value > limit:
             yield _limit_error(f"{where}.{key}", value, limit, unit)
+
+
+def _spinning_problems(gripper: GripperCfg, limit: float, *, where: str) -> Iterator[ConfigError]:
+    value = gripper.spinning_friction
+    if value > limit:
+        yield _limit_error(f"{where}.spinning_friction", value, limit, "m", whose="Unlatch's")
 
 
 def _friction_problems(pads: float, object_friction: float, *, where: str) -> Iterator[ConfigError]:

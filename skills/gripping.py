@@ -52,21 +52,21 @@ def handle_load(asset: ObjectAsset, part: Part) -> float:
     T_root_joint = model.link_pose(joint.child, asset.articulation.closed_positions())
     axis = T_root_joint.rotate(joint.axis / np.linalg.norm(joint.axis))
     sliding = joint.kind == "prismatic"
-    mass_kg, com, inertia_kg_m2 = _moving_mass(asset, joint.child, axis, T_root_joint.p)
+    mass_kg, com, inertia_kg_m2 = _sum_moving_mass(asset, joint.child, axis, T_root_joint.p)
     upright = float(abs(axis[2]))
     if sliding:
         speed, inertia, weight = SLIDER_SPEED_M_S, mass_kg, mass_kg * _GRAVITY_M_S2 * upright
     else:
-        arm_m = _distance_to_axis(com, T_root_joint.p, axis)
+        arm_m = _measure_distance_to_axis(com, T_root_joint.p, axis)
         weight = mass_kg * _GRAVITY_M_S2 * arm_m * float(np.sqrt(max(0.0, 1.0 - upright**2)))
         speed, inertia = HINGE_SPEED_RAD_S, inertia_kg_m2
     effort = asset.friction.get(part.joint, 0.0) + asset.damping.get(part.joint, 0.0) * speed
     effort += weight + inertia * PART_RISE_HZ * speed
-    lever_m = 1.0 if sliding else _lever(asset, part, T_root_joint.p, axis)
+    lever_m = 1.0 if sliding else _find_lever(asset, part, T_root_joint.p, axis)
     return effort / lever_m + part.peak_opening_force_n
 
 
-def _lever(asset: ObjectAsset, part: Part, origin: np.ndarray, axis: np.ndarray) -> float:
+def _find_lever(asset: ObjectAsset, part: Part, origin: np.ndarray, axis: np.ndarray) -> float:
     """Returns the distance from the axis at which the fingers press [m].
 
     Fingers on a knob press at half its width.
@@ -75,14 +75,16 @@ def _lever(asset: ObjectAsset, part: Part, origin: np.ndarray, axis: np.ndarray)
     links = {"link": part.link, "base": part.base, "obj": asset.model.root}
     T_root_frame: Pose = asset.model.link_pose(links[head.frame], asset.articulation.closed_positions())
     half_width_m = 0.5 * float(min(part.handle.size[1:]))
-    return max(_distance_to_axis(T_root_frame @ head.xyz, origin, axis), half_width_m, _LEAST_LEVER_M)
+    return max(_measure_distance_to_axis(T_root_frame @ head.xyz, origin, axis), half_width_m, _LEAST_LEVER_M)
 
 
-def _distance_to_axis(point: np.ndarray, origin: np.ndarray, axis: np.ndarray) -> float:
+def _measure_distance_to_axis(point: np.ndarray, origin: np.ndarray, axis: np.ndarray) -> float:
     return float(np.linalg.norm(np.cross(point - origin, axis)))
 
 
-def _moving_mass(asset: ObjectAsset, top: str, axis: np.ndarray, origin: np.ndarray) -> tuple[float, np.ndarray, float]:
+def _sum_moving_mass(
+    asset: ObjectAsset, top: str, axis: np.ndarray, origin: np.ndarray
+) -> tuple[float, np.ndarray, float]:
     """Returns mass [kg], centre of mass (3,) [m] and inertia about an axis [kg m^2] of a link and all that it carries.
 
     Positions are those of the closed object in its root link frame.
@@ -97,5 +99,5 @@ def _moving_mass(asset: ObjectAsset, top: str, axis: np.ndarray, origin: np.ndar
         mass_kg += link.inertial.mass_kg
         moment += link.inertial.mass_kg * com
         inertia += float(axis_link @ link.inertial.inertia @ axis_link)
-        inertia += link.inertial.mass_kg * _distance_to_axis(com, origin, axis) ** 2
+        inertia += link.inertial.mass_kg * _measure_distance_to_axis(com, origin, axis) ** 2
     return mass_kg, moment / mass_kg if mass_kg > 0.0 else origin, inertia

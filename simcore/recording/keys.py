@@ -83,8 +83,8 @@ _ARM = "robots.<robot>.<arm>"
 _ARM_ACTION = "actions.<robot>.<arm>"
 _ARM_VIEW = "<robot>.<arm>.<object>"
 _FINGER_LOADS = {
-    "max": "Force that a finger of the arm bears, summed over its contacts: largest in a physics step, on the finger "
-    "that bears most in it.",
+    "max": "Force that a finger of the arm bears, the sum of all its contact forces or the largest sum from one link: "
+    "largest in a physics step, on the finger that bears most in it.",
     "mean": "The same: mean over the physics steps.",
     "sustained": "Largest force that a finger bore or exceeded for longer than 20 ms without a break, up to a physics "
     "step between the two states. The time may begin earlier.",

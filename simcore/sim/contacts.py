@@ -90,9 +90,12 @@ class ContactView(Module):
 class FingerLoads(Module):
     """Force that each finger of an arm bears, sampled at every physics step.
 
-    The force on a finger is the magnitude of the vector sum of all contact forces on its links: normal forces and
-    friction, whatever the links touch. The buffers describe one record frame and are tagged `interval`, like those of a
-    `ContactView`. Only `end_frame` fills them:
+    The force on a finger is the largest of two: the sum of all its contact forces, and the largest sum from one link
+    that it touches. Sums are of vectors, of normal forces and friction. The second one counts a finger that two links
+    squeeze from opposite sides. Two opposite forces from the same link cancel in both.
+
+    The buffers describe one record frame and are tagged `interval`, like those of a `ContactView`. Only `end_frame`
+    fills them:
 
     - `force_max_n`, `force_mean_n`: largest and mean over the frame's physics steps, each time of the finger that bears
       most in the step;
@@ -127,6 +130,11 @@ class FingerLoads(Module):
         """Adds the force on each of `fingers` in one physics step [N]."""
         self._steps.append(forces_n)
 
+    @property
+    def last_forces_n(self) -> Sequence[float]:
+        """Force on each of `fingers` in the last sampled physics step [N]; that must exist."""
+        return self._steps[-1]
+
     def end_frame(self) -> None:
         """Writes the frame's forces to the buffers."""
         in_frame = [max(forces_n) for forces_n in self._steps[self._earlier_steps :]]
@@ -153,7 +161,24 @@ class _Contact(NamedTuple):
     views: list[str]
     """Names of its views."""
     forces: list[tuple[list[float], float]]
-    """Where its force is added: the sum of a finger (x, y, z) [N], and -1 if the finger is the second body, else 1."""
+    """Where its force is added: the sum (x, y, z) of a finger and what it touches [N], and -1 if the finger is the
+    second body, else 1."""
+
+
+_LinkSums = dict[tuple[int, int], list[float]]
+"""Sums (x, y, z) of the contact forces on one finger in one physics step [N], by Bullet's numbers of body and link that
+the finger touches."""
+
+
+def _compute_force(sums: _LinkSums) -> float:
+    """Returns the force on a finger [N], see `FingerLoads`, and sets the sums to zero for the next step."""
+    x = y = z = largest = 0.0
+    for total in sums.values():
+        fx, fy, fz = total
+        x, y, z = x + fx, y + fy, z + fz
+        largest = max(largest, fx * fx + fy * fy + fz * fz)
+        total[:] = (0.0, 0.0, 0.0)
+    return math.sqrt(max(largest, x * x + y * y + z * z))
 
 
 def touching_pairs(world: World, body: Body) -> set[frozenset[str]]:
@@ -171,8 +196,8 @@ class ContactMonitor:
         self._robot = robot
         self._ignored = frozenset(ignored_self_pairs)
         self.views: dict[str, ContactView] = {}
-        self._loads: list[tuple[FingerLoads, list[list[float]]]] = []
-        """Each with the sums of the contact forces on its fingers in this step, (x, y, z) [N]."""
+        self._loads: list[tuple[FingerLoads, list[_LinkSums]]] = []
+        """Each with the sums of the contact forces on each of its fingers in this step."""
         self._known_contacts: dict[tuple[int, int, int, int], _Contact] = {}
         """By Bullet's numbers of both bodies and both links. Valid for one record frame, since the acted-on object
         changes only between frames."""
@@ -185,7 +210,7 @@ class ContactMonitor:
 
     def add_loads(self, loads: FingerLoads) -> FingerLoads:
         """Adds the loads of an arm's fingers; they are sampled from the next physics step on."""
-        self._loads.append((loads, [[0.0, 0.0, 0.0] for _ in loads.fingers]))
+        self._loads.append((loads, [{} for _ in loads.fingers]))
         self._known_contacts.clear()
         return loads
 
@@ -208,26 +233,25 @@ class ContactMonitor:
         step, time_s = self._world.steps, self._world.time_s
         for name, view in self.views.items():
             view.sample(found.get(name, {}), step=step, time_s=time_s)
-        for loads, totals in self._loads:
-            loads.sample([math.hypot(*total) for total in totals])
-            for total in totals:
-                total[:] = (0.0, 0.0, 0.0)
+        for loads, fingers in self._loads:
+            loads.sample([_compute_force(sums) for sums in fingers])
 
     def _describe_contact(self, body_a: int, body_b: int, link_a: int, link_b: int) -> _Contact:
         """Returns what a contact belongs to; nothing if the robot is neither of the two bodies."""
         robot = self._robot
+        a, b = (body_a, link_a), (body_b, link_b)
         sides = [
-            (robot.link_names[link], sign)
-            for body, link, sign in ((body_a, link_a, 1.0), (body_b, link_b, -1.0))
-            if body == robot.body_id
+            (robot.link_names[own[1]], other, sign)
+            for own, other, sign in ((a, b, 1.0), (b, a, -1.0))
+            if own[0] == robot.body_id
         ]
         if not sides:
             return _Contact(("", ""), [], [])
         forces = [
-            (total, sign)
-            for loads, totals in self._loads
-            for finger, total in zip(loads.fingers, totals, strict=True)
-            for name, sign in sides
+            (sums.setdefault(other, [0.0, 0.0, 0.0]), sign)
+            for loads, fingers in self._loads
+            for finger, sums in zip(loads.fingers, fingers, strict=True)
+            for name, other, sign in sides
             if name in finger
         ]
         name_a, other_body = sides[0][0], robot.name
@@ -236,7 +260,7 @@ class ContactMonitor:
             if frozenset((name_a, name_b)) in self._ignored:
                 return _Contact((name_a, label), [], forces)
         else:
-            other_id, other_link = (body_b, link_b) if body_a == robot.body_id else (body_a, link_a)
+            other_id, other_link = sides[0][1]
             other_body = self._world.name_of(other_id)
             other = self._world.bodies[other_body]
             name_b, label = other.link_names[other_link], other.label(other_link)
@@ -248,5 +272,7 @@ class ContactMonitor:
         self._known_contacts.clear()
         for view in self.views.values():
             view.end_frame()
-        for loads, _ in self._loads:
+        for loads, fingers in self._loads:
             loads.end_frame()
+            for sums in fingers:
+                sums.clear()

@@ -19,7 +19,7 @@ import pybullet as p
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.closed_stop import ClosedStop
-from unlatch.simcore.sim.impedance import ImpedanceServo, JointTargets
+from unlatch.simcore.sim.impedance import MAX_DAMPING_RATIO, ImpedanceServo, JointTargets
 from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
@@ -47,8 +47,8 @@ class JointDrive:
     stiffness: float = 0.0
     """N m per rad, or N per m; unused by a servo. A passive joint's spring pulls to where it was attached."""
     damping: float = 0.0
-    """N m s per rad, or N s per m; of the joint itself if there is no spring. For impedance control, the damping ratio;
-    1 is critical."""
+    """N m s per rad, or N s per m; of the joint itself if there is no spring. For impedance control, the damping ratio:
+    1 is critical, at most `MAX_DAMPING_RATIO`."""
     armature: float = 0.0
     """Inertia added at a turning joint [kg m^2] or mass added at a sliding one [kg]: of hidden moving parts, such as a
     spindle or a rotor behind its gear."""
@@ -69,24 +69,31 @@ class JointDrive:
     def __post_init__(self) -> None:
         for field, value in vars(self).items():
             if field not in ("mode", "counterbalance"):
-                _check_not_negative(field, value)
+                _check_range(self.mode, field, value)
 
     def having(self, field: str, value: float) -> JointDrive:
         """Returns a copy with one value changed.
 
         Raises:
-            WorldError: It is negative.
+            WorldError: It is negative, or a damping ratio above `MAX_DAMPING_RATIO`.
         """
-        _check_not_negative(field, value)
+        _check_range(self.mode, field, value)
         made = object.__new__(JointDrive)  # ten times as fast as `replace`, which checks all values again
         made.__dict__.update(self.__dict__)
         made.__dict__[field] = value
         return made
 
 
-def _check_not_negative(field: str, value: float) -> None:
+def _check_range(mode: DriveMode, field: str, value: float) -> None:
     if value < 0.0:
         raise WorldError(f"JointDrive.{field}={value} is negative. Give 0 or more.", field=field)
+    if field == "damping" and mode is DriveMode.impedance and value > MAX_DAMPING_RATIO:
+        raise WorldError(
+            f"JointDrive.damping={value} of a joint with impedance control is above {MAX_DAMPING_RATIO}. It is a "
+            "ratio; 1 is critical. With more, an arm follows slowly, and a stiff one shakes because the physics steps "
+            f"are too long for it. Give at most {MAX_DAMPING_RATIO}.",
+            field=field,
+        )
 
 
 class DriveGroup:
@@ -120,7 +127,10 @@ class DriveGroup:
         impedance = [name for name, drive in self.drives.items() if drive.mode is DriveMode.impedance]
         self._impedance: ImpedanceServo | None = None
         self._gains_changed = True
-        if impedance:  # before armatures are added: with them, Bullet's model for inverse dynamics is refused
+        if impedance:
+            # Before armatures are added: Bullet refuses inertias with armatures in its model for inverse dynamics. It
+            # makes this model of a body at the first call and keeps it. So armatures that the group of another arm of
+            # the same body has added are not in it.
             self._impedance = ImpedanceServo(body, impedance, dt=self._need_steps(impedance[0], "impedance control"))
         self._balanced = [name for name, drive in drives.items() if drive.counterbalance != 0.0]
         for name in self._balanced:
@@ -145,7 +155,7 @@ class DriveGroup:
             values: (n,) new values.
 
         Raises:
-            WorldError: A value is negative, or needs a world and the group has none.
+            WorldError: A value is out of range, or needs a world and the group has none.
         """
         drives, servos = self.drives, False
         for name, value in zip(names, values, strict=True):
@@ -350,7 +360,7 @@ class DriveGroup:
             effort = stop.effort(self._joint_state(name)[0])
             if effort != 0.0:
                 self._command_motor(name, p.TORQUE_CONTROL, force=effort)
-        balances = {name: self._balance(name) for name in self._balanced}
+        balances = {name: self._compute_balance(name) for name in self._balanced}
         for name, balance in balances.items():
             self._command_motor(name, p.TORQUE_CONTROL, force=balance)
         if self._impedance is not None:
@@ -365,7 +375,7 @@ class DriveGroup:
                 self._brake_joint(name, self.drives[name].friction)
         self._balance_armatures()
 
-    def _balance(self, name: str) -> float:
+    def _compute_balance(self, name: str) -> float:
         """Returns the torque of the spring beside a motor now [N m]."""
         return self.drives[name].counterbalance * math.cos(self._joint_state(name)[0])
 

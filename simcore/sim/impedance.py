@@ -15,6 +15,7 @@ import numpy as np
 import pybullet as p
 from numpy.typing import ArrayLike
 
+from unlatch.simcore.errors import WorldError
 from unlatch.simcore.sim.bodies import Body
 
 Array = np.ndarray
@@ -44,7 +45,11 @@ class ImpedanceServo:
     """
 
     def __init__(self, body: Body, joints: Sequence[str], *, dt: float) -> None:
-        """Makes a controller of joints for physics steps of `dt` [s]; it sets no motor by itself."""
+        """Makes a controller of joints for physics steps of `dt` [s]; it sets no motor by itself.
+
+        Raises:
+            WorldError: Bullet refuses the inertia of a link, or a joint moves no inertia.
+        """
         self._body = body
         self._dt = dt
         self._all = [joint.index for joint in body.movable_joints]
@@ -65,13 +70,37 @@ class ImpedanceServo:
         self._compute_gains()
 
     def refresh_inertia(self) -> None:
-        """Computes the inertia at the present joint positions; it is used until the next call."""
-        q = [state[0] for state in self._joint_states()]
-        self._M = np.array(p.calculateMassMatrix(self._body.body_id, q, physicsClientId=self._body.client))[self._block]
+        """Computes the inertia at the present joint positions; it is used until the next call.
+
+        Raises:
+            WorldError: A joint moves no inertia.
+        """
+        body, q = self._body, [state[0] for state in self._joint_states()]
+        try:
+            matrix = p.calculateMassMatrix(body.body_id, q, physicsClientId=body.client)
+        except (p.error, SystemError) as exc:  # Bullet raises the first one, which Python turns into the second
+            links = ", ".join(f"'{link}'" for link in _find_impossible_inertias(body)) or "its links"
+            raise WorldError(
+                f"Bullet computes no mass matrix of '{body.name}', because it refuses the inertia of a link. Expected "
+                "principal moments that are not negative, each at most the sum of the other two. Correct the inertia "
+                f"of {links}.",
+                body=body.name,
+            ) from exc
+        self._M = np.array(matrix)[self._block]
         self._compute_gains()
 
     def _compute_gains(self) -> None:
-        lower = np.linalg.cholesky(self._M)
+        try:
+            lower = np.linalg.cholesky(self._M)
+        except np.linalg.LinAlgError as exc:
+            joint = self.joints[int(np.argmin(np.diag(self._M)))]
+            raise WorldError(
+                f"The mass matrix of joints {list(self.joints)} of '{self._body.name}' is not positive definite. The "
+                f"least inertia is {np.diag(self._M).min():g} kg m^2, at '{joint}'. Expected more than 0 at each "
+                "joint. Correct the inertia of the links that it moves.",
+                body=self._body.name,
+                joint=joint,
+            ) from exc
         scaled = np.linalg.solve(lower, np.linalg.solve(lower, np.diag(self._stiffness)).T)
         squares, modes = np.linalg.eigh(0.5 * (scaled + scaled.T))
         frequencies = np.minimum(np.sqrt(np.maximum(squares, 0.0)), _MAX_MODE_RAD / self._dt)
@@ -96,5 +125,18 @@ class ImpedanceServo:
         return p.getJointStates(self._body.body_id, self._all, physicsClientId=self._body.client)
 
 
+def _find_impossible_inertias(body: Body) -> list[str]:
+    """Returns the links whose principal moments no rigid body has: one is negative, or above the sum of the others."""
+    found = []
+    for name, index in body.links.items():
+        moments = np.array(p.getDynamicsInfo(body.body_id, index, physicsClientId=body.client)[2])
+        if moments.min() < 0.0 or 2.0 * moments.max() > moments.sum():
+            found.append(name)
+    return found
+
+
+MAX_DAMPING_RATIO = 1.5
+"""Largest damping ratio that a joint may have. In a mode of `_MAX_MODE_RAD` in a step, explicit steps are unstable from
+1.8 on: a mode of phase x with the damping r (2 x - x^2) is stable if r (2 x - x^2) < 2 - x^2 / 2."""
 _MAX_MODE_RAD = 0.75
 """Largest phase of a mode in one physics step [rad]."""

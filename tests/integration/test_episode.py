@@ -158,7 +158,7 @@ def test_a_finger_that_bears_more_than_its_gripper_allows_is_an_overload() -> No
     with EpisodeRunner(config("robot.arms.0.gripper.finger_force_limit_n=5")) as runner:
         record = runner.run(0)
     assert (record.code, record.success) == ("overload", False)
-    finger, force_n, limit_n = (record.evidence[key] for key in ("finger", "force_n", "limit_n"))
+    finger, hand, force_n, limit_n = (record.evidence[key] for key in ("finger", "hand", "force_n", "limit_n"))
     assert finger in runner.cfg.robot.arms[0].gripper.finger_links
     assert record.message == f"{finger} bore {force_n:.0f} N for longer than 20 ms (allowed 5 N)"
     sustained_n = record.arrays["contacts.franka_panda.left.fingers.force_sustained_n"]
@@ -166,11 +166,14 @@ def test_a_finger_that_bears_more_than_its_gripper_allows_is_an_overload() -> No
     assert sustained_n[:-1].max() <= limit_n
     assert record.evidence["time_s"] == record.arrays["time"][-1]
     verdict = recompute_success(record)
-    assert (verdict.code, verdict.evidence["force_n"], verdict.evidence["frame"]) == (
+    assert (verdict.code, *(verdict.evidence[key] for key in ("hand", "force_n", "limit_n", "frame"))) == (
         "overload",
+        hand,
         force_n,
+        limit_n,
         record.n_actions,
     )
+    assert hand == "franka_panda.left"
     assert check_record(record) == []
     for claim in ({"success": True, "code": None}, {"code": "slipped"}):
         (problem,) = check_record(replace(record, evidence={}, **claim))

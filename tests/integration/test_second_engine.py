@@ -85,6 +85,24 @@ def test_mass_matrix_and_bias_torques_of_a_robot_are_those_of_bullet(name, engin
     np.testing.assert_allclose(data.qfrc_bias[dofs], bias, atol=1e-9)
 
 
+def test_a_hand_without_a_skill_grips_as_hard_as_the_others_within_its_bounds(engine):
+    robot = unlatch.load("open_microwave", "robot=dual_panda").robot
+    entries = [{"arm": "left", "grip_force_n": force_n} for force_n in (31.0, 42.0)]
+    right = replace(robot.arms[1], gripper=replace(robot.arms[1].gripper, grip_force_n=40.0))
+    for arms, expected in ((robot.arms, [42.0, 42.0]), ([robot.arms[0], right], [42.0, 40.0])):
+        found = engine.with_grip_forces(replace(robot, arms=arms), entries)
+        assert [arm.gripper.grip_force_n for arm in found.arms] == expected
+    assert engine.with_grip_forces(robot, [{"arm": "left"}]) == robot
+
+
+def test_a_benchmark_that_replays_nothing_fails(monkeypatch, engine, capsys):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    benchmark = import_module("second_engine")
+    monkeypatch.setattr(benchmark, "run_entry", lambda entry, cfg: benchmark.Result(entry, cfg.n))
+    assert benchmark.main(["tasks=open_drawer"]) == 1
+    assert "1 entries, pooled: - reach the goal" in capsys.readouterr().out
+
+
 def test_a_missing_mujoco_names_the_extra(engine, monkeypatch):
     robot = unlatch.load("open_microwave").robot
     monkeypatch.setitem(sys.modules, "mujoco", None)

@@ -111,7 +111,8 @@ def test_a_part_without_a_stop_gets_no_values_and_may_state_none() -> None:
     ajar = replace(door, openness=replace(door.openness, closed=0.5 * door.openness.open))
     stated = replace(asset, articulation=replace(asset.articulation, parts={"door": ajar}))
     (problem,) = validate_articulation(stated)
-    assert "closing_forces hold a part that a joint limit stops" in problem
+    assert "closing_forces need a part that closes at a limit of its joint" in problem
+    assert f"`closed` is {0.5 * door.openness.open:g} rad, the limit is 0 rad, the handle is 0." in problem
     silent = replace(asset.articulation, parts={"door": replace(ajar, closing_forces=None)})
     loaded = with_category_forces(silent, asset.model, category="microwave", instance="0")
     assert loaded.part("door").closing_forces is None
@@ -122,7 +123,7 @@ def test_a_part_without_a_stop_gets_no_values_and_may_state_none() -> None:
     [
         ({"catsh": {}}, r"parts\.door\.closing_forces\.catsh is not a known key\. Did you mean 'catch'\?"),
         ({"catch": {"leave_n": 10.0}}, r"closing_forces\.catch\.reach_m is missing"),
-        ({"catch": {"leave_n": 10.0, "reach_m": 0.0}}, r"closing_forces cannot hold: catch\.reach_m is 0"),
+        ({"catch": {"leave_n": 10.0, "reach_m": 0.0}}, r"closing_forces is not possible: catch\.reach_m is 0"),
         ({"catch": {"leave_n": -1.0, "reach_m": 0.1}}, r"catch\.leave_n is -1, expected 0 or more"),
         ({"catch": {"leave_n": 0.0, "enter_n": 4.0, "reach_m": 0.1}}, r"catch\.enter_n is 4, but leave_n is 0"),
         ({"gasket": {"pull_n": 3.0, "reach_m": 0.0}}, r"gasket\.reach_m is 0"),

@@ -12,6 +12,7 @@ import pytest
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.checks import OTHER_FRICTION, check_robot, limit_problems, model_problems
 from unlatch.robots.description import RobotCfg
+from unlatch.robots.model import model_path
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.sim.world import World
 
@@ -44,6 +45,8 @@ def test_every_robot_of_the_catalog_fits_its_model_and_limits(name: str) -> None
         set_item("max_acceleration", 1.0),
         set_item("max_effort", 40.0),
         set_gripper(finger_force_limit_n=5.0),
+        set_gripper(spinning_friction=0.005),
+        set_gripper(spinning_friction=0.0),
         set_gripper(max_force_n=40.0, grip_force_n=30.0, max_speed_m_s=0.02, max_width_m=0.06, friction=0.5),
     ],
 )
@@ -65,6 +68,7 @@ def test_limits_may_be_lowered(lower: Callable[[RobotCfg], None]) -> None:
         (set_gripper(max_width_m=0.09), "robot.arms[0].gripper.max_width_m"),
         (set_gripper(friction=0.4), "robot.arms[0].gripper.friction"),
         (set_gripper(friction=1.6), "robot.arms[0].gripper.friction"),
+        (set_gripper(spinning_friction=0.006), "robot.arms[0].gripper.spinning_friction"),
     ],
 )
 def test_limits_may_not_be_raised(raise_: Callable[[RobotCfg], None], key: str) -> None:
@@ -73,6 +77,17 @@ def test_limits_may_not_be_raised(raise_: Callable[[RobotCfg], None], key: str) 
     assert problem.message.startswith(f"{key}=")
     with pytest.raises(ConfigError, match=r"limit of|friction of contact"):
         check_robot(robot, object_friction=0.8)
+
+
+def test_pads_of_a_robot_outside_the_catalog_may_not_be_stickier_either() -> None:
+    robot = changed(set_gripper(spinning_friction=0.006))
+    robot.urdf = str(model_path(robot))
+    (problem,) = limit_problems(robot, object_friction=0.8)
+    assert problem.message.startswith(
+        "robot.arms[0].gripper.spinning_friction=0.006 goes beyond Unlatch's limit of 0.005 m"
+    )
+    robot.arms[0].gripper.spinning_friction = 0.005
+    assert list(limit_problems(robot, object_friction=0.8)) == []
 
 
 @pytest.mark.parametrize(

@@ -270,6 +270,7 @@ class Judge:
             failure = self._failure(
                 "overload",
                 f"{finger} bore {force_n:.0f} N for longer than {1e3 * SUSTAINED_S:g} ms (allowed {limit_n:g} N)",
+                hand=f"{self._cfg.robot.name}.{run.arm}",
                 finger=finger,
                 force_n=force_n,
                 limit_n=limit_n,

@@ -206,7 +206,9 @@ def _choose_renderer(cfg: RenderCfg, settings: RenderSettings, episode_cfg: Epis
     """Returns the renderer's name in the catalog; for `auto`, the one that suits these images on this machine."""
     varied = settings.randomization is not None or episode_cfg.randomization.active
     if cfg.renderer == "egl" and varied:
-        notices.append("note: renderer=egl draws neither textures nor floor, walls and table top; renderer=tiny does")
+        notices.append(
+            "note: renderer=egl draws no textures that rules set, no floor, walls and table top; renderer=tiny does"
+        )
     if cfg.renderer != AUTO:
         return cfg.renderer
     return best_renderer(

@@ -25,9 +25,9 @@ class DescribedOption(Enum):
 class ActionKind(DescribedOption):
     """Meaning of the numbers of an action; the gripper's target opening [m] follows them for each arm."""
 
-    joint_position = "joint_position", "joint positions to reach at the next frame [rad]"
-    joint_delta = "joint_delta", "change of the joint positions to reach at the next frame [rad]"
-    ee_pose = "ee_pose", "pose of the ee link to reach at the next frame, world frame [m]"
+    joint_position = "joint_position", "joint positions of the action [rad]"
+    joint_delta = "joint_delta", "change of the joint positions of the action [rad]"
+    ee_pose = "ee_pose", "pose of the ee link of the action, world frame [m]"
     ee_delta = (
         "ee_delta",
         "change of the pose of the ee link, position [m] then orientation (new = change * old), world frame",

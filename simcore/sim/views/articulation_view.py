@@ -14,6 +14,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.closed_stop import ClosedStop
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.impedance import MAX_DAMPING_RATIO
 from unlatch.simcore.sim.properties.contact_material import ContactMaterials
 from unlatch.simcore.sim.properties.tendons import TendonCfg, Tendons
 from unlatch.simcore.sim.views.rigid_prim_view import LEAST_INERTIA_KG_M2, LEAST_MASS_KG
@@ -129,7 +130,10 @@ class ArticulationView(BodyView):
 
     def _add_joints(self) -> None:
         self._add_drive_field("stiffness", "stiffness", "N m/rad or N/m; of a servo its position gain")
-        self._add_drive_field("damping", "damping", "N m s/rad or N s/m; of a servo its velocity gain")
+        by_ratio = [self._drive_of(0, joint).mode is DriveMode.impedance for joint in self.joints]
+        most_damping = np.where(by_ratio, MAX_DAMPING_RATIO, np.inf)
+        unit = "N m s/rad or N s/m; of a servo its velocity gain"
+        self._add_drive_field("damping", "damping", unit, most=most_damping)
         self._add_drive_field("joint_friction", "friction", "N m or N")
         self._add_closed_stop("catch_efforts", "catch_effort", ClosedStop.with_catch_effort, least=0.0)
         self._add_closed_stop("gasket_efforts", "gasket_effort", ClosedStop.with_gasket_effort)
@@ -161,7 +165,7 @@ class ArticulationView(BodyView):
         words = f"one per joint: {', '.join(self.joints)}"
         self._add_attribute(name, self.num_dof, unit, words, read, write, **options)
 
-    def _add_drive_field(self, name: str, field: str, unit: str) -> None:
+    def _add_drive_field(self, name: str, field: str, unit: str, **options: Any) -> None:
         """Adds a field of the joints' drives."""
         parts = [self._split_by_group(env, field) for env in range(self.count)]
 
@@ -174,7 +178,7 @@ class ArticulationView(BodyView):
             for group, own_field, names, places in parts[env]:
                 group.change(own_field, names, [given[place] for place in places])
 
-        self._add_joint_attribute(name, unit, read, write, least=0.0)
+        self._add_joint_attribute(name, unit, read, write, least=0.0, **options)
 
     def _add_closed_stop(
         self, name: str, field: str, changed: Callable[[ClosedStop, float], ClosedStop], **options: Any

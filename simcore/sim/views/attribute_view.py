@@ -29,8 +29,8 @@ class ViewAttribute:
     """Writes (width,) values of a member."""
     least: float | None = None
     """Smallest meaningful value; smaller ones are raised to it. None: any."""
-    most: float | None = None
-    """Largest meaningful value."""
+    most: float | Array | None = None
+    """Largest meaningful value, or (width,) one for each; larger ones are lowered to it. None: any."""
     repeat: int | None = None
     """A shorter width that is accepted, too, and repeated: 3 values of a material for all links."""
     lasts_one_step: bool = False

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoads
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.world import World
@@ -169,3 +170,37 @@ def test_only_forces_on_the_finger_count(world: World, sled_and_wheel: Path) -> 
     monitor.end_frame()
     assert float(sled.force_sustained_n.get_value()) == pytest.approx(7.0, rel=0.02)
     assert float(wheel.force_max_n.get_value()) == 0.0
+
+
+def box_on_floor(world: World, *, mass_kg: float) -> Body:
+    """Returns a box of 0.2 m that lies on a floor."""
+    world.add_box("floor", size_m=(2, 2, 0.1), T_world_box=Pose.from_translation((0, 0, -0.05)))
+    above = Pose.from_translation((0, 0, 0.1))
+    return world.add_box("robot", size_m=(0.2, 0.2, 0.2), T_world_box=above, mass_kg=mass_kg)
+
+
+def test_a_finger_squeezed_between_two_bodies_bears_the_force_of_one(world: World) -> None:
+    robot = box_on_floor(world, mass_kg=0.5)
+    above = Pose.from_translation((0, 0, 0.3))
+    world.add_box("weight", size_m=(0.2, 0.2, 0.2), T_world_box=above, mass_kg=30.0)
+    monitor = ContactMonitor(world, robot)
+    loads = monitor.add_loads(FingerLoads("r.a.fingers", [frozenset(["robot"])], physics_hz=240.0))
+    for _ in range(480):
+        world.step()
+        monitor.sample()
+    monitor.end_frame()
+    assert loads.last_forces_n == pytest.approx([(30.0 + 0.5) * 9.81], rel=0.01)
+    assert float(loads.force_sustained_n.get_value()) == pytest.approx((30.0 + 0.5) * 9.81, rel=0.05)
+
+
+def test_forces_of_several_bodies_in_one_direction_add_up(world: World) -> None:
+    robot = box_on_floor(world, mass_kg=0.5)
+    for side in (-0.06, 0.06):
+        above = Pose.from_translation((side, 0, 0.25))
+        world.add_box(f"weight{side}", size_m=(0.1, 0.1, 0.1), T_world_box=above, mass_kg=5.0)
+    monitor = ContactMonitor(world, robot)
+    loads = monitor.add_loads(FingerLoads("r.a.fingers", [frozenset(["robot"])], physics_hz=240.0))
+    for _ in range(480):
+        world.step()
+        monitor.sample()
+    assert loads.last_forces_n == pytest.approx([(10.0 + 0.5) * 9.81], rel=0.01)

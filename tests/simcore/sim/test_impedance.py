@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pybullet as p
 import pytest
 
+from unlatch.robots.dual_panda import dual_panda
+from unlatch.robots.dual_panda import urdf_path as dual_urdf_path
 from unlatch.robots.franka_panda import franka_panda, urdf_path
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
-from unlatch.simcore.sim.impedance import JointTargets
+from unlatch.simcore.sim.impedance import MAX_DAMPING_RATIO, ImpedanceServo, JointTargets
 from unlatch.simcore.sim.world import World
+
+JOINTS = franka_panda().arms[0].joints
 
 
 @pytest.fixture
@@ -53,17 +61,29 @@ def test_a_joint_returns_to_its_target_without_swinging(arm: Arm, world: World) 
     assert abs(errors[-1]) < 1e-4
 
 
-def test_torques_stay_within_the_limits_and_are_read_back(arm: Arm, world: World) -> None:
-    largest = np.zeros(7)
+def test_the_arm_accelerates_as_the_torques_read_back_say_and_these_stay_within_the_limits(
+    arm: Arm, world: World
+) -> None:
+    body, limits, saturated = arm._body, np.array(arm.cfg.max_effort), False
     for _ in range(30):
+        q, dq, _ = body.joint_states()
+        still = [0.0] * len(q)
+        mass = np.array(p.calculateMassMatrix(body.body_id, q.tolist(), physicsClientId=world.client))
+        bias = p.calculateInverseDynamics(body.body_id, q.tolist(), dq.tolist(), still, physicsClientId=world.client)
         follow(arm, world, np.array(arm.cfg.home) + 1.0, seconds=1 / 240)
-        largest = np.maximum(largest, np.abs(arm._body.joint_states(arm.cfg.joints)[2]))
-    limits = np.array(arm.cfg.max_effort)
-    assert np.all(largest <= limits + 1e-9)
-    assert largest[1] == pytest.approx(limits[1])
+        _, dq_after, efforts = body.joint_states()
+        torques = mass @ (dq_after - dq) / world.dt + bias  # of all joints, since the fingers accelerate too
+        assert torques[:7] == pytest.approx(efforts[:7], abs=1e-6)
+        assert np.all(np.abs(torques[:7]) <= limits + 1e-6)
+        saturated |= bool(abs(torques[1]) > limits[1] - 1e-6)
+    assert saturated
 
 
-def test_a_stiffness_of_a_thousand_times_does_not_make_the_simulation_unstable(arm: Arm, world: World) -> None:
+@pytest.mark.parametrize("damping", [0.5, 1.0, MAX_DAMPING_RATIO])
+def test_a_stiffness_of_a_thousand_times_does_not_make_the_simulation_unstable(
+    arm: Arm, world: World, damping: float
+) -> None:
+    arm.drives.change("damping", arm.cfg.joints, [damping] * 7)
     arm.drives.change("stiffness", arm.cfg.joints, [1000.0 * value for value in arm.cfg.stiffness])
     follow(arm, world, np.array(arm.cfg.home) + 1e-4, seconds=1.0)  # further away, the motors would be saturated
     assert np.abs(arm.q - arm.cfg.home - 1e-4).max() < 1e-6
@@ -79,3 +99,66 @@ def test_a_group_without_impedance_control_has_no_targets_to_follow(world: World
     fingers = DriveGroup(body, {"panda_finger_joint1": JointDrive(DriveMode.servo, max_effort=1.0)})
     with pytest.raises(WorldError, match=r"No drive of this group of 'franka_panda' has impedance control"):
         fingers.follow(JointTargets(np.zeros(1), np.zeros(1), np.zeros(1)))
+
+
+def test_a_damping_ratio_above_the_limit_is_refused(arm: Arm) -> None:
+    with pytest.raises(
+        WorldError, match=r"damping=3\.0 of a joint with impedance control is above 1\.5\. It is a ratio"
+    ):
+        arm.drives.change("damping", ["panda_joint1"], [3.0])
+    with pytest.raises(WorldError, match="above 1\\.5"):
+        JointDrive(DriveMode.impedance, damping=1.6)
+    assert arm.drives.drives["panda_joint1"].damping == 1.0
+    JointDrive(DriveMode.spring, damping=3.0)  # N m s/rad
+
+
+@pytest.fixture
+def panda(world: World) -> Body:
+    return world.load_urdf(urdf_path(), name="panda", T_world_root=Pose.identity())
+
+
+@pytest.mark.parametrize("moments", [(1e-6, 1e-6, 1.0), (-1e-3, 1e-3, 1e-3)])
+def test_a_link_whose_inertia_bullet_refuses_is_named(panda: Body, moments: tuple[float, ...]) -> None:
+    panda.masses.set_inertia(panda.link_index("panda_link4"), moments)
+    with pytest.raises(
+        WorldError, match=r"no mass matrix of 'panda'.* Correct the inertia of 'panda_link4'\."
+    ) as found:
+        ImpedanceServo(panda, JOINTS, dt=1 / 240)
+    assert isinstance(found.value.__cause__, SystemError)
+
+
+def test_a_joint_that_moves_no_inertia_is_named(world: World, tmp_path: Path) -> None:
+    (tmp_path / "rod.urdf").write_text(
+        """<robot name="rod"><link name="base"/><link name="rod">
+        <inertial><mass value="1"/><inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        <joint name="turn" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="0 0 1"/>
+        <limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+    )
+    body = world.load_urdf(tmp_path / "rod.urdf", name="rod", T_world_root=Pose.identity())
+    with pytest.raises(
+        WorldError, match=r"of 'rod' is not positive definite\. The least inertia is 0 kg m\^2, at 'turn'"
+    ):
+        ImpedanceServo(body, ["turn"], dt=1 / 240)
+
+
+def test_two_arms_of_one_body_load_and_hold_still_with_armatures(world: World) -> None:
+    cfg = dual_panda()
+    body = world.load_urdf(dual_urdf_path(), name="two", T_world_root=Pose.identity())
+    groups, home = [], {}
+    for arm_cfg in cfg.arms:
+        home.update(zip(arm_cfg.joints, arm_cfg.home, strict=True))
+        body.set_joint_positions(arm_cfg.joints, arm_cfg.home)
+        drives = {
+            joint: JointDrive(DriveMode.impedance, stiffness=stiffness, damping=1.0, max_effort=effort)
+            for joint, stiffness, effort in zip(arm_cfg.joints, arm_cfg.stiffness, arm_cfg.max_effort, strict=True)
+        }
+        drives[arm_cfg.joints[-1]] = drives[arm_cfg.joints[-1]].having("armature", 0.5)
+        groups.append(DriveGroup(body, drives, world=world))
+    late = world.load_urdf(dual_urdf_path(), name="late", T_world_root=Pose.from_translation((5.0, 0.0, 0.0)))
+    joint = late.joint(cfg.arms[0].joints[-1])
+    late.masses.set_armature(joint.index, 0.5, axis_link=joint.axis, prismatic=False)
+    with pytest.raises(WorldError, match="refuses the inertia of a link"):  # so the order matters
+        ImpedanceServo(late, cfg.arms[1].joints, dt=world.dt)
+    for _ in range(240):
+        world.step()
+    assert np.abs(body.joint_positions(list(home)) - list(home.values())).max() < 1e-4

@@ -9,6 +9,8 @@ import numpy as np
 import pybullet as p
 import pytest
 
+from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
@@ -383,3 +385,11 @@ def test_bodies_of_a_view_are_alike(world: World, rig: Rig) -> None:
     ball = world.add_sphere("ball", radius_m=0.1, T_world_sphere=Pose.identity(), mass_kg=1.0)
     with pytest.raises(WorldError, match="View 'x' holds bodies that differ: 'ball' has other links or joints"):
         ArticulationView(world, [rig().bodies[0], ball], name="x")
+
+
+def test_damping_ratios_are_lowered_to_the_largest_one_and_gains_of_servos_are_not(world: World) -> None:
+    arm = Robot(world, franka_panda(), urdf_path(), T_world_root=Pose.identity()).arm(None)
+    view = ArticulationView(world, [world.bodies["franka_panda"]], name="robot", drives=[[arm.drives]])
+    damping = view.attribute("damping")
+    damping.write(0, damping.bounded(np.full((1, 9), 3.0))[0])
+    assert view.get("damping")[0].tolist() == [1.5] * 7 + [3.0] * 2
