@@ -30,7 +30,7 @@ def test_robomimic_has_the_record_to_the_bit(tmp_path: Path, make_set: MakeSet, 
         assert sorted(file["data"]) == ["demo_0", "demo_1", "demo_2"]
         assert file["data"].attrs["total"] == 12 + 13 + 14
         assert json.loads(file["data"].attrs["env_args"])["env_name"] == "open_microwave"
-        assert "joint positions to reach" in json.loads(file["data"].attrs["conventions"])["action"]
+        assert "joint positions of the action" in json.loads(file["data"].attrs["conventions"])["action"]
         assert list(file["mask/valid"]) == [b"demo_1"]
         assert list(file["mask/train"]) == [b"demo_0", b"demo_2"]
         for index in range(3):
