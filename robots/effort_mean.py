@@ -18,16 +18,16 @@ class EffortMean:
 
     def __init__(self, body: Body, joints: Sequence[str]) -> None:
         """Samples the motors of `joints`, n of them."""
-        self._body = body
-        self._joints = list(joints)
-        self._sum = np.zeros(len(self._joints))
+        self._torques = body.controller_torques
+        self._indices = [body.joint(name).index for name in joints]
+        self._sum = np.zeros(len(self._indices))
         self._count = 0
         self.buffer = Buffer(self._sum, tags=["interval"])
         """(n,) mean over the physics steps of the frame that `end_frame` closed last [N m or N]."""
 
     def sample(self) -> None:
-        """Adds the efforts of the last physics step."""
-        self._sum += self._body.joint_states(self._joints)[2]
+        """Adds the torques that the arm's controller applied in the last physics step."""
+        self._sum += [self._torques[index] for index in self._indices]
         self._count += 1
 
     def end_frame(self) -> None:

@@ -127,6 +127,7 @@ class DriveGroup:
         impedance = [name for name, drive in self.drives.items() if drive.mode is DriveMode.impedance]
         self._impedance: ImpedanceServo | None = None
         self._gains_changed = True
+        self._max_torques = np.zeros(len(impedance))
         if impedance:
             # Before armatures are added: Bullet refuses inertias with armatures in its model for inverse dynamics. It
             # makes this model of a body at the first call and keeps it. So armatures that the group of another arm of
@@ -294,7 +295,7 @@ class DriveGroup:
             velocities: (n,) target velocities, fed forward [rad/s or m/s].
 
         Raises:
-            WorldError: A joint has a passive drive.
+            WorldError: The drive of a joint is neither a servo nor a spring.
         """
         for name, position, velocity in zip(names, positions, velocities, strict=True):
             drive = self.drives[name]
@@ -380,13 +381,15 @@ class DriveGroup:
         return self.drives[name].counterbalance * math.cos(self._joint_state(name)[0])
 
     def _apply_impedance(self, servo: ImpedanceServo, balances: Mapping[str, float]) -> None:
-        drives = [self.drives[name] for name in servo.joints]
         if self._gains_changed:
+            drives = [self.drives[name] for name in servo.joints]
             servo.set_gains([drive.stiffness for drive in drives], [drive.damping for drive in drives])
+            self._max_torques = np.array([drive.max_effort for drive in drives])
             self._gains_changed = False
-        wanted = servo.torques() - [balances.get(name, 0.0) for name in servo.joints]
-        most = np.array([drive.max_effort for drive in drives])
-        torques = np.clip(wanted, -most, most).tolist()
+        wanted = servo.torques()
+        if balances:
+            wanted -= [balances.get(name, 0.0) for name in servo.joints]
+        torques = np.clip(wanted, -self._max_torques, self._max_torques).tolist()
         indices = [self._indices[name] for name in servo.joints]
         self.body.controller_torques.update(zip(indices, torques, strict=True))
         p.setJointMotorControlArray(
