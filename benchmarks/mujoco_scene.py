@@ -162,6 +162,8 @@ def _add_robot(build: _Builder, robot: RobotCfg) -> None:
     armatures = {
         joint: arm.gripper.armature_kg_m2 for arm in robot.arms for joint in arm.gripper.joints if joint in turning
     }
+    for arm in robot.arms:
+        armatures |= dict(zip(arm.joints, arm.armature, strict=True))
 
     def surface_of(link: str, moves: bool) -> Surface:
         gripper = fingers.get(link)

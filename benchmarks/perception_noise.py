@@ -1,7 +1,7 @@
 """Measures the success rates of four tasks under increasing perception noise.
 
 Usage: python benchmarks/perception_noise.py [n=50] [seed=0] [workers=2] [randomization=none] [of=position,keypoint]
-       [levels_mm=0,2,4,8,16] [levels_deg=0,1,2,4,8] [tasks=open_microwave,...] [picture=FILE.png]
+       [levels_mm=0,2,4,8,16] [levels_deg=0,1,2,4,8] [tasks=[open_microwave,...]] [picture=FILE.png]
        [out=data/bench-perception-noise]
 
 `position` displaces an object as a whole. `keypoint` displaces each keypoint independently. Both use a normal draw with

@@ -78,6 +78,15 @@ def wrong_type(where: str, value: Any, expected: str) -> ConfigError:
     )
 
 
+def unknown_value(where: str, value: Any, known: list[str]) -> ConfigError:
+    """Returns the error of a value that is not one of the known ones."""
+    return ConfigError(
+        f"{where}={value!r} is unknown.{close_matches(str(value), known)} Expected one of {', '.join(known)}.",
+        key=where,
+        available=known,
+    )
+
+
 def describe_type(hint: Any) -> str:
     """Returns a type as text for messages."""
     hint, optional = split_optional(hint)
@@ -146,11 +155,7 @@ def _read_enum(hint: type[Enum], value: Any, where: str) -> Enum:
         return value
     known = [member.name for member in hint]
     if value not in known:
-        raise ConfigError(
-            f"{where}={value!r} is unknown.{close_matches(str(value), known)} Expected one of {', '.join(known)}.",
-            key=where,
-            available=known,
-        )
+        raise unknown_value(where, value, known)
     return hint[value]
 
 

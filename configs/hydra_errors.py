@@ -20,7 +20,7 @@ from omegaconf.errors import (
 from yaml import MarkedYAMLError
 
 from unlatch.configs.config_files import TASKS, broken_plugin_folders, group_names
-from unlatch.configs.dataclass_reader import describe_type, wrong_type
+from unlatch.configs.dataclass_reader import describe_type, unknown_value, wrong_type
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, close_matches, unknown_key
 
@@ -36,6 +36,8 @@ _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.@/+~:\[\]-]")
 _CONVERTED = re.compile(r"could not be converted to (\w+)")
 _NO_MAPPING = re.compile(r"Merge error: \w+ is not a subclass of (?P<kind>\w+)\. value: (?P<value>[^\n]*)")
 """OmegaConf's message about a plain value in place of a dataclass; it does not name the key."""
+_NO_MEMBER = re.compile(r"Invalid value '(?P<value>[^']*)', expected one of \[(?P<known>[^\]]*)\]")
+"""OmegaConf's message about a value that is not one of an option's."""
 _WORDS = {"Integer": "a whole number", "Float": "a number", "Boolean": "true or false", "String": "a text"}
 
 
@@ -132,6 +134,8 @@ def _explain_value_error(exc: OmegaConfBaseException, origin: str) -> ConfigErro
         error = unknown_key(key, leaf, _known_keys(exc.object_type) or [str(name) for name in there])
     elif isinstance(exc, ValidationError) and (found := _NO_MAPPING.search(exc.msg or "")):
         error = _explain_missing_mapping(exc, found)
+    elif isinstance(exc, ValidationError) and (found := _NO_MEMBER.search(exc.msg or "")):
+        error = unknown_value(key, found["value"], found["known"].split(", "))
     elif isinstance(exc, ValidationError):
         value = exc.value._value() if isinstance(exc.value, Node) else exc.value
         error = _add_group_hint(wrong_type(key, value, _expected_type(exc, leaf)), [key], value)

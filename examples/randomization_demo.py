@@ -9,7 +9,8 @@ import numpy as np
 from unlatch.robots.franka_panda import franka_panda, urdf_path
 from unlatch.simcore import randomization as dr
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.drives import DriveGroup
+from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
 from unlatch.simcore.sim.views.grid_cloner import GridCloner
 from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView

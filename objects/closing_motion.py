@@ -16,15 +16,20 @@ LEAST_LEVER_M = 0.02
 
 
 def lever_m(model: UrdfModel, part: Part, point: Array) -> float:
-    """Returns the distance of a point (3,) of the part's link from the axis of a part that turns [m]."""
+    """Returns how far a point (3,) of the part's link moves per unit of the joint.
+
+    It is its distance from the hinge [m/rad]; 1 for a slider.
+    """
+    if part.kind is PartKind.slider:
+        return 1.0
     joint = model.joints[part.joint]
     p = model.link_pose(joint.child).inverse() @ model.link_pose(part.link) @ point
     return float(np.linalg.norm(np.cross(joint.axis / np.linalg.norm(joint.axis), p)))
 
 
 def handle_lever_m(part: Part, model: UrdfModel) -> float:
-    """Returns how far the handle moves per unit of the joint: its distance from the hinge [m/rad]; 1 for a slider."""
-    return 1.0 if part.kind is PartKind.slider else lever_m(model, part, part.keypoint("articulated_object_head").xyz)
+    """Returns how far the handle moves per unit of the joint, see `lever_m`."""
+    return lever_m(model, part, part.keypoint("articulated_object_head").xyz)
 
 
 def can_hold_closed(part: Part, model: UrdfModel) -> bool:

@@ -37,3 +37,5 @@ class Action:
     """Targets by arm name."""
     hold: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
     """By object: whether each of its joints is held, by no more than its own friction."""
+    push: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """By object: effort on each of its joints from outside [N m or N]; empty where nothing is pushed."""

@@ -16,6 +16,9 @@ use 30.
 
 The tips are rubber and yield like the UR5's pads (`robots/ur5.py`).
 
+The maker states no inertia of the rotors. We use 0.01 kg m^2 for each joint, as `baxter.xml` of MuJoCo Menagerie does,
+without a source. It is small because a spring lies between gear and link, which keeps the rotor out of an impact.
+
 The torso is 0.1 m above the table, on its pedestal, and 0.2 m behind the origin.
 """
 
@@ -25,7 +28,7 @@ import copy
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from unlatch.robots.changed_model import changed_model, repair_inertias
+from unlatch.robots.changed_model import align_inertias, changed_model, repair_inertias
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.gripper import GripperCfg
 from unlatch.robots.model import example_robot_urdf
@@ -128,6 +131,7 @@ def _make_arm(side: str) -> ArmCfg:
         max_velocity=[1.5, 1.5, 1.5, 1.5, 4.0, 4.0, 4.0],
         max_acceleration=[5.0, 5.0, 5.0, 5.0, 10.0, 10.0, 10.0],
         max_effort=[50.0, 50.0, 50.0, 50.0, 15.0, 15.0, 15.0],
+        armature=[0.01] * 7,
         keypoints={
             "tool_head": [0.0, 0.0, 0.1235],
             "tool_tail": [0.0, 0.0, 0.0785],
@@ -166,3 +170,4 @@ def _make_hands_alike(robot: ET.Element) -> None:
                 x, y, z = (float(value) for value in origin.get("xyz", "0 0 0").split())
                 origin.set("xyz", f"{x:g} {y - sign * _PAD_GAP_M / 2:g} {z:g}")
     repair_inertias(robot)
+    align_inertias(robot, [f"{side}_{joint}" for side in _SIDES for joint in _JOINTS])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import shutil
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import scipy
 
 from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError, WorldError
+from unlatch.simcore.geometry.rotations import matrix_from_rpy, rpy_from_matrix, unit
 from unlatch.simcore.meshes.convex_hull import convex_hull
 from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.meshes.obj_file import format_obj
@@ -24,7 +26,8 @@ from unlatch.simcore.urdf.xml import parse_xml
 Array = np.ndarray
 
 _VERSION = 2
-_INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+INERTIA_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+"""Attributes of a URDF's `<inertia>`."""
 _MARGIN = 1.001
 _FRAME_KG, _FRAME_M = 1e-4, 0.01
 
@@ -49,9 +52,9 @@ def _make_model(root: Path, name: str, source: Path, change: Callable[[ET.Elemen
         for local, path in files.items():
             shutil.copyfile(path, temporary / local)
         _use_hulls(robot, temporary, files)
-        (temporary / f"{name}.urdf").write_text(_to_text(robot), encoding="utf-8")
+        (temporary / f"{name}.urdf").write_text(to_text(robot), encoding="utf-8")
 
-    return cached_model(root, name, f"{_VERSION}\0{_to_text(robot)}", list(files.items()), write_model)
+    return cached_model(root, name, f"{_VERSION}\0{to_text(robot)}", list(files.items()), write_model)
 
 
 def cached_model(
@@ -91,7 +94,8 @@ def _localise_meshes(robot: ET.Element, source: Path) -> dict[str, Path]:
     return files
 
 
-def _to_text(robot: ET.Element) -> str:
+def to_text(robot: ET.Element) -> str:
+    """Returns the text of a URDF, indented."""
     ET.indent(robot)
     return ET.tostring(robot, encoding="unicode") + "\n"
 
@@ -154,15 +158,69 @@ def repair_inertias(robot: ET.Element) -> None:
             moments_of = dict.fromkeys(("ixx", "iyy", "izz"), f"{_FRAME_KG * _FRAME_M**2:g}")
             ET.SubElement(inertial, "inertia", {**moments_of, **dict.fromkeys(("ixy", "ixz", "iyz"), "0")})
     for element in robot.iter("inertia"):
-        v = {key: float(element.get(key, "0")) for key in _INERTIA}
-        tensor = np.array(
-            [[v["ixx"], v["ixy"], v["ixz"]], [v["ixy"], v["iyy"], v["iyz"]], [v["ixz"], v["iyz"], v["izz"]]]
-        )
-        moments, axes = np.linalg.eigh(tensor)
+        moments, axes = np.linalg.eigh(_read_inertia(element))
         lack = moments[2] - moments[0] - moments[1]
         if lack <= 0.0 or moments[2] <= 0.0:
             continue
         moments[:2] += 0.5 * _MARGIN * lack
-        repaired = axes @ np.diag(moments) @ axes.T
-        for key, (i, j) in zip(_INERTIA, ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)), strict=True):
-            element.set(key, f"{repaired[i, j]:.9g}")
+        write_inertia(element, axes @ np.diag(moments) @ axes.T)
+
+
+@dataclass(frozen=True)
+class RepairedInertias:
+    """A change of a model for `changed_model`: `repair_inertias`, and `align_inertias` for some joints."""
+
+    joints: tuple[str, ...] = ()
+
+    def __call__(self, robot: ET.Element) -> None:
+        """Changes the model, in place."""
+        repair_inertias(robot)
+        align_inertias(robot, self.joints)
+
+
+def align_inertias(robot: ET.Element, joints: Collection[str]) -> None:
+    """Turns the inertia of the links below some turning joints so that the joint's axis is a principal axis, in place.
+
+    Bullet keeps only the principal moments of a link, and an armature is added to them. So the products of inertia
+    between the joint's axis and the directions across it are left out. The moment about the axis stays.
+    """
+    links = {link.get("name"): link for link in robot.iter("link")}
+    for joint in robot.iter("joint"):
+        axis, child = joint.find("axis"), joint.find("child")
+        if joint.get("name") not in joints or axis is None or child is None:
+            continue
+        inertial = links[child.get("link")].find("inertial")
+        if inertial is not None:
+            _align_inertial(inertial, unit(_read_vector(axis, "xyz")))
+
+
+def _align_inertial(inertial: ET.Element, axis: Array) -> None:
+    element = inertial.find("inertia")
+    if element is None:
+        return
+    origin = inertial.find("origin")
+    if origin is None:
+        origin = ET.SubElement(inertial, "origin", {"xyz": "0 0 0"})
+    R_link_inertia = matrix_from_rpy(_read_vector(origin, "rpy"))
+    inertia_link = R_link_inertia @ _read_inertia(element) @ R_link_inertia.T
+    across = np.linalg.svd(axis[None])[2][1:].T  # (3, 2) an orthonormal basis across the axis
+    moments, turns = np.linalg.eigh(across.T @ inertia_link @ across)
+    R_link_aligned = np.column_stack([across @ turns, axis])
+    R_link_aligned[:, 0] *= np.linalg.det(R_link_aligned)  # right-handed
+    origin.set("rpy", " ".join(f"{angle:.17g}" for angle in rpy_from_matrix(R_link_aligned)))
+    write_inertia(element, np.diag([*moments, axis @ inertia_link @ axis]))
+
+
+def _read_vector(element: ET.Element, key: str) -> Array:
+    return np.array([float(value) for value in element.get(key, "0 0 0").split()])
+
+
+def _read_inertia(element: ET.Element) -> Array:
+    xx, xy, xz, yy, yz, zz = (float(element.get(key, "0")) for key in INERTIA_KEYS)
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def write_inertia(element: ET.Element, inertia: Array) -> None:
+    """Writes an inertia tensor (3, 3) [kg m^2] to an `<inertia>` element, in place."""
+    for key, (i, j) in zip(INERTIA_KEYS, ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)), strict=True):
+        element.set(key, f"{inertia[i, j]:.9g}")

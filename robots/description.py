@@ -16,6 +16,7 @@ _YIELD_RAD = 0.1
 """Deflection of a joint under its largest effort, for arms whose maker states no stiffness [rad]; a Panda's first four
 joints yield by 0.145 rad."""
 _MAX_HOME_STD_RAD = 0.5
+_MAX_ARMATURE_KG_M2 = 100.0
 _LEAST_APART_M = 1e-3
 _MAX_BASE_M = 5.0
 
@@ -50,6 +51,11 @@ class ArmCfg:
     """Stiffness of each joint's impedance control [N m/rad, or N/m for a sliding joint]. If you leave it out, each
     joint yields by 0.1 rad or 0.1 m under its largest effort. The damping is critical.
     """
+    armature: list[float] = field(default_factory=list)
+    """Inertia that the motor's rotor, behind its gear, adds at each turning joint [kg m^2]. If you leave it out: 0, and
+    a light wrist then bounces off at every touch. The model's inertia must have the joint's axis as a principal axis;
+    see `unlatch.robots.changed_model.align_inertias`.
+    """
     keypoints: dict[str, list[float]] = field(default_factory=dict)
     """Tool keypoints by name, (3,) each, in the ee frame [m]."""
     forbidden_links: list[str] = field(default_factory=list)
@@ -68,7 +74,8 @@ class ArmCfg:
         self.stiffness = list(self.stiffness) or [effort / _YIELD_RAD for effort in self.max_effort]
         if not n:
             raise ConfigError("arm.joints is empty. Expected the joints from base to ee. Add them.", key="arm.joints")
-        for key in ("home", "lower", "upper", *_LIMITS):
+        self.armature = list(self.armature) or [0.0] * n
+        for key in ("home", "lower", "upper", *_LIMITS, "armature"):
             if len(getattr(self, key)) != n:
                 raise ConfigError(
                     f"arm.{key} has {len(getattr(self, key))} values, expected {n} "
@@ -82,6 +89,8 @@ class ArmCfg:
         for key in _LIMITS:
             for index, value in enumerate(getattr(self, key)):
                 check_range(f"arm.{key}[{index}]", value, 0.0, above=True)
+        for index, value in enumerate(self.armature):
+            check_range(f"arm.armature[{index}]", value, 0.0, _MAX_ARMATURE_KG_M2, unit="kg m^2")
         for index, (low, home, high) in enumerate(zip(self.lower, self.home, self.upper, strict=True)):
             if not low <= home <= high or low == high:
                 raise ConfigError(

@@ -1,20 +1,19 @@
 """Two Franka Emika Pandas with the Franka Hand, side by side on one stand; each is the arm of `franka_panda`.
 
-Both look along +x; the left one stands on the +y side. The URDF is made from the Panda that PyBullet's wheel ships.
+Both look along +x; the left one stands on the +y side. The URDF is made from that of `franka_panda`.
 """
 
 from __future__ import annotations
 
 import copy
-import shutil
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from unlatch.robots.changed_model import cached_model
+from unlatch.robots.changed_model import to_text
 from unlatch.robots.description import ArmCfg, RobotCfg
-from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.franka_panda import franka_panda, model_with_meshes
 from unlatch.robots.franka_panda import urdf_path as panda_path
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.urdf.xml import parse_xml
@@ -33,7 +32,6 @@ STAND_SIZE_M = (0.32, 0.88, 0.02)
 STAND_X_M = -0.03
 """x of the middle of the plate [m]: the feet of the arms extend from -0.14 to 0.08 m."""
 
-_VERSION = 1
 _INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
@@ -80,16 +78,7 @@ def urdf_path() -> Path:
 @lru_cache(maxsize=4)
 def _make_model(root: Path) -> Path:
     source = panda_path()
-    text = dual_panda_urdf(source)
-    folders = (source.parent / "meshes" / kind for kind in ("collision", "visual"))
-    meshes = [(path.name, path) for folder in folders for path in sorted(folder.glob("*")) if path.is_file()]
-
-    def write_model(temporary: Path) -> None:
-        # beside the URDF, as in the original: a URDF names no files outside its own folder
-        shutil.copytree(source.parent / "meshes", temporary / "meshes")
-        (temporary / "dual_panda.urdf").write_text(text, encoding="utf-8")
-
-    return cached_model(root, "dual_panda", f"{_VERSION}\0{text}", meshes, write_model)
+    return model_with_meshes(root, "dual_panda", dual_panda_urdf(source), source.parent / "meshes")
 
 
 def dual_panda_urdf(panda: Path) -> str:
@@ -109,8 +98,7 @@ def dual_panda_urdf(panda: Path) -> str:
         for element in source:
             if element.tag in ("link", "joint"):
                 robot.append(_rename_element(element, f"{side}_"))
-    ET.indent(robot)
-    return ET.tostring(robot, encoding="unicode") + "\n"
+    return to_text(robot)
 
 
 def _make_stand() -> ET.Element:

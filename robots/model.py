@@ -6,7 +6,7 @@ from importlib import import_module, metadata
 from pathlib import Path, PurePosixPath
 
 from unlatch.robots.catalog import ROBOTS
-from unlatch.robots.changed_model import changed_model, repair_inertias
+from unlatch.robots.changed_model import RepairedInertias, changed_model
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import AssetError, PluginError
 
@@ -24,10 +24,11 @@ def model_path(robot: RobotCfg | str) -> Path:
         AssetError: The file is not there, or the distribution that brings it is not installed.
         PluginError: The distribution that brings the robot does not name its model.
     """
-    name, stated = (robot, None) if isinstance(robot, str) else (robot.name, robot.urdf)
-    if stated is not None:
+    name = robot if isinstance(robot, str) else robot.name
+    if not isinstance(robot, str) and robot.urdf is not None:
         # into the cache, with its meshes beside it
-        return changed_model(name, stated_path(stated, where=f"robot.urdf of '{name}'"), repair_inertias)
+        source = stated_path(robot.urdf, where=f"robot.urdf of '{name}'")
+        return changed_model(name, source, RepairedInertias(_joints_with_rotors(robot)))
     entry = ROBOTS.entry(name)
     module = import_module(entry.target.partition(":")[0])
     if not callable(getattr(module, "urdf_path", None)):
@@ -43,6 +44,12 @@ def model_path(robot: RobotCfg | str) -> Path:
             f"The model of robot '{name}' is not at '{path}'. Reinstall the package that ships it.", path=str(path)
         )
     return path
+
+
+def _joints_with_rotors(robot: RobotCfg) -> tuple[str, ...]:
+    """Returns the arm joints that have an armature."""
+    values = (pair for arm in robot.arms for pair in zip(arm.joints, arm.armature, strict=True))
+    return tuple(joint for joint, armature in values if armature > 0.0)
 
 
 def stated_path(stated: str, *, where: str) -> Path:

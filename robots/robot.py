@@ -15,9 +15,10 @@ from unlatch.robots.target_spline import TargetSpline
 from unlatch.simcore.errors import WorldError, close_matches
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.drives import DriveGroup
 from unlatch.simcore.sim.impedance import JointTargets
 from unlatch.simcore.sim.joint_coupling import couple_joints
+from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer, Module
 
@@ -42,10 +43,11 @@ class Arm(Module):
                 damping=1.0,
                 max_effort=effort,
                 max_velocity=speed,
+                armature=armature,
                 counterbalance=cfg.counterbalance.get(joint, 0.0),
             )
-            for joint, stiffness, effort, speed in zip(
-                cfg.joints, cfg.stiffness, cfg.max_effort, cfg.max_velocity, strict=True
+            for joint, stiffness, effort, speed, armature in zip(
+                cfg.joints, cfg.stiffness, cfg.max_effort, cfg.max_velocity, cfg.armature, strict=True
             )
         }
         finger_drives = {

@@ -7,6 +7,11 @@ is a copy. Stroke and force of the gripper come from its manual (V1.11.0: 84 mm,
 The gripper is a linkage: one motor turns the left outer knuckle, five joints mimic it, and the fingers stay parallel
 while they swing in, which moves their tips 10 mm forward. The keypoints hold for fingers that grip 20 mm, the thickness
 of a handle.
+
+The rubber pads of the fingers yield like the UR5's (`robots/ur5.py`); the maker states no stiffness.
+
+The maker states no inertia of the rotors behind their gears. We use 0.1 kg m^2 for each joint, as `xarm7.xml` of MuJoCo
+Menagerie does for the xArm 7, without a source.
 """
 
 from __future__ import annotations
@@ -16,12 +21,13 @@ from pathlib import Path
 
 import pybullet_data
 
-from unlatch.robots.changed_model import changed_model, repair_inertias
+from unlatch.robots.changed_model import RepairedInertias, changed_model
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.gripper import GripperCfg
 
 _CLOSED_RAD, _OPENED_RAD = 0.85, 0.0582
 """Positions of the drive joint: with closed fingers (the model's upper limit), and open by the maker's stroke."""
+_JOINTS = tuple(f"joint{i}" for i in range(1, 7))
 _INTERVALS = 8
 """Number of intervals in the table of openings, which is within 0.1 mm of the linkage."""
 
@@ -32,7 +38,7 @@ def urdf_path() -> Path:
     Their smallest moments become 3 and 24 % larger.
     """
     source = Path(pybullet_data.getDataPath()) / "xarm" / "xarm6_with_gripper.urdf"
-    return changed_model("xarm6", source, repair_inertias)
+    return changed_model("xarm6", source, RepairedInertias(_JOINTS))
 
 
 def pad_opening_m(drive_rad: float) -> float:
@@ -64,12 +70,14 @@ def xarm6() -> RobotCfg:
         armature_kg_m2=1e-3,
         finger_links=["left_finger", "right_finger"],
         friction=1.2,
+        pad_stiffness_n_m=5e4,
+        pad_damping_n_s_m=200.0,
     )
     arm = ArmCfg(
         name="left",
         base_link="link_base",
         ee_link="xarm_gripper_base_link",
-        joints=[f"joint{i}" for i in range(1, 7)],
+        joints=list(_JOINTS),
         home=[0.0, -0.6, -1.3, 0.0, 1.9, 0.0],
         home_std=0.02,
         lower=[-2.0 * pi, -2.059, -3.927, -2.0 * pi, -1.69297, -2.0 * pi],
@@ -77,6 +85,7 @@ def xarm6() -> RobotCfg:
         max_velocity=[3.14] * 6,
         max_acceleration=[20.0] * 6,
         max_effort=[50.0, 50.0, 32.0, 32.0, 32.0, 20.0],
+        armature=[0.1] * 6,
         keypoints={
             "tool_head": [0.0, 0.0, 0.166],
             "tool_tail": [0.0, 0.0, 0.121],

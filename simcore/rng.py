@@ -12,7 +12,7 @@ import numpy as np
 
 from unlatch.simcore.errors import check_range
 
-STREAMS = ("layout", "physics", "visuals", "planner", "sensors", "language")
+STREAMS = ("layout", "physics", "visuals", "planner", "sensors", "language", "disturb", "points")
 """The named streams of an episode. A name with a suffix (`planner.0.left.push`) is another, independent stream."""
 
 

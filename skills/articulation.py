@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unlatch.objects.annotation import Part
+from unlatch.objects.annotation import HandleType, Part
 from unlatch.objects.scene_object import SceneObject
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import SuccessRule
@@ -31,6 +31,9 @@ _CLOSING_TIME_FACTOR = 1.5
 _GRASP_S = 0.85
 """Shortest time to close the fingers: 40 mm at 50 mm/s, and a little to settle."""
 _SETTLE_S = 0.05
+_ROOM_SHARE = 0.3
+"""Share of the length of a bar or edge by which a varied grasp is at most moved along it."""
+_MOST_ROOM_M = 0.12
 _RELEASE_S = 0.4
 """Time to open the fingers."""
 
@@ -89,16 +92,7 @@ class ArticulationSkill(Skill):
 
     def plan(self, rng: np.random.Generator) -> bool:
         """Solves the keyframes and the whole motion; see `Skill.plan`."""
-        obstacles = [
-            replace(item, joint=self.part.joint) if item.name == self.object_name else item
-            for item in self.context.obstacles(seen=True)
-        ]
-        self.context.checker.load(
-            self.context.robot_model,
-            obstacles,
-            ignored_substrings=self.cfg.ignore_substring,
-            concurrent_motions=self.context.concurrent_motions,
-        )
+        self.load_checker()
         self.keyframe_plan = self._plan_motion(rng)
         if not self.keyframe_plan.found:
             diagnosis = self.keyframe_plan.diagnosis
@@ -110,6 +104,19 @@ class ArticulationSkill(Skill):
         self.commands = self.make_commands(self.keyframe_plan)
         return True
 
+    def load_checker(self) -> None:
+        """Gives the collision checker the scene as the planner sees it now, with the part's joint free to move."""
+        obstacles = [
+            replace(item, joint=self.part.joint) if item.name == self.object_name else item
+            for item in self.context.obstacles(seen=True)
+        ]
+        self.context.checker.load(
+            self.context.robot_model,
+            obstacles,
+            ignored_substrings=self.cfg.ignore_substring,
+            concurrent_motions=self.context.concurrent_motions,
+        )
+
     def _plan_motion(self, rng: np.random.Generator) -> KeyframePlan:
         """Returns the plan for the loaded scene."""
         return plan_keyframes(self.request(), self.context.checker, rng)
@@ -120,6 +127,13 @@ class ArticulationSkill(Skill):
         openness, follow = self.part.openness, self.cfg.planner_setting.follow_joint
         target = None if follow is None else follow.target(s_closed=openness.closed, s_open=openness.open)
         return self.default_target() if target is None else target
+
+    @property
+    def end_position(self) -> float:
+        """Joint position of the part at the end of the plan; without a plan, as the setting says [rad or m]."""
+        plan = self.keyframe_plan
+        is_listed = self.cfg.planner_setting.follow_joint is None
+        return plan.keyframes[-1].s if is_listed and plan is not None and plan.found else self.follow_to
 
     @abstractmethod
     def default_target(self) -> float:
@@ -190,10 +204,19 @@ class ArticulationSkill(Skill):
             frame_s=context.frame_s,
             gripper_open_m=self._approach_width_of(setting),
             part_speed=self.part_speed,
+            grasp_room_m=self._grasp_room_m(setting),
             asset=self.object.asset.instance,
             slips=tuple(Slip(SlipMode(name)) for name in setting.slips) or self.slips,
             budget=context.budget,
         )
+
+    def _grasp_room_m(self, setting: PlannerSettingCfg) -> float:
+        """Returns how far the grasp may move along a bar or edge to either side [m]; 0 where the setting moves it."""
+        handle = self.part.handle
+        held_along = handle.type in (HandleType.bar, HandleType.edge) and not self.part.kind.turns_in_hand
+        if self.closed_gripper or setting.keypoint_shifts or not held_along:
+            return 0.0
+        return min(_ROOM_SHARE * float(handle.size[2]), _MOST_ROOM_M)
 
     def part_pairs(self) -> frozenset[tuple[str, str]]:
         """Returns the pairs of links that may touch once contact begins: each finger with the touched link."""

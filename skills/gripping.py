@@ -41,16 +41,30 @@ def grip_force(gripper: GripperCfg, load_n: float) -> float:
 def handle_load(asset: ObjectAsset, part: Part) -> float:
     """Returns the force at the handle that moves a part as fast as the planner moves it [N].
 
-    It is the sum of the dry friction and the damping of the joint, the weight along its motion, the part's inertia, and
-    the force that opens a catch or gasket. Friction, damping, mass and inertia are those of the object's files.
+    It is `joint_load` at the lever of the handle, and the force that opens a catch or gasket.
+
+    Args:
+        asset: The object.
+        part: The part that is gripped.
+    """
+    T_root_joint, axis = _find_axis(asset, part)
+    sliding = asset.model.joints[part.joint].kind == "prismatic"
+    lever_m = 1.0 if sliding else _find_lever(asset, part, T_root_joint.p, axis)
+    return joint_load(asset, part) / lever_m + part.peak_opening_force_n
+
+
+def joint_load(asset: ObjectAsset, part: Part) -> float:
+    """Returns the effort at the joint that moves a part as fast as the planner moves it [N m or N].
+
+    It is the sum of the dry friction and the damping of the joint, the weight along its motion, and the part's inertia.
+    Friction, damping, mass and inertia are those of the object's files.
 
     Args:
         asset: The object. The weight of a hinged part counts where its lever is longest.
-        part: The part that is gripped.
+        part: The part that moves.
     """
-    model, joint = asset.model, asset.model.joints[part.joint]
-    T_root_joint = model.link_pose(joint.child, asset.articulation.closed_positions())
-    axis = T_root_joint.rotate(joint.axis / np.linalg.norm(joint.axis))
+    joint = asset.model.joints[part.joint]
+    T_root_joint, axis = _find_axis(asset, part)
     sliding = joint.kind == "prismatic"
     mass_kg, com, inertia_kg_m2 = _sum_moving_mass(asset, joint.child, axis, T_root_joint.p)
     upright = float(abs(axis[2]))
@@ -62,8 +76,14 @@ def handle_load(asset: ObjectAsset, part: Part) -> float:
         speed, inertia = HINGE_SPEED_RAD_S, inertia_kg_m2
     effort = asset.friction.get(part.joint, 0.0) + asset.damping.get(part.joint, 0.0) * speed
     effort += weight + inertia * PART_RISE_HZ * speed
-    lever_m = 1.0 if sliding else _find_lever(asset, part, T_root_joint.p, axis)
-    return effort / lever_m + part.peak_opening_force_n
+    return effort
+
+
+def _find_axis(asset: ObjectAsset, part: Part) -> tuple[Pose, np.ndarray]:
+    """Returns the frame of a part's joint, and its axis (3,), in the object's root link frame."""
+    model, joint = asset.model, asset.model.joints[part.joint]
+    T_root_joint: Pose = model.link_pose(joint.child, asset.articulation.closed_positions())
+    return T_root_joint, T_root_joint.rotate(joint.axis / np.linalg.norm(joint.axis))
 
 
 def _find_lever(asset: ObjectAsset, part: Part, origin: np.ndarray, axis: np.ndarray) -> float:

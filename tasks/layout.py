@@ -19,6 +19,8 @@ from unlatch.tasks.task import OpennessCfg, RegionCfg, TaskCfg
 
 _PLINTH_INSET_M = 0.02
 _PLINTH_FRONT_INSET_M = 0.06
+_LEAST_PLINTH_SHARE = 0.5
+"""A plinth is at least this share of its object deep and wide. It stands back less below a narrow one, as a bottle."""
 _MIN_PLINTH_M = 0.005
 _FEET_M = 0.004
 """Every object stands on feet of this height: the table would brake a door that grazes it. With such a contact, Bullet
@@ -240,8 +242,15 @@ def _plinth_box(
     if height_m == 0.0:
         return None, None
     low, high = asset.bounds_obj
-    depth = high[0] - low[0] - _PLINTH_INSET_M - _PLINTH_FRONT_INSET_M
-    width = high[1] - low[1] - 2 * _PLINTH_INSET_M
+    back_inset, front_inset = _limit_insets(high[0] - low[0], _PLINTH_INSET_M, _PLINTH_FRONT_INSET_M)
+    depth = high[0] - low[0] - back_inset - front_inset
+    width = high[1] - low[1] - sum(_limit_insets(high[1] - low[1], _PLINTH_INSET_M, _PLINTH_INSET_M))
     below = low[2] - _FEET_M - 0.5 * height_m
-    middle_obj = np.array([low[0] + _PLINTH_INSET_M + 0.5 * depth, 0.5 * (low[1] + high[1]), below])
+    middle_obj = np.array([low[0] + back_inset + 0.5 * depth, 0.5 * (low[1] + high[1]), below])
     return (float(depth), float(width), float(height_m)), Pose(T_world_root.R, T_world_root @ middle_obj)
+
+
+def _limit_insets(extent_m: float, low_m: float, high_m: float) -> tuple[float, float]:
+    """Returns how far a plinth stands back at both ends of an object [m], less if it would be narrower than allowed."""
+    share = min(1.0, (1.0 - _LEAST_PLINTH_SHARE) * extent_m / (low_m + high_m))
+    return share * low_m, share * high_m

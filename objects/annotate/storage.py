@@ -79,6 +79,36 @@ def check_replaceable(path: Path, *, urdf: str, force: bool) -> None:
         )
 
 
+def keep_closing_forces(found: Articulation, path: Path, model: UrdfModel) -> Articulation:
+    """Returns a new annotation with the closing forces that the file it replaces states: no rule finds them.
+
+    Parts are matched by their joints. Parts that state nothing stay so, and get the values of their category. A file
+    that cannot be read, or that is about another URDF, states nothing for this object.
+
+    Args:
+        found: The new annotation.
+        path: The file that it replaces; it may be missing.
+        model: The URDF in metres.
+
+    Raises:
+        AssetError: A part cannot have the closing forces that the file states for it.
+    """
+    try:
+        old = read_articulation(path) if path.exists() else None
+    except AssetError:
+        old = None
+    if old is None or not old.is_about(str(found.urdf_record.get("file"))):
+        return found
+    stated = {part.joint: part.closing_forces for part in old.parts.values() if part.closing_forces is not None}
+    parts = {
+        name: replace(part, closing_forces=stated.get(part.joint, part.closing_forces))
+        for name, part in found.parts.items()
+    }
+    kept = replace(found, parts=parts)
+    raise_problems(articulation_problems(kept, model, size_m=model_extent(model, kept)), where=str(path))
+    return kept
+
+
 def write_annotation_file(path: Path, data: bytes) -> None:
     """Writes a file of an annotation completely or not at all.
 

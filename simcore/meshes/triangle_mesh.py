@@ -188,6 +188,20 @@ def sample_triangles(mesh: TriangleMesh, *, spacing_m: float, max_points: int) -
     return np.concatenate(clouds), np.concatenate(owners)
 
 
+def draw_surface_points(mesh: TriangleMesh, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Draws n points (n, 3), uniform over the area of a mesh, and returns (n,) the index of each point's triangle.
+
+    The mesh must have an area.
+    """
+    areas = np.linalg.norm(mesh.area_normals, axis=1)
+    faces = rng.choice(len(areas), size=n, p=areas / areas.sum())
+    u, v = rng.uniform(size=(2, n))
+    outside = u + v > 1.0  # the other half of the parallelogram
+    u, v = np.where(outside, 1.0 - u, u), np.where(outside, 1.0 - v, v)
+    a, b, c = mesh.triangles[faces].transpose(1, 0, 2)
+    return a + u[:, None] * (b - a) + v[:, None] * (c - a), faces
+
+
 def creased_normals(mesh: TriangleMesh, *, crease_rad: float) -> Array:
     """Returns unit normals (F, 3, 3) at the corners for smooth shading, with sharp edges kept.
 

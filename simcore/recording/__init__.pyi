@@ -10,11 +10,13 @@ from .episode import FORMAT_VERSION as FORMAT_VERSION
 from .episode import EpisodeRecord as EpisodeRecord
 from .episode import read_episode as read_episode
 from .episode import verify_episode as verify_episode
+from .goal_verdict import recompute_goal_frame as recompute_goal_frame
 from .json_values import differences as differences
 from .json_values import plain as plain
 from .keys import KEYS as KEYS
 from .keys import KeySpec as KeySpec
 from .keys import is_name as is_name
+from .policy_outcome import PolicyOutcome as PolicyOutcome
 from .recorder import EpisodeRecorder as EpisodeRecorder
 from .state_file import encode_state as encode_state
 from .success_rules import MAX_JOINT_SPEED as MAX_JOINT_SPEED

@@ -14,8 +14,15 @@ from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.episode_folders import numbers_in
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
+from unlatch.simcore.recording.goal_verdict import recompute_goal_frame
 from unlatch.simcore.recording.keys import INTERVAL, KEYS, STATE, KeySpec, kind_of, match_key
-from unlatch.simcore.recording.measurements import concurrent_arms, forbidden_rows, overspeed_rows, start_position
+from unlatch.simcore.recording.measurements import (
+    concurrent_arms,
+    first_attempt,
+    forbidden_rows,
+    overspeed_rows,
+    start_position,
+)
 from unlatch.simcore.recording.verdict import recompute_success
 
 _QUAT_TOLERANCE = 1e-6
@@ -186,8 +193,26 @@ def _verdict_problems(record: EpisodeRecord) -> Iterator[str]:
         )
     elif verdict.code != record.code:
         yield f"code is {record.code!r} in the record, recomputed {verdict.code!r} ({verdict.evidence})."
+    yield from _goal_problems(record)
     for number, (skill, judged) in enumerate(zip(record.skills, verdict.skills, strict=True)):
         yield from _skill_problems(record, number, skill, judged)
+
+
+def _goal_problems(record: EpisodeRecord) -> Iterator[str]:
+    """Yields what is wrong with the goal of a policy's episode that went on after broken rules."""
+    if "reached" not in record.goal:
+        return
+    try:
+        frame = recompute_goal_frame(record)
+    except RecordingError as exc:
+        yield f"whether its goal was reached cannot be recomputed: {exc}"
+        return
+    recorded = (record.goal["reached"], record.goal.get("reached_frame"))
+    if recorded != (frame is not None, frame):
+        again = (frame is not None, frame)
+        yield f"goal.reached and goal.reached_frame are {recorded} in the record, recomputed {again}."
+    if record.success and frame is None:
+        yield "it is a success, but its goal was not reached."
 
 
 def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], judged: bool | None) -> Iterator[str]:
@@ -199,7 +224,7 @@ def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], j
     start, end = skill["frame_start"], skill["frame_end"]
     if skill.get("success_mode") is not None:
         s = record.arrays[f"objects.{skill['object']}.joint_positions"][:, skill["joint_index"]]
-        if "s0" in skill and skill["s0"] != start_position(skill, s):
+        if "s0" in skill and skill["s0"] != start_position(first_attempt(record, skill), s):
             yield f"{label} has s0={skill['s0']}, the states at frames {start} and 0 are {s[start]} and {s[0]}."
         if "s_end" in skill and skill["s_end"] != float(s[end]):
             yield f"{label} has s_end={skill['s_end']}, the state at frame {end} is {s[end]}."

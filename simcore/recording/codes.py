@@ -22,3 +22,9 @@ FAILURE_CODES: dict[str, str] = {
 
 CODE_ORDER: dict[str, int] = {code: index for index, code in enumerate(FAILURE_CODES)}
 """Rank of a code among those violated at the same moment; lower wins."""
+PART_MOVED = "part_moved"
+"""Why a skill is planned anew whose part was moved before contact. It is no failure, and `replan` does not limit it."""
+TAKEN_OVER = "taken_over"
+"""Why a skill that a policy carried out is planned: the planner takes over. It is no failure either."""
+NO_FAILURES = (PART_MOVED, TAKEN_OVER)
+"""Codes of attempts that were broken off for another reason than a failure."""

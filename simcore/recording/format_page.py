@@ -14,6 +14,7 @@ from unlatch.simcore.recording.episode import FORMAT_VERSION
 from unlatch.simcore.recording.keys import (
     ACTION,
     GOAL_FIELDS,
+    GOAL_RESULT_FIELDS,
     INTERVAL,
     KEYS,
     SETTLE_FIELDS,
@@ -45,6 +46,10 @@ _EPISODE_FIELDS = {
     "sha256": "Checksum of all other keys. Readers refuse a file that was changed.",
     "state": "File name, SHA-256, size and number of actions of `state.npz`.",
 }
+
+_GOAL_RESULT_TITLE = """### Further keys of `goal`
+
+Only in episodes of a policy that go on after a broken rule (`unlatch evaluate`)."""
 
 _HEAD = f"""# Record format, version {FORMAT_VERSION}
 
@@ -88,6 +93,7 @@ def record_format_page() -> str:
         ("## episode.json", _EPISODE_FIELDS),
         ("### Each entry of `skills`", SKILL_FIELDS),
         ("### Each entry of `goal.conditions`", GOAL_FIELDS),
+        (_GOAL_RESULT_TITLE, GOAL_RESULT_FIELDS),
         ("### `settle`", SETTLE_FIELDS),
     ):
         parts.append(f"{title}\n\n{_meaning_table(fields, 'Key')}")

@@ -10,7 +10,7 @@ import numpy as np
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.measurements import joint_positions, read_frame, read_number
-from unlatch.simcore.recording.skill_verdict import BrokenRule, JudgedSkill, share_of_range
+from unlatch.simcore.recording.skill_verdict import BrokenRule, JudgedSkill, is_threshold_met, share_of_range
 from unlatch.simcore.recording.success_rules import check_type
 
 
@@ -54,6 +54,42 @@ def broken_goal_rules(record: EpisodeRecord, skills: Sequence[JudgedSkill]) -> I
         if above.size:
             evidence = {"object": name, "joint_index": joint_index, "change": float(change.max()), "allowed": allowed}
             yield BrokenRule(start + int(above[0]), "unsettled", evidence)
+
+
+def recompute_goal_frame(record: EpisodeRecord) -> int | None:
+    """Returns the first state frame of a policy's episode in which the goal had held for long enough, or None.
+
+    Broken rules and missing contact do not count: only where the joints are, and that every skill of the chain began.
+
+    Raises:
+        RecordingError: The record lacks what a judgement needs.
+    """
+    goal, where = record.goal, f"the goal of episode {record.number}"
+    for key, kind in {"hold_frames": int, "chain_length": int, "max_changes": dict}.items():
+        check_type(goal, key, kind, where=where)
+    skills = [JudgedSkill.read(record, index) for index in range(len(record.skills))]
+    last_attempts = {skill.entry.get("entry", skill.index): skill for skill in skills if skill.ran}
+    begun = list(last_attempts.values())
+    if not record.arrays or len(begun) < goal["chain_length"]:
+        return None
+    hold, moving = goal["hold_frames"], [skill for skill in begun if skill.rule.success_mode is not None]
+    for frame in range(max(skill.start for skill in begun) + hold, record.n_actions + 1):
+        if (
+            all(is_threshold_met(skill, min(frame, skill.end)) for skill in moving)
+            and all(_goal_value(record, item, at)[1] for item in goal["conditions"] for at in (frame - hold, frame))
+            and _stood_still(record, frame - hold, frame)
+        ):
+            return frame
+    return None
+
+
+def _stood_still(record: EpisodeRecord, start: int, end: int) -> bool:
+    for joint in record.goal["max_changes"]:
+        name, _, index = joint.rpartition(".")
+        s = joint_positions(record, {"object": name, "joint_index": int(index)})[start : end + 1]
+        if not (np.abs(s - s[0]) <= read_number(record.goal["max_changes"], joint)).all():
+            return False
+    return True
 
 
 def _allowed_change(settle: Mapping[str, Any], joint: str) -> float:

@@ -16,6 +16,7 @@ INTERVAL = "interval"
 _KINDS = {
     **dict.fromkeys(("robots", "objects", "keypoints", "sensors", "skills", "validity", "time"), STATE),
     "actions": ACTION,
+    "labels": ACTION,
     "contacts": INTERVAL,
     "speeds": INTERVAL,
 }
@@ -81,6 +82,8 @@ _ARM_SKILL_COUNTERS = {
 }
 _ARM = "robots.<robot>.<arm>"
 _ARM_ACTION = "actions.<robot>.<arm>"
+_ARM_LABEL = "labels.<robot>.<arm>"
+_LABEL = "Only where executed actions may differ from the plan: the planner's own"
 _ARM_VIEW = "<robot>.<arm>.<object>"
 _FINGER_LOADS = {
     "max": "Force that a finger of the arm bears, the sum of all its contact forces or the largest sum from one link: "
@@ -138,6 +141,33 @@ KEYS: tuple[KeySpec, ...] = (
         "One value per object joint: 1 while the joint is held, by its own friction only.",
         required=False,
     ),
+    KeySpec(
+        "actions.push",
+        None,
+        "N m or N",
+        "Only where parts are nudged: one value per object joint, the effort on it from outside.",
+        required=False,
+    ),
+    KeySpec(f"{_ARM_LABEL}.joint_targets", ("n",), "rad", f"{_LABEL} `joint_targets`.", required=False),
+    KeySpec(
+        f"{_ARM_LABEL}.ee_target_position", (3,), "m", f"{_LABEL} `ee_target_position`, world frame.", required=False
+    ),
+    KeySpec(
+        f"{_ARM_LABEL}.ee_target_quat_xyzw",
+        (4,),
+        "-",
+        f"{_LABEL} `ee_target_quat_xyzw`, world frame.",
+        required=False,
+    ),
+    KeySpec(f"{_ARM_LABEL}.gripper_target", (1,), "m", f"{_LABEL} `gripper_target`.", required=False),
+    KeySpec(
+        f"{_ARM_LABEL}.valid",
+        (),
+        "-",
+        "Whether the labels of this row are the planner's; false while a policy acts.",
+        dtype="bool",
+        required=False,
+    ),
     *_force_specs(f"{_ARM_VIEW}.fingers_link", "Fingers on the moving part"),
     *_force_specs(f"{_ARM_VIEW}.fingers_base", "Fingers on the object's body"),
     *_force_specs(f"{_ARM_VIEW}.forbid_collision", "Arm links on any link of the object"),
@@ -155,9 +185,14 @@ SKILL_FIELDS: dict[str, str] = {
     "name": "Name of the skill in the catalog.",
     "arm": "Only for robots with several arms: the arm that acts.",
     "stage": "Only with `arm`: the stage of the chain. Skills of one stage run at the same time.",
-    "entry": "Only with `arm`: index of the skill in the configured chain.",
-    "broken_off": "Only with `arm`: whether the skill was stopped early, for example because another arm's skill "
-    "failed.",
+    "entry": "Only with `arm` or `attempt`: index of the skill in the configured chain.",
+    "attempt": "Only with `replan`, nudges or a takeover: 0 for the first attempt at this `entry`, "
+    "1 for the next one, and so on.",
+    "broken_off": "Only with `arm` or `attempt`: whether the skill was stopped early, because another arm's skill "
+    "failed or because it is attempted again.",
+    "code": "Only with `attempt`: why this attempt was broken off and another one follows: a failure code; "
+    "`part_moved` if the part was not where the plan has it, before contact; `taken_over` if a policy acted.",
+    "message": "Only with `code`: the same in words.",
     "object": "Name of the object that the skill acts on; null if the skill moves nothing.",
     "part": "Name of the part in its annotation.",
     "link": "Optional; link of the object that the fingers may touch, if it is not the link of the part.",
@@ -170,7 +205,7 @@ SKILL_FIELDS: dict[str, str] = {
     "refused": "Optional; strategies without a plan: `strategy`, `code` and `message` of each.",
     "success_mode": "`abs`, `normal`, `zero`, `dis_to_init` or `fraction`; null if the skill moves nothing.",
     "success_threshold": "Threshold of `success_mode` [rad, m or share].",
-    "s0": "Position of the joint at the start of the episode [rad or m].",
+    "s0": "Position of the joint when the skill began, at its first `attempt` [rad or m].",
     "s_end": "Position of the joint at `frame_end` [rad or m].",
     "s_closed": "Position of the joint when closed [rad or m].",
     "s_open": "Position of the joint when open [rad or m].",
@@ -202,6 +237,18 @@ GOAL_FIELDS: dict[str, str] = {
     "s_open": "Optional; position of the joint when open. Default: that of the skill on the same joint.",
 }
 """Keys of each entry of `goal.conditions` in `episode.json`."""
+
+GOAL_RESULT_FIELDS: dict[str, str] = {
+    "reached": "Whether the goal was reached: the joints were where they should be and stayed for `hold_frames`. "
+    "Forbidden contacts, forces, speeds and missing contact of the fingers do not matter. `success` is false if one of "
+    "them broke a rule; `code` and `evidence` then name the first.",
+    "reached_frame": "Number of the state in which the goal had first held for `hold_frames`; null if never.",
+    "hold_frames": "Number of frames for which the goal must hold (`task.settle_s`).",
+    "chain_length": "Number of skills of the chain. All must have begun.",
+    "max_changes": "By `<object>.<joint_index>`: largest change of a joint in that time that counts as standing still "
+    "[rad or m].",
+}
+"""Further keys of `goal` in `episode.json` of a policy's episode that went on after broken rules."""
 
 SETTLE_FIELDS: dict[str, str] = {
     "frame_start": "Number of the state at which settling began, after the last command.",

@@ -97,6 +97,25 @@ def touching_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, e
     return touching
 
 
+def first_attempt(record: EpisodeRecord, skill: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns the entry of the first attempt at the skill of an entry; the entry itself if it is the first.
+
+    Raises:
+        RecordingError: There is none.
+    """
+    if not skill.get("attempt"):
+        return skill
+    found = (other for other in record.skills if other.get("entry") == skill.get("entry"))
+    first = next((other for other in found if other.get("attempt") == 0), None)
+    if first is None:
+        raise RecordingError(
+            f"Episode {record.number} has attempt {skill['attempt']} at skill {skill.get('entry')} of the chain and no "
+            "attempt 0. The record is incomplete.",
+            entry=skill.get("entry"),
+        )
+    return first
+
+
 def start_position(skill: Mapping[str, Any], s: Array) -> float:
     """Returns the joint position from which a skill measures its displacement [rad or m].
 

@@ -108,6 +108,11 @@ class EpisodeRecorder:
             raise self._out_of_order("add_action")
         self._actions.add(action)
 
+    def last_actions(self, key: str, count: int = 2) -> Array:
+        """Returns the last rows of an action by key; the first one is repeated where there are fewer."""
+        rows = [row[key] for row in self._actions.rows[-count:]]
+        return np.array([*rows[:1] * (count - len(rows)), *rows])
+
     def add_frame(self, state: Mapping[str, ArrayLike], interval: Mapping[str, ArrayLike] | None = None) -> None:
         """Adds a state, and the values that were measured since the last one.
 
@@ -128,6 +133,11 @@ class EpisodeRecorder:
             if interval is not None:
                 self._intervals.rows.pop()
             raise
+
+    def last_step(self) -> dict[str, Array]:
+        """Returns the last action with a following state, and the values measured over it; empty before the first."""
+        rows = [table.rows[self.n_actions - 1] for table in (self._actions, self._intervals) if self.n_actions]
+        return {key: value for row in rows for key, value in row.items()}
 
     def arrays(self) -> dict[str, Array]:
         """Returns copies of the arrays of `state.npz` by key."""

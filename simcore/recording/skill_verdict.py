@@ -13,6 +13,7 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.measurements import (
     concurrent_arms,
+    first_attempt,
     forbidden_rows,
     hold_rows,
     joint_positions,
@@ -83,6 +84,14 @@ class JudgedSkill:
     def end(self) -> int:
         """State frame at which it ended."""
         return read_frame(self.entry, "frame_end", self.record.n_actions)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether a later entry is the next attempt at the same skill of the chain."""
+        attempt, later = self.entry.get("attempt"), self.record.skills[self.index + 1 :]
+        return attempt is not None and any(
+            other.get("entry") == self.entry.get("entry") and other.get("attempt") == attempt + 1 for other in later
+        )
 
     @property
     def broken_off(self) -> bool:
@@ -189,10 +198,29 @@ def missed_threshold(skill: JudgedSkill) -> Iterator[BrokenRule]:
     Raises:
         RecordingError: The mode is unknown, or a number is missing.
     """
+    if not is_threshold_met(skill, skill.end):
+        s, (reached, wanted) = skill.positions(), _measure_displacement(skill, skill.end)
+        numbers = {"reached": reached, "wanted": wanted, "s0": start_position(skill.entry, s)}
+        numbers["s_end"] = float(s[skill.end])
+        yield BrokenRule(skill.end, "not_reached", {**skill.label, "mode": skill.rule.success_mode, **numbers})
+
+
+def is_threshold_met(skill: JudgedSkill, frame: int) -> bool:
+    """Returns whether the joint meets the skill's threshold at a state frame.
+
+    Raises:
+        RecordingError: The mode is unknown, or a number is missing.
+    """
+    reached, wanted = _measure_displacement(skill, frame)
+    return reached <= wanted if skill.rule.success_mode == "zero" else reached >= wanted
+
+
+def _measure_displacement(skill: JudgedSkill, frame: int) -> tuple[float, float]:
+    """Returns what the skill's mode measures at a state frame, and its threshold [rad, m or share]."""
     entry, mode, wanted = skill.entry, skill.rule.success_mode, read_number(skill.entry, "success_threshold")
     s_closed, s_open = read_number(entry, "s_closed"), read_number(entry, "s_open")
     s = skill.positions()
-    s0, s_end = start_position(entry, s), float(s[skill.end])
+    s0, s_end = start_position(first_attempt(skill.record, entry), s), float(s[frame])
     if mode in ("abs", "dis_to_init"):
         reached = abs(s_end - s0)
     elif mode == "normal":
@@ -207,10 +235,7 @@ def missed_threshold(skill: JudgedSkill) -> Iterator[BrokenRule]:
             "The record is damaged or of a newer version.",
             success_mode=mode,
         )
-    holds = reached <= wanted if mode == "zero" else reached >= wanted
-    if not holds:
-        numbers = {"mode": mode, "reached": reached, "wanted": wanted, "s0": s0, "s_end": s_end}
-        yield BrokenRule(skill.end, "not_reached", {**skill.label, **numbers})
+    return reached, wanted
 
 
 def share_of_range(moved: float, s_closed: float, s_open: float, entry: Mapping[str, Any]) -> float:

@@ -12,6 +12,12 @@ It fails at once on a force above the skill's threshold in one of the `FORBIDDEN
 skill's arm that stays above the gripper's limit for longer than 20 ms, a joint faster than `MAX_JOINT_SPEED`, a value
 that is not finite, or when `task.max_duration_s` is over.
 
+A policy has two measures of success. `clean` is this rule. `goal` is the part of it that says where the joints are:
+every skill of the chain has begun, each joint has reached the threshold of its skill, and the goal of the task has held
+for `task.settle_s` with the joints at rest. Contacts, forces, speeds and `MIN_CONTACT_SHARE` do not matter for it, as
+in most other benchmarks. So that one episode measures both, an episode with `end_at_violation=false` goes on after a
+broken rule.
+
 Two implementations apply the rule. They share these values and no code, so that `unlatch check` finds errors of either:
 
 - the judge of a running episode: `unlatch.workflows.episode.judge`, with the goal in `goal` beside it;

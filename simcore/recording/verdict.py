@@ -23,6 +23,9 @@ one frame, it is the code that comes first in `FAILURE_CODES`.
   end, or an acted-on joint moved by more than `max_change` in between. Frame: when settling began, its end, or the
   frame of the change.
 - `diverged`: a value is not finite. Frame: the first such frame.
+- A skill that was attempted several times has an entry for each attempt. Those that were broken off are not judged by
+  the conditions of their end, and `not_reached` is the code if no other attempt follows. The displacement of the last
+  one counts from the start of the first one.
 - Codes that arrays cannot show (`ABORT_CODES`) are taken from the record, at frame `evidence["frame"]` or at its end.
   The attempt was stopped there: ends of skills at or after that frame, and the goal, are not judged.
 """
@@ -77,6 +80,8 @@ def recompute_success(record: EpisodeRecord) -> Verdict:
         found = list(broken_skill_rules(skill, skills, limit=limit))
         broken += found
         results.append(_skill_result(skill, found, limit=limit))
+    if abort is None and not broken:
+        broken += _unrepeated_attempts(skills)
     if abort is None and (record.settle is not None or not broken):
         broken += broken_goal_rules(record, skills)
     if not broken:
@@ -88,6 +93,13 @@ def recompute_success(record: EpisodeRecord) -> Verdict:
     first = min(broken, key=lambda rule: (rule.frame, CODE_ORDER[rule.code]))
     evidence = {"frame": first.frame, **first.evidence}
     return Verdict(success=False, code=first.code, evidence=evidence, skills=tuple(results))
+
+
+def _unrepeated_attempts(skills: list[JudgedSkill]) -> Iterator[BrokenRule]:
+    """Yields `not_reached` for attempts that were broken off and that no other attempt follows."""
+    for skill in skills:
+        if "attempt" in skill.entry and skill.ran and skill.broken_off and not skill.is_repeated:
+            yield BrokenRule(skill.end, "not_reached", {**skill.label, "reason": "broken off and not attempted again"})
 
 
 def _skill_result(skill: JudgedSkill, found: list[BrokenRule], *, limit: int) -> bool | None:

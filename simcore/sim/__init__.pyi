@@ -10,9 +10,9 @@ from .contacts import FingerLoads as FingerLoads
 from .contacts import Violation as Violation
 from .contacts import touching_pairs as touching_pairs
 from .drives import DriveGroup as DriveGroup
-from .drives import DriveMode as DriveMode
-from .drives import JointDrive as JointDrive
 from .joint_coupling import couple_joints as couple_joints
+from .joint_drive import DriveMode as DriveMode
+from .joint_drive import JointDrive as JointDrive
 from .mesh_hull import hull_points as hull_points
 from .part_motion import measure_motion as measure_motion
 from .pose_estimate_error import PoseEstimateError as PoseEstimateError

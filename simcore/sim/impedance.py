@@ -8,7 +8,7 @@ returns to its target without overshoot at any joint positions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,9 @@ import pybullet as p
 from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import WorldError
+from unlatch.simcore.geometry.rotations import matrix_from_quat_xyzw
 from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.sweep import moved_links
 
 Array = np.ndarray
 
@@ -38,14 +40,26 @@ class ImpedanceServo:
     With e the error of the positions: tau = K e + D de/dt + M ddq_target + h(q, dq). K is diagonal. In each mode of M
     and K, of frequency w, the damping is 2 w - dt w^2 times a ratio, which is critical for steps of length dt. A mode
     with more than 0.75 rad in a step is made softer, because explicit steps are unstable from 1 rad on. This concerns
-    models that leave out the inertia of a wrist's motor, such as the xArm 6.
+    models that leave out the inertia of a wrist's motor.
 
-    The controller knows the masses that the model has when it is made, and the present gravity. Later changes of masses
-    and payloads are errors of its model, as on a real arm.
+    M is Bullet's mass matrix plus the armatures a_j of joints: the sum of a_j J_j^T J_j, where J_j dq is the angular
+    velocity of the link of joint j along the joint's axis. It is the inertia that `LinkMasses.set_armature` adds to the
+    links. h leaves the armatures out: in an episode, their part is at most 3 % of a motor's largest torque.
+
+    The controller knows the masses and armatures that the model has when it is made, and the present gravity. Later
+    changes of masses and payloads are errors of its model, as on a real arm.
     """
 
-    def __init__(self, body: Body, joints: Sequence[str], *, dt: float) -> None:
-        """Makes a controller of joints for physics steps of `dt` [s]; it sets no motor by itself.
+    def __init__(
+        self, body: Body, joints: Sequence[str], *, dt: float, armatures: Mapping[str, float] | None = None
+    ) -> None:
+        """Makes a controller of joints; it sets no motor and no armature by itself.
+
+        Args:
+            body: The body.
+            joints: The joints that it controls.
+            dt: Length of a physics step [s].
+            armatures: Armatures of turning joints of the body, these or others, by name [kg m^2].
 
         Raises:
             WorldError: Bullet refuses the inertia of a link, or a joint moves no inertia.
@@ -57,6 +71,7 @@ class ImpedanceServo:
         self._block = np.ix_(self._mine, self._mine)
         self.joints = tuple(joints)
         """Their names."""
+        self._armatures = _ArmatureInertia(body, joints, armatures or {})
         still = np.zeros(len(joints))
         self.targets = JointTargets(body.joint_positions(joints), still, still)
         """Targets now."""
@@ -86,7 +101,7 @@ class ImpedanceServo:
                 f"of {links}.",
                 body=body.name,
             ) from exc
-        self._M = np.array(matrix)[self._block]
+        self._M = np.array(matrix)[self._block] + self._armatures.matrix()
         self._compute_gains()
 
     def _compute_gains(self) -> None:
@@ -123,6 +138,35 @@ class ImpedanceServo:
 
     def _joint_states(self) -> tuple[tuple[float, ...], ...]:
         return p.getJointStates(self._body.body_id, self._all, physicsClientId=self._body.client)
+
+
+class _ArmatureInertia:
+    """What armatures, each added to the inertia of its joint's link along the joint's axis, add to the mass matrix."""
+
+    def __init__(self, body: Body, joints: Sequence[str], armatures: Mapping[str, float]) -> None:
+        self._body = body
+        own = {name: armature for name, armature in armatures.items() if armature > 0.0}
+        both = list(dict.fromkeys((*joints, *own)))
+        self._indices = [body.joint(name).index for name in both]
+        self._axes = np.array([body.joint(name).axis for name in both])
+        self._n = len(joints)
+        self._rows = [both.index(name) for name in own]
+        moved = [moved_links(body, name) for name in joints]
+        self._moves = np.array([[body.joint(name).index in links for links in moved] for name in own])
+        self._armatures = np.array(list(own.values()))
+
+    def matrix(self) -> Array:
+        """Returns the (n, n) part of the mass matrix at the present positions [kg m^2]."""
+        if not self._rows:
+            return np.zeros((self._n, self._n))
+        states = p.getLinkStates(
+            self._body.body_id, self._indices, computeForwardKinematics=1, physicsClientId=self._body.client
+        )
+        axes = np.array(
+            [matrix_from_quat_xyzw(state[5]) @ axis for state, axis in zip(states, self._axes, strict=True)]
+        )
+        J = np.where(self._moves, axes[self._rows] @ axes[: self._n].T, 0.0)  # (n_armatures, n)
+        return J.T @ (self._armatures[:, None] * J)
 
 
 def _find_impossible_inertias(body: Body) -> list[str]:

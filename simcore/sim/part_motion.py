@@ -12,7 +12,8 @@ import pybullet as p
 
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.drives import DriveGroup
+from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
 from unlatch.simcore.sim.sweep import moved_links
 from unlatch.simcore.sim.world import World, WorldCfg
 

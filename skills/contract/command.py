@@ -126,6 +126,11 @@ class ManipCommand:
                 parameter=parameter,
             )
 
+    @property
+    def frames(self) -> int:
+        """Record frames of its motion and its dwell."""
+        return (len(self.motion) if self.motion is not None else 0) + self.dwell_frames
+
     def as_tuple(self) -> tuple[Array, Array, str, dict[str, Any]]:
         """`(p (3,), quat_wxyz (4,), name, params)` in the arm's base frame: the form that other systems use."""
         return (self.T_base_ee.p.copy(), self.T_base_ee.quat_wxyz, self.kind.value, dict(self.params))

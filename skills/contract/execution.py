@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -16,6 +17,8 @@ from unlatch.skills.contract.command import PLANNER_PARAMETER, ManipCommand, Man
 Array = np.ndarray
 
 _ARRIVAL_TOLERANCE_RAD = 5e-3
+_BRAKING_SHARE = 0.7
+"""Share of the arm's accelerations with which `end_motion` brakes."""
 _ARRIVAL_S = 0.33
 """A command is done after this time at its target, even if the arm has not arrived."""
 
@@ -34,9 +37,14 @@ class CommandExecutor:
         """
         self._arm = arm
         self._forward = forward
+        self._last_path: tuple[Array, int] = (np.zeros((0, 0)), 0)
+        """The motion of the last frame, and its row."""
+        self.last_phase = Phase.idle
+        """Phase of the last frame, also after `stop`."""
         self._pose_cache: tuple[Array, list[Pose]] = (np.zeros((0, 0)), [])
         """The last joint path, and the poses along it."""
         self._arrival_frames = rates.frames(_ARRIVAL_S)
+        self._frame_s = 1.0 / rates.record_hz
         self.allowed_pairs: frozenset[tuple[str, str]] = frozenset()
         """Pairs of links that may touch now, by the last `update_specific`; for a planner only."""
         self.attached: frozenset[str] = frozenset()
@@ -56,6 +64,8 @@ class CommandExecutor:
         """Whether `end_motion` ended its motion before the last frame."""
         self._q = self._arm.q_target
         self._gripper_m = self._arm.gripper_target_m
+        self.offset: Array | None = None
+        """(n,) how far the executed joint targets of the frame are off its own [rad]; None: they are its own."""
         self._apply_planner_commands()
 
     @property
@@ -67,6 +77,14 @@ class CommandExecutor:
     def phase(self) -> Phase:
         """What the arm is doing."""
         return self.current.phase if self.current is not None else Phase.idle
+
+    def remaining(self) -> list[tuple[Phase, int]]:
+        """Returns phase and record frames of what is left of the current command, and of each command after it."""
+        commands = self._commands[self.index :]
+        frames = [command.frames for command in commands]
+        if frames:
+            frames[0] = max(0, frames[0] - self._frame)
+        return [(command.phase, count) for command, count in zip(commands, frames, strict=True)]
 
     @property
     def expected_s(self) -> float | None:
@@ -91,6 +109,8 @@ class CommandExecutor:
             elif command.kind is ManipKind.close_gripper:
                 self._gripper_m = 0.0
             self._frame += 1
+        self._last_path = (path, frame)
+        self.last_phase = self.phase
         return ArmAction(np.array(self._q), self._gripper_m, self._tool_poses(path)[frame])
 
     def _tool_poses(self, path: Array) -> list[Pose]:
@@ -110,28 +130,64 @@ class CommandExecutor:
             self._commands[self.index] = replace(command, motion=command.motion.begun_at(self._q))
 
     def end_motion(self) -> None:
-        """Ends the current motion at its last target. The next motion starts there; its end is unchanged."""
+        """Brakes the current motion to a stop, within the arm's accelerations. The next motion starts there; its end is
+        unchanged.
+        """
+        command = self.current
+        if self._is_ended or command is None or command.motion is None:
+            return
         self._is_ended = True
-        self._q = self._arm.q_target
+        motion, done = command.motion, min(self._frame, len(command.motion))
+        last = self._arm.q_target if self.offset is None else self._q
+        step = last - motion.q[max(done - 2, 0)] if done > 1 else np.zeros_like(last)
+        most = _BRAKING_SHARE * np.array(self._arm.cfg.max_acceleration) * self._frame_s**2
+        frames = math.ceil(np.abs(step / most).max())
+        shares = np.cumsum(np.linspace(1.0, 0.0, frames + 1)[1:])[:, None]  # of a step, in successive frames
+        s = None if motion.s is None else np.full(frames, motion.s[max(done - 1, 0)])
+        self._commands[self.index] = replace(command, motion=replace(motion, q=last + shares * step, s=s))
+        self._frame, self._q = 0, last
 
     def is_subtask_done(self) -> bool:
         """Whether the current command is done: its frames are over, and the arm has arrived or its time is up."""
         command = self.current
         if command is None:
             return False
-        if self._is_ended:
-            return True
-        length = (len(command.motion) if command.motion is not None else 0) + command.dwell_frames
+        if self._is_ended and command.motion is not None:
+            return self._frame >= len(command.motion)
+        length = command.frames
         if self._frame < max(length, 1):
             return False
         if command.motion is None:
             return True
-        arrived = float(np.abs(self._arm.q_read - self._q).max()) < _ARRIVAL_TOLERANCE_RAD
+        target = self._q if self.offset is None else self._q + self.offset
+        arrived = float(np.abs(self._arm.q_read - target).max()) < _ARRIVAL_TOLERANCE_RAD
         return arrived or self._frame >= length + self._arrival_frames
 
     def is_done(self) -> bool:
         """Whether all commands are done."""
         return self.current is None
+
+    def assume_motion(self, q_before: Array, *, frames: int) -> None:
+        """Assumes that the arm moves on as it did since `q_before` (n,), the targets of the frame before [rad].
+
+        For an arm that something else has moved: `braking_path` then leads it to rest.
+        """
+        q = self._arm.q_target
+        self._last_path = (q + np.arange(-1, frames)[:, None] * (q - q_before), 1)
+        self.last_phase = Phase.transit
+
+    def braking_path(self, frames: int) -> Array:
+        """Returns (frames, n) joints that go on along the last motion, from its speed to rest [rad].
+
+        They are parallel to the motion where the executed targets are off it; empty if nothing moves.
+        """
+        path, row = self._last_path
+        if row == 0 or row >= len(path) - 1:
+            return np.zeros((0, len(self._q)))
+        rates = 1.0 - (np.arange(frames) + 0.5) / frames
+        rows = np.minimum(row + np.cumsum(rates), len(path) - 1)
+        along = np.stack([np.interp(rows, np.arange(len(path)), joint) for joint in path.T], axis=1)
+        return along + (self._arm.q_target - path[row])
 
     def stop(self) -> None:
         """Drops the remaining commands; the arm stays at its last target."""

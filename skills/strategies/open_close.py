@@ -72,6 +72,16 @@ SPOT = "link_contact_point"
 _TIP, _SIDE, _BACK = "tool_head", "tool_side", "tool_tail"
 """Tool keypoints: between the fingertips, beside them along the closing direction, and towards the palm."""
 _POINT_TOLERANCE_M = 0.002
+_CENTRED_M = 0.0003
+"""Tolerance of the grasp point on a part that turns in the hand about its own axis. It cannot move sideways: if the
+fingers are not centred on it, only one of them presses."""
+_FLAT_RAD = 0.005
+"""Tolerance of the closing direction on the blade of a knob: pads that meet it at an angle throw it into line."""
+_ROUND = 0.1
+"""A knob whose width and length differ by less than this share is round: it may be held at any angle about its axis."""
+EDGE_SLIPS = ("side",)
+"""Slip modes on a pinched edge: flat pads let a panel turn about the line between them. A hand that turns about the
+edge pries its own fingers apart."""
 
 
 def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, float]:
@@ -109,6 +119,12 @@ def widened_start(start: tuple[float, float], part: Part, fit: HandFit) -> tuple
         if all(fit.grasp(opening) is not None for opening in found):
             return found
     return start
+
+
+def is_round(part: Part) -> bool:
+    """Returns whether a part may be held at any angle about its axis."""
+    _, across, along = part.handle.size
+    return part.handle.type is HandleType.knob and abs(across - along) <= _ROUND * max(across, along)
 
 
 def approach_m(part: Part) -> float:
@@ -153,12 +169,14 @@ def grasp_setting(
             key="skill",
         )
     stays_back = None if grasp is None or grasp.setback_m <= 0.0 else ["translate_z", -grasp.setback_m]
+    at_edge, turning = held_at_edge(part), part.kind is PartKind.knob
     return PlannerSettingCfg(
         success_threshold=goal_value("open", part, start),
         constraint_list=[
-            Point2Point(_TIP, HEAD, _POINT_TOLERANCE_M),
-            *(_edge_constraints(part) if held_at_edge(part) else _handle_constraints(part, along=along)),
+            Point2Point(_TIP, HEAD, _CENTRED_M if turning else _POINT_TOLERANCE_M),
+            *(_edge_constraints(part) if at_edge else _handle_constraints(part, along=along)),
         ],
+        slips=list(EDGE_SLIPS) if at_edge else [],
         approach_width_m=None if grasp is None else grasp.width_m,
         modify_actuation_motion=stays_back,
         pre_actuation_motions=[["translate_z", -approach_m(part)]],
@@ -168,11 +186,14 @@ def grasp_setting(
 
 def _handle_constraints(part: Part, *, along: bool) -> list[AxisAngle]:
     """Returns the constraints on a handle: fingers close from head to tail or along it, the hand is in front of it."""
-    closing: AxisAngle = _towards_tail(_SIDE, 0.05)
+    turning = part.kind is PartKind.knob
+    tolerance = _FLAT_RAD if turning else 0.05
+    closing: AxisAngle = _towards_tail(_SIDE, tolerance)
     if along:
-        closing = FrameAxisParallel(_TIP, _SIDE, 0.05, target_axis="link0_contact_axis", target_inner_product=1)
+        closing = FrameAxisParallel(_TIP, _SIDE, tolerance, target_axis="link0_contact_axis", target_inner_product=1)
     # at a knob the hand may lean only a little: there is no room beside it, and the wrist turns about the knob's axis
-    return [closing, _tool_faces_out(part, _BACK, 0.35 if part.kind is PartKind.knob else 0.9)]
+    palm = _tool_faces_out(part, _BACK, 0.35 if turning else 0.9)
+    return [palm] if part.kind.turns_in_hand and is_round(part) else [closing, palm]
 
 
 def _edge_constraints(part: Part) -> list[AxisAngle]:

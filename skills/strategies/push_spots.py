@@ -42,20 +42,20 @@ def push_shifts(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
     steps = np.arange(-_REACH_M, _REACH_M + 1e-9, _STEP_M)
     grid = [u * along + v * tail for u, v in product(steps, steps)]
     grid.sort(key=lambda shift: round(float(np.linalg.norm(shift)), 6))
-    least = _LEAST_LEVER * _lever(fit, spot.xyz)
+    model = fit.solids.model
+    least = _LEAST_LEVER * lever_m(model, part, spot.xyz)
     found: list[Array] = []
     for shift in grid:
         apart = all(np.linalg.norm(shift - other) >= _APART_M for other in found)
-        if apart and _lever(fit, spot.xyz + shift) >= least and _fits(fit, spot.xyz + shift, outward, openings):
+        if (
+            apart
+            and lever_m(model, part, spot.xyz + shift) >= least
+            and _fits(fit, spot.xyz + shift, outward, openings)
+        ):
             found.append(shift)
         if len(found) == _MOST_SPOTS:
             break
     return found
-
-
-def _lever(fit: HandFit, point: Array) -> float:
-    """Returns the distance of a point (3,) of the part's link from the hinge [m]; 1 for a slider."""
-    return 1.0 if fit.part.kind is PartKind.slider else lever_m(fit.solids.model, fit.part, point)
 
 
 def _fits(fit: HandFit, point: Array, outward: Array, openings: tuple[float, ...]) -> bool:

@@ -17,9 +17,9 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, held_at_edge
-from unlatch.skills.strategies.open_close import SPOT, approach_m, grasp_setting, push_setting
+from unlatch.skills.strategies.open_close import SPOT, approach_m, grasp_setting, is_round, push_setting
 from unlatch.skills.strategies.push_spots import push_shifts
-from unlatch.skills.strategies.rotate import check_turns, is_round, rotate_setting, turned_to
+from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_to
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
 Strategy = tuple[str, PlannerSettingCfg]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from unlatch.objects.annotation import HandleType, Part, PartKind
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.strategies.hand_fit import HandGrasp
-from unlatch.skills.strategies.open_close import grasp_setting, rounded, with_tolerance
+from unlatch.skills.strategies.open_close import grasp_setting, rounded
 from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
 
 MOST_TURNED_RAD = {PartKind.knob: 1.5, PartKind.lever: 0.7}
@@ -19,13 +19,6 @@ _TURN_FACTOR = 1.2
 """The hand turns by this factor farther than is wanted: the part lags behind the soft pads."""
 MAX_DURATION_S = 90.0
 """Longest episode: eight turns of ten seconds, and the transit."""
-_CENTRED_M = 0.0003
-"""Tolerance of the grasp point on a knob. The knob cannot move sideways: if the fingers are not centred on it, only one
-of them presses."""
-_FLAT_RAD = 0.005
-"""Tolerance of the closing direction on a blade: a blade that is held at an angle slips straight while it turns."""
-_ROUND = 0.1
-"""A knob whose width and length differ by less than this share is round: it may be held at any angle about its axis."""
 
 
 def check_turns(part: Part) -> None:
@@ -58,25 +51,11 @@ def turned_to(part: Part) -> float:
     return rounded(_TURN_FACTOR * turned_by(part))
 
 
-def is_round(part: Part) -> bool:
-    """Returns whether a part may be held at any angle about its axis."""
-    _, across, along = part.handle.size
-    return part.handle.type is HandleType.knob and abs(across - along) <= _ROUND * max(across, along)
-
-
 def rotate_setting(part: Part, grasp: HandGrasp | None, *, along: bool = False) -> PlannerSettingCfg:
     """Returns the planner setting for turning a part from closed; see `grasp_setting` for `grasp` and `along`."""
-    held = grasp_setting(part, (0.0, 0.0), grasp, along=along)
-    constraints = held.constraint_list
-    if part.kind is PartKind.knob:
-        point, closing, palm = constraints
-        constraints = [with_tolerance(point, _CENTRED_M), with_tolerance(closing, _FLAT_RAD), palm]
-    if is_round(part):
-        constraints = [term for term in constraints if term.tool_names().get("axis_to_keypoint_name") != "tool_side"]
     return replace(
-        held,
+        grasp_setting(part, (0.0, 0.0), grasp, along=along),
         success_threshold=turned_by(part),
         update_art_joint=True,
-        constraint_list=constraints,
         post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(turned_to(part)))),
     )

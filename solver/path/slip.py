@@ -45,7 +45,7 @@ class Slip:
     mode: SlipMode = SlipMode.fixed
     """Which rotations are free."""
     limit_rad: float = math.radians(75.0)
-    """Largest angle between the approach axis and the inward direction of the part [rad]; not used by `fixed`."""
+    """Largest angle between the approach axis and `inward_direction` [rad]; not used by `fixed`."""
     stiffness: float = 2.0
     """Weight of the motion of the hand relative to the part; a squared joint step has weight 1."""
     slide: Slide = Slide.none
@@ -78,15 +78,26 @@ def slide_line(scene: PlanningScene, slip: Slip, inward: Array) -> Array | None:
     return unit(across) if float(np.linalg.norm(across)) > 1e-6 else None
 
 
-def inward_direction(scene: PlanningScene, fallback: Array) -> Array:
-    """Returns the (3,) direction into the front of the part, base frame; the fallback if the annotation lacks a name.
+def inward_direction(scene: PlanningScene, approaches: Array) -> Array:
+    """Returns the (3,) direction in which the hand comes to the part, base frame.
 
-    By the convention of the annotation, `cross(tail - head, contact_axis)` is the outward normal.
+    It points into the front of the part or, if every hand comes from another side, over its edge. By the convention of
+    the annotation, `cross(tail - head, contact_axis)` is the outward normal of the front. The first approach axis is
+    returned if the annotation lacks a name.
+
+    Args:
+        scene: The part.
+        approaches: (3,) or (G, 3) approach axes of the hand at its goals, base frame.
     """
+    axes = np.atleast_2d(approaches)
     names = ("articulated_object_head", "articulated_object_tail")
     contact = bar_axis(scene)
-    if contact is not None and all(name in scene.keypoints for name in names):
-        normal = np.cross(scene.keypoints[names[1]] - scene.keypoints[names[0]], contact)
-        if float(np.linalg.norm(normal)) > 1e-6:
-            return -unit(normal)
-    return unit(fallback)
+    if contact is None or any(name not in scene.keypoints for name in names):
+        return unit(axes[0])
+    normal = np.cross(scene.keypoints[names[1]] - scene.keypoints[names[0]], contact)
+    if float(np.linalg.norm(normal)) <= 1e-6:
+        return unit(axes[0])
+    inward, over_edge = -unit(normal), unit(np.cross(contact, normal))
+    if np.any(axes @ inward >= np.abs(axes @ over_edge)):
+        return inward
+    return over_edge if float(np.sum(axes @ over_edge)) >= 0.0 else -over_edge

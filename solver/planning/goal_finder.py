@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,15 +18,28 @@ from unlatch.solver.path.path_solver import PathSolver
 from unlatch.solver.path.slip import bar_axis
 from unlatch.solver.planning.plan import PlanRequest
 from unlatch.solver.planning.plan_log import PlanLog
-from unlatch.solver.terms.row import AxisRow, PointRow, Row
+from unlatch.solver.terms.row import AxisRow, ExpressionRow, PointRow, Row
 
 Array = np.ndarray
 
 _GUIDE_RAD = 0.4
+_DIRECTION_RAD = 0.1
+"""Tolerance of a drawn direction of the hand."""
 _LATER_WAVES = 4
 _POSE_M = 1e-4
 _POSE_RAD = 1e-3
 """Tolerances of the pose of a goal with offset or noise."""
+
+
+def hand_axes(tool: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Returns the (3,) approach axis and the (3,) fingertip line of a set of tool keypoints, ee frame."""
+    return unit(tool["tool_head"] - tool["tool_tail"]), unit(tool["tool_side"] - tool["tool_head"])
+
+
+def direction_rows(tool: Mapping[str, Array], directions: tuple[Array, Array]) -> tuple[Row, ...]:
+    """Returns rows that keep both `hand_axes` near directions (3,), base frame."""
+    axes = hand_axes(tool)
+    return tuple(AxisRow(x, d, 0.0, _DIRECTION_RAD, 0.0) for x, d in zip(axes, directions, strict=True))
 
 
 def growth(wave: int) -> int:
@@ -61,6 +75,8 @@ class GoalFinder:
         self.paths = paths
         self.rng = rng
         self.log = log
+        self.hand_directions: tuple[Array, Array] | None = None
+        """(3,) approach and (3,) fingertip line that the hand must nearly have at the goal, base frame; None = free."""
         self.best: Solution | None = None
         """The solution of least cost, or the best compromise."""
 
@@ -73,7 +89,7 @@ class GoalFinder:
             guided = any(rows for each in guides.values() for rows in each)
             if guided and not any(batch.solved.any() for batch in batches):
                 batches = self._run_starts(wave, {variant: [()] for variant in guides})
-            found = self.solver.goals(batches, self.request.q_current)
+            found = self.solver.goals(batches, self.request.q_reference)
             nearest = found[0] if found else self.solver.best_compromise(batches)
             if not found and nearest.solved:  # the compromise meets every constraint
                 found = [nearest]
@@ -86,22 +102,26 @@ class GoalFinder:
         """Runs one wave of starts, shared among the guides of each set of tool keypoints."""
         batches = []
         for variant, tool in self.arm.tool_variants():
-            rows = self._term_rows(tool)
+            rows = self._term_rows(tool) + self._direction_rows(tool)
             starts = self.request.budget.goal_starts * growth(wave) // len(guides[variant])
             batches += [
                 self.solver.run(
-                    rows + guide, variant=variant, q_reference=self.request.q_current, starts=starts, wave=wave
+                    rows + guide, variant=variant, q_reference=self.request.q_reference, starts=starts, wave=wave
                 )
                 for guide in guides[variant]
             ]
             self.log.counts["starts"] += starts * len(guides[variant])
         return batches
 
+    def _direction_rows(self, tool: Mapping[str, Array]) -> tuple[Row, ...]:
+        """Returns the rows of `hand_directions`; it needs keypoints `tool_head`, `tool_tail` and `tool_side`."""
+        return () if self.hand_directions is None else direction_rows(tool, self.hand_directions)
+
     def find_exactly(self) -> list[Goal]:
         """Returns the goal of least cost, by the slower solver that misses the fewest goals; empty if there is none."""
         with self.log.clock("goal"):
             goal, tried = self.solver.least_cost(
-                self.terms, self.scene, q_reference=self.request.q_current, costs=self.costs
+                self.terms, self.scene, q_reference=self.request.q_reference, costs=self.costs
             )
         self.log.counts["starts"] += tried
         return [] if goal is None else self._note_goal(goal)
@@ -133,9 +153,44 @@ class GoalFinder:
         source, _, T = reached
         if T is source.T_base_ee or T.is_close(source.T_base_ee, atol_m=1e-9, atol_rad=1e-9):
             return source.batch.rows
+        moved = self._rows_with_offset(source.batch.rows)
+        if moved is not None:
+            return moved
         head = self.arm.tool_keypoints.get("tool_head", np.zeros(3))
         directions = [AxisRow(x, T.R @ x, 0.0, _POSE_RAD, 0.0) for x in np.eye(3)[1:]]
         return (PointRow(head, T @ head, _POSE_M), *directions)
+
+    def with_turn(self, reached: ReachedGoal, turn: Array) -> ReachedGoal:
+        """Returns a goal whose rows also keep the hand near its rotation turned by `turn` (3, 3), base frame.
+
+        The joints stay as they are: they do not meet the new rows yet.
+        """
+        source = reached.source
+        before, tool = source.batch, dict(self.arm.tool_variants())[source.batch.variant]
+        approach, side = (turn @ reached.T_base_ee.R @ axis for axis in hand_axes(tool))
+        rows = before.rows + direction_rows(tool, (approach, side))
+        i = source.index
+        batch = GoalBatch(before.variant, rows, before.q[[i]], before.R[[i]], before.p[[i]], before.violation[[i]])
+        goal = Goal(batch, 0, source.cost)
+        return ReachedGoal(goal, reached.q, reached.T_base_ee)
+
+    def _rows_with_offset(self, rows: tuple[Row, ...]) -> tuple[Row, ...] | None:
+        """Returns rows that a goal meets after the offset of the setting exactly if it meets `rows` before.
+
+        None without `variety`, and where the offset is not a shift of the hand along its own axes.
+        """
+        offset = self.setting.goal_offset(self.request.asset)
+        if self.request.budget.variety is None or offset is None or not self.setting.keypose_random_range.is_zero:
+            return None
+        if not str(offset[0]).startswith("translate_"):
+            return None
+        shift = apply_motion(Pose.identity(), offset, self.scene).p
+        moved: list[Row] = []
+        for row in rows:
+            if isinstance(row, ExpressionRow):
+                return None
+            moved.append(row if isinstance(row, AxisRow) else replace(row, x_ee=row.x_ee - shift))
+        return tuple(moved)
 
     def moved_to(self, reached: ReachedGoal, q: Array) -> ReachedGoal:
         """Returns a goal with other joints (n,) [rad] that also meet its rows."""
@@ -146,7 +201,7 @@ class GoalFinder:
         before = reached.source.batch
         violation = np.array([max(row_excess(before.rows, R, p).max(initial=0.0), box_excess(self.arm, p)[0])])
         batch = GoalBatch(before.variant, before.rows, q[None], R, p, violation)
-        found = self.solver.goals([batch], self.request.q_current)
+        found = self.solver.goals([batch], self.request.q_reference)
         return ReachedGoal(found[0] if found else reached.source, q, T_base_ee)
 
     def offset_goals(self, goals: list[Goal]) -> list[ReachedGoal]:

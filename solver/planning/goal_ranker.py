@@ -76,10 +76,10 @@ class GoalRanker:
         if not goals:
             return []
         with self.log.clock("path"):
-            inward = self._inward_direction(goals[0].T_base_ee)
+            inward = self._inward_direction([goal.T_base_ee for goal in goals])
             q = np.array([goal.q for goal in goals])
             tilt = angles_between(np.array([goal.T_base_ee.R for goal in goals]) @ self.arm.approach_axis(), inward)
-            near = np.linalg.norm(q - self.request.q_current, axis=1)
+            near = np.linalg.norm(q - self.request.q_reference, axis=1)
             first = near + tilt + 4.0 * np.maximum(0.0, _GOOD_MARGIN_RAD - limit_margin(self.arm, q))
             count = self.budget.candidates * growth(wave)
             chosen = np.argsort(first, kind="stable")[:count].tolist()
@@ -106,7 +106,7 @@ class GoalRanker:
                 self.scene,
                 s_values=np.linspace(self.s0, target_s, self.request.waypoints() + 1),
                 slip=goal.slip,
-                inward=self._inward_direction(goal.reached.T_base_ee),
+                inward=self._inward_direction([goal.reached.T_base_ee]),
                 contact_ee=self.contact_ee,
             )[0]
         if path.found:
@@ -141,9 +141,9 @@ class GoalRanker:
                 self.scene,
                 rows=self.goals.rows(goal.reached),
                 s_values=np.linspace(self.s0, self.target_s, self.request.waypoints() + 1),
-                grasp=Grasp(goal.slip, self._inward_direction(goal.reached.T_base_ee), self.contact_ee),
+                grasp=Grasp(goal.slip, self._inward_direction([goal.reached.T_base_ee]), self.contact_ee),
                 retreats=self._approach_offsets(),
-                q_now=self.request.q_current,
+                q_now=self.request.q_reference,
             )
         self.log.counts["rescues"] += 1
         if not path.found:
@@ -174,7 +174,7 @@ class GoalRanker:
     def _note_failure(self, path: PathSolution, slip: Slip) -> float:
         """Notes where a path ends; returns the share of it that holds."""
         target = self.scene.s if self.target_s is None else self.target_s
-        grasp = Grasp(slip, self._inward_direction(self.arm.kinematics.pose(path.q[0])), self.contact_ee)
+        grasp = Grasp(slip, self._inward_direction([self.arm.kinematics.pose(path.q[0])]), self.contact_ee)
         return self.log.furthest_reached.add_failed_path(FailedPartPath(self.arm, self.scene, path, grasp, target))
 
     def _cone_limit(self) -> float:
@@ -187,8 +187,8 @@ class GoalRanker:
         ]
         return min(_WIDEST_CONE_RAD, max([*limits, 0.5]) + 0.2)
 
-    def _inward_direction(self, T_goal: Pose) -> Array:
-        return inward_direction(self.scene, T_goal.R @ self.arm.approach_axis())
+    def _inward_direction(self, T_goals: Sequence[Pose]) -> Array:
+        return inward_direction(self.scene, np.array([T.R @ self.arm.approach_axis() for T in T_goals]))
 
     def _contact_keypoint(self) -> Array:
         """Returns the (3,) tool keypoint of the first point constraint, ee frame; `tool_head` if there is none [m]."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, starmap
 
 import numpy as np
 from ompl import base, geometric
@@ -54,7 +54,7 @@ class MotionResult:
     checked and found free; where anything is near, within half of `FINE_RESOLUTION_RAD`.
     """
     method: str
-    """`straight`, `rrt_connect` or `none`."""
+    """`straight`, `via`, `rrt_connect` or `none`."""
     queries: int
     """Collision queries used."""
     blocked_by: Collision | None = None
@@ -117,8 +117,10 @@ def plan_motion(
     gripper: float | None = None,
     max_queries: int = 6000,
     straight_only: bool = False,
+    detours: Iterable[Array] = (),
+    vias: Iterable[Array] = (),
 ) -> MotionResult:
-    """Plans a free motion.
+    """Plans a free motion: through one of `detours`, else straight, else through one of `vias`, else by a search.
 
     Args:
         q_start: (n,) joints at the start [rad].
@@ -130,7 +132,9 @@ def plan_motion(
         gripper: Opening between the pads [m].
         max_queries: Budget of collision queries. Each search with clearance gets half of what is left. Checks that have
             started finish beyond it.
-        straight_only: Whether to stop if the straight line is blocked.
+        straight_only: Whether to stop if neither the straight line nor a way through one of `vias` is free.
+        detours: Joints (n,) to go through even if the straight line is free, the preferred ones first [rad].
+        vias: The same, but only where the straight line is blocked.
     """
     start, goal = np.asarray(q_start, dtype=float), np.asarray(q_goal, dtype=float)
     straight = np.vstack([start, goal])
@@ -141,15 +145,37 @@ def plan_motion(
         hit = space.check(q)
         if hit is not None:
             return _no_motion(space, hit, f"the {name} of the motion collides: {describe_collision(hit)}")
+    bent = _find_bent_path(start, detours, goal, space)
+    if bent is not None:
+        return MotionResult(True, bent, "via", space.queries)
     hit = space.check_edge(start, goal) or space.check_closely(straight)
     if hit is None:
         return MotionResult(True, straight, "straight", space.queries)
+    bent = _find_bent_path(start, vias, goal, space)
+    if bent is not None:
+        return MotionResult(True, bent, "via", space.queries, blocked_by=hit)
     if straight_only:
         return _no_motion(space, hit, f"the straight way is blocked by {describe_collision(hit)}")
     around = _plan_around(start, goal, space, arm, rng)
     if around is not None:
         return MotionResult(True, around, "rrt_connect", space.queries, blocked_by=hit)
     return _no_motion(space, hit, f"no way around {describe_collision(hit)} in {space.queries} collision queries")
+
+
+def _find_bent_path(start: Array, vias: Iterable[Array], goal: Array, space: _CheckedSpace) -> Array | None:
+    """Returns a (W, n) path with clearance through the first of `vias` that allows one, its corner rounded."""
+    space.clearance_m = _CLEARANCES_M[-1]
+    for via in vias:
+        corners = [start, np.asarray(via, dtype=float), goal]
+        blocked = space.check_all(corners) or next(filter(None, starmap(space.check_edge, pairwise(corners))), None)
+        if blocked is None:
+            path = _round_corners(corners, space)
+            if space.check_closely(path) is None:
+                break
+    else:
+        path = None
+    space.clearance_m = None
+    return path
 
 
 def is_timed_motion_clear(

@@ -82,11 +82,13 @@ class PlanBudget(PlannerCfg):
 
     If False, they search only if the waves find no goal at all, and a diagnosis says only how far the plan came. A
     search without a plan then takes a third of the time."""
+    variety: float | None = None
+    """How much plans vary, from 0 to 1; None: the first plan that serves is taken."""
 
     @classmethod
-    def of(cls, cfg: PlannerCfg) -> PlanBudget:
+    def of(cls, cfg: PlannerCfg, *, variety: float | None = None) -> PlanBudget:
         """Returns the full budget of a configuration."""
-        return cls(**vars(cfg))
+        return cls(**vars(cfg), variety=variety)
 
     def first_look(self) -> PlanBudget:
         """Returns the budget of a quick trial: the first wave of starts only, and a short diagnosis."""
@@ -127,6 +129,10 @@ class PlanRequest:
     """Speed of the hand in approach and retreat [m/s]."""
     part_speed: float | None = None
     """Speed of the part's joint; None = 0.5 rad/s or 0.15 m/s."""
+    pace: float = 1.0
+    """Share of all these speeds."""
+    grasp_room_m: float = 0.0
+    """Distance to either side of the head by which the grasp may move along the contact axis; for `variety` [m]."""
     asset: str | None = None
     """Name of the asset, for `additional_labels`."""
     budget: PlanBudget = field(default_factory=PlanBudget)
@@ -135,6 +141,14 @@ class PlanRequest:
         object.__setattr__(self, "q_current", checked_joints("q_current", self.q_current, self.arm.n_q))
         if self.follow_to is not None and not math.isfinite(self.follow_to):
             raise ConfigError(f"follow_to={self.follow_to} is no joint position.", key="follow_to")
+
+    @property
+    def q_reference(self) -> Array:
+        """(n,) joints near which goals are preferred [rad]: the present ones, or with `variety` the home of the arm.
+
+        The goal is then the same wherever the arm starts.
+        """
+        return self.q_current if self.budget.variety is None else self.arm.q_home
 
     @property
     def contact_links(self) -> tuple[str, ...]:

@@ -8,11 +8,13 @@ end, and the transit is free.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from unlatch.simcore.errors import SolverError
+from unlatch.simcore.geometry import Pose
 from unlatch.solver.collision import CollisionChecker, describe_collision
 from unlatch.solver.diagnosis.diagnosis import Diagnosis, explain_goal, nearest_goal
 from unlatch.solver.goal.goal_solver import Goal
@@ -20,13 +22,15 @@ from unlatch.solver.goal.solution import Solution
 from unlatch.solver.path.actuation_motions import pre_poses
 from unlatch.solver.path.path_solver import PathSolver
 from unlatch.solver.planning.clearance import Clearance, collision_evidence
-from unlatch.solver.planning.goal_finder import GoalFinder, ReachedGoal
-from unlatch.solver.planning.goal_ranker import GoalRanker
+from unlatch.solver.planning.goal_finder import GoalFinder, ReachedGoal, hand_axes
+from unlatch.solver.planning.goal_ranker import GoalRanker, RankedGoal
+from unlatch.solver.planning.least_cost_search import LeastCostSearch
 from unlatch.solver.planning.motion import MotionResult, is_timed_motion_clear, plan_motion
 from unlatch.solver.planning.plan import Keyframe, KeyframePlan, PlanRequest
 from unlatch.solver.planning.plan_completer import PlanCandidate, PlanCompleter
 from unlatch.solver.planning.plan_log import PlanLog
 from unlatch.solver.planning.segments import time_segments
+from unlatch.solver.planning.variation import Variation
 
 Array = np.ndarray
 
@@ -34,18 +38,45 @@ _NEAR_LIMIT_RAD = 0.05
 """A path that comes nearer to a joint limit is solved once more, together with its goal."""
 _LEAST_MARGIN_GAIN_RAD = 0.01
 """Least gain of margin for which this second path is taken [rad]."""
+_DRAWS = 2
+"""Number of draws of a varied plan; if none has a plan, the one of least cost is taken."""
+_MORE_GOALS = 2
+"""Factor on the starts and candidates of a plan with a `variety`."""
+_VIAS_M = ((0.1, 0.0), (0.1, 0.1), (0.2, 0.1), (0.1, 0.2), (0.0, 0.2))
+"""Distances behind and above the pre-grasp of places through which a transit may go [m]."""
+_VIA_STEPS = 11
+_VIA_TILT_RAD = 0.3
 
 
 def plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: np.random.Generator) -> KeyframePlan:
     """Returns the plan of one motion, or a diagnosis.
 
     The plan is a function of the request, of the scene of the checker (None = no obstacles) and of the state of `rng`.
-    `rng` gives the noise on the goal and the seeds of searches.
+    `rng` gives the noise on the goal and the seeds of searches. With a `variety` above 0 it also gives the draws of
+    `Variation`; with 0 the plan does not depend on it.
 
     Raises:
         ConfigError: The setting names a keypoint or an axis that does not exist.
     """
+    variety = request.budget.variety
+    if variety is None:
+        return _Planner(request, checker, rng).run()
+    # with variety 0 the plan depends on the request alone
+    rng = np.random.default_rng(0) if variety == 0.0 else rng
+    variation = Variation(variety, rng)
+    request = replace(_with_more_goals(request), pace=variation.draw_pace())
+    for _ in range(_DRAWS if variety > 0.0 else 0):
+        plan = _Planner(variation.move_grasp(request), checker, rng).run_varied(variation)
+        if plan is not None:
+            return plan
     return _Planner(request, checker, rng).run()
+
+
+def _with_more_goals(request: PlanRequest) -> PlanRequest:
+    """Returns the request with more starts and candidates, so that every posture is among them."""
+    budget = request.budget
+    starts, candidates = (min(512, _MORE_GOALS * count) for count in (budget.goal_starts, budget.candidates))
+    return replace(request, budget=replace(budget, goal_starts=starts, candidates=candidates))
 
 
 class _Planner:
@@ -68,21 +99,84 @@ class _Planner:
             gripper_m=self.grip,
             held_gripper_m=0.0 if request.closed_gripper else request.gripper_contact_m,
         )
-        paths = PathSolver(self.arm)
+        self.paths = paths = PathSolver(self.arm)
         self.goals = GoalFinder(request, paths, rng, self.log)
         self.ranker = GoalRanker(request, self.goals, paths, self.log)
         self.completer = PlanCompleter(request, self.ranker, paths, self.clearance, self.log)
 
     def run(self) -> KeyframePlan:
         began = time.perf_counter()
-        found = self._search_waves()
+        found = None if self.budget.variety is None else self._search_least_cost(self.goals.find(0))
+        found = found or self._search_waves()
         best = self.goals.best
         if found is None and best is not None and (self.budget.thorough or not best.found):
             found = self._find_plan(self.goals.offset_goals(self._find_last_goals(best)), self.budget.goal_waves)
         plan = self._build_plan(*found) if found is not None else self._build_refusal()
+        return self._finish(plan, began)
+
+    def _finish(self, plan: KeyframePlan, began: float) -> KeyframePlan:
+        """Adds the number of queries and the times to a plan that began at a time of the performance counter [s]."""
         self.log.counts["queries"] = self.motion_queries + self.clearance.queries
         plan.timings_ms.update(self.log.timings_ms, total=1e3 * (time.perf_counter() - began))
         return plan
+
+    def run_varied(self, variation: Variation) -> KeyframePlan | None:
+        """Returns a plan with a drawn turn of the hand, posture and transit, or None."""
+        began = time.perf_counter()
+        goals = self.goals.find(0)
+        turned = variation.turn_hand(goals)
+        if turned is not None:
+            goal, turn = turned
+            axes = hand_axes(dict(self.arm.tool_variants())[goal.batch.variant])
+            approach, side = (turn @ goal.T_base_ee.R @ axis for axis in axes)
+            self.goals.hand_directions = (approach, side)
+            goals = self.goals.find(0)
+        found = self._search_least_cost(goals, variation)
+        return None if found is None else self._finish(self._build_plan(*found), began)
+
+    def _search_least_cost(
+        self, found: list[Goal], variation: Variation | None = None
+    ) -> tuple[PlanCandidate, MotionResult] | None:
+        """Returns the candidate of least cost with a transit: straight, or through one of the `_vias`.
+
+        With a variation, posture and transit are drawn.
+        """
+        goals = self.goals.offset_goals(found)
+        search = LeastCostSearch(self.request, self.ranker, variation)
+        blocked: list[PlanCandidate] = []
+        for slip in self.ranker.slips():
+            for posture in search.order(goals, slip):
+                candidate = self._complete_first(posture)
+                if candidate is None:
+                    continue
+                ends = self.request.q_current, candidate.approach[0]
+                detours = () if variation is None else variation.draw_vias(*ends)
+                motion = self._plan_transit(candidate, straight_only=True, detours=detours, vias=self._vias(candidate))
+                if motion.found:
+                    return candidate, motion
+                blocked.append(candidate)
+            if blocked:
+                break
+        return self._search_transit(blocked)
+
+    def _complete_first(self, goals: Iterable[RankedGoal]) -> PlanCandidate | None:
+        """Returns the plan without transit of the first goal that has one."""
+        free = (goal for goal in goals if self._is_contact_free(goal.reached.q))
+        completed = (self.completer.complete(goal) for goal in free)
+        return next((candidate for candidate in completed if candidate is not None), None)
+
+    def _vias(self, candidate: PlanCandidate) -> Iterator[Array]:
+        """Yields joints (n,) behind and above the pre-grasp through which a transit may go [rad]."""
+        start = candidate.approach[0]
+        T, up = self.arm.kinematics.pose(start), self.request.scene.R_base_world[:, 2]
+        back = -(T.R @ self.arm.approach_axis())
+        for back_m, up_m in _VIAS_M:
+            steps = [
+                Pose(T.R, T.p + share * (back_m * back + up_m * up)) for share in np.linspace(0.0, 1.0, _VIA_STEPS)
+            ]
+            path = self.paths.follow_poses(start, steps, tilt_rad=_VIA_TILT_RAD)
+            if path.found:
+                yield path.q[-1]
 
     def _search_waves(self) -> tuple[PlanCandidate, MotionResult] | None:
         """Searches a plan among the goals of each wave of starts, with new noise on the goals in each draw."""
@@ -128,6 +222,10 @@ class _Planner:
             rescued = [goal for goal in self.ranker.rescue() if self._is_contact_free(goal.reached.q)]
             completed = [self.completer.complete(goal) for goal in rescued]
             blocked = [candidate for candidate in completed if candidate is not None]
+        return self._search_transit(blocked)
+
+    def _search_transit(self, blocked: list[PlanCandidate]) -> tuple[PlanCandidate, MotionResult] | None:
+        """Returns the first candidate with a transit around obstacles."""
         for candidate in blocked[: self.budget.searches]:
             motion = self._plan_transit(candidate, straight_only=False)
             if motion.found:
@@ -157,7 +255,14 @@ class _Planner:
         with self.log.clock("collision"):
             return self.log.is_free(self.clearance.check_contact(q))
 
-    def _plan_transit(self, candidate: PlanCandidate, *, straight_only: bool) -> MotionResult:
+    def _plan_transit(
+        self,
+        candidate: PlanCandidate,
+        *,
+        straight_only: bool,
+        detours: Iterable[Array] = (),
+        vias: Iterable[Array] = (),
+    ) -> MotionResult:
         with self.log.clock("transit"):
             motion = plan_motion(
                 self.request.q_current,
@@ -169,6 +274,8 @@ class _Planner:
                 gripper=self.grip,
                 max_queries=self.budget.motion_queries,
                 straight_only=straight_only,
+                detours=detours,
+                vias=vias,
             )
         self.motion_queries += motion.queries
         if not motion.found:

@@ -66,6 +66,24 @@ def test_the_plinth_reaches_from_the_table_to_the_object(microwave: ObjectAsset)
     assert place.T_world_plinth.p[2] == pytest.approx(0.025)
 
 
+@pytest.mark.parametrize("category", ["bottle", "microwave"])
+def test_a_plinth_lies_below_its_object_and_carries_at_least_half_of_it(category: str) -> None:
+    for instance in range(5):
+        cfg = ObjectCfg(name="microwave", category=category, instance=str(instance))
+        asset = load_object(cfg, rng=np.random.default_rng(0))
+        standing = replace(task(height_m=[0.05, 0.05]), openness=[])
+        place = sample(standing, asset, 1).objects["microwave"]
+        assert place.plinth_size_m is not None
+        assert place.T_world_plinth is not None
+        low, high = asset.bounds_obj
+        middle_obj = (place.T_world_root.inverse() @ place.T_world_plinth).p
+        for axis in range(2):
+            size = place.plinth_size_m[axis]
+            assert 0.5 * (high[axis] - low[axis]) <= size + 1e-9
+            assert low[axis] <= middle_obj[axis] - 0.5 * size
+            assert middle_obj[axis] + 0.5 * size <= high[axis]
+
+
 def test_without_height_it_stands_on_its_feet_on_the_table(microwave: ObjectAsset) -> None:
     place = sample(task(height_m=[0.0, 0.0]), microwave, 1).objects["microwave"]
     assert place.plinth_size_m is None

@@ -31,13 +31,17 @@ def run_command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, 
 def assert_refused(run_command: Callable[..., tuple[int, str, str]]) -> Callable[..., str]:
     """Runs a command that is refused with one line on stderr, which has a text; no file in a folder changes."""
 
+    def paths(folder: Path) -> list[Path]:
+        # Python itself writes __pycache__ beside a module of the user's that it imports.
+        return sorted(path for path in folder.rglob("*") if "__pycache__" not in path.parts)
+
     def run(*arguments: object, text: str, folder: Path) -> str:
-        before = sorted(folder.rglob("*"))
+        before = paths(folder)
         code, out, err = run_command(*arguments)
         assert (code, out, err.count("\n")) == (2, "", 1), err
         assert err.startswith("unlatch: ")
         assert text in err
-        assert sorted(folder.rglob("*")) == before
+        assert paths(folder) == before
         return err
 
     return run

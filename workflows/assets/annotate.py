@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult, annotate_source
@@ -10,6 +10,7 @@ from unlatch.objects.annotate.source import PARTNET_URDF, find_urdf, read_source
 from unlatch.objects.annotate.storage import (
     AnnotatedUrdf,
     check_replaceable,
+    keep_closing_forces,
     load_annotation,
     with_mark,
     write_annotation_file,
@@ -87,10 +88,14 @@ def annotate(
 def annotate_target(
     target: AnnotationTarget, cfg: AnnotateCfg, *, category: str | None, force: bool, picture: bool
 ) -> AnnotationResult:
-    """Annotates one object; see `annotate`. The annotation is written last, after its picture."""
+    """Annotates one object; see `annotate`. The annotation is written last, after its picture.
+
+    Closing forces that the replaced file states are kept.
+    """
     check_replaceable(target.file, urdf=find_urdf(target.source).name, force=force)
     source = read_source(target.source, category=category, packages=True)
     found = annotate_source(source, cfg)
+    found = replace(found, articulation=keep_closing_forces(found.articulation, target.file, found.model))
     if picture:
         write_annotation_file(target.picture, annotation_png(found.model, found.articulation))
     write_annotation_file(target.file, with_mark(found.articulation).to_yaml().encode())

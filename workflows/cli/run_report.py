@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE
@@ -99,10 +99,24 @@ def exit_code(statistics: RunStatistics) -> int:
     return FAILED if statistics.n and statistics.codes.get("error") == statistics.n else OK
 
 
+def _stages_text(counts: Mapping[str, int]) -> str:
+    """Returns `never touched 2, moved 1`, or `none`."""
+    return ", ".join(f"{stage.replace('_', ' ')} {count}" for stage, count in counts.items()) or "none"
+
+
 def summary_table(statistics: RunStatistics) -> Table:
     """Returns the statistics of a run as a table."""
     table = Table(box=SIMPLE, show_header=False, pad_edge=False)
-    table.add_row("success", statistics.success_text())
+    if statistics.goal is None or statistics.clean is None:
+        table.add_row("success", statistics.success_text())
+    else:
+        table.add_row("goal", f"{statistics.goal}\nThe part is where it should be, and stays.")
+        table.add_row("clean", f"{statistics.clean}\nThe same, and no forbidden contact, overload or overspeed.")
+        table.add_row("came to", _stages_text(statistics.stages))
+        table.add_row("violations", f"first one after: {_stages_text(statistics.violations)}")
+    if statistics.replanned:
+        table.add_row("without replans", statistics.first_attempt_text())
+        table.add_row("replans", statistics.replans_text())
     table.add_row("failures", statistics.codes_text())
     medians = [
         f"{stage} {statistics.medians_ms[stage]:.0f}" for stage in (SEARCH, *STAGES) if stage in statistics.medians_ms

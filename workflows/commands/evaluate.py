@@ -6,9 +6,10 @@ from functools import partial
 
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import parse_command_line
+from unlatch.workflows.cli.console import print_line
 from unlatch.workflows.cli.multirun import run_jobs
 from unlatch.workflows.cli.run_report import run_and_report
-from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, check_policy, identity_of
+from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, identity_of, serve_policy
 from unlatch.workflows.runs.schema import EvaluateCfg
 
 
@@ -19,8 +20,11 @@ def main(arguments: list[str]) -> int:
     words = ("unlatch", "evaluate", *arguments)
 
     def run(cfg: EvaluateCfg) -> int:
-        check_policy(cfg)
-        job = partial(EvaluateJob, cfg)
-        return run_and_report(cfg, job, prefix=PREFIX, identity=identity_of(cfg), command=words)
+        with serve_policy(cfg) as served:
+            job = partial(EvaluateJob, cfg, policy=None if served is None else served.address)
+            code = run_and_report(cfg, job, prefix=PREFIX, identity=identity_of(cfg), command=words)
+        if served is not None and served.statistics is not None and served.statistics.batches:
+            print_line(f"policy: {served.statistics}")
+        return code
 
     return run_jobs("evaluate", EvaluateCfg, line, run, prefix=PREFIX)

@@ -118,6 +118,7 @@ LISTS: dict[str, Callable[[Sequence[str]], list[_Row]]] = {
     "cameras": partial(_list_files, "camera"),
     "planners": partial(_list_files, "planner"),
     "randomizations": partial(_list_files, "randomization"),
+    "disturbances": partial(_list_files, "disturb"),
     "experiments": partial(_list_files, "experiment"),
     "executors": partial(_list_files, "executor"),
     "launchers": partial(_list_files, "launcher"),

@@ -3,41 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
+from unlatch.robots.action import ArmAction
 from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.rng import stream
+from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.config import StageSequences, stages_of
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
+from unlatch.skills.recovery.disturbance import Disturbance
+from unlatch.skills.recovery.nudge import Nudge, can_be_nudged
+from unlatch.skills.recovery.step_back import StepBack
 from unlatch.workflows.episode.chain_planner import PlannedSkill
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.frame_loop import ArmStatus
-from unlatch.workflows.episode.skill_run import SkillRun
-
-
-@dataclass
-class ArmQueue:
-    """The skills of one arm in a stage, one after the other."""
-
-    remaining: list[int]
-    """Indices in the chain of the skills that have not begun."""
-    run: SkillRun | None = None
-    """The skill that runs."""
-
-    @property
-    def skill(self) -> Skill:
-        """The skill that runs.
-
-        Raises:
-            SimCoreError: None has begun.
-        """
-        if self.run is None:
-            raise SimCoreError("No skill of this arm has begun.")
-        return self.run.skill
+from unlatch.workflows.episode.recovery import ArmQueue, Recovery
 
 
 class Attempt:
@@ -45,13 +29,41 @@ class Attempt:
 
     def __init__(self, episode: Episode) -> None:
         self.episode = episode
+        self._disturbances: dict[str, Disturbance] = {}
+        """By arm; made on first use."""
+        self._nudges: dict[tuple[str, str], Nudge] = {}
+        """By object and joint."""
+        self._recovery = Recovery(episode)
 
     def run(self) -> None:
         """Runs the whole episode: every stage of the chain, then settling."""
         episode = self.episode
+        disturb = episode.cfg.disturb
+        episode.has_labels, episode.has_pushes = disturb.moves_targets, disturb.nudge_probability > 0.0
         episode.begin()
         failure = episode.failure
         for sequences in stages_of(episode.cfg.skills):
+            if failure is None and not episode.judge.over:
+                failure = self._run_stage(sequences)
+        if failure is None and not episode.judge.over:
+            failure = self._settle()
+        episode.conclude(failure)
+
+    def run_from_here(self) -> None:
+        """Takes over an episode that a policy has begun, and runs it to its end.
+
+        Raises:
+            SimCoreError: No skill is under way, or several arms act at the same time.
+        """
+        episode, stages = self.episode, stages_of(self.episode.cfg.skills)
+        runs = [run for run in episode.judge.current if run.is_open]
+        if len(runs) != 1 or len(stages[runs[0].stage]) != 1:
+            raise SimCoreError(f"{len(runs)} skills are under way. A planner takes over where one arm acts.")
+        (sequence,), index = stages[runs[0].stage], runs[0].chain_index
+        queue = ArmQueue(sequence[sequence.index(index) + 1 :], run=runs[0])
+        self._recovery.take_over(queue)
+        failure = self._move_arms([queue], [queue], [])
+        for sequences in stages[runs[0].stage + 1 :]:
             if failure is None and not episode.judge.over:
                 failure = self._run_stage(sequences)
         if failure is None and not episode.judge.over:
@@ -87,7 +99,7 @@ class Attempt:
             for run, planned in zip(runs, found, strict=False):
                 run.skill, run.refused = planned
         for queue, run in zip(queues, runs, strict=True):
-            queue.run = run
+            queue.begin(run)
         episode.timings_ms["plan"] += 1e3 * (time.perf_counter() - start)
 
     def _plan_as_searched(self, indices: Sequence[int], concurrent: Sequence[Skill]) -> list[PlannedSkill]:
@@ -98,23 +110,32 @@ class Attempt:
         solver.
         """
         planner = self.episode.planner
-        is_last = len(indices) == 1 and len(self.episode.judge.runs) == len(self.episode.cfg.skills)
+        is_last = len(indices) == 1 and len(self.episode.judge.begun_entries) == len(self.episode.cfg.skills)
         if planner.layout_search is None or not planner.layout_search.at_first_look or is_last:
             return []
         return planner.plan_together(indices, budget=planner.budget.first_look(), concurrent=concurrent)
 
     def _run_stage(self, sequences: StageSequences) -> Failure | None:
         """Runs one stage from its plans to the end of its last skill; returns a failure that the judge does not see."""
-        episode, judge = self.episode, self.episode.judge
         queues = [ArmQueue(list(sequence)) for sequence in sequences]
         first = self._queues_that_begin(queues)
         self._begin_skills(first, [])
         if not all(queue.skill.executes for queue in first):
             return None
         failure = self._start_skills(first)
-        start, planned_ms = time.perf_counter(), episode.timings_ms["plan"]
         waiting = [queue for queue in queues if queue not in first]
-        moving = first if failure is None else []
+        return self._move_arms(queues, first if failure is None else [], waiting) or failure
+
+    def _move_arms(self, queues: Sequence[ArmQueue], moving: list[ArmQueue], waiting: list[ArmQueue]) -> Failure | None:
+        """Moves the arms of a stage until their last skills have ended; returns a failure that the judge does not see.
+
+        Args:
+            queues: All arms of the stage.
+            moving: Those whose skills run.
+            waiting: Those that begin once the others hold.
+        """
+        episode, judge, failure = self.episode, self.episode.judge, None
+        start, planned_ms = time.perf_counter(), episode.timings_ms["plan"]
         while moving and failure is None:
             holding = [
                 queue.skill for queue in moving if isinstance(queue.skill, HoldingSkill) and queue.skill.is_holding
@@ -122,15 +143,22 @@ class Attempt:
             if waiting and len(holding) == len(moving):
                 self._begin_skills(waiting, list(holding))
                 failure = self._start_skills(waiting)
-                moving, waiting = queues, []
+                moving, waiting = list(queues), []
                 continue
             if not waiting and len(holding) == len(moving):
                 for skill in holding:
                     skill.let_go()
+            for queue in moving:
+                self._recovery.check_plan(queue, concurrent=_skills_of_others(queue, moving))
             done = [queue for queue in moving if queue.skill.is_done()]
             if judge.over:
                 failure = earliest([queue.skill.failure for queue in queues if queue.skill.failure is not None])
                 break
+            done = [
+                queue
+                for queue in done
+                if not self._recovery.keeps_going(queue, concurrent=_skills_of_others(queue, moving))
+            ]
             moving = [queue for queue in moving if queue not in done]
             failure = self._end_skills(done)
             following = [queue for queue in done if queue.remaining]
@@ -160,27 +188,56 @@ class Attempt:
                 return self._end_skills([queue])
         for queue in queues:
             queue.skill.start()
+            self._draw_nudge(queue)
         return None
+
+    def _draw_nudge(self, queue: ArmQueue) -> None:
+        """Decides whether the part of a skill that just started is pushed while the hand is on its way to it."""
+        run, probability = queue.run, self.episode.cfg.disturb.nudge_probability
+        if probability == 0.0 or run is None or isinstance(run.skill, HoldingSkill):
+            return
+        rng = stream(self.episode.seed, f"disturb.nudge.{run.chain_index}")
+        if isinstance(run.skill, ArticulationSkill) and can_be_nudged(run.skill) and rng.uniform() < probability:
+            self._nudges[run.object_name, run.joint] = Nudge(run.skill, rng)
 
     def _run_frame(self, queues: Sequence[ArmQueue]) -> None:
         """Runs one record frame of concurrent skills."""
         episode, skills = self.episode, [queue.skill for queue in queues]
         phases = [skill.phase for skill in skills]
-        episode.frames.advance({skill.context.arm.name: skill.next_action() for skill in skills}, skills=skills)
+        planned = {skill.context.arm.name: skill.next_action() for skill in skills}
+        executed = planned
+        if episode.cfg.disturb.moves_targets:
+            executed = {skill.context.arm.name: self._disturb(skill, planned) for skill in skills}
+        pushes = {joint: nudge.next_effort() for joint, nudge in self._nudges.items()}
+        episode.frames.advance(executed, skills=skills, labels=planned, pushes=pushes)
         for skill in skills:
             skill.update()
         episode.frames.record_state(
             {
-                skill.context.arm.name: ArmStatus(phase, skill.executor.index)
+                skill.context.arm.name: ArmStatus(phase, -1 if isinstance(skill, StepBack) else skill.executor.index)
                 for skill, phase in zip(skills, phases, strict=True)
             }
         )
+
+    def _disturb(self, skill: Skill, planned: Mapping[str, ArmAction]) -> ArmAction:
+        """Returns the action that a skill's arm executes in place of the planned one."""
+        context, name = skill.context, skill.context.arm.name
+        if name not in self._disturbances:
+            rng = stream(self.episode.seed, f"disturb.{name}")
+            self._disturbances[name] = Disturbance(
+                self.episode.cfg.disturb, context.arm_model, frame_s=context.frame_s, rng=rng
+            )
+        return self._disturbances[name].disturb(planned[name], skill.executor, q_target=context.arm.q_target)
 
     def _end_skills(self, queues: Sequence[ArmQueue]) -> Failure | None:
         """Ends skills that are done; returns the earliest failure that the judge does not see."""
         found = []
         for queue in queues:
             skill, run = queue.skill, queue.run
+            if run is not None and queue.given_up is not None:
+                self.episode.judge.end_skill(run, broken_off=True)
+                found.append(run.label_failure(queue.given_up))
+                continue
             if not skill.is_success() and skill.failure is None and skill.unmet_condition() is None:
                 skill.fail("not_reached", f"Skill '{skill.cfg.name}' says that it did not succeed")
             if run is not None:
@@ -206,3 +263,8 @@ class Attempt:
             return None
         episode.settle = judge.goal.settle_entry(frame_start, episode.frames.frame)
         return earliest(judge.goal.failures_since(frame_start))
+
+
+def _skills_of_others(queue: ArmQueue, moving: Sequence[ArmQueue]) -> list[Skill]:
+    """Returns the skills of the arms that move beside one."""
+    return [other.skill for other in moving if other is not queue]

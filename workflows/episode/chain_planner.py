@@ -15,6 +15,7 @@ from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.collision import BulletCollisionChecker
+from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.concurrent_motions import planned_motion
@@ -23,6 +24,7 @@ from unlatch.skills.contract.context import SkillContext
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
 from unlatch.solver.planning.plan import PlanBudget
+from unlatch.solver.settings.setting import FollowJointCfg
 from unlatch.tasks.layout import Layout
 from unlatch.tasks.task import GoalKind
 from unlatch.workflows.episode.assets import part_acted_on_by
@@ -64,7 +66,7 @@ class ChainPlanner:
     @property
     def budget(self) -> PlanBudget:
         """The full budget of the configuration."""
-        return PlanBudget.of(self.cfg.planner)
+        return PlanBudget.of(self.cfg.planner, variety=self.cfg.variety)
 
     @property
     def has_several_arms(self) -> bool:
@@ -99,11 +101,19 @@ class ChainPlanner:
                 )
         return None
 
-    def strategies(self, index: int) -> list[SkillCfg]:
+    def strategies(self, index: int, *, earlier: Sequence[Skill] = ()) -> list[SkillCfg]:
         """Returns the entry of a skill once for each arm and strategy, with settings derived from the present scene.
 
-        The strategy in which the skill planned in a search for a layout comes first.
+        The strategy in which the skill planned in a search for a layout comes first. After `earlier` attempts, which
+        were broken off, the arm stays the same, strategies that were not tried come first, and what must be reached is
+        that of the first attempt.
         """
+        if earlier:
+            found = self._strategies_of_arm(earlier[0].context.arm.name, index)
+            tried = [skill.cfg.strategy for skill in earlier]
+            return [
+                _with_target_of(earlier[0], entry) for entry in sorted(found, key=lambda e: tried.count(e.strategy))
+            ]
         entry, searched = self.cfg.skills[index], self.layout_search
         chosen = None if searched is None else searched.chosen
         if isinstance(entry, ArtPreplanCfg):
@@ -115,7 +125,12 @@ class ChainPlanner:
         return sorted(found, key=lambda strategy: (strategy.arm != arm, strategy.strategy != first))
 
     def make_skill(
-        self, entry: SkillCfg, *, budget: PlanBudget | None = None, concurrent: Sequence[Skill] = ()
+        self,
+        entry: SkillCfg,
+        *,
+        budget: PlanBudget | None = None,
+        concurrent: Sequence[Skill] = (),
+        earlier: Sequence[Skill] = (),
     ) -> Skill:
         """Makes a skill in the present scene.
 
@@ -123,13 +138,36 @@ class ChainPlanner:
             entry: One of its `strategies`.
             budget: How much its planner tries; None = the full budget of the configuration.
             concurrent: Planned skills that other arms carry out at the same time.
+            earlier: Attempts at the same skill that were broken off.
         """
         context = self._make_context(self.scene.robot.arm(entry.arm).name)
         context = replace(context, concurrent_motions=tuple(planned_motion(skill) for skill in concurrent))
         if budget is not None:
             context = replace(context, budget=budget)
         skill: Skill = SKILLS.load(entry.name)(entry, context)
+        if earlier and isinstance(skill, ArticulationSkill) and isinstance(earlier[0], ArticulationSkill):
+            skill.s0 = earlier[0].s0
         return skill
+
+    def plan_again(
+        self, index: int, first_skill: Skill, *, earlier: Sequence[Skill], concurrent: Sequence[Skill] = ()
+    ) -> PlannedSkill:
+        """Plans a skill from where its arm and its part are now.
+
+        Args:
+            index: Its place in the chain.
+            first_skill: The skill in the first of its strategies.
+            earlier: Attempts at it that were broken off, at least one.
+            concurrent: Planned skills that other arms carry out at the same time.
+        """
+        refused: list[dict[str, Any]] = []
+        entries = self.strategies(index, earlier=earlier)[1:]
+        others = (self.make_skill(entry, concurrent=concurrent, earlier=earlier) for entry in entries)
+        for skill in chain([first_skill], others):
+            if skill.plan(self._planner_stream(index, skill, attempt=len(earlier))):
+                return PlannedSkill(skill, refused)
+            refused.append(self._describe_refusal(skill, skill.failure))
+        return PlannedSkill(first_skill, refused)
 
     def plan_together(
         self,
@@ -217,13 +255,14 @@ class ChainPlanner:
         goals = [goal for goal in cfg.task.goal if (goal.object, goal.part) == (name, part.name) and goal.kind in units]
         return max((goal.value * units[goal.kind] for goal in goals), default=0.0)
 
-    def _planner_stream(self, index: int, skill: Skill) -> np.random.Generator:
-        """Returns the planner stream of one strategy of one entry.
+    def _planner_stream(self, index: int, skill: Skill, *, attempt: int = 0) -> np.random.Generator:
+        """Returns the planner stream of one strategy of one entry, and of one attempt after the first.
 
         It does not depend on what was tried before: a strategy that planned in the search for a layout plans the same
         motion in the episode, where fewer strategies were tried before it.
         """
-        return stream(self._seed, f"planner.{index}.{skill.context.arm.name}.{skill.cfg.strategy}")
+        suffix = f".{attempt}" if attempt else ""
+        return stream(self._seed, f"planner.{index}.{skill.context.arm.name}.{skill.cfg.strategy}{suffix}")
 
     def _describe_refusal(self, skill: Skill, failure: Failure | None) -> dict[str, Any]:
         """Returns a refused strategy as an entry of the record's `refused`."""
@@ -249,3 +288,17 @@ class ChainPlanner:
             rates=self.cfg.world,
             budget=self.budget,
         )
+
+
+def _with_target_of(first: Skill, entry: SkillCfg) -> SkillCfg:
+    """Returns an entry that asks for what the first attempt asks for: its threshold and the end of its motion."""
+    if not isinstance(first, ArticulationSkill):
+        return entry
+    wanted = first.cfg.planner_setting
+    setting = replace(
+        entry.planner_setting, success_mode=wanted.success_mode, success_threshold=wanted.success_threshold
+    )
+    if setting.contact_index == setting.goal_index:
+        step = None if setting.follow_joint is None else setting.follow_joint.step
+        setting = replace(setting, post_actuation_motions=FollowJointCfg(to=first.end_position, step=step))
+    return replace(entry, planner_setting=setting)

@@ -32,7 +32,7 @@ from unlatch.tasks.layout import Layout, sample_layout
 from unlatch.workflows.episode.assets import describe_instances, load_assets, part_acted_on_by, with_derived_task
 from unlatch.workflows.episode.chain_planner import ChainPlanner
 from unlatch.workflows.episode.frame_loop import FrameLoop
-from unlatch.workflows.episode.judge import Judge
+from unlatch.workflows.episode.judge import Judge, PolicyRules
 from unlatch.workflows.episode.layout_search import LayoutSearch
 from unlatch.workflows.episode.randomization.episode_randomization import (
     EpisodeRandomization,
@@ -67,7 +67,7 @@ class Episode:
         checker: BulletCollisionChecker,
         *,
         run_seed: int | None = None,
-        arms_may_move: bool = False,
+        policy: PolicyRules | None = None,
     ) -> None:
         """Makes an episode; nothing is built yet.
 
@@ -77,7 +77,7 @@ class Episode:
             world: An open world, which is emptied.
             checker: An open collision checker.
             run_seed: Seed of the run in place of the configuration's.
-            arms_may_move: Whether the episode may succeed while the targets of the arms still change.
+            policy: How it is judged if a policy moves the arms; None: it is a demonstration.
         """
         self.cfg = cfg
         self.number = number
@@ -91,9 +91,15 @@ class Episode:
         """What varies beyond the layout; None where nothing does, or before the reset."""
         self.visual_draw: VisualDraw | None = None
         """Visuals that replace those of the configuration or the record; the reset applies them."""
+        self.events: list[dict[str, Any]] = []
+        """Events of the record, in order of time."""
+        self.has_labels = False
+        """Whether the record has the planner's own targets beside the executed ones; set before `begin`."""
+        self.has_pushes = False
+        """Whether parts may be pushed from outside; set before `begin`."""
         self._world = world
         self._checker = checker
-        self._arms_may_move = arms_may_move
+        self._policy = policy
         self._streams = EpisodeStreams(self.seed)
         self._bug: Failure | None = None
         self._is_reset = False
@@ -157,8 +163,9 @@ class Episode:
         self.randomization = make_randomization(self.scene, cfg.randomization, self.seed, visual_draw=self.visual_draw)
         if self.randomization is not None:
             self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
-        self.judge = Judge(cfg, self.scene, acted_on, arms_may_move=self._arms_may_move)
+        self.judge = Judge(cfg, self.scene, acted_on, policy=self._policy)
         self.frames = FrameLoop(self.scene, self.judge, self.randomization)
+        self.frames.has_labels, self.frames.has_pushes = self.has_labels, self.has_pushes
         self.planner.scene, self.planner.layout = self.scene, self._layout
         return self.planner.find_problem()
 
@@ -191,10 +198,21 @@ class Episode:
         """Record frames in which the scene stands still before the first skill begins."""
         return self.cfg.world.frames(INITIAL_S)
 
-    def begin_skill(self, index: int, *, concurrent: Sequence[Skill] = ()) -> SkillRun:
-        """Makes a skill in its first strategy and begins it; one that moves nothing ends at once."""
-        skill = self.planner.make_skill(self.planner.strategies(index)[0], concurrent=concurrent)
-        run = self.judge.begin_skill(skill, self.planner.part_of(index), chain_index=index)
+    def begin_skill(
+        self, index: int, *, concurrent: Sequence[Skill] = (), earlier: Sequence[SkillRun] = ()
+    ) -> SkillRun:
+        """Makes a skill in its first strategy and begins it; one that moves nothing ends at once.
+
+        Args:
+            index: Its place in the chain.
+            concurrent: Planned skills that other arms carry out at the same time.
+            earlier: Attempts at the same skill that were broken off.
+        """
+        attempts = [run.skill for run in earlier]
+        entry = self.planner.strategies(index, earlier=attempts)[0]
+        skill = self.planner.make_skill(entry, concurrent=concurrent, earlier=attempts)
+        last = earlier[-1] if earlier else None
+        run = self.judge.begin_skill(skill, self.planner.part_of(index), chain_index=index, earlier=last)
         if not skill.executes:
             self.judge.end_skill(run)
         return run
@@ -234,6 +252,7 @@ class Episode:
         runs = self.judge.runs if self._is_reset else []
         last_frame = self.frames.frame if self._is_reset else -1
         draws = phrasing_draws(self.seed, 1 + len(runs))[1:]
+        repeats = self.cfg.replan > 0 or self.has_pushes or any(run.attempt for run in runs)
         return EpisodeRecord(
             number=self.number,
             seed=self.seed,
@@ -246,9 +265,13 @@ class Episode:
             assets={name: asset.content_hash for name, asset in self._assets.items()},
             layout=self.layout(),
             applied={} if self.randomization is None else self.randomization.applied(),
-            skills=[run.to_entry(last_frame=last_frame, draw=draw) for run, draw in zip(runs, draws, strict=True)],
-            goal={"conditions": self.judge.goal.conditions if self._is_reset else []},
+            skills=[
+                run.to_entry(last_frame=last_frame, draw=draw, may_repeat=repeats)
+                for run, draw in zip(runs, draws, strict=True)
+            ],
+            goal=self.judge.goal_entry() if self._is_reset else {"conditions": []},
             settle=self.settle,
+            events=list(self.events),
             timings_ms=dict(self.timings_ms),
             arrays=self.frames.recorder.arrays() if last_frame >= 0 else {},
         )

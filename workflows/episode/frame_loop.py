@@ -68,6 +68,12 @@ class FrameLoop:
         self._scene = scene
         self._judge = judge
         self._before_control_step = None if randomization is None else randomization.step
+        self.has_labels = False
+        """Whether the record has the planner's own targets beside the executed ones; set before the first frame."""
+        self.labels_are_valid = True
+        """Whether the labels are the planner's; False while a policy acts."""
+        self.has_pushes = False
+        """Whether parts may be pushed from outside; set before the first frame."""
         self._interval: dict[str, Any] = {}
 
     @property
@@ -89,19 +95,37 @@ class FrameLoop:
             self._scene.apply(Action(self.idle_actions(), hold=self._scene.hold_flags({})))
             self._scene.advance_frame(self._before_control_step)
 
-    def advance(self, arms: Mapping[str, ArmAction], *, skills: Sequence[Skill] = ()) -> None:
-        """Simulates and judges one record frame. Arms that are not in `arms` keep their targets; skills hold joints."""
+    def advance(
+        self,
+        arms: Mapping[str, ArmAction],
+        *,
+        skills: Sequence[Skill] = (),
+        labels: Mapping[str, ArmAction] = MappingProxyType({}),
+        pushes: Mapping[tuple[str, str], float] = MappingProxyType({}),
+    ) -> None:
+        """Simulates and judges one record frame. Arms that are not in `arms` keep their targets; skills hold joints.
+
+        Args:
+            arms: Actions by arm.
+            skills: The skills that run.
+            labels: The planner's own targets of arms whose executed targets may differ from them.
+            pushes: Efforts from outside by object and joint [N m or N]; recorded only with `has_pushes`.
+        """
         idle = self.idle_actions() if len(arms) < len(self._scene.robot.arms) else {}
         held: dict[str, frozenset[str]] = {}
         for skill in skills:
             for name, joints in skill.held_joints().items():
                 held[name] = held.get(name, frozenset()) | joints
-        self.advance_action(Action({**idle, **arms}, hold=self._scene.hold_flags(held)))
+        push = self._scene.push_efforts(pushes) if self.has_pushes else {}
+        self.advance_action(Action({**idle, **arms}, hold=self._scene.hold_flags(held), push=push), labels=labels)
 
-    def advance_action(self, action: Action) -> None:
-        """Simulates and judges one record frame of a complete action, hold events included."""
+    def advance_action(self, action: Action, *, labels: Mapping[str, ArmAction] = MappingProxyType({})) -> None:
+        """Simulates and judges one record frame of a complete action, hold events included; see `advance`."""
         scene = self._scene
-        self.recorder.add_action(scene.action_values(action))
+        values = scene.action_values(action)
+        if self.has_labels:
+            values.update(scene.label_values({**action.arms, **labels}, valid=self.labels_are_valid))
+        self.recorder.add_action(values)
         scene.apply(action)
         speeds = scene.advance_frame(self._before_control_step)
         self._interval = scene.interval_values()

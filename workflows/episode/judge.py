@@ -10,8 +10,9 @@ run of its arm begins, or the next stage of the chain.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -29,13 +30,31 @@ from unlatch.workflows.episode.scene import EpisodeScene
 from unlatch.workflows.episode.skill_run import SkillRun
 
 
+@dataclass(frozen=True)
+class PolicyRules:
+    """How an episode is judged in which a policy moves the arms."""
+
+    arms_may_move: bool = True
+    """Whether the episode may succeed while the targets of the arms still change."""
+    end_at_violation: bool = True
+    """Whether the first broken rule ends the episode; else it goes on until the goal is reached or the time is over."""
+
+
 class Judge:
     """Judges one episode."""
 
     def __init__(
-        self, cfg: EpisodeCfg, scene: EpisodeScene, acted_on: Sequence[tuple[str, str]], *, arms_may_move: bool = False
+        self,
+        cfg: EpisodeCfg,
+        scene: EpisodeScene,
+        acted_on: Sequence[tuple[str, str]],
+        *,
+        policy: PolicyRules | None = None,
     ) -> None:
-        """Starts to judge a scene that was just built; the state of the scene must have been read."""
+        """Starts to judge a scene that was just built; the state of the scene must have been read.
+
+        `policy` has the rules for a policy; None: the episode is a demonstration.
+        """
         self.runs: list[SkillRun] = []
         """All skills that have begun, in this order."""
         self.current: list[SkillRun] = []
@@ -44,12 +63,18 @@ class Judge:
         """Whether the episode has succeeded; from then on nothing is judged."""
         self.window: tuple[int, int] | None = None
         """First and last state frame of the settling period; None before success."""
+        self.goal_frame: int | None = None
+        """State frame in which the goal had first held for the settling period; only measured for a policy."""
+        self.timed_out = False
+        """Whether the time of the episode is over."""
         self._cfg = cfg
         self._chain = stages_of(cfg.skills)
         self._scene = scene
         self._acted_on = acted_on
-        self._arms_may_move = arms_may_move
+        self._policy = policy
+        self._goes_on = policy is not None and not policy.end_at_violation
         self._failures: list[Failure] = []
+        self._diverged = False
         self._frame = 0
         self._still_since: int | None = None
         self._targets: np.ndarray | None = None
@@ -63,16 +88,27 @@ class Judge:
 
     @property
     def over(self) -> bool:
-        """Whether the episode has succeeded or failed."""
+        """Whether the episode ends: it has succeeded, or it has failed and nothing is left to measure."""
+        if self._goes_on and not (self.timed_out or self._diverged):
+            return self.success or (bool(self._failures) and self.goal_frame is not None)
         return self.success or bool(self._failures)
+
+    @property
+    def begun_entries(self) -> set[int]:
+        """Places in the chain of the skills that have begun."""
+        return {run.chain_index for run in self.runs}
 
     @property
     def settle_frames(self) -> int:
         """Number of record frames for which the goal must hold and the parts must rest."""
         return round(self._cfg.task.settle_s * self._cfg.world.record_hz)
 
-    def begin_skill(self, skill: Skill, part: str, *, chain_index: int) -> SkillRun:
-        """Begins the run of a skill; frames from here on are judged by its rules."""
+    def begin_skill(self, skill: Skill, part: str, *, chain_index: int, earlier: SkillRun | None = None) -> SkillRun:
+        """Begins the run of a skill; frames from here on are judged by its rules.
+
+        `earlier` is the attempt at the same skill that was broken off: the displacement still counts from where the
+        part was when the first attempt began.
+        """
         name, arm = skill.cfg.objects[0], skill.context.arm.name
         stage = next(n for n, sequences in enumerate(self._chain) if any(chain_index in each for each in sequences))
         concurrent = [run for run in self.current if run.stage == stage and run.arm != arm]
@@ -83,6 +119,8 @@ class Judge:
         index = item.joint_index(joint)
         self.goal.act_on((name, index), s)
         run = SkillRun(skill, part, joint, index, chain_index, stage, self._frame, s, s)
+        if earlier is not None:
+            run.s0, run.attempt = earlier.s0, earlier.attempt + 1
         self.runs.append(run)
         self.current = [*concurrent, run]
         for view in self._judged_views(run):
@@ -90,12 +128,20 @@ class Judge:
                 view.watch(skill.cfg.contact_force_threshold_n)
         return run
 
+    def break_off_skill(self, run: SkillRun, failure: Failure) -> None:
+        """Ends a run that is attempted again: its conditions are not judged, its forces and speeds still are."""
+        self.end_skill(run, broken_off=True)
+        run.broken_by = failure
+
     def end_skill(self, run: SkillRun, *, broken_off: bool = False) -> None:
         """Ends a run; judges its conditions unless it was broken off before its time."""
-        if not (broken_off or self._failures):
-            self._failures += self._unmet_conditions(run)
+        unmet: list[Failure] = []
+        if not broken_off and (self._goes_on or not self._failures):
+            unmet = self.unmet_conditions(run)
+            self._failures += unmet
         run.frame_end, run.broken_off = self._frame, broken_off
-        run.success = not (broken_off or self._failures)
+        failed = run.broke_rule or bool(unmet) if self._goes_on else bool(self._failures)
+        run.success = not (broken_off or failed)
 
     def observe(self, action: Action, speeds: FrameSpeeds) -> None:
         """Judges a record frame that was just simulated, with the largest joint speeds of its physics steps."""
@@ -116,7 +162,10 @@ class Judge:
             self._check_speeds(run, speeds)
         time_s, allowed_s = self._scene.world.time_s, self._cfg.task.max_duration_s
         if time_s > allowed_s:
+            self.timed_out = True
             self._fail("timeout", f"The episode took longer than {allowed_s:g} s", allowed_s=allowed_s)
+        if self._policy is not None:
+            self._check_goal()
         if not self._failures:
             self._check_success()
 
@@ -135,7 +184,7 @@ class Judge:
         Returns:
             Places in the chain of the skills that begin now.
         """
-        if self.over or len(self.runs) == len(self._cfg.skills):
+        if self.over or len(self.begun_entries) == len(self._cfg.skills):
             return []
         if not self.runs:
             return [sequence[0] for sequence in self._chain[0]]
@@ -145,12 +194,11 @@ class Judge:
         done = [
             run
             for run in self._open_runs()
-            if not self._unmet_conditions(run)
+            if self._is_complete(run)
             and self._has_let_go(run, [following[run.chain_index]] if run.chain_index in following else after)
         ]
         going_on = [run for run in done if run.chain_index in following]
-        begun = {run.chain_index for run in self.runs}
-        all_begun = all(entry in begun for sequence in self._chain[stage] for entry in sequence)
+        all_begun = all(entry in self.begun_entries for sequence in self._chain[stage] for entry in sequence)
         if not going_on and all_begun and len(done) == len(self._open_runs()):
             for run in done:
                 self.end_skill(run)
@@ -158,6 +206,13 @@ class Judge:
         for run in going_on:
             self.end_skill(run)
         return [following[run.chain_index] for run in going_on]
+
+    def _is_complete(self, run: SkillRun) -> bool:
+        """Whether nothing is missing of a skill, or nothing but contact that comes too late to count as clean."""
+        if not self._goes_on:
+            return not self.unmet_conditions(run)
+        is_late = bool(self._failures) or run.free_frames >= self.settle_frames
+        return not self.unmet_conditions(run) or (is_late and run.skill.unmet_condition() is None)
 
     def _has_let_go(self, run: SkillRun, after: list[int]) -> bool:
         """Whether an arm has let go of a part that the next skills do not act on; until then it may touch the part."""
@@ -173,9 +228,12 @@ class Judge:
         start = self._frame - self.settle_frames
         if start < self.runs[-1].frame_start:
             return
-        if not self._arms_may_move and (self._still_since is None or start < self._still_since):
+        may_move = self._policy is not None and self._policy.arms_may_move
+        if not may_move and (self._still_since is None or start < self._still_since):
             return
-        if len(self.runs) < len(self._cfg.skills) or any(self._unmet_conditions(run) for run in self._open_runs()):
+        if len(self.begun_entries) < len(self._cfg.skills) or any(run.broken_off for run in self.current):
+            return
+        if any(self.unmet_conditions(run) for run in self._open_runs()):
             return
         if not self.goal.failures_since(start):
             self.window = (start, self._frame)
@@ -183,7 +241,29 @@ class Judge:
                 self.end_skill(run)
             self.success = True
 
-    def _unmet_conditions(self, run: SkillRun) -> list[Failure]:
+    def _check_goal(self) -> None:
+        """Notes the first frame in which the goal has held for the settling period, whatever rules were broken."""
+        start = self._frame - self.settle_frames
+        all_begun = len(self.begun_entries) == len(self._cfg.skills)
+        if self.goal_frame is not None or not all_begun or start < self.runs[-1].frame_start:
+            return
+        moving = [run.skill for run in self._open_runs() if run.rule.success_mode is not None]
+        if any(skill.unmet_condition() is not None for skill in moving) or self.goal.failures_since(start):
+            return
+        self.goal_frame = self._frame
+
+    def goal_entry(self) -> dict[str, Any]:
+        """Returns the goal of the episode as the record holds it; whether it was reached only where nothing hid it."""
+        entry: dict[str, Any] = {"conditions": self.goal.conditions}
+        if self._goes_on:
+            allowed = self.goal.settle_entry(0, 0)["max_changes"] if self.runs else {}
+            reached = self.goal_frame is not None
+            entry |= {"reached": reached, "reached_frame": self.goal_frame}
+            entry |= {"hold_frames": self.settle_frames, "chain_length": len(self._cfg.skills)}
+            entry["max_changes"] = allowed
+        return entry
+
+    def unmet_conditions(self, run: SkillRun) -> list[Failure]:
         """Returns the conditions of success that a run does not meet now."""
         found = []
         unmet_condition = run.skill.unmet_condition()
@@ -231,6 +311,7 @@ class Judge:
     def _check_finite(self) -> None:
         joints = [arm.q for arm in self._scene.robot.arms.values()]
         if not np.isfinite(np.hstack([*joints, list(self.goal.positions.values())])).all():
+            self._diverged = True
             self._fail("diverged", "The simulation gave values that are not finite")
 
     def _judged_views(self, run: SkillRun) -> Iterator[ContactView]:
@@ -251,6 +332,7 @@ class Judge:
             run.first_violation = hit
         if run.rule.collision_valid_enabled and run.collision_valid:
             run.collision_valid = False
+            run.broke_rule = True
             allowed_n = run.rule.contact_force_threshold_n
             phase = run.skill.phase
             while_in = "" if phase is Phase.idle else f" while in phase {phase.name}"
@@ -265,7 +347,8 @@ class Judge:
     def _check_loads(self, run: SkillRun) -> None:
         loads, limit_n = self._scene.loads[run.arm], run.rule.finger_force_limit_n
         force_n = float(np.asarray(loads.force_sustained_n.get_value()))
-        if force_n > limit_n:
+        if force_n > limit_n and not run.overloaded:
+            run.overloaded = run.broke_rule = True
             finger = min(loads.fingers[loads.sustained_on])
             failure = self._failure(
                 "overload",
@@ -284,6 +367,7 @@ class Judge:
         for name, speed in ((self._cfg.robot.name, speeds.robot), *speeds.objects.items()):
             if speed > MAX_JOINT_SPEED:
                 run.process_valid = False
+                run.broke_rule = True
                 self._fail(
                     "overspeed",
                     f"A joint of '{name}' moved at {speed:.1f} rad/s or m/s (allowed {MAX_JOINT_SPEED:g})",

@@ -78,6 +78,13 @@ class EpisodeScene:
             for name, item in self.objects.items()
         }
 
+    def push_efforts(self, efforts: Mapping[tuple[str, str], float]) -> dict[str, tuple[float, ...]]:
+        """Returns efforts by (object, joint) as an action has them [N m or N]; those of other joints are 0."""
+        return {
+            name: tuple(efforts.get((name, joint), 0.0) for joint in item.joint_names)
+            for name, item in self.objects.items()
+        }
+
     def act_on(self, name: str, part: str, *, arm: str, alone: bool = True, link: str | None = None) -> None:
         """Sets the object and part that an arm acts on from now on; other objects are then obstacles.
 
@@ -99,6 +106,9 @@ class EpisodeScene:
         for name, flags in action.hold.items():
             item = self.objects[name]
             item.hold(frozenset(joint for joint, flag in zip(item.joint_names, flags, strict=True) if flag))
+        for name, efforts in action.push.items():
+            for joint, effort in zip(self.objects[name].joint_names, efforts, strict=True):
+                self.objects[name].drives.set_effort(joint, effort)
 
     def action_at(self, arrays: Mapping[str, np.ndarray], index: int) -> Action:
         """Reads the action of one row of a record."""
@@ -112,19 +122,38 @@ class EpisodeScene:
             )
         flags = iter(arrays["actions.hold"][index] > 0.5)
         hold = {name: tuple(bool(next(flags)) for _ in item.joint_names) for name, item in self.objects.items()}
-        return Action(arms, hold=hold)
+        if "actions.push" not in arrays:
+            return Action(arms, hold=hold)
+        efforts = iter(arrays["actions.push"][index])
+        push = {name: tuple(float(next(efforts)) for _ in item.joint_names) for name, item in self.objects.items()}
+        return Action(arms, hold=hold, push=push)
 
     def action_values(self, action: Action) -> dict[str, np.ndarray]:
         """Returns an action as a row of a record, by record key; `action_at` reads it back."""
+        values = self._arm_values("actions", action.arms)
+        values["actions.hold"] = np.array([flag for flags in action.hold.values() for flag in flags], dtype=float)
+        if action.push:
+            values["actions.push"] = np.array([effort for efforts in action.push.values() for effort in efforts])
+        return values
+
+    def label_values(self, arms: Mapping[str, ArmAction], *, valid: bool) -> dict[str, np.ndarray]:
+        """Returns the planner's own targets of every arm as a row of a record, by record key.
+
+        `valid` says whether they are the planner's.
+        """
+        values = self._arm_values("labels", arms)
+        values.update({f"labels.{self.robot.cfg.name}.{name}.valid": np.array(valid) for name in arms})
+        return values
+
+    def _arm_values(self, first_word: str, arms: Mapping[str, ArmAction]) -> dict[str, np.ndarray]:
         values: dict[str, np.ndarray] = {}
-        for name, arm_action in action.arms.items():
-            prefix = f"actions.{self.robot.cfg.name}.{name}"
+        for name, arm_action in arms.items():
+            prefix = f"{first_word}.{self.robot.cfg.name}.{name}"
             T_world_ee = self.robot.arm(name).T_world_base @ arm_action.T_base_ee
             values[f"{prefix}.joint_targets"] = arm_action.joint_targets
             values[f"{prefix}.ee_target_position"] = T_world_ee.p
             values[f"{prefix}.ee_target_quat_xyzw"] = T_world_ee.quat_xyzw
             values[f"{prefix}.gripper_target"] = np.array([arm_action.gripper_target_m])
-        values["actions.hold"] = np.array([flag for flags in action.hold.values() for flag in flags], dtype=float)
         return values
 
     def advance_frame(self, before_control_step: Callable[[], None] | None = None) -> FrameSpeeds:

@@ -41,6 +41,10 @@ class SkillRun:
     """Whether all conditions were met at its end."""
     collision_valid: bool = True
     process_valid: bool = True
+    overloaded: bool = False
+    """Whether a finger of the arm bore more than its limit."""
+    broke_rule: bool = False
+    """Whether a contact, a force or a speed broke a rule in it."""
     touching_frames: int = 0
     moving_frames: int = 0
     touching_while_moving: int = 0
@@ -49,6 +53,10 @@ class SkillRun:
     first_violation: Violation | None = None
     refused: list[dict[str, Any]] = field(default_factory=list)
     """Strategies of the skill that did not plan, with code and message."""
+    attempt: int = 0
+    """0 for the first attempt at its place in the chain, 1 for the next one, ..."""
+    broken_by: Failure | None = None
+    """Why it was broken off and is attempted again."""
     zero_force_contacts: int = 0
     """Forbidden contacts without force: reported, never judged."""
 
@@ -83,8 +91,14 @@ class SkillRun:
             return failure
         return replace(failure, evidence={**failure.evidence, "skill": self.chain_index, "arm": self.arm})
 
-    def to_entry(self, *, last_frame: int, draw: float) -> dict[str, Any]:
-        """Returns the run as an entry of the record's `skills`; a draw in [0, 1) chooses its first phrasing."""
+    def to_entry(self, *, last_frame: int, draw: float, may_repeat: bool = False) -> dict[str, Any]:
+        """Returns the run as an entry of the record's `skills`.
+
+        Args:
+            last_frame: State frame at which the episode ended.
+            draw: In [0, 1); chooses the first phrasing.
+            may_repeat: Whether a skill may be attempted again; each attempt is then an entry with its number.
+        """
         skill, cfg = self.skill, self.skill.cfg
         asset = skill.context.objects[self.object_name].asset
         openness = asset.articulation.part(self.part).openness
@@ -98,6 +112,7 @@ class SkillRun:
         return {
             "name": cfg.name,
             **(several if self.has_other_arms else {}),
+            **(self._describe_attempt() if may_repeat else {}),
             "object": self.object_name,
             "part": self.part,
             **({} if skill.touched_link is None else {"link": skill.touched_link}),
@@ -119,3 +134,14 @@ class SkillRun:
             "grip_force_n": skill.context.arm.cfg.gripper.grip_force_n,
             "plan": None if skill.keyframe_plan is None else skill.keyframe_plan.to_dict(),
         }
+
+    def _describe_attempt(self) -> dict[str, Any]:
+        """Returns number and end of this attempt, as part of an entry of the record's `skills`."""
+        found: dict[str, Any] = {
+            "entry": self.chain_index,
+            "attempt": self.attempt,
+            "broken_off": self.broken_off or self.is_open,
+        }
+        if self.broken_by is not None:
+            found |= {"code": self.broken_by.code, "message": self.broken_by.message}
+        return found

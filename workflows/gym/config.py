@@ -7,6 +7,7 @@ from enum import Enum
 
 from unlatch.simcore.errors import ConfigError, check_range, close_matches
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
+from unlatch.simcore.recording.observed.point_cloud import PointSurface
 from unlatch.simcore.state import Rendering
 
 
@@ -64,11 +65,20 @@ class ObservationCfg:
     `instance_id_segmentation`, `normals`. They are observed under `sensors.<name>.<kind>_image` and never recorded."""
     columns: bool = False
     """Whether the columns of an export are observed too, as `unlatch export` makes them: `observation.state`,
-    `observation.environment_state` and `observation.keypoints`, and with `images=[rgb]` `observation.images.<name>`."""
+    `observation.environment_state` and `observation.keypoints`, and with `images=[rgb]` `observation.images.<name>`.
+    `keys` may then be empty."""
     state: list[StateKind] = field(default_factory=lambda: [StateKind.joint_position, StateKind.gripper])
     """Values in `observation.state`, as in the export on which a policy was trained."""
     rotation: RotationForm | None = None
     """Form of orientations in `observation.state`, as in that export; null: `quat_xyzw`."""
+    objects: bool = True
+    """Whether `observation.environment_state` is one of the columns."""
+    keypoints: bool = True
+    """Whether `observation.keypoints` is one of the columns."""
+    point_cloud: int = 0
+    """Number of points of `observation.point_cloud`, one of the columns; 0: none."""
+    point_cloud_surface: PointSurface = PointSurface.visual
+    """Shapes on whose surface the points are drawn."""
 
     def __post_init__(self) -> None:
         kinds = [kind.name for kind in Rendering]
@@ -80,9 +90,10 @@ class ObservationCfg:
                     key="observation.images",
                 )
         self.as_export()
-        if not self.keys:
+        if not self.keys and not self.columns:
             raise ConfigError(
-                "observation.keys is empty. Expected record keys such as 'robots.*'. Name at least one.",
+                "observation.keys is empty. Expected record keys such as 'robots.*'. Name at least one, or set "
+                "observation.columns=true.",
                 key="observation.keys",
             )
 
@@ -92,4 +103,11 @@ class ObservationCfg:
         Raises:
             ConfigError: `state` is empty, or has a value twice.
         """
-        return ExportCfg(state=self.state, rotation=self.rotation)
+        return ExportCfg(
+            state=self.state,
+            rotation=self.rotation,
+            objects=self.objects,
+            keypoints=self.keypoints,
+            point_cloud=self.point_cloud,
+            point_cloud_surface=self.point_cloud_surface,
+        )

@@ -9,16 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.robots.action import ArmAction
 from unlatch.simcore.errors import ConfigError, PluginError, close_matches
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.export.columns import IMAGE, ObservationColumns, Part
 from unlatch.simcore.recording.json_values import plain
+from unlatch.simcore.recording.observed.scene import ObservedScene
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Rendering
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.episode.judge import PolicyRules
+from unlatch.workflows.episode.observed_scene import acted_parts, observed_scene
 from unlatch.workflows.gym.actions import ActionDecoder
 from unlatch.workflows.gym.config import SuccessWhen
 from unlatch.workflows.runs.loading import load_config
@@ -50,7 +54,9 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
     begins episode k of the run with seed s, exactly as `unlatch collect seed=s only=[k]`; without options, the next
     episode. The reset simulates the first few frames, in which the arms stand still. The reward is 1 in the step in
     which the episode succeeds, else 0. `terminated`: the episode has succeeded or broken a rule; `truncated`:
-    `task.max_duration_s` is over. `info` holds `success`, `code`, `episode`, `seed`, and at the end `evidence`.
+    `task.max_duration_s` is over. With `end_at_violation=false`, an episode that broke a rule goes on until the goal is
+    reached. `info` holds `success` (the goal is reached and no rule is broken), `goal_reached` (whatever was broken),
+    `code`, `episode`, `seed`, and once a rule is broken `evidence`.
     """
 
     action_space: spaces.Box
@@ -88,6 +94,8 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self.cfg: EnvCfg = cfg
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": cfg.world.record_hz}
+        self.has_labels = False
+        """Whether records of later episodes have labels beside the actions."""
         self._run_seed = cfg.seed
         self._next_episode = 0
         self._decoder = ActionDecoder(cfg.action, cfg.robot)
@@ -98,6 +106,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         )
         self._checker = self._stack.enter_context(BulletCollisionChecker())
         self._episode: Episode | None = None
+        self._scene: tuple[Episode, ObservedScene] | None = None
         self.action_space = spaces.Box(*self._decoder.bounds(), dtype=np.float64)
         self._spaces = self._make_spaces(self._read_first_state())
         self.observation_space = spaces.Dict(dict(self._spaces))
@@ -148,18 +157,28 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
     def _export_columns(self, values: Mapping[str, Array], parts: Sequence[Part]) -> dict[str, Array]:
         """Returns one frame of the columns of an export, for policies that were trained on one."""
         robot = self.cfg.robot
+        step = self.episode.frames.recorder.last_step()
         found = self._columns.make(
-            {key: value[None] for key, value in values.items()},
+            {key: value[None] for key, value in {**step, **values}.items()},
             robot=robot.name,
             arms=sorted(arm.name for arm in robot.arms),
             parts=parts,
             number=self.episode.number,
+            acted=acted_parts(self.episode),
+            scene=self._observed_scene(),
         )
         images = {item.name: f"sensors.{item.name}.rgb_image" for item in self.cfg.all_sensors().values()}
         return {
             **{key: column.values[0] for key, column in found.items()},
             **{IMAGE + name: values[key] for name, key in images.items() if key in values},
         }
+
+    def _observed_scene(self) -> ObservedScene:
+        """Returns the scene of the running episode, made once."""
+        if self._scene is None or self._scene[0] is not self.episode:
+            assets = {name: item.asset for name, item in self.episode.scene.objects.items()}
+            self._scene = (self.episode, observed_scene(self.cfg.robot, lambda: assets, seed=self.episode.seed))
+        return self._scene[1]
 
     def _make_spaces(self, state: Mapping[str, Array]) -> dict[str, spaces.Box]:
         patterns = self.cfg.observation.keys
@@ -207,8 +226,11 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             self._world,
             self._checker,
             run_seed=self._run_seed,
-            arms_may_move=self.cfg.success_when is SuccessWhen.held,
+            policy=PolicyRules(
+                arms_may_move=self.cfg.success_when is SuccessWhen.held, end_at_violation=self.cfg.end_at_violation
+            ),
         )
+        episode.has_labels = self.has_labels
         episode.begin()
         self._switch_images_on()
         if episode.failure is None:
@@ -232,9 +254,13 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             episode.begin_due_skills()
             if judge.over:
                 episode.conclude()
-        truncated = episode.failure is not None and episode.failure.code == "timeout"
+        truncated = episode.failure is not None and judge.timed_out
         over = episode.failure is not None or judge.success
         return self._observation(), float(judge.success), over and not truncated, truncated, self._info()
+
+    def decode(self, action: Array) -> dict[str, ArmAction]:
+        """Returns the targets by arm that an action stands for now."""
+        return self._decoder.decode(action, self.episode.scene.robot)
 
     def finish(self) -> None:
         """Ends an episode early; its record then has the conditions that were not met."""
@@ -272,14 +298,16 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
 
     def _info(self) -> dict[str, Any]:
         episode = self.episode
+        failure = episode.failure or episode.judge.failure
         info: dict[str, Any] = {
             "episode": episode.number,
             "seed": episode.seed,
             "success": episode.judge.success,
-            "code": None if episode.failure is None else episode.failure.code,
+            "goal_reached": episode.judge.goal_frame is not None,
+            "code": None if failure is None else failure.code,
         }
-        if episode.failure is not None:
-            info["evidence"] = {"message": episode.failure.message, **episode.failure.evidence}
+        if failure is not None:
+            info["evidence"] = {"message": failure.message, **failure.evidence}
         return info
 
 

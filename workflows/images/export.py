@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.run import ExportReport, run_export
 from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.json_values import plain
+from unlatch.workflows.episode.observed_scene import recorded_scene
+from unlatch.workflows.runs.recorded_config import config_of
 
 DEFAULT_FORMAT = "lerobot"
 
@@ -48,4 +51,6 @@ def export(
 
 def export_data_set(data_set: DataSet, name: str, cfg: ExportCfg, out: str) -> ExportReport:
     """Exports a data set with a configuration that is read already; see `export`."""
-    return run_export(EXPORTERS.load(name)(ExportSource(data_set, cfg), cfg), out)
+    episodes = cache(lambda: config_of(data_set))
+    source = ExportSource(data_set, cfg, scene_of=lambda record: recorded_scene(episodes(), record))
+    return run_export(EXPORTERS.load(name)(source, cfg), out)

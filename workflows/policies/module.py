@@ -6,6 +6,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,16 +43,38 @@ class UserPolicy(Policy):
             self._target.close()
 
 
+@dataclass(frozen=True)
+class PolicySpaces:
+    """What a policy is made for."""
+
+    observation_space: Any
+    """Gymnasium's space of the observations."""
+    action_space: Any
+    """Gymnasium's space of the actions."""
+
+
 def load(address: str, env: UnlatchEnv, *, timeout_s: float) -> UserPolicy:
     """Makes the policy for an environment.
 
     A class is called once with `observation_space` and `action_space`; a function is called with each observation.
-    Installed modules are searched before those of the current directory.
 
     Raises:
         ConfigError: The module or name does not exist, or is neither a function nor has `act`.
     """
-    module_name, _, name = address.partition(":")
+    return wrap_policy(find_target(address), env, name=address)
+
+
+def find_target(policy: Any) -> Any:
+    """Returns the function, class or object of a spec `module:name`; anything else is returned as it is.
+
+    Installed modules are searched before those of the current directory.
+
+    Raises:
+        ConfigError: The module or name does not exist.
+    """
+    if not isinstance(policy, str):
+        return policy
+    module_name, _, name = policy.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
@@ -59,16 +82,24 @@ def load(address: str, env: UnlatchEnv, *, timeout_s: float) -> UserPolicy:
         module = importlib.import_module(module_name)
     except ImportError as exc:
         raise ConfigError(
-            f"policy='{address}': module '{module_name}' cannot be imported ({exc}). Expected an installed module or a "
+            f"policy='{policy}': module '{module_name}' cannot be imported ({exc}). Expected an installed module or a "
             f"file in {here}.",
             key="policy",
         ) from exc
     if not hasattr(module, name):
         known = [item for item in vars(module) if not item.startswith("_")]
         raise ConfigError(
-            f"policy='{address}': module '{module_name}' has no '{name}'.{close_matches(name, known)}", key="policy"
+            f"policy='{policy}': module '{module_name}' has no '{name}'.{close_matches(name, known)}", key="policy"
         )
-    return wrap_policy(getattr(module, name), env, name=address)
+    return getattr(module, name)
+
+
+def make_object(target: Any, spaces: PolicySpaces) -> Any:
+    """Returns the object of a class, called with its spaces; anything else is returned as it is."""
+    if not inspect.isclass(target):
+        return target
+    make: Callable[..., Any] = target
+    return make(spaces.observation_space, spaces.action_space)
 
 
 def wrap_policy(policy: Any, env: UnlatchEnv, *, name: str) -> UserPolicy:
@@ -83,13 +114,11 @@ def wrap_policy(policy: Any, env: UnlatchEnv, *, name: str) -> UserPolicy:
     Raises:
         ConfigError: It is none of these.
     """
-    if inspect.isclass(policy):
-        make: Callable[..., Any] = policy
-        policy = make(env.observation_space, env.action_space)
+    policy = make_object(policy, PolicySpaces(env.observation_space, env.action_space))
     if callable(getattr(policy, "act", policy)):
         return UserPolicy(policy)
     raise ConfigError(
         f"policy='{name}' is of type {type(policy).__name__}. Expected a function of the observation, or a class or "
-        "object with act(observation).",
+        "object with act(observation) or act_batch(observations, slots).",
         key="policy",
     )

@@ -88,6 +88,10 @@ def _read_bytes(connection: socket.socket, count: int) -> bytes:
     return b"".join(chunks)
 
 
+class PolicyBugError(Exception):
+    """A bug of the user in a policy of another process; it ends an episode, not the run."""
+
+
 class TcpPolicy:
     """Requests every action from a server; each worker has a connection of its own."""
 
@@ -163,6 +167,8 @@ class TcpPolicy:
             raise PolicyServerError(f"Policy server {self._address} is gone: {exc}.") from exc
         if answer.get("type") == "error":
             raise PolicyServerError(f"Policy server {self._address} reports: {answer.get('message')}")
+        if answer.get("type") == "bug":
+            raise PolicyBugError(f"{answer.get('message')}\n{answer.get('traceback', '')}".strip())
         if answer.get("type") != expected:
             raise PolicyServerError(
                 f"Policy server {self._address} answered '{answer.get('type')}', expected '{expected}'."

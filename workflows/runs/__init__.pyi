@@ -6,8 +6,8 @@ from .data_folders import describe_data_set as describe_data_set
 from .data_folders import short_names as short_names
 from .evaluate import PREFIX as PREFIX
 from .evaluate import EvaluateJob as EvaluateJob
-from .evaluate import check_policy as check_policy
 from .evaluate import identity_of as identity_of
+from .evaluate import serve_policy as serve_policy
 from .header import differing_versions as differing_versions
 from .header import header_of as header_of
 from .header import versions_of as versions_of
@@ -43,7 +43,9 @@ from .schema import RunCfg as RunCfg
 from .statistics import SEARCH as SEARCH
 from .statistics import STAGES as STAGES
 from .statistics import DecimatingSampler as DecimatingSampler
+from .statistics import PolicyCounter as PolicyCounter
 from .statistics import RunStatistics as RunStatistics
+from .statistics import SuccessMeasure as SuccessMeasure
 from .statistics import wilson_interval as wilson_interval
 from .stop_condition import StopCondition as StopCondition
 from .success_bench import TASKS as TASKS

@@ -10,6 +10,7 @@ from pathlib import Path
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.runs.corrections import open_corrections
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import OnProgress
 from unlatch.workflows.runs.run import RecordingJob, run_episodes
@@ -60,9 +61,15 @@ def collect(
 class CollectJob(RecordingJob):
     """Makes demonstrations of one configuration."""
 
+    cfg: CollectCfg
+
     @contextmanager
     def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
         """See `RecordingJob`."""
+        if self.cfg.policy is not None:
+            with open_corrections(self.cfg) as run:
+                yield run
+            return
         with EpisodeRunner(self.cfg) as runner:
             runner.warm_up()
             yield runner.run

@@ -18,13 +18,21 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
-from unlatch.workflows.policies.catalog import load_policy
+from unlatch.workflows.policies.batched import (
+    InferenceProcess,
+    InferenceStatistics,
+    is_batched,
+    open_inference_process,
+)
+from unlatch.workflows.policies.catalog import load_policy, parse_spec
+from unlatch.workflows.policies.module import PolicySpaces
 from unlatch.workflows.policies.policy import Policy
+from unlatch.workflows.runs.executors.catalog import make_executor
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import OnProgress
 from unlatch.workflows.runs.run import RecordingJob, output_folder, run_episodes
 from unlatch.workflows.runs.schema import EnvCfg, EvaluateCfg
-from unlatch.workflows.runs.statistics import RunStatistics
+from unlatch.workflows.runs.statistics import RunStatistics, SuccessMeasure
 
 if TYPE_CHECKING:
     from unlatch.workflows.gym.env import UnlatchEnv
@@ -35,12 +43,37 @@ PREFIX = "eval-"
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """How often a policy succeeded."""
+    """How often a policy succeeded, by two measures of success."""
 
     data: DataSet
     """Every attempt, recorded like a demonstration."""
     statistics: RunStatistics
     """Counts, failure codes and times."""
+    inference: InferenceStatistics | None = None
+    """How a batched policy was asked; None: each worker has its own policy."""
+
+    @property
+    def goal(self) -> SuccessMeasure | None:
+        """Attempts in which the part is where it should be, and stays there, whatever rules were broken.
+
+        None if episodes ended at the first broken rule, so that it is not known.
+        """
+        return self.statistics.goal
+
+    @property
+    def clean(self) -> SuccessMeasure:
+        """Attempts that reached the goal without a broken rule: the success of a demonstration."""
+        return self.statistics.clean or SuccessMeasure(self.n, self.successes)
+
+    @property
+    def stages(self) -> dict[str, int]:
+        """Number of attempts by the last stage that they reached; `policy_outcome.STAGES` explains each."""
+        return self.statistics.stages
+
+    @property
+    def violations(self) -> dict[str, int]:
+        """Number of attempts with a forbidden contact, overload or overspeed, by the stage in which it came first."""
+        return self.statistics.violations
 
     @property
     def n(self) -> int:
@@ -49,13 +82,13 @@ class EvaluationResult:
 
     @property
     def successes(self) -> int:
-        """Number of attempts that succeeded."""
+        """Number of attempts that succeeded: those of `clean`."""
         return self.statistics.successes
 
     @property
     def success_rate(self) -> float:
         """Share of attempts that succeeded, 0 to 1."""
-        return self.statistics.successes / self.statistics.n if self.statistics.n else 0.0
+        return self.clean.rate
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -68,7 +101,8 @@ class EvaluationResult:
         return self.statistics.codes
 
     def __str__(self) -> str:
-        return f"{self.statistics.success_text()}, failures: {self.statistics.codes_text()}"
+        goal = "" if self.goal is None else f"goal {self.goal}; "
+        return f"{goal}clean {self.clean}; failures: {self.statistics.codes_text()}"
 
 
 def evaluate(
@@ -81,6 +115,8 @@ def evaluate(
     observation: ObservationCfg | None = None,
     action: ActionCfg | None = None,
     success_when: SuccessWhen | None = None,
+    end_at_violation: bool | None = None,
+    batch: bool | None = None,
     progress: OnProgress = None,
 ) -> EvaluationResult:
     """Lets a policy act in the episodes of a task, and counts its successes by the rules of demonstrations.
@@ -93,6 +129,8 @@ def evaluate(
             - a function of the observation (a dictionary of arrays by record key) that returns the action, of the shape
               of `action_space`, or None to end the episode;
             - an object with `act(observation)` and optionally `reset(observation, info)` and `close()`;
+            - an object with `act_batch(observations, slots)` and optionally `reset(slot, observation, info)` and
+              `close()`: one process asks it for the actions of all workers;
             - a class of such objects, called with `observation_space` and `action_space`;
             - a spec as on the command line: `module:name`, `tcp://host:port`, `recorded:DATA`, `random`.
         episodes: Episodes 0 to `episodes - 1` are made; None: as configured, 20 by default.
@@ -104,6 +142,10 @@ def evaluate(
         action: What the numbers of an action mean; None: joint positions, as recorded.
         success_when: `held`: the policy succeeds once the goal has held for `task.settle_s`. `still`: the arms must
             also stand still in that time, as in a demonstration. None: `still` for recorded actions, else `held`.
+        end_at_violation: Whether the first forbidden contact, overload or overspeed ends an episode; None: as
+            configured, no by default, so that the result has both measures of success, `goal` and `clean`.
+        batch: Whether one process runs the policy for all workers; None: as configured, if it has `act_batch` by
+            default.
         progress: True: a live display on stderr. A function: called after each episode with a `Progress`. None:
             nothing is shown.
 
@@ -132,20 +174,22 @@ def evaluate(
         observation=observation,
         action=action,
         success_when=success_when,
+        end_at_violation=end_at_violation,
+        batch=batch,
     )
     target = None if isinstance(policy, str) else policy
     if target is not None:
         _check_sendable(target)
         run = run if run.out is not None else replace(run, out=str(_free_folder(run)))
-    check_policy(run, target)
-    result = run_episodes(
-        run,
-        lambda data_set: EvaluateJob(run, data_set, target),
-        prefix=PREFIX,
-        identity=identity_of(run),
-        progress=progress,
-    )
-    return EvaluationResult(result.data_set, result.statistics())
+    with serve_policy(run, target) as served:
+        result = run_episodes(
+            run,
+            lambda data_set: EvaluateJob(run, data_set, target if served is None else served.address),
+            prefix=PREFIX,
+            identity=identity_of(run),
+            progress=progress,
+        )
+    return EvaluationResult(result.data_set, result.statistics(), None if served is None else served.statistics)
 
 
 def describe_policy(policy: Any) -> str:
@@ -175,10 +219,40 @@ def _free_folder(cfg: EvaluateCfg) -> Path:
     return folder
 
 
-def check_policy(cfg: EvaluateCfg, policy: Any = None) -> None:
-    """Raises an error if the policy of an evaluation cannot be made; `policy` replaces that of the configuration."""
-    with closing(make_env_of(cfg)) as env, closing(_make_policy(cfg, policy, env)):
-        pass
+@contextmanager
+def serve_policy(cfg: EvaluateCfg, policy: Any = None) -> Iterator[InferenceProcess | None]:
+    """Starts the process of a batched policy, and ends it on exit; None: each worker makes its own policy.
+
+    `policy` replaces that of the configuration.
+
+    Raises:
+        ConfigError: The policy cannot be made.
+    """
+    chosen, batched = cfg.policy if policy is None else policy, _is_batched(cfg, policy)
+    with closing(make_env_of(cfg)) as env:
+        spaces = PolicySpaces(env.observation_space, env.action_space)
+        if not batched:
+            _make_policy(cfg, policy, env).close()  # an error comes before anything is written
+    if not batched:
+        yield None
+        return
+    with open_inference_process(chosen, spaces) as running:
+        yield running
+
+
+def _is_batched(cfg: EvaluateCfg, policy: Any) -> bool:
+    chosen = cfg.policy if policy is None else policy
+    is_own = not isinstance(chosen, str) or parse_spec(chosen)[0] == "module"
+    batched = cfg.batch if cfg.batch is not None else is_own and is_batched(chosen)
+    if batched and not is_own:
+        raise ConfigError(f"batch=true needs a policy of yours, got policy={chosen}. Remove batch.", key="batch")
+    if batched and not make_executor(cfg.executor.name, workers=cfg.workers, limits=cfg.executor).on_this_host:
+        raise ConfigError(
+            f"batch=true needs workers on this host, but those of executor={cfg.executor.name} may be elsewhere. Set "
+            "batch=false, or serve the policy with policy=tcp://host:port.",
+            key="batch",
+        )
+    return batched
 
 
 def _make_policy(cfg: EvaluateCfg, policy: Any, env: UnlatchEnv) -> Policy:
@@ -188,7 +262,8 @@ def _make_policy(cfg: EvaluateCfg, policy: Any, env: UnlatchEnv) -> Policy:
 def identity_of(cfg: EvaluateCfg) -> dict[str, Any]:
     """Returns the part of the header that an evaluation adds: its policy, observation, action and `success_when`."""
     values = {key: plain(getattr(cfg, key)) for key in ("policy", "observation", "action")}
-    return {"evaluate": {**values, "success_when": chosen_success_when(cfg).value}}
+    rules = {"success_when": chosen_success_when(cfg).value, "end_at_violation": cfg.end_at_violation}
+    return {"evaluate": {**values, **rules}}
 
 
 def make_env_of(cfg: EvaluateCfg) -> UnlatchEnv:

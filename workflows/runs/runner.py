@@ -19,7 +19,7 @@ from unlatch.workflows.episode.episode import Episode
 
 Array = np.ndarray
 
-PLANNER_KEYS = ("skills.", "validity.")
+PLANNER_KEYS = ("skills.", "validity.", "labels.")
 """Beginnings of the record keys that a planner and the judge write, not the world."""
 
 

@@ -127,6 +127,17 @@ class CollectCfg(RunCfg):
     """With `successes`: largest number of episodes that are made; null: four times `successes`."""
     give_up_after: int | None = 50
     """The run ends if its first attempts all failed; this is their number. null: it goes on."""
+    policy: str | None = None
+    """A policy that acts first, as in `unlatch evaluate`; the planner takes over from it. null: the planner alone."""
+    takeover: str = "random"
+    """With `policy`, when the planner takes over: `random` (a drawn frame of the first 180), `failing` (the policy is
+    about to fail), a frame such as `40`, or a range of frames such as `40-90`, of which one is drawn."""
+    policy_timeout_s: float = 60.0
+    """Time limit for one answer of a policy server (`tcp://`) [s]."""
+    observation: ObservationCfg = field(default_factory=ObservationCfg)
+    """With `policy`: what it sees."""
+    action: ActionCfg = field(default_factory=ActionCfg)
+    """With `policy`: what the numbers of its actions mean."""
     render: bool = False
     """Whether the successes are rendered at the end of the run."""
     images: ImagesCfg = field(default_factory=ImagesCfg)
@@ -134,6 +145,7 @@ class CollectCfg(RunCfg):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_range("policy_timeout_s", self.policy_timeout_s, 0.01, 86400.0)
         for key in ("successes", "attempts", "give_up_after"):
             check_range(key, getattr(self, key), 1, MAX_NUMBER)
         if self.successes is None:
@@ -171,7 +183,10 @@ class EvaluateCfg(RunCfg):
     policy: str = MISSING
     """`module:name`, `tcp://host:port`, `recorded:DATA` or `random`."""
     policy_timeout_s: float = 60.0
-    """Time limit for one answer of a policy server (`tcp://`) [s]."""
+    """Time limit for one answer of a policy server (`tcp://`) or of the process of a batched policy [s]."""
+    batch: bool | None = None
+    """Whether one process runs the policy for all workers and gives it their observations in batches, by
+    `act_batch(observations, slots)`. null: if the policy has this method."""
     observation: ObservationCfg = field(default_factory=ObservationCfg)
     """What the policy sees."""
     action: ActionCfg = field(default_factory=ActionCfg)
@@ -180,6 +195,9 @@ class EvaluateCfg(RunCfg):
     """`held`: the goal has held for `task.settle_s`. `still`: in addition, the targets of all arms have not changed in
     that time, as in a demonstration. null: `still` for recorded actions, else `held`.
     """
+    end_at_violation: bool = False
+    """Whether the first forbidden contact, overload or overspeed ends an episode. false: it goes on until the goal is
+    reached or the time is over, so that one run measures both `goal` and `clean`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -198,6 +216,9 @@ class EnvCfg(EpisodeCfg):
     """`held`: the goal has held for `task.settle_s`. `still`: in addition, the targets of all arms have not changed in
     that time, as in a demonstration.
     """
+    end_at_violation: bool = True
+    """Whether the first forbidden contact, overload or overspeed ends an episode. false: it goes on until the goal is
+    reached or the time is over."""
 
 
 @dataclass

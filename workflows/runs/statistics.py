@@ -10,6 +10,7 @@ from statistics import median
 from typing import Generic, TypeVar
 
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.policy_outcome import STAGES as STAGES_OF_POLICY
 
 T = TypeVar("T")
 
@@ -34,6 +35,13 @@ def wilson_interval(successes: int, n: int, *, z: float = Z_95) -> tuple[float, 
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
+def share_text(successes: int, n: int) -> str:
+    """`18/20 = 90.0 % (95 % interval 69.9 to 97.2 %)`."""
+    low, high = wilson_interval(successes, n)
+    share = 100.0 * successes / n if n else 0.0
+    return f"{successes}/{n} = {share:.1f} % (95 % interval {100 * low:.1f} to {100 * high:.1f} %)"
+
+
 class DecimatingSampler(Generic[T]):
     """Keeps an even sample of a stream: every item, then every second, every fourth, ...; at most `most` items."""
 
@@ -56,6 +64,68 @@ class DecimatingSampler(Generic[T]):
 
 
 @dataclass(frozen=True)
+class SuccessMeasure:
+    """How often, and how fast, episodes succeeded by one measure of success."""
+
+    n: int
+    """Attempts."""
+    successes: int
+    """Attempts that succeeded by this measure."""
+    median_s: float | None = None
+    """Median simulated time to success, over the attempts that succeeded [s]; None: it is not known."""
+
+    @property
+    def rate(self) -> float:
+        """Share of attempts that succeeded, 0 to 1."""
+        return self.successes / self.n if self.n else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of the rate."""
+        return wilson_interval(self.successes, self.n)
+
+    def __str__(self) -> str:
+        time = "" if self.median_s is None else f", median time to success {self.median_s:.1f} s"
+        return f"{share_text(self.successes, self.n)}{time}"
+
+
+class PolicyCounter:
+    """Counts episodes of a policy by both measures of success, and by how far they came."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        """Episodes of a policy that went on after broken rules."""
+        self.stages: Counter[str] = Counter()
+        """Episodes by the last stage that they reached, see `policy_outcome.STAGES`."""
+        self.violations: Counter[str] = Counter()
+        """Episodes with a forbidden contact, an overload or an overspeed, by the stage in which the first one came."""
+        self._reached = {"goal": 0, "clean": 0}
+        self._times: dict[str, DecimatingSampler[float]] = {key: DecimatingSampler(SAMPLE) for key in self._reached}
+
+    def add(self, summary: EpisodeSummary) -> None:
+        """Counts an episode; one whose measures are not known is left out, one that was lost failed by both."""
+        outcome = summary.policy
+        if outcome is None:
+            return
+        self.n += 1
+        self.stages[outcome.stage] += 1
+        if outcome.violation_stage is not None:
+            self.violations[outcome.violation_stage] += 1
+        for key, success, time_s in (
+            ("goal", outcome.goal_reached, outcome.goal_s),
+            ("clean", summary.success, outcome.clean_s),
+        ):
+            self._reached[key] += success
+            if success and time_s is not None:
+                self._times[key].add(time_s)
+
+    def measure(self, key: str, *, n: int) -> SuccessMeasure:
+        """Returns `goal` or `clean` over `n` attempts."""
+        times = self._times[key].items
+        return SuccessMeasure(n, self._reached[key], median(times) if times else None)
+
+
+@dataclass(frozen=True)
 class RunStatistics:
     """Counts of a number of episodes; refused layouts count like any other attempt."""
 
@@ -69,17 +139,33 @@ class RunStatistics:
     """Median wall time by stage [ms], over the episodes that reached it or an even sample of them."""
     first: dict[str, int] = field(default_factory=dict)
     """Lowest episode number of each failure code."""
+    goal: SuccessMeasure | None = None
+    """Policies: the part is where it should be, and stays. None: episodes ended at the first broken rule."""
+    clean: SuccessMeasure | None = None
+    """Policies: the same without a broken rule, which is the success of a demonstration. None: as for `goal`."""
+    stages: dict[str, int] = field(default_factory=dict)
+    """Policies: episodes by the last stage that they reached, see `policy_outcome.STAGES`."""
+    violations: dict[str, int] = field(default_factory=dict)
+    """Policies: episodes in which a forbidden contact, an overload or an overspeed broke a rule first, by stage."""
+    replanned: int = 0
+    """Attempts in which a skill was planned anew."""
+    replanned_successes: int = 0
+    """Those of them that succeeded."""
 
     @classmethod
     def of(cls, summaries: Iterable[EpisodeSummary]) -> RunStatistics:
         """Counts the summaries of a data set one by one: there may be millions."""
-        n = successes = 0
+        n = successes = replanned = replanned_successes = 0
         counts: Counter[str] = Counter()
         first: dict[str, int] = {}
         times: dict[str, DecimatingSampler[float]] = {stage: DecimatingSampler(SAMPLE) for stage in (SEARCH, *STAGES)}
+        policy = PolicyCounter()
         for item in summaries:
             n += 1
+            policy.add(item)
             successes += item.success
+            replanned += item.replans > 0
+            replanned_successes += item.success and item.replans > 0
             if item.code is not None:
                 counts[item.code] += 1
                 first[item.code] = min(first.get(item.code, item.number), item.number)
@@ -92,6 +178,12 @@ class RunStatistics:
             codes=dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
             medians_ms={stage: median(sample.items) for stage, sample in times.items() if sample.items},
             first=first,
+            goal=policy.measure("goal", n=n) if policy.n else None,
+            clean=policy.measure("clean", n=n) if policy.n else None,
+            stages={stage: policy.stages[stage] for stage in STAGES_OF_POLICY if policy.stages[stage]},
+            violations={stage: policy.violations[stage] for stage in STAGES_OF_POLICY if policy.violations[stage]},
+            replanned=replanned,
+            replanned_successes=replanned_successes,
         )
 
     @property
@@ -101,9 +193,16 @@ class RunStatistics:
 
     def success_text(self) -> str:
         """`18/20 = 90.0 % (95 % interval 69.9 to 97.2 %)`."""
-        low, high = self.interval
-        share = 100.0 * self.successes / self.n if self.n else 0.0
-        return f"{self.successes}/{self.n} = {share:.1f} % (95 % interval {100 * low:.1f} to {100 * high:.1f} %)"
+        return str(SuccessMeasure(self.n, self.successes))
+        return share_text(self.successes, self.n)
+
+    def first_attempt_text(self) -> str:
+        """The same for successes in which no skill was planned anew: the rate without replans."""
+        return share_text(self.successes - self.replanned_successes, self.n)
+
+    def replans_text(self) -> str:
+        """`5 of 7 attempts with a skill planned anew succeeded`."""
+        return f"{self.replanned_successes} of {self.replanned} attempts with a skill planned anew succeeded"
 
     def codes_text(self) -> str:
         """`plan_infeasible 1, slipped 1`, or `none`."""

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from unlatch.simcore.files import sync_path
-from unlatch.simcore.recording.codes import CODE_ORDER
+from unlatch.simcore.recording.codes import CODE_ORDER, NO_FAILURES
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
+from unlatch.simcore.recording.policy_outcome import PolicyOutcome
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +42,10 @@ class EpisodeSummary:
     """Wall time of plan, reset, execute and write [ms]."""
     objects: dict[str, dict[str, Any]]
     """Category, instance and drawn placement values of every object, by name."""
+    policy: PolicyOutcome | None = None
+    """How far a policy came, if its episode went on after broken rules."""
+    replans: int = 0
+    """How often a skill was broken off and planned anew, not counting parts that were moved before contact."""
 
     @classmethod
     def of(cls, record: EpisodeRecord, state: bytes) -> EpisodeSummary:
@@ -54,11 +59,14 @@ class EpisodeSummary:
             state_sha256=hashlib.sha256(state).hexdigest(),
             timings_ms=plain(record.timings_ms),
             objects=plain(_describe_objects(record)),
+            policy=PolicyOutcome.of(record),
+            replans=sum(skill.get("code") not in (None, *NO_FAILURES) for skill in record.skills),
         )
 
     def line(self) -> bytes:
         """Returns the line of the index file."""
-        return json.dumps(asdict(self), sort_keys=True, allow_nan=False).encode() + b"\n"
+        values = {key: value for key, value in asdict(self).items() if key != "replans" or value}
+        return json.dumps(values, sort_keys=True, allow_nan=False).encode() + b"\n"
 
 
 def _describe_objects(record: EpisodeRecord) -> dict[str, dict[str, Any]]:
@@ -125,8 +133,8 @@ def parse_line(line: bytes) -> EpisodeSummary | None:
     """Returns the summary of a line; None if the line is damaged."""
     try:
         content: Any = json.loads(line)
-        summary = EpisodeSummary(**content)
-    except (ValueError, TypeError, RecursionError):
+        summary = EpisodeSummary(**{**content, "policy": PolicyOutcome.from_dict(content.get("policy"))})
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return None
     typed = (
         type(summary.number) is int
@@ -139,5 +147,6 @@ def parse_line(line: bytes) -> EpisodeSummary | None:
         and isinstance(summary.timings_ms, dict)
         and all(type(value) in (int, float) and math.isfinite(value) for value in summary.timings_ms.values())
         and isinstance(summary.objects, dict)
+        and type(summary.replans) is int
     )
     return summary if typed else None

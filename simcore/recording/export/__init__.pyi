@@ -1,6 +1,6 @@
 from .catalog import EXPORTERS as EXPORTERS
+from .column import Column as Column
 from .columns import IMAGE as IMAGE
-from .columns import Column as Column
 from .columns import ObservationColumns as ObservationColumns
 from .columns import Part as Part
 from .config import ActionKind as ActionKind

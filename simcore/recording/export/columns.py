@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.export.column import AXES, Array, Column, join_columns, prefix_names, read_array
 from unlatch.simcore.recording.export.config import ExportCfg, StateKind
 from unlatch.simcore.recording.export.rotation import COMPONENTS, convert_rotations
+from unlatch.simcore.recording.export.task_columns import TaskColumns
+from unlatch.simcore.recording.observed.acted_part import ActedPart
+from unlatch.simcore.recording.observed.scene import ObservedScene
 
-Array = np.ndarray
 Part = tuple[str, str, int]
 """Object, part and index of its joint."""
 
 STATE = "observation.state"
 ENVIRONMENT = "observation.environment_state"
 KEYPOINTS = "observation.keypoints"
+CLOUD = "observation.point_cloud"
+"""Key of the point cloud; for a robot with several arms, the name of the arm follows."""
 IMAGE = "observation.images."
 """Prefix of the keys of images; the name of the camera follows."""
-AXES = ("x", "y", "z")
-
-
-@dataclass(frozen=True)
-class Column:
-    """Named numbers, one row per frame."""
-
-    names: tuple[str, ...]
-    """Name of each number."""
-    values: Array
-    """(T+1, n) float64 for observations, (T, n) for actions."""
 
 
 class ObservationColumns:
@@ -46,27 +38,50 @@ class ObservationColumns:
         self._joints = {str(arm.get("name")): [str(joint) for joint in arm.get("joints", [])] for arm in arms}
 
     def make(
-        self, arrays: Mapping[str, Array], *, robot: str, arms: Sequence[str], parts: Sequence[Part], number: int
+        self,
+        arrays: Mapping[str, Array],
+        *,
+        robot: str,
+        arms: Sequence[str],
+        parts: Sequence[Part],
+        number: int,
+        acted: Sequence[ActedPart] = (),
+        scene: ObservedScene | None = None,
     ) -> dict[str, Column]:
         """Returns the columns of an episode by key, without empty ones.
 
         Args:
-            arrays: (T+1, n) arrays by record key.
+            arrays: T+1 states by record key, and the T actions and contacts between them. With as many actions as
+                states, each state is the one after its action.
             robot: Name of the robot.
             arms: Names of its arms in order.
             parts: Parts that are acted on, each once, in the order of the skills.
             number: Episode number, for errors.
+            acted: The part of every skill, in the order of `skills` of a record; for the values of `state` that
+                describe the task.
+            scene: Objects and bases of the arms; for the same values.
 
         Raises:
-            RecordingError: A required key is missing.
+            RecordingError: A required key is missing, or a value of `state` needs a scene and there is none.
         """
         read = partial(read_array, arrays, number=number)
-        state = [self._state_part(read, kind, robot, arm) for arm in arms for kind in self._cfg.state]
+        tasks = {
+            arm: TaskColumns(arrays, robot=robot, arm=arm, acted=acted, scene=scene, number=number) for arm in arms
+        }
+        state = [
+            self._task_part(tasks[arm], kind, arm) if kind.of_task else self._state_part(read, kind, robot, arm)
+            for arm in arms
+            for kind in self._cfg.state
+        ]
         columns = {STATE: join_columns(state)}
         if self._cfg.objects:
             columns[ENVIRONMENT] = join_columns(_object_columns(arrays, parts, read))
         if self._cfg.keypoints:
             columns[KEYPOINTS] = join_columns(_keypoint_columns(arrays, parts))
+        if self._cfg.point_cloud:
+            for arm, task in tasks.items():
+                key = CLOUD if len(tasks) == 1 else f"{CLOUD}.{arm}"
+                columns[key] = task.point_cloud(self._cfg.point_cloud, self._cfg.point_cloud_surface)
         return {key: column for key, column in columns.items() if column.names}
 
     def joint_names(self, arm: str, n: int, quantity: str) -> tuple[str, ...]:
@@ -74,6 +89,18 @@ class ObservationColumns:
         joints = self._joints.get(arm, [])
         names = joints if len(joints) == n else [f"joint{index}" for index in range(n)]
         return tuple(f"{arm}.{name}.{quantity}" for name in names)
+
+    def _task_part(self, task: TaskColumns, kind: StateKind, arm: str) -> Column:
+        if kind is StateKind.last_action:
+            return task.last_action(self._joints.get(arm, []))
+        make: dict[StateKind, Callable[[], Column]] = {
+            StateKind.finger_forces: task.finger_forces,
+            StateKind.openness: task.openness,
+            StateKind.skill: task.skill,
+            StateKind.hand_keypoints: task.hand_keypoints,
+            StateKind.geometry: task.geometry,
+        }
+        return make[kind]()
 
     def _state_part(self, read: Callable[[str], Array], kind: StateKind, robot: str, arm: str) -> Column:
         prefix = f"robots.{robot}.{arm}"
@@ -111,33 +138,3 @@ def _keypoint_columns(arrays: Mapping[str, Array], parts: Sequence[Part]) -> lis
             names = prefix_names(f"{name}.part{place}.{key[len(prefix) :]}", AXES)
             columns.append(Column(names, arrays[key]))
     return columns
-
-
-def read_array(arrays: Mapping[str, Array], key: str, number: int) -> Array:
-    """Returns an array of a record.
-
-    Raises:
-        RecordingError: It is missing.
-    """
-    found = arrays.get(key)
-    if found is None:
-        raise RecordingError(
-            f"Episode {number} has no '{key}', which this export needs. Expected it in every record of an "
-            "attempt that began. Leave the episode out by only=[...], or choose another action or state.",
-            number=number,
-            key=key,
-        )
-    return found
-
-
-def prefix_names(prefix: str, words: Sequence[str]) -> tuple[str, ...]:
-    """Returns names with a prefix."""
-    return tuple(f"{prefix}.{word}" for word in words)
-
-
-def join_columns(columns: Sequence[Column]) -> Column:
-    """Puts columns side by side into one column."""
-    if not columns:
-        return Column((), np.zeros((0, 0)))
-    names = tuple(name for column in columns for name in column.names)
-    return Column(names, np.hstack([column.values for column in columns]))

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.recording.observed.point_cloud import PointSurface
+
+MAX_POINTS = 100_000
+"""Largest number of points of a point cloud."""
 
 
 class DescribedOption(Enum):
@@ -44,6 +48,13 @@ class ActionKind(DescribedOption):
         return self in (ActionKind.ee_pose, ActionKind.ee_delta)
 
 
+class ActionSource(DescribedOption):
+    """Which actions are exported where a record has two for a frame."""
+
+    label = "label", "the planner's own action where the record has one, else the executed action"
+    executed = "executed", "the action that the arms executed"
+
+
 class RotationForm(DescribedOption):
     """Format of an orientation."""
 
@@ -70,6 +81,28 @@ class StateKind(DescribedOption):
     ee_pose = "ee_pose", "pose of the ee link, world frame, m"
     tcp_pose = "tcp_pose", "pose of the point between the fingertips, world frame, m"
     gripper = "gripper", "distance between the finger pads, m"
+    last_action = "last_action", "joint targets, rad, and target of the gripper, m, of the frame before"
+    finger_forces = "finger_forces", "forces on the fingers over the frame before, N"
+    hand_keypoints = "hand_keypoints", "keypoints of the part that is acted on, frame of the tcp, m"
+    openness = "openness", "0 where the part that is acted on is closed, 1 where it is fully open"
+    skill = "skill", "1 for the skill that is asked for, 0 for the others"
+    geometry = "geometry", "geometry of the object and of the part that is acted on, base frame of the arm, m and rad"
+
+    @property
+    def of_task(self) -> bool:
+        """Whether the values describe the task at hand, not the arm."""
+        return self in _OF_TASK
+
+
+_OF_TASK = (
+    StateKind.last_action,
+    StateKind.finger_forces,
+    StateKind.hand_keypoints,
+    StateKind.openness,
+    StateKind.skill,
+    StateKind.geometry,
+)
+_CLOUD_NUMBERS = "x, y, z [m] in the base frame of the arm, then 1 on the part that is acted on and 0 elsewhere"
 
 
 @dataclass
@@ -84,6 +117,9 @@ class ExportCfg:
     """Whether to add to a target that has episodes of other data sets."""
     action: ActionKind = ActionKind.joint_position
     """Meaning of the numbers of an action."""
+    action_source: ActionSource = ActionSource.label
+    """Which actions are exported: the planner's own (`label`), or the executed ones with their disturbances. They
+    differ only in records that have `labels.`."""
     delta_from: DeltaFrom = DeltaFrom.target
     """Reference of `joint_delta` and `ee_delta`."""
     rotation: RotationForm | None = None
@@ -94,6 +130,10 @@ class ExportCfg:
     """Whether poses of objects and positions of the parts that are acted on are exported."""
     keypoints: bool = True
     """Whether keypoints of the parts that are acted on are exported."""
+    point_cloud: int = 0
+    """Number of points on the surface of the object that is acted on, as `observation.point_cloud`; 0: none."""
+    point_cloud_surface: PointSurface = PointSurface.visual
+    """Shapes on whose surface the points are drawn."""
     render: str | None = None
     """Name of the render set whose colour images are exported; null: none."""
     cameras: list[str] | None = None
@@ -107,6 +147,7 @@ class ExportCfg:
                 f"state=[{got}] cannot be exported. Expected at least one of {known}, each once. Change it.",
                 key="state",
             )
+        check_range("point_cloud", self.point_cloud, 0, MAX_POINTS)
         if self.cameras is not None and (self.render is None or not self.cameras):
             raise ConfigError(
                 f"cameras={self.cameras} has no render set or is empty. Expected names of cameras and "
@@ -131,12 +172,19 @@ class ExportCfg:
             action += f"; counted from {self.delta_from.meaning}"
         if self.action.has_rotation:
             action += f"; orientation as {self.action_rotation.name}: {self.action_rotation.meaning}"
+        if self.action_source is ActionSource.executed:
+            action += f"; {self.action_source.meaning}"
         state = ", ".join(f"{kind.name} ({kind.meaning})" for kind in self.state)
         if {StateKind.ee_pose, StateKind.tcp_pose} & set(self.state):
             state += f"; orientation as {self.state_rotation.name}: {self.state_rotation.meaning}"
+        points = (
+            f"{self.point_cloud} points on the {self.point_cloud_surface.name} surface of the object that is acted on"
+        )
+        cloud = {"observation.point_cloud": f"{points}: {_CLOUD_NUMBERS}"} if self.point_cloud else {}
         return {
             "action": f"{action}; of each arm in turn, then its gripper: distance between the finger pads to reach [m]",
             "observation.state": f"of each arm in turn: {state}",
             "frames": "the action of a frame is what was asked for from this frame's state to the next one's",
             "units": "SI units, radians, seconds; the world frame has z up, z = 0 at the top of the table",
+            **cloud,
         }

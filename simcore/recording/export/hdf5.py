@@ -26,6 +26,13 @@ class HDF5Exporter(Exporter):
         self.h5py = import_extra("h5py", extra="hdf5")
 
 
+def write_points(group: Any, name: str, values: np.ndarray) -> Any:
+    """Writes (frames, points, n) numbers as one compressed array of their type; returns the array."""
+    return group.create_dataset(
+        name, data=values, chunks=(1, *values.shape[1:]), compression="gzip", compression_opts=1
+    )
+
+
 def write_images(group: Any, name: str, images: Images, n_frames: int) -> Any:
     """Writes the first `n_frames` images as one compressed array (n_frames, H, W, 3) uint8; returns the array.
 

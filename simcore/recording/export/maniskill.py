@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.recording.export.hdf5 import HDF5Exporter, write_images
+from unlatch.simcore.recording.export.hdf5 import HDF5Exporter, write_images, write_points
 from unlatch.simcore.recording.export.trajectory import ACTION, Trajectory
 
 _NAME = "trajectory"
@@ -49,7 +49,11 @@ class ManiSkillExporter(HDF5Exporter):
         group.create_dataset("fail", data=last & (not trajectory.success))
         observations = group.create_group("obs")
         for key, values in columns.items():
-            observations.create_dataset(key.removeprefix("observation."), data=values.astype(np.float32))
+            name = key.removeprefix("observation.")
+            if values.ndim == 3:
+                write_points(observations, name, values)
+            else:
+                observations.create_dataset(name, data=values.astype(np.float32))
         for camera, images in trajectory.images.items():
             sensor = observations.require_group(f"sensor_data/{camera}")
             write_images(sensor, "rgb", images, n + 1)

@@ -12,7 +12,7 @@ import numpy as np
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.export.config import ExportCfg
-from unlatch.simcore.recording.export.hdf5 import HDF5Exporter, write_images
+from unlatch.simcore.recording.export.hdf5 import HDF5Exporter, write_images, write_points
 from unlatch.simcore.recording.export.trajectory import ACTION, Trajectory
 
 _ENV_TYPE = 2
@@ -70,21 +70,28 @@ class RobomimicExporter(HDF5Exporter):
         ends[-1] = 1.0
         columns = {key: column.values for key, column in trajectory.columns.items()}
         demo.create_dataset("actions", data=columns.pop(ACTION))
-        demo.create_dataset("states", data=np.hstack([values[:-1] for values in columns.values()]))
+        demo.create_dataset("states", data=np.hstack([values[:-1] for values in columns.values() if values.ndim == 2]))
         demo.create_dataset("rewards", data=ends if trajectory.success else np.zeros(n))
         demo.create_dataset("dones", data=ends.astype(np.int64))
         observed, next_observed = demo.create_group("obs"), demo.create_group("next_obs")
         for key, values in columns.items():
             name = key.removeprefix("observation.")
-            observed.create_dataset(name, data=values[:-1])
-            next_observed.create_dataset(name, data=values[1:])
+            if values.ndim == 3:
+                self._share(write_points(demo, f"_{name}", values), name, observed, next_observed)
+            else:
+                observed.create_dataset(name, data=values[:-1])
+                next_observed.create_dataset(name, data=values[1:])
         for camera, images in trajectory.images.items():
             states = write_images(demo, f"_{camera}", images, n + 1)
-            for group, rows in ((observed, slice(0, n)), (next_observed, slice(1, n + 1))):
-                # one copy on disk: both groups refer to the same T+1 frames
-                layout = self.h5py.VirtualLayout((n, *states.shape[1:]), np.uint8)
-                layout[:] = self.h5py.VirtualSource(states)[rows]
-                group.create_virtual_dataset(f"{camera}_image", layout)
+            self._share(states, f"{camera}_image", observed, next_observed)
+
+    def _share(self, states: Any, name: str, observed: Any, next_observed: Any) -> None:
+        """Makes both groups refer to the same T+1 frames: one copy on disk."""
+        n = len(states) - 1
+        for group, rows in ((observed, slice(0, n)), (next_observed, slice(1, n + 1))):
+            layout = self.h5py.VirtualLayout((n, *states.shape[1:]), states.dtype)
+            layout[:] = self.h5py.VirtualSource(states)[rows]
+            group.create_virtual_dataset(name, layout)
 
     def _env_args(self) -> dict[str, Any]:
         name = self.source.task or "unlatch"

@@ -13,7 +13,7 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.images import ImageSize, ImageSource
-from unlatch.simcore.recording.export.trajectory import Trajectory, TrajectoryMaker
+from unlatch.simcore.recording.export.trajectory import SceneOf, Trajectory, TrajectoryMaker
 from unlatch.simcore.recording.images.renders import RenderSet
 
 
@@ -27,6 +27,8 @@ class ExportLayout:
     """Name of the robot."""
     names: dict[str, tuple[str, ...]]
     """Names of the numbers of each column, by key."""
+    shapes: dict[str, tuple[int, ...]]
+    """Shape of a row of each column, by key."""
     convention: dict[str, str]
     """Meaning of actions and states as text, by key."""
     cameras: Mapping[str, ImageSize]
@@ -36,8 +38,13 @@ class ExportLayout:
 class ExportSource:
     """The exported episodes of a data set, read one at a time."""
 
-    def __init__(self, data_set: DataSet, cfg: ExportCfg) -> None:
+    def __init__(self, data_set: DataSet, cfg: ExportCfg, *, scene_of: SceneOf | None = None) -> None:
         """Chooses the episodes.
+
+        Args:
+            data_set: The data set.
+            cfg: The options.
+            scene_of: Returns the scene of a record; None: values of `state` that need one are refused.
 
         Raises:
             RecordingError: There is nothing to export, or a named episode does not exist.
@@ -45,7 +52,7 @@ class ExportSource:
         self.data_set = data_set
         self.cfg = cfg
         self.config: dict[str, Any] = data_set.header.get("config") or {}
-        self._maker = TrajectoryMaker(cfg, self.config)
+        self._maker = TrajectoryMaker(cfg, self.config, scene_of=scene_of)
         summaries = data_set.summaries()
         by_number = {summary.number: summary for summary in summaries}
         missing = [number for number in cfg.only or [] if number not in by_number]
@@ -91,6 +98,7 @@ class ExportSource:
             fps=int(self.config["world"]["record_hz"]),
             robot=first.robot,
             names={key: column.names for key, column in first.columns.items()},
+            shapes={key: column.values.shape[1:] for key, column in first.columns.items()},
             convention=self.cfg.convention(),
             cameras=self._images.sizes if self._images is not None else {},
         )
@@ -107,8 +115,18 @@ class ExportSource:
             yield trajectory
 
     def _read(self, number: int) -> Trajectory:
-        trajectory = self._maker.make(self.data_set.read(number))
-        return trajectory if self._images is None else replace(trajectory, images=self._images.of(number))
+        record = self.data_set.read(number)
+        trajectory = self._maker.make(record)
+        if self._images is None:
+            return trajectory
+        if trajectory.n_actions != record.n_actions:
+            raise RecordingError(
+                f"Episode {number} begins with {record.n_actions - trajectory.n_actions} frames of a policy, which "
+                "have no labels and are left out; images of such episodes cannot be exported. Leave out render=..., or "
+                "export the executed actions: action_source=executed.",
+                number=number,
+            )
+        return replace(trajectory, images=self._images.of(number))
 
     def _check_layout(self, trajectory: Trajectory) -> None:
         for key, expected in self.layout.names.items():

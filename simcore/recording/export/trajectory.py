@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -11,20 +11,17 @@ import numpy as np
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.recording.export.columns import (
-    AXES,
-    Column,
-    ObservationColumns,
-    Part,
-    join_columns,
-    prefix_names,
-    read_array,
-)
-from unlatch.simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg
+from unlatch.simcore.recording.export.column import AXES, Column, join_columns, prefix_names, read_array
+from unlatch.simcore.recording.export.columns import ObservationColumns, Part
+from unlatch.simcore.recording.export.config import ActionKind, ActionSource, DeltaFrom, ExportCfg
 from unlatch.simcore.recording.export.images import Images
 from unlatch.simcore.recording.export.rotation import COMPONENTS, convert_rotations, rotation_changes
+from unlatch.simcore.recording.observed.acted_part import recorded_parts
+from unlatch.simcore.recording.observed.scene import ObservedScene
 
 ACTION = "action"
+SceneOf = Callable[[EpisodeRecord], ObservedScene]
+"""Returns the scene of a record."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +60,17 @@ class Trajectory:
 class TrajectoryMaker:
     """Makes trajectories from the records of one data set."""
 
-    def __init__(self, cfg: ExportCfg, config: Mapping[str, Any]) -> None:
-        """Takes the options of the export and, from the header, the configuration of the data set."""
+    def __init__(self, cfg: ExportCfg, config: Mapping[str, Any], *, scene_of: SceneOf | None = None) -> None:
+        """Takes the options of the export.
+
+        Args:
+            cfg: The options.
+            config: From the header, the configuration of the data set.
+            scene_of: Returns the scene of a record; None: values of `state` that need one are refused.
+        """
         self._cfg = cfg
         self._observed = ObservationColumns(cfg, config)
+        self._scene_of = scene_of
 
     def make(self, record: EpisodeRecord) -> Trajectory:
         """Returns the trajectory of a record.
@@ -75,8 +79,19 @@ class TrajectoryMaker:
             RecordingError: The record has no states, or lacks a required array.
         """
         robot, arms = _robot_and_arms(record)
+        if self._cfg.action_source is ActionSource.label:
+            record = _cut_before_labels(record)
         parts = _acted_parts(record)
-        columns = self._observed.make(record.arrays, robot=robot, arms=arms, parts=parts, number=record.number)
+        of_task = self._cfg.point_cloud > 0 or any(kind.of_task for kind in self._cfg.state)
+        columns = self._observed.make(
+            record.arrays,
+            robot=robot,
+            arms=arms,
+            parts=parts,
+            number=record.number,
+            acted=recorded_parts(record.skills, number=record.number) if of_task else (),
+            scene=self._scene_of(record) if of_task and self._scene_of is not None else None,
+        )
         columns[ACTION] = join_columns([self._action_column(record, robot, arm) for arm in arms])
         return Trajectory(
             number=record.number,
@@ -94,6 +109,8 @@ class TrajectoryMaker:
     def _action_column(self, record: EpisodeRecord, robot: str, arm: str) -> Column:
         read = partial(read_array, record.arrays, number=record.number)
         commanded, measured = f"actions.{robot}.{arm}", f"robots.{robot}.{arm}"
+        if self._cfg.action_source is ActionSource.label and f"labels.{robot}.{arm}.joint_targets" in record.arrays:
+            commanded = f"labels.{robot}.{arm}"
         gripper = Column((f"{arm}.gripper",), read(f"{commanded}.gripper_target"))
         kind = self._cfg.action
         if not kind.has_rotation:
@@ -118,6 +135,15 @@ class TrajectoryMaker:
         if self._cfg.delta_from is DeltaFrom.state:
             return measured[:-1]
         return np.vstack([measured[:1], targets[:-1]])
+
+
+def _cut_before_labels(record: EpisodeRecord) -> EpisodeRecord:
+    """Returns a record without the rows before the planner took over from a policy: they have no labels."""
+    masks = [array for key, array in record.arrays.items() if key.startswith("labels.") and key.endswith(".valid")]
+    if not masks or all(mask.all() for mask in masks):
+        return record
+    first = int(np.flatnonzero(~np.all(masks, axis=0))[-1]) + 1
+    return replace(record, arrays={key: array[first:] for key, array in record.arrays.items()})
 
 
 def _robot_and_arms(record: EpisodeRecord) -> tuple[str, list[str]]:

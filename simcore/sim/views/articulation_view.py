@@ -13,8 +13,9 @@ from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.closed_stop import ClosedStop
-from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.drives import DriveGroup
 from unlatch.simcore.sim.impedance import MAX_DAMPING_RATIO
+from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
 from unlatch.simcore.sim.properties.contact_material import ContactMaterials
 from unlatch.simcore.sim.properties.tendons import TendonCfg, Tendons
 from unlatch.simcore.sim.views.rigid_prim_view import LEAST_INERTIA_KG_M2, LEAST_MASS_KG

@@ -63,6 +63,7 @@ def test_records_are_rendered_by_the_cameras_of_the_recording_by_default():
             r"camera\.cameras\[0\]\.mount\.body='arm' is not a robot or",
         ),
         ("planner=quik", r"Unknown planner 'quik'\. Did you mean 'quick'"),
+        ("variety=2", r"variety=2 is out of range\. Expected 0 to 1\."),
         ("planner.goal_waves=0", r"planner\.goal_waves=0 is out of range\. Expected 1 to 16"),
         ("planner.goal_waves=1.5", r"planner\.goal_waves=1\.5 has the wrong type\. Expected a whole number"),
         ("planner.serches=1", r"planner\.serches is unknown\. Did you mean 'searches'"),
@@ -166,7 +167,7 @@ def test_a_file_name_in_place_of_its_content_is_refused_with_advice(group: str, 
 def test_an_unknown_group_is_refused_with_similar_names(tmp_path: Path):
     write_mine(tmp_path, "task", "# @package _global_\ndefaults: [open_drawer, {override /camra: front}, _self_]\n")
     with pytest.raises(
-        ConfigError, match=r"camra is unknown\. Did you mean 'camera'\?.* or a group: camera, executor,"
+        ConfigError, match=r"camra is unknown\. Did you mean 'camera'\?.* or a group: camera, disturb, executor,"
     ):
         jobs(f"task=mine --config-dir {tmp_path}")
 

@@ -15,6 +15,7 @@ from unlatch.skills import articulation
 from unlatch.skills.contract.command import ManipKind, Phase
 from unlatch.skills.open import Open
 from unlatch.solver.diagnosis.diagnosis import Diagnosis
+from unlatch.solver.goal.verify import angles_between
 from unlatch.solver.settings.setting import SuccessMode
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.runs.runner import EpisodeRunner
@@ -207,3 +208,20 @@ def test_a_hook_leads_half_as_fast_as_fingers_that_hold(skill: Open) -> None:
     assert skill.request().part_speed is None  # the planner's own, 0.5 rad/s
     assert hook.request().part_speed == 0.25
     assert hook.closed_gripper
+
+
+def test_a_hand_that_pinches_the_edge_of_a_lid_turns_with_the_lid(config: Callable[..., CollectCfg]) -> None:
+    with EpisodeRunner(config("object=laptop", "skill=open")) as runner:
+        skill = runner.plan(0)
+        assert isinstance(skill, Open)
+        plan, scene = skill.keyframe_plan, skill.snapshot()
+        assert plan is not None
+        assert plan.found
+        assert not skill.closed_gripper
+        (led,) = (segment for segment in plan.segments if segment.kind == "follow")
+        assert led.s is not None
+        R, _ = skill.context.arm_model.kinematics.fk_batch(led.q)
+        closing = R @ skill.context.arm_model.side_axis()
+        with_lid = np.array([scene.joint.motion(float(s) - scene.s)[0] @ closing[0] for s in led.s])
+        assert abs(led.s[-1] - led.s[0]) > 0.6
+        assert angles_between(closing, with_lid).max() < 5e-3  # pads at an angle to a lid pry each other apart

@@ -12,11 +12,13 @@ from unlatch.objects.annotate import annotate_source, read_source
 from unlatch.objects.annotate.storage import (
     check_replaceable,
     is_hand_made,
+    keep_closing_forces,
     load_annotation,
     with_mark,
     write_annotation_file,
 )
 from unlatch.objects.annotation import Articulation, read_articulation
+from unlatch.objects.closing_forces import NO_CLOSING_FORCES, Catch, ClosingForces
 from unlatch.simcore.errors import AssetError
 
 Write = Callable[..., Path]
@@ -60,6 +62,51 @@ def test_an_unreadable_annotation_and_one_of_another_urdf_are_not_replaced(made:
     path.write_text("notes: [")
     with pytest.raises(AssetError, match="was not made by"):
         check_replaceable(path, urdf="thing.urdf", force=False)
+
+
+@pytest.mark.parametrize("stated", [ClosingForces(Catch(12.0, 0.01)), NO_CLOSING_FORCES])
+def test_a_new_annotation_keeps_the_closing_forces_that_the_file_states(
+    made: tuple[Path, Articulation], stated: ClosingForces
+) -> None:
+    path, articulation = made
+    model = load_annotation(path).model
+    (name, part), *_ = articulation.parts.items()
+    renamed = replace(part, name="mine", closing_forces=stated)
+    path.write_text(replace(articulation, parts={"mine": renamed}).to_yaml())
+    kept = keep_closing_forces(articulation, path, model)
+    assert kept.part(name).closing_forces == stated
+    assert replace(kept, parts=articulation.parts) == articulation
+
+
+def test_a_new_annotation_takes_no_closing_forces_from_a_file_about_something_else(
+    made: tuple[Path, Articulation],
+) -> None:
+    path, articulation = made
+    model = load_annotation(path).model
+    (name, part), *_ = articulation.parts.items()
+    forces = replace(part, closing_forces=ClosingForces(Catch(12.0, 0.01)))
+    for parts, extra in [
+        ({name: forces}, {**articulation.extra, "urdf": {"file": "other.urdf"}}),
+        ({name: replace(forces, joint="other")}, articulation.extra),
+    ]:
+        path.write_text(replace(articulation, parts=parts, extra=extra).to_yaml())
+        assert keep_closing_forces(articulation, path, model) == articulation
+    path.write_text("notes: [")
+    assert keep_closing_forces(articulation, path, model) == articulation
+    path.unlink()
+    assert keep_closing_forces(articulation, path, model) == articulation
+
+
+def test_closing_forces_that_do_not_fit_the_new_annotation_are_refused(made: tuple[Path, Articulation]) -> None:
+    path, articulation = made
+    model = load_annotation(path).model
+    (name, part), *_ = articulation.parts.items()
+    path.write_text(
+        replace(articulation, parts={name: replace(part, closing_forces=ClosingForces(Catch(12.0, 0.01)))}).to_yaml()
+    )
+    ajar = replace(part, openness=replace(part.openness, closed=0.1))
+    with pytest.raises(AssetError, match="closing_forces need a part that closes at a limit of its joint"):
+        keep_closing_forces(replace(articulation, parts={name: ajar}), path, model)
 
 
 def test_an_annotation_is_read_with_its_urdf_in_metres_and_checked(made: tuple[Path, Articulation]) -> None:

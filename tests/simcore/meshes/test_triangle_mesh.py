@@ -9,6 +9,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.convex_hull import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import (
     TriangleMesh,
+    draw_surface_points,
     join_meshes,
     sample_surface,
     split_components,
@@ -39,6 +40,20 @@ def test_outermost_vertices_reach_as_far_as_all_along_any_direction(flat: bool):
 def box(low: tuple[float, float, float], high: tuple[float, float, float]) -> TriangleMesh:
     corners = [[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])]
     return convex_hull(np.array(corners))
+
+
+def test_drawn_points_are_uniform_over_the_area():
+    mesh = join_meshes([box((0, 0, 0), (3, 1, 1)), TRIANGLE.moved(Pose.from_translation([9.0, 0.0, 0.0]))])
+    n = 40_000
+    points, faces = draw_surface_points(mesh, n, np.random.default_rng(0))
+    areas = np.linalg.norm(mesh.area_normals, axis=1) / 2
+    shares = areas / areas.sum()
+    found = np.bincount(faces, minlength=len(shares)) / n
+    assert np.all(np.abs(found - shares) < 4 * np.sqrt(shares / n) + 1e-12)
+    on_triangle = points[faces == len(shares) - 1] - [9.0, 0.0, 0.0]
+    np.testing.assert_allclose(on_triangle.sum(axis=1), 1.0)
+    np.testing.assert_allclose(on_triangle.mean(axis=0), 1 / 3, atol=0.03)
+    assert on_triangle.min() >= 0.0
 
 
 def test_welding_connects_loose_triangles() -> None:

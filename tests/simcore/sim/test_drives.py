@@ -10,7 +10,8 @@ import pytest
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.drives import DriveGroup
+from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
 from unlatch.simcore.sim.world import World, WorldCfg
 
 

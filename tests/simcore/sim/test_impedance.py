@@ -8,15 +8,18 @@ import numpy as np
 import pybullet as p
 import pytest
 
+from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.dual_panda import dual_panda
 from unlatch.robots.dual_panda import urdf_path as dual_urdf_path
 from unlatch.robots.franka_panda import franka_panda, urdf_path
+from unlatch.robots.model import model_path
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
+from unlatch.simcore.sim.drives import DriveGroup
 from unlatch.simcore.sim.impedance import MAX_DAMPING_RATIO, ImpedanceServo, JointTargets
+from unlatch.simcore.sim.joint_drive import DriveMode, JointDrive
 from unlatch.simcore.sim.world import World
 
 JOINTS = franka_panda().arms[0].joints
@@ -61,9 +64,13 @@ def test_a_joint_returns_to_its_target_without_swinging(arm: Arm, world: World) 
     assert abs(errors[-1]) < 1e-4
 
 
-def test_the_arm_accelerates_as_the_torques_read_back_say_and_these_stay_within_the_limits(
-    arm: Arm, world: World
+def test_an_arm_without_armatures_accelerates_as_the_torques_read_back_say_and_these_stay_within_the_limits(
+    world: World,
 ) -> None:
+    cfg = franka_panda()
+    cfg.arms[0].armature = [0.0] * 7  # Bullet's inverse dynamics knows none
+    arm = Robot(world, cfg, urdf_path(), T_world_root=Pose.identity()).arm(None)
+    arm.reset(arm.cfg.home, gripper_m=0.08)
     body, limits, saturated = arm._body, np.array(arm.cfg.max_effort), False
     for _ in range(30):
         q, dq, _ = body.joint_states()
@@ -162,3 +169,55 @@ def test_two_arms_of_one_body_load_and_hold_still_with_armatures(world: World) -
     for _ in range(240):
         world.step()
     assert np.abs(body.joint_positions(list(home)) - list(home.values())).max() < 1e-4
+
+
+@pytest.mark.parametrize("name", ["franka_panda", "dual_panda", "ur5", "xarm6", "baxter"])
+def test_a_torque_accelerates_an_arm_by_the_mass_matrix_plus_armatures(world: World, name: str) -> None:
+    cfg = ROBOTS.load(name)()
+    body = world.load_urdf(model_path(cfg), name=name, T_world_root=Pose.identity())
+    world.set_gravity([0.0, 0.0, 0.0])
+    arm, joints = cfg.arms[-1], [joint.name for joint in body.movable_joints]
+    body.set_joint_positions(arm.joints, np.array(arm.home) + 0.1)
+    body.set_joint_positions(arm.gripper.joints, arm.gripper.positions(0.02))
+    armatures = dict(zip(arm.joints, arm.armature, strict=True))
+    mass = ImpedanceServo(body, joints, dt=world.dt, armatures=armatures)._M  # of all joints, since all accelerate
+    light = ImpedanceServo(body, joints, dt=world.dt)._M
+    DriveGroup(body, {joint: JointDrive(DriveMode.passive, armature=value) for joint, value in armatures.items()})
+    torques = np.array([1.0 + 0.1 * index if joint in arm.joints else 0.0 for index, joint in enumerate(joints)])
+    indices = [body.joint(joint).index for joint in joints]
+    p.setJointMotorControlArray(
+        body.body_id, indices, p.TORQUE_CONTROL, forces=torques.tolist(), physicsClientId=world.client
+    )
+    world.step()
+    accelerations = body.joint_states(joints)[1] / world.dt
+    expected = np.linalg.solve(mass, torques)
+    assert accelerations == pytest.approx(expected, abs=1e-6 * np.abs(expected).max())
+    wrist = joints.index(arm.joints[-1])
+    assert abs(expected[wrist]) < 0.9 * abs(np.linalg.solve(light, torques)[wrist])
+
+
+def test_armatures_of_upstream_joints_count_only_along_their_own_axes(world: World, tmp_path: Path) -> None:
+    (tmp_path / "arm.urdf").write_text(_THREE_JOINTS)
+    body = world.load_urdf(tmp_path / "arm.urdf", name="arm", T_world_root=Pose.identity())
+    light = ImpedanceServo(body, ["first", "across", "parallel"], dt=world.dt)
+    heavy = ImpedanceServo(
+        body, ["first", "across", "parallel"], dt=world.dt, armatures={"across": 2.0, "parallel": 5.0}
+    )
+    added = np.array([[5.0, 0.0, 5.0], [0.0, 2.0, 0.0], [5.0, 0.0, 5.0]])  # `parallel` turns with `first` as well
+    np.testing.assert_allclose(heavy._M - light._M, added, atol=1e-12)
+
+
+_LINK = """<link name="{0}"><inertial><mass value="1"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+_JOINT = """<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/><axis xyz="{3}"/>
+<origin xyz="0.1 0 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>"""
+_THREE_JOINTS = "\n".join(
+    [
+        '<robot name="arm">',
+        *(_LINK.format(name) for name in "abcd"),
+        _JOINT.format("first", "a", "b", "0 0 1"),
+        _JOINT.format("across", "b", "c", "0 1 0"),
+        _JOINT.format("parallel", "c", "d", "0 0 1"),
+        "</robot>",
+    ]
+)

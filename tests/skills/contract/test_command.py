@@ -91,6 +91,32 @@ def test_after_an_ended_motion_the_next_one_starts_where_the_arm_is(arm: Arm) ->
     assert executor.is_subtask_done() == (float(np.abs(arm.q - back[-1]).max()) < 5e-3)
 
 
+def test_an_ended_motion_brakes_within_the_accelerations_of_the_arm(arm: Arm) -> None:
+    away, frame_s = arm.q + 0.02 * np.arange(12)[:, None], 1.0 / 30.0
+    executor = loaded(
+        arm,
+        ManipCommand(
+            ManipKind.close_gripper, Pose.identity(), Phase.follow, motion=JointMotion(away, s=np.arange(12.0))
+        ),
+        ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.retreat, motion=JointMotion(away[::-1])),
+    )
+    targets = []
+    while executor.phase is Phase.follow:
+        action = executor.next_action()
+        arm.begin_frame(action, frame_s=frame_s)
+        targets.append(action.joint_targets)
+        if len(targets) >= 6:
+            executor.end_motion()  # a skill calls it in every frame
+        if len(targets) == 7:
+            assert executor.expected_s == 5.0
+        step(executor)
+    steps = np.diff(targets, axis=0)
+    changes = np.abs(np.diff(np.vstack([steps, np.zeros(7)]), axis=0)) / frame_s**2
+    assert np.all(steps > -1e-12)
+    assert np.all(changes.max(axis=0) <= 0.7 * np.array(arm.cfg.max_acceleration) + 1e-9)
+    assert len(targets) == 6 + 4  # 0.02 rad a frame, and that of joint 2 may change by 0.0058 rad in a frame
+
+
 @pytest.mark.parametrize(("record_hz", "waited"), [(20, 7), (30, 10), (60, 20)])
 def test_an_arm_that_does_not_arrive_is_waited_for_a_third_of_a_second(arm: Arm, record_hz: int, waited: int) -> None:
     far = JointMotion(arm.q[None] + 0.5)

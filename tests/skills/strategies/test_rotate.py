@@ -14,8 +14,9 @@ from unlatch.objects.library import load_object
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
+from unlatch.skills.strategies.open_close import is_round
 from unlatch.skills.strategies.ranking import derive_strategies
-from unlatch.skills.strategies.rotate import check_turns, is_round, rotate_setting, turned_by, turned_to
+from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_by, turned_to
 
 
 def dial() -> tuple[ObjectAsset, Part]:

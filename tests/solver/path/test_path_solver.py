@@ -94,6 +94,16 @@ def test_inward_direction_points_into_the_front(door, drawer):
         np.testing.assert_allclose(inward_direction(scene, np.zeros(3)), -front, atol=1e-12)
 
 
+def test_inward_direction_points_over_the_edge_if_every_hand_comes_from_there(door, drawer):
+    for scene in (door(yaw=0.3, hinge=-1.0), drawer(yaw=-0.2)):
+        inward, bar = inward_direction(scene, np.zeros(3)), scene.axes["link0_contact_axis"]
+        over_edge = np.cross(bar, inward)
+        for sign in (-1.0, 1.0):
+            leaning = np.array([np.cos(lean) * sign * over_edge + np.sin(lean) * bar for lean in (-0.6, 0.0, 0.6)])
+            np.testing.assert_allclose(inward_direction(scene, leaning), sign * over_edge, atol=1e-12)
+            np.testing.assert_allclose(inward_direction(scene, np.vstack([leaning, inward])), inward, atol=1e-12)
+
+
 def rows_of(setting, arm, scene):
     return [term.row(arm.tool_keypoints, scene) for term in setting.constraint_list]
 

@@ -21,6 +21,17 @@ def test_annotate_writes_the_annotation_that_it_returns(tmp_path: Path, capsys: 
     assert (captured.out, captured.err) == ("", "")
 
 
+def test_annotate_with_force_keeps_the_catch_that_the_file_states(tmp_path: Path):
+    make_objects("drawer", MakeObjectCfg(out=str(tmp_path / "drawer")))
+    file = tmp_path / "drawer" / "articulation.yaml"
+    stated = {part.joint: part.closing_forces for part in read_articulation(file).parts.values()}
+    assert any(forces is not None for forces in stated.values())
+    for force in (True, False):  # the new file counts as the command's, so the second run needs no force
+        found = annotate(tmp_path / "drawer", force=force, picture=False)
+        for part in [*found.articulation.parts.values(), *read_articulation(file).parts.values()]:
+            assert part.closing_forces == stated[part.joint]
+
+
 def test_annotate_raises_an_asset_error_if_there_is_no_object(tmp_path: Path):
     with pytest.raises(AssetError):
         annotate(tmp_path / "nowhere")

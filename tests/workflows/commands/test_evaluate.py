@@ -49,12 +49,15 @@ def test_recorded_actions_score_what_was_recorded(here: Path):
     assert check_dataset("eval") == []
     assert evaluated.header["evaluate"]["policy"] == "recorded:data"
     assert evaluated.header["evaluate"]["success_when"] == "still"
+    assert not evaluated.header["evaluate"]["end_at_violation"]
 
 
 @pytest.mark.integration
-def test_random_actions_score_nothing(here: Path, capsys: pytest.CaptureFixture[str]):
+def test_random_actions_are_never_clean(here: Path, capsys: pytest.CaptureFixture[str]):
     assert evaluate("policy=random", "episodes=3", "task.max_duration_s=4") == 0
-    assert "success     0/3" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "goal " in said  # arms that throw themselves about close a drawer at times
+    assert "clean 0/3" in said
     assert check_dataset("eval") == []
 
 
@@ -90,6 +93,90 @@ def test_a_bug_in_a_policy_ends_the_episode_not_the_run(here: Path):
     records = [DataSet.open("eval").read(number) for number in (0, 1)]
     assert [record.code for record in records] == ["error", "error"]
     assert "KeyError: 'wrist'" in records[0].evidence["traceback"]
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_a_policy_that_breaks_a_rule_and_goes_on_reaches_the_goal_and_is_not_clean(
+    here: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert collect_main([*COMMON, "episodes=1", "out=data"]) == 0
+    (here / "again.py").write_text(
+        textwrap.dedent("""
+        import numpy as np
+        from unlatch import open_dataset
+        class Again:
+            def __init__(self, observation_space, action_space):
+                arrays, arm = open_dataset("data")[0].arrays, "actions.franka_panda.left"
+                self.actions = np.hstack([arrays[f"{arm}.joint_targets"], arrays[f"{arm}.gripper_target"]])
+                self.frame = 4
+            def act(self, observation):
+                self.frame += 1
+                return self.actions[min(self.frame, len(self.actions) - 1)]
+        """)
+    )
+    rule = "robot.arms.0.gripper.finger_force_limit_n=5"  # a limit that pushing the drawer exceeds
+    capsys.readouterr()
+    assert evaluate("policy=again:Again", rule, "episodes=1") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "goal 1/1" in said
+    assert "clean 0/1" in said
+    record = DataSet.open("eval").read(0)
+    assert (record.success, record.code, record.goal["reached"]) == (False, "overload", True)
+    assert record.evidence["frame"] < record.goal["reached_frame"]
+    assert check_dataset("eval") == []
+    assert evaluate("policy=again:Again", rule, "episodes=1", "end_at_violation=true", out="ended") == 0
+    ended = DataSet.open("ended").read(0)
+    assert (ended.code, ended.evidence["frame"]) == (record.code, record.evidence["frame"])
+    assert ended.n_actions == ended.evidence["frame"]
+    assert "reached" not in ended.goal
+    assert check_dataset("ended") == []
+
+
+BATCHED = """
+import numpy as np
+class Stayer:
+    def __init__(self, observation_space, action_space):
+        self.steps = {}
+    def reset(self, slot, observation, info):
+        self.steps[slot] = 0
+        self.episode = info["episode"]
+    def act_batch(self, observations, slots):
+        for slot in slots:
+            self.steps[int(slot)] += 1
+        if self.episode == 1 and max(self.steps.values()) > 3:
+            raise KeyError("wrist")
+        q = observations["robots.franka_panda.left.joint_positions"]
+        return np.hstack([q, np.full((len(q), 1), 0.04)])
+"""
+
+
+@pytest.mark.integration
+def test_a_batched_policy_acts_as_one_per_worker_and_a_bug_ends_its_episode_only(
+    here: Path, capsys: pytest.CaptureFixture[str]
+):
+    (here / "batched.py").write_text(BATCHED)
+    assert evaluate("policy=batched:Stayer", "episodes=2", "task.max_duration_s=1") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "in batches of 1.0 on average" in said
+    records = [DataSet.open("eval").read(number) for number in (0, 1)]
+    assert [record.code for record in records] == ["timeout", "error"]
+    assert "KeyError: 'wrist'" in records[1].evidence["message"]
+    assert check_dataset("eval") == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["policy=random", "batch=true"], "batch=true needs a policy of yours, got policy=random"),
+        (["policy=own:stay", "batch=true"], "has no method act_batch"),
+    ],
+)
+def test_a_policy_that_cannot_be_batched_is_refused(
+    here: Path, assert_refused: Callable[..., str], arguments: list[str], message: str
+):
+    (here / "own.py").write_text("def stay(observation):\n    return None\n")
+    assert_refused("evaluate", *COMMON, "out=eval", "episodes=1", *arguments, text=message, folder=here)
 
 
 @pytest.fixture

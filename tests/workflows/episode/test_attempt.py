@@ -29,7 +29,7 @@ def test_a_skill_that_others_depend_on_is_planned_with_the_budget_of_the_search(
         budget=PlanBudget(),
     )
     episode: Any = SimpleNamespace(
-        cfg=SimpleNamespace(skills=[None] * 3), judge=SimpleNamespace(runs=[None] * begun), planner=planner
+        cfg=SimpleNamespace(skills=[None] * 3), judge=SimpleNamespace(begun_entries=set(range(begun))), planner=planner
     )
     attempt = Attempt(episode)
     found = cast("list[Any]", attempt._plan_as_searched(indices, []))

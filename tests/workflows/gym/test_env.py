@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ from unlatch.simcore.recording.export.trajectory import ACTION, TrajectoryMaker 
 from unlatch.simcore.recording.json_values import plain  # noqa: E402
 from unlatch.simcore.sim.world import WorldCfg  # noqa: E402
 from unlatch.workflows.episode.episode import INITIAL_S  # noqa: E402
+from unlatch.workflows.episode.observed_scene import recorded_scene  # noqa: E402
 from unlatch.workflows.gym.env import UnlatchEnv  # noqa: E402
 from unlatch.workflows.gym.registration import register_environments  # noqa: E402
 from unlatch.workflows.runs.loading import load  # noqa: E402
@@ -199,12 +201,16 @@ def test_render_gives_a_picture():
         (["observation.keys=[robot.*]"], "matches no record key"),
         (["observation.keys=[]"], "observation.keys is empty"),
         (["action.mode=torque"], "torque"),
+        (
+            ["observation.state=[gripper,geometri]"],
+            "observation.state[1]='geometri' is unknown. Did you mean 'geometry'?",
+        ),
         (["action.max_joint_delta_rad=-1"], "out of range"),
         (["actoin.mode=ee_delta"], "actoin"),
     ],
 )
 def test_a_wrong_key_is_named_in_the_error(overrides: list[str], message: str):
-    with pytest.raises(ConfigError, match=message.replace(".", r"\.")):
+    with pytest.raises(ConfigError, match=re.escape(message)):
         UnlatchEnv("close_drawer", overrides=overrides)
 
 
@@ -262,6 +268,11 @@ def test_a_policy_whose_targets_never_stand_still_succeeds_once_the_goal_has_hel
     ("task", "conventions"),
     [
         ("close_drawer", {}),
+        (
+            "open_microwave",
+            {"state": [kind.name for kind in StateKind], "objects": False, "keypoints": False, "point_cloud": 64},
+        ),
+        pytest.param("turn_faucet", {"state": [kind.name for kind in StateKind]}, marks=pytest.mark.slow),
         pytest.param(
             "open_cabinet_drawer",
             {"state": ["tcp_pose", "joint_velocity", "gripper"], "rotation": "rot6d"},
@@ -274,10 +285,16 @@ def test_the_columns_of_an_export_are_observed(task: str, conventions: dict[str,
     cfg = ExportCfg(
         state=[StateKind[name] for name in conventions.get("state", ("joint_position", "gripper"))],
         rotation=RotationForm[conventions["rotation"]] if "rotation" in conventions else None,
+        objects=conventions.get("objects", True),
+        keypoints=conventions.get("keypoints", True),
+        point_cloud=conventions.get("point_cloud", 0),
     )
-    own = [f"observation.{key}={value}" for key, value in conventions.items()]
+    own = [f"observation.{key}={value}".replace("'", "") for key, value in conventions.items()]
     env = UnlatchEnv(task, overrides=[STILL, "observation.columns=true", *own])
-    exported = TrajectoryMaker(cfg, {"robot": plain(env.cfg.robot)}).make(record).columns
+    maker = TrajectoryMaker(
+        cfg, {"robot": plain(env.cfg.robot)}, scene_of=lambda recorded: recorded_scene(env.cfg, recorded)
+    )
+    exported = maker.make(record).columns
     wanted = {key: column.values for key, column in exported.items() if key != ACTION}
     observation, _ = env.reset(seed=5, options={"episode": 0})
     first = WorldCfg().frames(INITIAL_S)

@@ -1,5 +1,6 @@
 """Counts, intervals and medians."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -75,3 +76,11 @@ def test_a_sample_is_evenly_spaced_and_within_its_limit(n: int):
 
 def test_no_episodes_is_not_an_error():
     assert RunStatistics.of([]).success_text() == "0/0 = 0.0 % (95 % interval 0.0 to 100.0 %)"
+
+
+def test_successes_after_a_replan_are_counted_apart():
+    items = [summary(0, None), replace(summary(1, None), replans=2), replace(summary(2, "slipped"), replans=1)]
+    found = RunStatistics.of(items)
+    assert found.successes == 2
+    assert found.first_attempt_text().startswith("1/3 = 33.3 %")
+    assert found.replans_text() == "1 of 2 attempts with a skill planned anew succeeded"

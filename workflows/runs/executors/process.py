@@ -65,10 +65,12 @@ class ProcessExecutor(WorkerExecutor[_Worker]):
         ours, theirs = self._context.Pipe()
         # a policy or a sensor that is defined in the caller's main module is sent by value
         packed = cloudpickle.dumps(job)
-        # numerical libraries read it when they are loaded: two workers on two cores must not use four threads
-        threads = {key: "1" for key in _THREAD_VARIABLES if key not in os.environ}
         process = self._context.Process(
-            target=_run_worker, args=(theirs, packed, name), name=f"unlatch-{name}", daemon=True, env=threads
+            target=_run_worker,
+            args=(theirs, packed, name),
+            name=f"unlatch-{name}",
+            daemon=True,
+            env=single_thread_variables(),
         )
         process.start()
         theirs.close()
@@ -108,7 +110,7 @@ class ProcessExecutor(WorkerExecutor[_Worker]):
     def _reason_of_death(self, worker: _Worker) -> str:
         worker.connection.close()
         self._join(worker)  # it may have closed its pipe without exiting
-        return _describe_exit(worker.process.exitcode)
+        return describe_exit(worker.process.exitcode)
 
     def _stop_workers(self, workers: Sequence[_Worker]) -> None:
         for worker in workers:
@@ -168,7 +170,16 @@ def _make_picklable(exc: SimCoreError) -> SimCoreError:
     return exc
 
 
-def _describe_exit(exitcode: int | None) -> str:
+def single_thread_variables() -> dict[str, str]:
+    """Returns environment variables that give numerical libraries one thread, except those that the user has set.
+
+    The libraries read them when they are loaded: two workers on two cores must not use four threads.
+    """
+    return {key: "1" for key in _THREAD_VARIABLES if key not in os.environ}
+
+
+def describe_exit(exitcode: int | None) -> str:
+    """Returns how a worker ended, from the exit code of its process."""
     if exitcode is not None and exitcode < 0:
         try:
             return f"worker killed by {signal.Signals(-exitcode).name}"

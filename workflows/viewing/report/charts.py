@@ -22,6 +22,8 @@ SIZE_IN = (3.8, 2.9)
 """Width and height [inches]; small, so that text is readable on a phone."""
 MOST_POINTS = 1500
 """Largest number of attempts that are drawn one by one; of more, success rates are drawn on a grid."""
+_LEAST_OPENING = 0.01
+"""Least opening at the upper end of its axis [rad or m]: a closed part's motions of micrometres look like nothing."""
 _CELLS = 18
 _BINS = 32
 _VARIABLES = ("ink", "faint", "line", "good", "set-a", "set-b", *(f"code-{code}" for code in FAILURE_CODES))
@@ -75,6 +77,8 @@ def yaw_map(places: Sequence[MapPoint]) -> str:
     def draw(axes: Axes) -> None:
         _draw_outcomes(axes, points, places)
         axes.set(title="yaw and opening at the start", xlabel="yaw [deg]", ylabel="open by [rad or m]")
+        top = 1.05 * max((opening for _, opening in points), default=0.0) or 0.1
+        axes.set_ylim(-0.05 * top, top)  # parts that all start closed lie at the lower end
 
     return _draw_svg(draw, "yaw and opening of the object at the start, by outcome")
 
@@ -109,22 +113,39 @@ def opening_curves(series: Sequence[EpisodeCurves]) -> str:
         for item in series:
             axes.plot(item.times_s, item.openings, **_line_style(item.code))
         axes.set(title="the part's joint, from closed", xlabel="time [s]", ylabel="open by [rad or m]")
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, -_LEAST_OPENING / 20), max(high, _LEAST_OPENING))
 
     return _draw_svg(draw, "displacement of the part's joint over time")
 
 
-def force_curves(series: Sequence[EpisodeCurves], *, forbidden: bool) -> str:
-    """Draws the largest force of each frame over time: of forbidden contacts, or of the fingers on the part."""
-    title = "forbidden contacts" if forbidden else "fingers on the part"
+def finger_force_curves(series: Sequence[EpisodeCurves]) -> str:
+    """Draws the force that a finger bears for longer than 20 ms over time, and the allowed force as a dashed line."""
 
     def draw(axes: Axes) -> None:
-        for item in series:
-            forces = item.forbidden_n if forbidden else item.held_n
-            axes.plot(item.times_s[1 : len(forces) + 1], forces[: len(item.times_s) - 1], **_line_style(item.code))
-        axes.set(title=title, xlabel="time [s]", ylabel="largest force of a frame [N]")
-        axes.set_ylim(bottom=0.0, top=None if axes.get_ylim()[1] > 1.0 else 1.0)
+        for limit_n in sorted({item.finger_limit_n for item in series if item.finger_limit_n is not None}):
+            axes.axhline(limit_n, color=color("overload"), linewidth=1.0, linestyle="--")
+        _draw_forces(axes, series, [item.finger_n for item in series])
+        axes.set(title="force on a finger, the limit dashed", ylabel="borne for longer than 20 ms [N]")
 
-    return _draw_svg(draw, title)
+    return _draw_svg(draw, "force on a finger over time")
+
+
+def forbidden_force_curves(series: Sequence[EpisodeCurves]) -> str:
+    """Draws the largest force of forbidden contacts in each frame over time."""
+
+    def draw(axes: Axes) -> None:
+        _draw_forces(axes, series, [item.forbidden_n for item in series])
+        axes.set(title="forbidden contacts", ylabel="largest force of a frame [N]")
+
+    return _draw_svg(draw, "forbidden contacts")
+
+
+def _draw_forces(axes: Axes, series: Sequence[EpisodeCurves], forces: Sequence[np.ndarray]) -> None:
+    for item, values in zip(series, forces, strict=True):
+        axes.plot(item.times_s[1 : len(values) + 1], values[: len(item.times_s) - 1], **_line_style(item.code))
+    axes.set_xlabel("time [s]")
+    axes.set_ylim(bottom=0.0, top=None if axes.get_ylim()[1] > 1.0 else 1.0)
 
 
 def _line_style(code: str | None) -> dict[str, Any]:

@@ -14,8 +14,10 @@ import yaml
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.recording.json_values import differences
+from unlatch.simcore.recording.policy_outcome import STAGES
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.statistics import SEARCH, STAGES
+from unlatch.workflows.runs.statistics import SEARCH, SuccessMeasure
+from unlatch.workflows.runs.statistics import STAGES as TIMED_STAGES
 from unlatch.workflows.viewing.report import charts
 from unlatch.workflows.viewing.report.breakdown import Breakdown, breakdowns, make_breakdown
 from unlatch.workflows.viewing.report.examples import (
@@ -48,6 +50,38 @@ class ReportColumn:
     """Episodes per hour without pauses; None if there are too few."""
     median_ms: float | None
     """Wall time of an episode, all stages together [ms]."""
+    replanned: Counts
+    """Attempts in which a skill was planned anew."""
+
+
+@dataclass(frozen=True)
+class PolicyResult:
+    """How far a policy came in one data set."""
+
+    name: str
+    goal: SuccessMeasure
+    """The part is where it should be, and stays."""
+    clean: SuccessMeasure
+    """The same without a broken rule."""
+    stages: list[tuple[str, str, int, int]]
+    """Each stage, its meaning, how many episodes came no further, and in how many of all a rule was first broken in
+    it."""
+
+    @classmethod
+    def of(cls, item: Tally) -> PolicyResult:
+        """Returns the result of a data set whose episodes went on after broken rules."""
+        found, n = item.policy, item.total.n
+        stages = [(stage, meaning, found.stages[stage], found.violations[stage]) for stage, meaning in STAGES.items()]
+        return cls(item.name, found.measure("goal", n=n), found.measure("clean", n=n), stages)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns plain values."""
+        measures = {
+            key: {**vars(measure), "rate": measure.rate, "interval_95": list(measure.interval)}
+            for key, measure in (("goal", self.goal), ("clean", self.clean))
+        }
+        stages = {stage: {"episodes": n, "first_violations": broken} for stage, _, n, broken in self.stages}
+        return {**measures, "stages": stages}
 
 
 @dataclass(frozen=True)
@@ -91,6 +125,7 @@ class Report:
     times: list[str] = field(default_factory=list)
     strips: list[PictureStrip] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    policies: list[PolicyResult] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the numbers as plain values."""
@@ -102,6 +137,7 @@ class Report:
         return {
             "title": self.title,
             "total": {column.name: column.total.to_dict() for column in self.columns},
+            "replanned": {column.name: column.replanned.to_dict() for column in self.columns if column.replanned.n},
             "success": {part.title: part.to_dict(names) for part in self.breakdowns},
             "pace": {name: vars(pace) for name, pace in self.paces.items()},
             "wall_time_ms": times,
@@ -111,6 +147,7 @@ class Report:
             "commands": {origin.name: origin.commands for origin in self.origins},
             "differences": [{"key": key, "values": [one, other]} for key, one, other in self.differences],
             "left_out": self.notices,
+            "policies": {item.name: item.to_dict() for item in self.policies},
         }
 
 
@@ -141,6 +178,7 @@ def make_report(tallies: Sequence[Tally], *, pictures: int) -> Report:
         series={item.name: read_curves(item) for item in tallies},
         places={item.name: item.places for item in tallies},
         notices=[f"{item.name}: {line}" for item in tallies for line in item.damaged.lines()],
+        policies=[PolicyResult.of(item) for item in tallies if item.policy.n],
     )
     _draw_charts(report)
     if pictures:
@@ -161,12 +199,13 @@ def _make_column(name: str, group: Sequence[Tally], paces: dict[str, Pace]) -> R
     hours = sum(pace.worked_s for pace in known) / 3600.0
     made = sum(pace.per_hour * pace.worked_s / 3600.0 for pace in known if pace.per_hour is not None)
     stages = [values for item in group for values in _total_times(item)]
-    return ReportColumn(name, total, made / hours if hours else None, median(stages) if stages else None)
+    replanned = reduce(add, (item.replanned for item in group))
+    return ReportColumn(name, total, made / hours if hours else None, median(stages) if stages else None, replanned)
 
 
 def _total_times(item: Tally) -> list[float]:
     """Returns the total wall time of each sampled attempt that was executed [ms]."""
-    columns = [item.timings_ms.get(stage, []) for stage in STAGES]
+    columns = [item.timings_ms.get(stage, []) for stage in TIMED_STAGES]
     if len({len(column) for column in columns}) != 1:
         return [float(value) for value in item.timings_ms.get("execute", [])]
     return [sum(values) for values in zip(*columns, strict=True)]
@@ -175,7 +214,7 @@ def _total_times(item: Tally) -> list[float]:
 def _stage_times(group: Sequence[Tally]) -> dict[str, list[float]]:
     times = {
         stage: [value for item in group for value in item.timings_ms.get(stage, []) if value]
-        for stage in (SEARCH, *STAGES)
+        for stage in (SEARCH, *TIMED_STAGES)
     }
     return {stage: values for stage, values in times.items() if values}
 
@@ -205,11 +244,11 @@ def _draw_charts(report: Report) -> None:
         if series:
             drawn = [
                 charts.opening_curves(series),
-                charts.force_curves(series, forbidden=False),
-                charts.force_curves(series, forbidden=True),
+                charts.finger_force_curves(series),
+                charts.forbidden_force_curves(series),
             ]
             report.curves.append((name, drawn))
-    for stage in (SEARCH, *STAGES):
+    for stage in (SEARCH, *TIMED_STAGES):
         columns = {name: stages.get(stage, []) for name, stages in report.timings_ms.items()}
         if any(columns.values()):
             report.times.append(charts.distribution(_STAGE_WORDS[stage], columns))
@@ -244,6 +283,7 @@ def _curves_to_dict(item: EpisodeCurves) -> dict[str, Any]:
         "code": item.code,
         "time_s": item.times_s.round(4).tolist(),
         "opening": item.openings.round(5).tolist(),
-        "fingers_on_part_n": item.held_n.round(3).tolist(),
+        "finger_force_n": item.finger_n.round(3).tolist(),
+        "finger_force_limit_n": item.finger_limit_n,
         "forbidden_n": item.forbidden_n.round(3).tolist(),
     }

@@ -29,6 +29,8 @@ FAILURES_IN_CURVES = 2
 """Largest number of curves for each failure code."""
 _PICTURE_PX = (320, 250)
 _JPEG_QUALITY = 78
+_FINGER_FORCE = ".fingers.force_sustained_n"
+"""Ending of the keys of the force that decides about `overload`."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,10 @@ class EpisodeCurves:
     """(T+1,) since the episode began [s]."""
     openings: Array
     """(T+1,) from closed, towards open [rad or m]."""
-    held_n: Array
-    """(T,) largest force of the fingers on the moving part [N]."""
+    finger_n: Array
+    """(T,) largest force that a finger bears for longer than 20 ms [N]."""
+    finger_limit_n: float | None
+    """Largest allowed one, of the hand that may bear least [N]; None: the record states none."""
     forbidden_n: Array
     """(T,) largest force where nothing may touch: arm on object, robot on its surroundings [N]."""
 
@@ -71,6 +75,8 @@ class PictureStrip:
     instruction: str
     message: str
     """Message of the failure; empty for a success."""
+    forces: str
+    """Grip force and largest force on a finger in words; empty if the record does not state them."""
     pictures: tuple[StripPicture, ...]
 
 
@@ -103,10 +109,27 @@ def _read_episode(record: EpisodeRecord) -> EpisodeCurves | None:
         return None
     end = last_finite_frame(record) + 1
     times = record.arrays["time"][:end]
-    held = _largest_force(record, (".fingers_link.force_max_n",), end - 1)
+    finger = _largest_force(record, (_FINGER_FORCE,), end - 1)
     forbidden = _largest_force(record, (".forbid_collision.force_max_n", ".environment.force_max_n"), end - 1)
     openings = part_openings(record, entry)[:end]
-    return EpisodeCurves(record.number, record.code, times - times[0], openings, held, forbidden)
+    return EpisodeCurves(
+        record.number, record.code, times - times[0], openings, finger, _find_finger_limit(record), forbidden
+    )
+
+
+def _find_finger_limit(record: EpisodeRecord) -> float | None:
+    return min((float(s["finger_force_limit_n"]) for s in record.skills if "finger_force_limit_n" in s), default=None)
+
+
+def _describe_forces(record: EpisodeRecord) -> str:
+    grips = sorted({round(float(skill["grip_force_n"])) for skill in record.skills if "grip_force_n" in skill})
+    words = ["grip force " + " and ".join(f"{grip} N" for grip in grips)] if grips else []
+    limit_n = _find_finger_limit(record)
+    stated = record.code == "overload"  # in the message of the failure
+    if limit_n is not None and not stated and any(key.endswith(_FINGER_FORCE) for key in record.arrays):
+        most_n = float(np.max(_largest_force(record, (_FINGER_FORCE,), last_finite_frame(record)), initial=0.0))
+        words.append(f"largest force on a finger for longer than 20 ms: {most_n:.0f} N (allowed {limit_n:.0f} N)")
+    return "; ".join(words)
 
 
 def _largest_force(record: EpisodeRecord, endings: tuple[str, ...], rows: int) -> Array:
@@ -124,7 +147,8 @@ def take_strips(tally: Tally, cfg: EpisodeCfg, numbers: Iterable[int]) -> Iterat
             yield f"no pictures of episode {number} of {tally.name}: {exc.message}"
             continue
         message = "" if record.success else record.message
-        yield PictureStrip(tally.name, number, record.code, record.instruction, message, pictures)
+        forces = _describe_forces(record)
+        yield PictureStrip(tally.name, number, record.code, record.instruction, message, forces, pictures)
 
 
 def _take_pictures(cfg: EpisodeCfg, record: EpisodeRecord) -> Iterator[StripPicture]:

@@ -9,7 +9,7 @@ from typing import Any
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
-from unlatch.workflows.runs.statistics import wilson_interval
+from unlatch.workflows.runs.statistics import PolicyCounter, wilson_interval
 
 SAMPLE = 10_000
 """Largest number of attempts for maps and distributions; of more, every second, fourth, ... is kept."""
@@ -80,6 +80,8 @@ class Tally:
     """Shortest unique name of the data set."""
     data_set: DataSet
     total: Counts = field(default_factory=Counts)
+    replanned: Counts = field(default_factory=Counts)
+    """Attempts in which a skill was planned anew."""
     by_category: dict[str, Counts] = field(default_factory=dict)
     by_instance: dict[str, Counts] = field(default_factory=dict)
     uncounted_instances: int = 0
@@ -92,12 +94,17 @@ class Tally:
     """Wall times by stage, of all attempts or of an evenly spaced sample [ms]."""
     damaged: CorruptEpisodes = field(default_factory=CorruptEpisodes)
     """Episodes that cannot be read; they are not counted."""
+    policy: PolicyCounter = field(default_factory=PolicyCounter)
+    """Counts of a policy by both measures of success and by stage; empty for demonstrations."""
     _stride: int = 1
     _seen: int = 0
 
     def add(self, summary: EpisodeSummary) -> None:
         """Counts an attempt."""
         self.total.add(summary.code)
+        self.policy.add(summary)
+        if summary.replans:
+            self.replanned.add(summary.code)
         numbers = self.examples.setdefault(summary.code, [])
         if len(numbers) < EXAMPLES:
             numbers.append(summary.number)

@@ -29,7 +29,8 @@ BOOKKEEPING = {
 def features_of(layout: ExportLayout, *, float_type: str, videos: Mapping[str, dict[str, Any]]) -> Features:
     """Returns the features of an export: its columns of numbers of one type, the videos by key, the bookkeeping."""
     features: Features = {
-        key: {"dtype": float_type, "shape": [len(names)], "names": list(names)} for key, names in layout.names.items()
+        key: {"dtype": float_type, "shape": list(layout.shapes[key]), "names": _axis_names(names, layout.shapes[key])}
+        for key, names in layout.names.items()
     }
     features.update(videos)
     features.update({key: {"dtype": dtype, "shape": [1], "names": None} for key, dtype in BOOKKEEPING.items()})
@@ -47,10 +48,12 @@ def data_schema(features: Features) -> pa.Schema:
 
 
 def data_table(values: Mapping[str, Array], schema: pa.Schema) -> pa.Table:
-    """Makes an Arrow table from an (N, n) or (N,) array of each field of the schema."""
+    """Makes an Arrow table from an (N, n), (N, points, n) or (N,) array of each field of the schema."""
     columns = []
     for field in schema:
-        if pa.types.is_fixed_size_list(field.type):
+        if pa.types.is_list(field.type):
+            columns.append(_nested_array(values[field.name], field.type))
+        elif pa.types.is_fixed_size_list(field.type):
             flat = np.ascontiguousarray(values[field.name], dtype=field.type.value_type.to_pandas_dtype()).ravel()
             columns.append(pa.FixedSizeListArray.from_arrays(pa.array(flat), type=field.type))
         else:
@@ -84,13 +87,17 @@ def frame_columns(
 
 
 def as_rows(values: Array) -> Array:
-    """Returns values (N, n) or (N,) as (N, n)."""
-    return values.reshape(len(values), -1)
+    """Returns values (N, n) or (N,) as (N, n), and point clouds (N, points, n) as (N * points, n)."""
+    return values.reshape(-1, values.shape[-1]) if values.ndim == 3 else values.reshape(len(values), -1)
 
 
 def column_array(table: pa.Table, key: str) -> Array:
-    """Returns the numbers of a column: (N, n) for lists, (N,) for numbers."""
+    """Returns the numbers of a column: (N, n) for lists, (N, points, n) for lists of lists, (N,) for numbers."""
     column = table.column(key).combine_chunks()
+    if pa.types.is_list(column.type):
+        flat = column.flatten().flatten().to_numpy(zero_copy_only=False)
+        points = len(column[0]) if len(column) else 0
+        return flat.reshape(len(column), points, -1 if len(flat) else 0)
     if pa.types.is_fixed_size_list(column.type):
         return column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), column.type.list_size)
     return column.to_numpy(zero_copy_only=False)
@@ -98,4 +105,19 @@ def column_array(table: pa.Table, key: str) -> Array:
 
 def _column_type(feature: Mapping[str, Any]) -> pa.DataType:
     number = pa.from_numpy_dtype(np.dtype(feature["dtype"]))
+    if len(feature["shape"]) == 2:
+        return pa.list_(pa.list_(number))  # as `datasets.Array2D` stores it
     return number if feature["shape"] == [1] else pa.list_(number, feature["shape"][0])
+
+
+def _axis_names(names: tuple[str, ...], shape: tuple[int, ...]) -> list[str]:
+    """Returns the names of the numbers of a row; for a point cloud, those of its two axes."""
+    return list(names) if len(shape) == 1 else ["point", ",".join(names)]
+
+
+def _nested_array(values: Array, kind: pa.DataType) -> pa.ListArray:
+    """Returns (N, points, n) numbers as lists of lists."""
+    n_rows, n_points, n = values.shape
+    flat = pa.array(np.ascontiguousarray(values).ravel(), type=kind.value_type.value_type)
+    points = pa.ListArray.from_arrays(np.arange(0, n_rows * n_points * n + 1, n, dtype=np.int32), flat)
+    return pa.ListArray.from_arrays(np.arange(0, n_rows * n_points + 1, n_points, dtype=np.int32), points)

@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from unlatch.objects.annotation import HandleType, PartKind
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording import DataSet, EpisodeRecord
+from unlatch.simcore.recording.observed import ObjectGeometry, ObservedScene, PartGeometry
+from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
 
 ARM = "panda.left"
+SIZES = {"body": (0.4, 0.6, 0.4), "tray": (0.3, 0.5, 0.02), "door": (0.02, 0.4, 0.3)}
+"""Size of the box of each link [m]."""
 JOINTS = [f"panda_joint{index + 1}" for index in range(7)]
 
 
@@ -60,6 +66,72 @@ def record_of(number: int, *, success: bool = True, n_actions: int | None = None
         skills=[skill],
         arrays=make_arrays(number, 12 + number if n_actions is None else n_actions, part=part),
     )
+
+
+def make_part() -> PartGeometry:
+    return PartGeometry(
+        kind="hinge_vertical",
+        link="door",
+        joint="door_hinge",
+        slides=False,
+        closed=0.0,
+        open=-1.5,
+        limits=(-1.6, 0.1),
+        T_link_box=Pose.from_translation([0.0, 0.2, 0.0]),
+        box_size=np.array([0.02, 0.4, 0.3]),
+        hinge_point=np.zeros(3),
+        hinge_axis=np.array([0.0, 0.0, -1.0]),
+        T_link_grip=Pose.from_translation([0.05, 0.35, 0.0]),
+        grip_type="bar",
+        grip_size=np.array([0.02, 0.02, 0.1]),
+    )
+
+
+def scene_of(base: Pose) -> ObservedScene:
+    tray = Joint("tray_slide", "prismatic", "body", "tray", Pose.identity())
+    hinge = Joint(
+        "door_hinge", "revolute", "body", "door", Pose.from_translation([0.2, 0.0, 0.0]), np.array([0, 0, 1.0])
+    )
+    links = {name: Link(name, visuals=(Shape(ShapeKind.box, SIZES[name], Pose.identity()),)) for name in SIZES}
+    model = UrdfModel("microwave", links, {joint.name: joint for joint in (tray, hinge)})
+    bounds = np.array([[-0.2, -0.3, 0.0], [0.2, 0.3, 0.4]])
+    item = ObjectGeometry(model, ("tray_slide", "door_hinge"), bounds, {"door": make_part()})
+    return ObservedScene(
+        bases={"left": base, "right": base},
+        skills=("open", "close", "rotate", "hold"),
+        motionless_skills=("search",),
+        keypoints=("head", "tail"),
+        part_kinds=tuple(kind.name for kind in PartKind),
+        grip_types=tuple(kind.name for kind in HandleType),
+        seed=5,
+        load_object=lambda _: item,
+    )
+
+
+def with_task_arrays(record: EpisodeRecord) -> EpisodeRecord:
+    """Adds what the columns of the task need."""
+    n, rng = record.n_actions, np.random.default_rng(3)
+    robot, contacts = f"robots.{ARM}", f"contacts.{ARM}"
+    record.arrays["skills.index"] = np.where(np.arange(n + 1) < 4, -1, 0)
+    record.arrays[f"{robot}.gripper_target"] = rng.uniform(size=(n + 1, 1))
+    for word in ("mean", "max"):
+        record.arrays[f"{contacts}.fingers.force_{word}_n"] = rng.uniform(size=n)
+    record.arrays[f"{contacts}.microwave.fingers_link.force_mean_n"] = rng.uniform(size=n)
+    for skill in record.skills:
+        skill.update({"s_closed": 0.0, "s_open": -1.5})
+    return record
+
+
+@pytest.fixture
+def make_scene() -> Callable[[Pose], ObservedScene]:
+    """Makes the scene of these records by the pose of the base of every arm in the world."""
+    return scene_of
+
+
+@pytest.fixture
+def make_task_record() -> Callable[..., EpisodeRecord]:
+    """Makes an attempt as `make_record` does, with what the columns of the task need."""
+    return lambda number: with_task_arrays(record_of(number))
 
 
 @pytest.fixture

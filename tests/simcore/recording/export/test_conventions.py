@@ -9,7 +9,14 @@ from scipy.spatial.transform import Rotation
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording import EpisodeRecord
 from unlatch.simcore.recording.export.columns import STATE
-from unlatch.simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg, RotationForm, StateKind
+from unlatch.simcore.recording.export.config import (
+    ActionKind,
+    ActionSource,
+    DeltaFrom,
+    ExportCfg,
+    RotationForm,
+    StateKind,
+)
 from unlatch.simcore.recording.export.rotation import COMPONENTS, convert_rotations
 from unlatch.simcore.recording.export.trajectory import ACTION, TrajectoryMaker
 
@@ -105,3 +112,13 @@ def test_a_convention_is_told_in_words():
     assert "orientation as rot6d: first two columns" in told
     with pytest.raises(ConfigError, match=r"state=\[\] cannot be exported"):
         ExportCfg(state=[])
+
+
+def test_labels_are_the_action_unless_executed_actions_are_asked_for(make_record: MakeRecord):
+    record = make_record(0)
+    executed = record.arrays[f"actions.{LEFT}.joint_targets"]
+    for key in ("joint_targets", "ee_target_position", "ee_target_quat_xyzw", "gripper_target"):
+        record.arrays[f"labels.{LEFT}.{key}"] = record.arrays[f"actions.{LEFT}.{key}"].copy()
+    record.arrays[f"labels.{LEFT}.joint_targets"] += 0.01
+    np.testing.assert_array_equal(action_of(record)[:, :7], executed + 0.01)
+    np.testing.assert_array_equal(action_of(record, action_source=ActionSource.executed)[:, :7], executed)

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import ConfigError, PluginError, RecordingError
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording import DataSet, EpisodeRecord
 from unlatch.simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg, StateKind
 from unlatch.simcore.recording.export.maniskill import ManiSkillExporter
 from unlatch.simcore.recording.export.robomimic import RobomimicCfg, RobomimicExporter
 from unlatch.simcore.recording.export.run import run_export
 from unlatch.simcore.recording.export.source import ExportSource
+from unlatch.simcore.recording.observed import ObservedScene
 
 h5py = pytest.importorskip("h5py")
 
@@ -58,6 +60,29 @@ def test_maniskill_has_what_its_loader_looks_for(tmp_path: Path, make_set: MakeS
             assert len(group["obs/state"]) == episode["elapsed_steps"] + 1
             assert group["success"][-1]
             assert not group["fail"][:].any()
+
+
+def test_point_clouds_are_arrays_of_points(
+    tmp_path: Path,
+    make_set: MakeSet,
+    make_task_record: MakeRecord,
+    make_scene: Callable[[Pose], ObservedScene],
+):
+    data_set, scene = make_set([make_task_record(0)]), make_scene(Pose.identity())
+    robomimic, maniskill = RobomimicCfg(point_cloud=20), ExportCfg(point_cloud=20)
+    source = ExportSource(data_set, robomimic, scene_of=lambda _: scene)
+    wanted = next(source.trajectories()).columns["observation.point_cloud"].values
+    run_export(RobomimicExporter(source, robomimic), tmp_path / "out.hdf5")
+    source = ExportSource(data_set, maniskill, scene_of=lambda _: scene)
+    run_export(ManiSkillExporter(source, maniskill), tmp_path / "out")
+    with h5py.File(tmp_path / "out.hdf5") as file:
+        demo = file["data/demo_0"]
+        np.testing.assert_array_equal(demo["obs/point_cloud"], wanted[:-1])
+        np.testing.assert_array_equal(demo["next_obs/point_cloud"], wanted[1:])
+        assert demo["obs/point_cloud"].dtype == np.float32
+        assert demo["states"].ndim == 2
+    with h5py.File(tmp_path / "out" / "trajectory.h5") as file:
+        np.testing.assert_array_equal(file["traj_0/obs/point_cloud"], wanted)
 
 
 def test_wrong_targets_and_options_are_reported(tmp_path: Path, make_set: MakeSet, monkeypatch: pytest.MonkeyPatch):

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from unlatch.simcore.errors import ConfigError, FormatVersionError, RecordingError
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording import DataSet, EpisodeRecord
 from unlatch.simcore.recording.export.config import ActionKind
 from unlatch.simcore.recording.export.lerobot.config import FloatType, LeRobotCfg
@@ -18,6 +19,7 @@ from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
 from unlatch.simcore.recording.export.run import ExportReport, run_export
 from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.export.trajectory import Trajectory
+from unlatch.simcore.recording.observed import ObservedScene
 
 ARM = "panda.left"
 MakeSet = Callable[..., DataSet]
@@ -62,6 +64,31 @@ def test_what_was_recorded_is_what_is_read(tmp_path: Path, make_set: MakeSet, fl
         assert set(columns["episode_index"]) == {index}
     everything = np.concatenate([found.read(index)["index"] for index in range(3)])
     np.testing.assert_array_equal(everything, np.arange(report.frames))
+
+
+def test_point_clouds_are_read_as_points_and_their_statistics_are_those_of_all_points(
+    tmp_path: Path,
+    make_set: MakeSet,
+    make_task_record: MakeRecord,
+    make_scene: Callable[[Pose], ObservedScene],
+):
+    data_set, cfg, scene = (
+        make_set([make_task_record(n) for n in (0, 1)]),
+        LeRobotCfg(point_cloud=20),
+        make_scene(Pose.identity()),
+    )
+    source = ExportSource(data_set, cfg, scene_of=lambda _: scene)
+    run_export(LeRobotExporter(source, cfg), tmp_path / "out")
+    wanted = [each.columns["observation.point_cloud"].values[:-1] for each in source.trajectories()]
+    found = LeRobotSet.open(tmp_path / "out")
+    assert found.info["features"]["observation.point_cloud"]["shape"] == [20, 4]
+    for index, values in enumerate(wanted):
+        np.testing.assert_array_equal(found.read(index)["observation.point_cloud"], values)
+    stats = json.loads((tmp_path / "out" / "meta" / "stats.json").read_text())["observation.point_cloud"]
+    points = np.concatenate(wanted).reshape(-1, 4)
+    np.testing.assert_allclose(stats["mean"], points.mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(stats["max"], points.max(axis=0), atol=1e-6)
+    assert "20 points on the visual surface of the object" in (tmp_path / "out" / "README.md").read_text()
 
 
 def test_numbers_have_names(tmp_path: Path, make_set: MakeSet):

@@ -14,7 +14,7 @@ from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
-from unlatch.simcore.sim.drives import DriveMode
+from unlatch.simcore.sim.joint_drive import DriveMode
 from unlatch.simcore.sim.properties.tendons import TendonCfg
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
 from unlatch.simcore.sim.views.rigid_prim_view import RigidPrimView

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from unlatch import command_table
@@ -72,6 +73,21 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text += data
+
+
+def test_a_policy_is_counted_by_goal_and_by_clean_and_by_the_stage_it_reached(tmp_path: Path):
+    with DataSet.create_or_resume(tmp_path / "policy", header={"config": {"task": {"name": "t"}}}) as data_set:
+        for number in range(4):
+            record = attempt(number, "collision" if number else None)
+            reached = number < 2
+            record.goal = {"conditions": [], "reached": reached, "reached_frame": 60 if reached else None}
+            record.arrays = {"time": np.arange(61) / 30}
+            record.settle = {"frame_start": 45, "frame_end": 60}
+            data_set.write(record)
+    assert report(tmp_path / "policy", "pictures=0", f"out={tmp_path / 'page.html'}") == OK
+    text = " ".join(Page(tmp_path / "page.html").text.split())
+    assert "goal 2/4 = 50.0 % (95 % interval 15.0 to 85.0 %), median time to success 2.0 s" in text
+    assert "clean 1/4 = 25.0 %" in text
 
 
 @pytest.fixture(scope="module")
@@ -211,13 +227,22 @@ def test_wrong_arguments_are_reported(
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_successes_and_failures_have_pictures(tmp_path: Path):
+def test_successes_and_failures_have_pictures_and_the_force_on_the_fingers(tmp_path: Path):
     common = ["task=close_drawer", "executor=serial", "episodes=2", "pictures=0", f"out={tmp_path / 'a'}"]
-    # the second drawer stands where no arm reaches it
-    assert command_table.main(["collect", *common, "task.regions.0.half_extent_m=[0.6, 0.0]"]) == OK
+    # the first drawer stands where no arm reaches it
+    assert command_table.main(["collect", *common, "task.regions.0.half_extent_m=[1.0, 0.0]"]) == OK
     assert report(tmp_path / "a") == OK
     numbers = json.loads((tmp_path / "a" / "report.json").read_text())
     codes = set(numbers["total"]["a"]["codes"])
-    assert {strip["code"] for strip in numbers["strips"] if strip["code"] is not None} == codes
+    assert len(codes) == 1
+    assert {strip["code"] for strip in numbers["strips"]} == {None, *codes}
     page = Page(tmp_path / "a" / "report.html")
     assert sum(address.startswith("data:image/jpeg") for address in page.addresses) >= len(numbers["strips"])
+    (curves,) = numbers["curves"]["a"]
+    record = DataSet.open(str(tmp_path / "a"))[curves["episode"]]
+    (force,) = (array for key, array in record.arrays.items() if key.endswith("fingers.force_sustained_n"))
+    (skill,) = record.skills
+    assert curves["finger_force_n"] == pytest.approx(force[: len(curves["finger_force_n"])], abs=1e-3)
+    assert curves["finger_force_limit_n"] == skill["finger_force_limit_n"]
+    stated = f"20 ms: {force.max():.0f} N (allowed {skill['finger_force_limit_n']:.0f} N)"
+    assert f"grip force {skill['grip_force_n']:.0f} N; largest force on a finger for longer than {stated}" in page.text

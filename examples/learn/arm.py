@@ -1,0 +1,71 @@
+"""Kinematics of an arm: where its joints put the point between the fingertips (tcp), and back."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+
+def read_arm(robot: str = "franka_panda") -> tuple[np.ndarray, np.ndarray]:
+    """Returns the joint axes (n, 6) of a robot's arm at zero: direction, then a point on it [m]; and the tcp (4, 4)."""
+    import unlatch
+    from unlatch.workflows.episode.scene import arm_model
+
+    cfg = unlatch.load("open_microwave", f"robot={robot}").robot
+    fk = arm_model(cfg, cfg.arms[0]).kinematics.fk
+    n = len(cfg.arms[0].joints)
+    T_base_ee = fk(np.zeros(n))
+    axes = []
+    for q in np.eye(n):  # a turn of 1 rad about one joint
+        T = fk(q) @ np.linalg.inv(T_base_ee)
+        skew = T[:3, :3] - T[:3, :3].T
+        axis = np.array([skew[2, 1], skew[0, 2], skew[1, 0]]) / (2.0 * np.sin(1.0))
+        axes.append([*axis, *np.linalg.lstsq(np.eye(3) - T[:3, :3], T[:3, 3], rcond=None)[0]])
+    T_ee_tcp = np.eye(4)
+    T_ee_tcp[:3, 3] = cfg.arms[0].keypoints["tool_head"]
+    return np.float32(axes), np.float32(T_base_ee @ T_ee_tcp)
+
+
+class Arm(nn.Module):
+    """Forward and inverse kinematics of many arms at once (product of exponentials, Brockett 1984)."""
+
+    def __init__(self, axes: Tensor, tcp: Tensor) -> None:
+        super().__init__()
+        self.register_buffer("axes", axes)
+        self.register_buffer("tcp", tcp)
+
+    def forward(self, q: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns tcp positions (N, 3) [m], rotations (N, 3, 3) and Jacobians (N, 6, n) of joints q (N, n) [rad]."""
+        R, p = torch.eye(3).repeat(len(q), 1, 1), torch.zeros(len(q), 3)
+        lines = []
+        for (direction, point), angle in zip(self.axes.unflatten(1, (2, 3)), q.T, strict=True):
+            lines.append((R @ direction, p + R @ point))
+            K, angle = _cross_matrix(direction), angle[:, None, None]
+            turn = torch.eye(3) + angle.sin() * K + (1.0 - angle.cos()) * (K @ K)
+            p = p + (R @ (point - turn @ point)[..., None])[..., 0]
+            R = R @ turn
+        p, R = p + R @ self.tcp[:3, 3], R @ self.tcp[:3, :3]
+        J = torch.stack([torch.cat([torch.linalg.cross(w, p - x), w], dim=1) for w, x in lines], dim=2)
+        return p, R, J
+
+    def reach(self, q: Tensor, position: Tensor, rotation: Tensor, steps: int = 3, damping: float = 0.02) -> Tensor:
+        """Returns joints near q (N, n) that put the tcp at positions (N, 3) and rotations (N, 3, 3)."""
+        eye = damping**2 * torch.eye(6)
+        for _ in range(steps):
+            p, R, J = self(q)
+            skew = rotation @ R.mT
+            turn = [skew[:, i, j] - skew[:, j, i] for i, j in ((2, 1), (0, 2), (1, 0))]
+            error = torch.cat([position - p, torch.stack(turn, dim=1) / 2.0], dim=1)
+            q = q + (J.mT @ torch.linalg.solve(J @ J.mT + eye, error[..., None]))[..., 0]
+        return q
+
+
+def _cross_matrix(v: Tensor) -> Tensor:
+    return torch.linalg.cross(v.expand(3, 3), -torch.eye(3))
+
+
+def orthonormal(columns: Tensor) -> Tensor:
+    """Returns rotations (..., 3, 3) whose first two columns are closest to given ones (..., 6)."""
+    a, b = columns[..., :3], columns[..., 3:]
+    a = nn.functional.normalize(a, dim=-1)
+    b = nn.functional.normalize(b - (a * b).sum(-1, keepdim=True) * a, dim=-1)
+    return torch.stack([a, b, torch.linalg.cross(a, b)], dim=-1)

@@ -1,0 +1,130 @@
+"""A network that predicts the next actions of an arm from what it observes.
+
+It predicts a chunk of actions at once (Zhao et al. 2023), each in two ways: as changes of the joints (the posture), and
+as a change of the hand in the frame of the grip (the precise place). `act` joins both by inverse kinematics.
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from arm import Arm, orthonormal
+from torch import Tensor, nn
+
+
+@dataclass
+class NetworkCfg:
+    """What a network observes and how it predicts; stored with its weights."""
+
+    names: list[str]
+    """Names of the observed numbers, as in the export; the first are the joint positions."""
+    joints: int = 7
+    chunk: int = 32
+    hand: bool = True
+    """Whether changes of the hand are predicted, too."""
+    width: int = 512
+    blocks: int = 4
+
+
+class Residual(nn.Sequential):
+    """Layers whose input is added to their output."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Returns a tensor of the shape of x."""
+        return x + super().forward(x)
+
+
+class ActionNetwork(nn.Module):
+    """Predicts chunks of actions (N, chunk, joints + 1) from observations (N, len(names))."""
+
+    def __init__(self, cfg: NetworkCfg, arm: Arm) -> None:
+        super().__init__()
+        self.cfg, self.arm = cfg, arm
+        words = (".grip.center.", ".grip.out.", ".grip.along.", ".hand_keypoints.")
+        *self.grip, self.keypoints = ([i for i, name in enumerate(cfg.names) if word in name] for word in words)
+        inputs, outputs = len(cfg.names) + 9, cfg.joints + 1 + 9 * cfg.hand
+        self.register_buffer("input_scale", torch.ones(2, inputs))
+        self.register_buffer("output_scale", torch.ones(2, cfg.chunk, outputs))
+        w, last = cfg.width, cfg.chunk * outputs
+        blocks = [(nn.LayerNorm(w), nn.Linear(w, 2 * w), nn.GELU(), nn.Linear(2 * w, w)) for _ in range(cfg.blocks)]
+        middle = [Residual(*block) for block in blocks]
+        self.layers = nn.Sequential(nn.Linear(inputs, w), *middle, nn.LayerNorm(w), nn.Linear(w, last))
+
+    def encode(self, seen: Tensor, noise: float = 0.0) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns inputs (N, inputs), and origins (N, 3) and rotations (N, 3, 3) of the grip in the base frame.
+
+        The last 9 inputs are the hand in the frame of the grip; keypoints are in this frame, too. `noise` disturbs the
+        joint positions [rad] and so the hand, not the rest: the arm is beside its path, and the path stays.
+        """
+        q = seen[:, : self.cfg.joints]
+        origin, out, along = (seen[:, columns] for columns in self.grip)
+        frame = torch.stack([out, torch.linalg.cross(along, out), along], dim=2)
+        p, R, _ = self.arm(q)
+        keypoints = seen[:, self.keypoints].unflatten(1, (-1, 3)) @ R.mT + (p - origin)[:, None]
+        if noise:
+            q = q + 2.0 * noise * torch.rand_like(q[:, :1]) * torch.randn_like(q)
+            p, R, _ = self.arm(q)
+        rest = [seen[:, i : i + 1] for i in range(q.shape[1], seen.shape[1]) if i not in self.keypoints]
+        hand = _express_in_grip(p[:, None], R[:, None], origin, frame)[:, 0]
+        return torch.cat([q, *rest, (keypoints @ frame).flatten(1), hand], dim=1), origin, frame
+
+    def add_hands(self, actions: Tensor) -> Tensor:
+        """Returns actions (N, joints + 1 + 12): with position and rotation of the hand in the base frame."""
+        p, R, _ = self.arm(actions[:, : self.cfg.joints])
+        return torch.cat([actions, p, R.flatten(1)], dim=1)
+
+    def targets(self, inputs: Tensor, origin: Tensor, frame: Tensor, actions: Tensor) -> Tensor:
+        """Returns what is predicted (N, chunk, outputs) for actions with hands (N, chunk, joints + 13)."""
+        n = self.cfg.joints
+        parts = [actions[..., :n] - inputs[:, None, :n], actions[..., n : n + 1]]
+        if self.cfg.hand:
+            p, R = actions[..., n + 1 : n + 4], actions[..., n + 4 :].unflatten(2, (3, 3))
+            parts.append(_express_in_grip(p, R, origin, frame) - inputs[:, None, -9:])
+        return torch.cat(parts, dim=2)
+
+    def fit_scales(self, inputs: Tensor, targets: Tensor) -> None:
+        """Sets mean and spread of inputs (N, inputs) and targets (N, chunk, outputs)."""
+        for scale, values in ((self.input_scale, inputs), (self.output_scale, targets)):
+            scale.copy_(torch.stack([values.mean(0), values.std(0).clamp(min=1e-2)]))
+
+    def loss(self, inputs: Tensor, targets: Tensor) -> Tensor:
+        """Returns the mean absolute error, in spreads of each number of the targets (N, chunk, outputs)."""
+        return (self._predict(inputs) - (targets - self.output_scale[0]) / self.output_scale[1]).abs().mean()
+
+    @torch.no_grad()
+    def act(self, seen: Tensor) -> Tensor:
+        """Returns actions (N, chunk, joints + 1) for observations (N, len(names))."""
+        inputs, origin, frame = self.encode(seen)
+        n = self.cfg.joints
+        x = self._predict(inputs) * self.output_scale[1] + self.output_scale[0]
+        q = x[..., :n] + inputs[:, None, :n]
+        if self.cfg.hand:
+            hand = x[..., n + 1 :] + inputs[:, None, -9:]
+            p, R = hand[..., :3] @ frame.mT + origin[:, None], frame[:, None] @ orthonormal(hand[..., 3:])
+            q = self.arm.reach(q.flatten(0, 1), p.flatten(0, 1), R.flatten(0, 1)).unflatten(0, q.shape[:2])
+        return torch.cat([q, x[..., n : n + 1]], dim=2)
+
+    def _predict(self, inputs: Tensor) -> Tensor:
+        x = self.layers(((inputs - self.input_scale[0]) / self.input_scale[1]).clamp(-5.0, 5.0))
+        return x.view(-1, *self.output_scale.shape[1:])
+
+
+def _express_in_grip(p: Tensor, R: Tensor, origin: Tensor, frame: Tensor) -> Tensor:
+    """Returns poses (N, k, 9) in the frame of the grip: position, then two columns of the rotation."""
+    local = frame[:, None].mT @ R
+    return torch.cat([(p - origin[:, None]) @ frame, local[..., 0], local[..., 1]], dim=2)
+
+
+def save(network: ActionNetwork, path: str | Path, columns: list[int]) -> None:
+    """Writes a network, its matrices as 16-bit numbers; `columns` are those of the export that it observes."""
+    weights = {k: v.half() if k.startswith("layers") and v.ndim > 1 else v for k, v in network.state_dict().items()}
+    torch.save({"cfg": asdict(network.cfg), "columns": columns, "weights": weights}, path)
+
+
+def load(path: str | Path) -> tuple[ActionNetwork, list[int]]:
+    """Returns a network and the columns of the export that it observes."""
+    stored = torch.load(path, weights_only=True, map_location=torch.get_default_device())
+    weights = {name: value.float() for name, value in stored["weights"].items()}
+    network = ActionNetwork(NetworkCfg(**stored["cfg"]), Arm(weights["arm.axes"], weights["arm.tcp"]))
+    network.load_state_dict(weights)
+    return network.eval(), stored["columns"]

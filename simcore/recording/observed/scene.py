@@ -1,0 +1,42 @@
+"""The fixed properties of a scene that observations are computed from: objects, bases of the arms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.observed.object_geometry import ObjectGeometry
+from unlatch.simcore.recording.observed.point_cloud import PointSurface, SurfaceCloud
+from unlatch.simcore.rng import stream
+
+
+@dataclass(frozen=True)
+class ObservedScene:
+    """What observations are computed from besides the arrays of a record."""
+
+    bases: Mapping[str, Pose]
+    """`T_world_base` of every arm by name."""
+    skills: tuple[str, ...]
+    """Kinds of skills that move an arm, in the order of the column `skill`."""
+    motionless_skills: tuple[str, ...]
+    """Skills that move nothing and end at once; the next skill counts in their place."""
+    keypoints: tuple[str, ...]
+    """Names of the keypoints that every part has."""
+    part_kinds: tuple[str, ...]
+    """How parts move, in the order of the column `geometry`."""
+    grip_types: tuple[str, ...]
+    """What fingers hold, in the order of the column `geometry`."""
+    seed: int
+    """Seed of the episode; draws the points of point clouds."""
+    load_object: Callable[[str], ObjectGeometry] = field(repr=False)
+    """Returns an object by name; called only where a column needs it."""
+    _clouds: dict[tuple[str, int, PointSurface], SurfaceCloud] = field(default_factory=dict, init=False, repr=False)
+
+    def cloud(self, name: str, n: int, surface: PointSurface) -> SurfaceCloud:
+        """Returns n points on the surface of an object; they are drawn once."""
+        key = (name, n, surface)
+        if key not in self._clouds:
+            rng = stream(self.seed, f"points.{name}")
+            self._clouds[key] = SurfaceCloud(self.load_object(name), n, surface=surface, rng=rng)
+        return self._clouds[key]

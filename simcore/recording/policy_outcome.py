@@ -1,0 +1,95 @@
+"""How far a policy came in an episode, from the record alone: for tables of failures by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.measurements import joint_positions, touching_rows
+from unlatch.simcore.recording.skill_verdict import JudgedSkill, is_threshold_met
+
+STAGES: dict[str, str] = {
+    "never_touched": "The fingers never touched the part.",
+    "touched": "The fingers touched the part, and it did not move.",
+    "moved": "The part moved, but not as far as asked.",
+    "reached": "The part was where it should be, but it did not stay there.",
+    "goal": "The goal was reached.",
+}
+"""Stages of an episode of a policy, and what an episode that came no further looks like."""
+VIOLATIONS = ("collision", "overload", "overspeed")
+"""Codes of the rules that a policy can break while its episode goes on."""
+
+
+@dataclass(frozen=True)
+class PolicyOutcome:
+    """What one episode of a policy came to."""
+
+    goal_reached: bool
+    """Whether the goal was reached, whatever rules were broken."""
+    goal_s: float | None
+    """Simulated time at which the goal had been held for the settling period [s]; None: it was not reached."""
+    clean_s: float | None
+    """The same for a success, in which no rule was broken [s]; None: it was none."""
+    stage: str
+    """The last of the `STAGES` that the episode reached."""
+    violation_stage: str | None
+    """The stage in which a forbidden contact, an overload or an overspeed came first; None: there was none."""
+
+    @classmethod
+    def of(cls, record: EpisodeRecord) -> PolicyOutcome | None:
+        """Returns the outcome of an episode of a policy that went on after broken rules; None for any other.
+
+        Raises:
+            RecordingError: The record is incomplete.
+        """
+        if "reached" not in record.goal or not record.arrays:
+            return None if "reached" not in record.goal else cls(False, None, None, "never_touched", None)
+        frame = record.goal["reached_frame"]
+        violated = record.evidence.get("frame") if record.code in VIOLATIONS else None
+        return cls(
+            goal_reached=record.goal["reached"],
+            goal_s=None if frame is None else float(record.arrays["time"][frame]),
+            clean_s=float(record.arrays["time"][record.settle["frame_end"]])
+            if record.success and record.settle
+            else None,
+            stage=_find_stage(record, record.n_actions),
+            violation_stage=None if violated is None else _find_stage(record, violated),
+        )
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any] | None) -> PolicyOutcome | None:
+        """Reads the outcome from a line of an index.
+
+        Raises:
+            TypeError, ValueError: The line is damaged.
+        """
+        if values is None:
+            return None
+        found = cls(**values)
+        if found.stage not in STAGES or found.violation_stage not in (None, *STAGES):
+            raise ValueError(f"Unknown stage in {values}.")
+        return found
+
+
+def _find_stage(record: EpisodeRecord, frame: int) -> str:
+    """Returns the last stage up to a state frame; in a chain, that of the skill that had begun last."""
+    reached_frame = record.goal["reached_frame"]
+    if reached_frame is not None and reached_frame <= frame:
+        return "goal"
+    skills = [JudgedSkill.read(record, index) for index in range(len(record.skills))]
+    begun = [skill for skill in skills if skill.ran and skill.start <= frame and skill.rule.success_mode is not None]
+    if not begun:
+        return "never_touched"
+    skill = begun[-1]
+    end = min(frame, skill.end)
+    if any(is_threshold_met(skill, at) for at in range(skill.start, end + 1)):
+        return "reached"
+    s = joint_positions(record, skill.entry)[skill.start : end + 1]
+    joint = f"{skill.entry['object']}.{skill.entry['joint_index']}"
+    if np.abs(s - s[0]).max() > record.goal["max_changes"].get(joint, 0.0):
+        return "moved"
+    return "touched" if touching_rows(record, skill.entry, skill.start, end).any() else "never_touched"

@@ -1,0 +1,148 @@
+"""Opens the hand, steps straight back and waits until the part rests: what comes before a skill is planned anew."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unlatch.simcore.geometry import Pose
+from unlatch.skills.articulation import ArticulationSkill
+from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
+from unlatch.skills.contract.execution import CommandExecutor
+from unlatch.skills.contract.failure import Failure
+from unlatch.skills.contract.skill import Skill
+from unlatch.solver.planning.clearance import Clearance
+from unlatch.solver.planning.step_back import plan_step_back
+from unlatch.solver.planning.timing import time_path
+
+Array = np.ndarray
+
+_DISTANCE_M = 0.10
+"""How far the hand steps back, as after a skill that succeeds."""
+_RELEASE_S = 0.4
+"""Time to open the fingers."""
+_LAG_RAD = 0.02
+"""An arm that is farther from its targets is first given targets where it is, so that it stops pressing."""
+_YIELD_SPEED_SCALE = 0.3
+_NEAR_M = 0.02
+"""A hand that is nearer to something than this steps back before the skill is planned [m]."""
+_BRAKE_S = 0.27
+"""Time in which a moving arm comes to rest on its way."""
+_REST_S = 2.0
+"""Longest time to wait until the part rests."""
+_REST_SPEED = {True: 0.005, False: 0.02}
+"""Speed below which a part rests: sliders (True) [m/s], others [rad/s]."""
+
+
+class StepBack(Skill):
+    """Takes the hand of a skill that was broken off away from its part; it is judged by no condition of its own."""
+
+    def __init__(self, broken: ArticulationSkill, *, begun: StepBack | None = None) -> None:
+        """Makes it for a skill that has ended. A hand that was in transit is not at the part: it only brakes.
+
+        `begun` has braked and found the part near the hand; this one steps back from there.
+        """
+        super().__init__(broken.cfg, broken.context)
+        self._broken = broken
+        self._stops: CommandExecutor | None = broken.executor if begun is None else None
+        self._ended_in = broken.executor.last_phase if begun is None else Phase.approach
+        self._waited = 0
+
+    def plan(self, rng: np.random.Generator) -> bool:
+        """See `Skill.plan`; fails where the way straight back is blocked."""
+        del rng
+        arm, model = self.context.arm, self.context.arm_model
+        frames = self.context.frames
+        braking = np.zeros((0, model.n_q)) if self._stops is None else self._stops.braking_path(frames(_BRAKE_S))
+        is_lagging = not len(braking) and float(np.abs(arm.q_read - arm.q_target).max()) > _LAG_RAD
+        q = braking[-1] if len(braking) else arm.q_read if is_lagging else arm.q_target
+        width_m, T_base_ee = self._width_m, model.kinematics.pose(q)
+        if len(braking):
+            motion = JointMotion(braking, gripper_m=arm.gripper_target_m)
+            self.commands.append(ManipCommand(ManipKind.joint_ctrl, T_base_ee, self._ended_in, motion=motion))
+        if self._ended_in is Phase.transit:
+            self._wait_at(T_base_ee)
+            return True
+        back = self._plan_way(q)
+        if back is None:
+            self.fail("motion_blocked", f"The hand cannot step back from '{self._broken.part.name}'")
+            return False
+        if is_lagging:
+            relief, _ = time_path(
+                np.vstack([arm.q_target, q]), model, dt=self.context.frame_s, speed_scale=_YIELD_SPEED_SCALE
+            )
+            motion = JointMotion(relief, gripper_m=arm.gripper_target_m)
+            self.commands.append(ManipCommand(ManipKind.joint_ctrl, T_base_ee, Phase.release, motion=motion))
+        if width_m > arm.gripper_target_m:
+            self.commands.append(
+                ManipCommand(
+                    ManipKind.open_gripper,
+                    T_base_ee,
+                    Phase.release,
+                    dwell_frames=frames(_RELEASE_S),
+                    params={"width_m": width_m},
+                )
+            )
+        motion = JointMotion(back, gripper_m=width_m)
+        T_base_end = model.kinematics.pose(back[-1])
+        self.commands.append(ManipCommand(ManipKind.joint_ctrl, T_base_end, Phase.retreat, motion=motion))
+        self._wait_at(T_base_end)
+        return True
+
+    def _wait_at(self, T_base_ee: Pose) -> None:
+        """Adds a command that waits until the part rests."""
+        closes = self.context.arm.gripper_target_m <= 0.0 if self._ended_in is Phase.transit else self._width_m <= 0.0
+        kind = ManipKind.close_gripper if closes else ManipKind.open_gripper
+        width_m = self.context.arm.gripper_target_m if self._ended_in is Phase.transit else self._width_m
+        self.commands.append(ManipCommand(kind, T_base_ee, Phase.retreat, dwell_frames=1, params={"width_m": width_m}))
+
+    def further(self) -> StepBack | None:
+        """Returns the step back that follows where this one only braked and the part came near the hand meanwhile."""
+        if self._ended_in is not Phase.transit:
+            return None
+        self._broken.load_checker()
+        scene, arm = self._broken.snapshot(), self.context.arm
+        hit = self.context.checker.deepest_collision(
+            arm.q_target, s=scene.s, gripper=arm.gripper_target_m, clearance_m=_NEAR_M
+        )
+        return None if hit is None else StepBack(self._broken, begun=self)
+
+    def _plan_way(self, q: Array) -> Array | None:
+        broken = self._broken
+        broken.load_checker()
+        scene = broken.snapshot()
+        clearance = Clearance(
+            self.context.checker,
+            contact_links=broken.request().contact_links,
+            s0=scene.s,
+            gripper_m=self._width_m,
+            held_gripper_m=self._width_m,
+        )
+        return plan_step_back(
+            q, self.context.arm_model, clearance, s=scene.s, distance_m=_DISTANCE_M, frame_s=self.context.frame_s
+        )
+
+    @property
+    def _width_m(self) -> float:
+        """Opening of the fingers on the way back [m]: that of the approach."""
+        return 0.0 if self._broken.closed_gripper else self._broken.approach_width_m
+
+    def is_subtask_done(self) -> bool:
+        """See `Skill.is_subtask_done`; the last command also waits for the part."""
+        if not super().is_subtask_done():
+            return False
+        if self.executor.index < len(self.commands) - 1:
+            return True
+        self._waited += 1
+        return self._is_part_at_rest() or self._waited >= self.context.frames(_REST_S)
+
+    def _is_part_at_rest(self) -> bool:
+        body, joint = self._broken.object.body, self._broken.part.joint
+        _, speed, _ = body.joint_states([joint])
+        return abs(float(speed[0])) < _REST_SPEED[body.joint(joint).prismatic]
+
+    def unmet_condition(self) -> Failure | None:
+        """See `Skill.unmet_condition`: it has none."""
+        return None
+
+    def _on_frame(self) -> None:
+        """See `Skill._on_frame`; there is nothing more to check."""

@@ -1,0 +1,161 @@
+"""Disturbed episodes have labels and replay; a skill that lost its part is planned anew from where things are."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.export.config import ExportCfg
+from unlatch.simcore.recording.export.trajectory import TrajectoryMaker
+from unlatch.skills.contract.command import Phase
+from unlatch.skills.grasping import GraspingSkill
+from unlatch.workflows.gym.config import SuccessWhen
+from unlatch.workflows.gym.env import UnlatchEnv
+from unlatch.workflows.policies.module import wrap_policy
+from unlatch.workflows.policies.takeover import TakeoverRule
+from unlatch.workflows.runs.corrections import run_correction
+from unlatch.workflows.runs.loading import config_as, load
+from unlatch.workflows.runs.replay import replay
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg, EnvCfg
+
+pytestmark = pytest.mark.integration
+ARM = "franka_panda.left"
+
+
+def config(*overrides: str, task: str = "open_drawer") -> CollectCfg:
+    return load(task, *overrides)
+
+
+@pytest.fixture(scope="module")
+def disturbed() -> EpisodeRecord:
+    with EpisodeRunner(config("disturb=strong")) as runner:
+        return runner.run(0)
+
+
+def test_a_disturbed_episode_has_the_planners_targets_as_labels(disturbed: EpisodeRecord) -> None:
+    assert check_record(disturbed) == []
+    assert disturbed.success
+    executed, planned = (disturbed.arrays[f"{word}.{ARM}.joint_targets"] for word in ("actions", "labels"))
+    phases = disturbed.arrays["skills.phase"][1:]
+    off = np.abs(executed - planned).max(axis=1)
+    assert off[phases == Phase.transit.value].max() > 0.02
+    assert not off[np.isin(phases, [Phase.grasp.value, Phase.release.value, Phase.settle.value])].any()
+    np.testing.assert_array_equal(
+        disturbed.arrays[f"actions.{ARM}.gripper_target"], disturbed.arrays[f"labels.{ARM}.gripper_target"]
+    )
+
+
+@pytest.mark.slow
+def test_a_disturbed_episode_replays_exactly(disturbed: EpisodeRecord) -> None:
+    assert replay(disturbed, config("disturb=strong")).deviation.value == 0.0
+
+
+@pytest.mark.slow
+def test_an_undisturbed_episode_has_the_same_plan_and_no_labels(disturbed: EpisodeRecord) -> None:
+    with EpisodeRunner(config()) as runner:
+        plain = runner.run(0)
+    assert not [key for key in plain.arrays if key.startswith("labels.")]
+    assert plain.layout == disturbed.layout
+    first = slice(0, 40)  # nothing has come of the noise yet: the labels are those of the undisturbed plan
+    np.testing.assert_array_equal(
+        plain.arrays[f"actions.{ARM}.joint_targets"][first], disturbed.arrays[f"labels.{ARM}.joint_targets"][first]
+    )
+
+
+@pytest.fixture
+def lost_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first attempt of every episode loses its part halfway."""
+    checked = GraspingSkill._on_frame
+
+    def lose_part(skill: GraspingSkill) -> None:
+        checked(skill)
+        half_way = abs(skill.s - skill.s0) > 0.4 * abs(skill.follow_to - skill.s0)
+        if skill.phase is Phase.follow and half_way and skill.keyframe_plan is not None:
+            began_here = abs(skill.keyframe_plan.keyframes[0].s - skill.s0) < 0.01
+            if began_here:
+                skill.fail("slipped", "lost on purpose")
+
+    monkeypatch.setattr(GraspingSkill, "_on_frame", lose_part)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("lost_once")
+def test_a_part_that_was_lost_is_grasped_again_and_led_to_its_goal() -> None:
+    cfg = config("replan=1")
+    with EpisodeRunner(cfg) as runner:
+        record = runner.run(0)
+    assert record.success
+    assert check_record(record) == []
+    first, second = record.skills
+    assert (first["attempt"], first["broken_off"], first["code"]) == (0, True, "slipped")
+    assert (second["attempt"], second["broken_off"], second["success"]) == (1, False, True)
+    assert second["s0"] == first["s0"]
+    between = record.arrays["skills.phase"][first["frame_end"] + 1 : second["frame_start"] + 1]
+    assert set(between.tolist()) == {Phase.follow.value, Phase.release.value, Phase.retreat.value}  # brakes first
+    assert replay(record, cfg).deviation.value == 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("lost_once")
+def test_a_part_that_was_lost_fails_the_episode_without_replans() -> None:
+    with EpisodeRunner(config()) as runner:
+        record = runner.run(0)
+    assert record.code == "slipped"
+    assert "attempt" not in record.skills[0]
+
+
+@pytest.mark.slow
+def test_a_part_that_is_pushed_on_the_way_to_it_is_planned_anew_without_a_replan() -> None:
+    only_nudges = ("disturb=strong", "disturb.nudge_probability=1", "disturb.free_rad=0", "disturb.follow_rad=0")
+    cfg = config(*only_nudges, task="close_drawer")
+    with EpisodeRunner(cfg) as runner:
+        record = runner.run(0)
+    assert record.success
+    assert check_record(record) == []
+    first, second = record.skills
+    assert (first["code"], first["attempt"], second["attempt"]) == ("part_moved", 0, 1)
+    pushes = record.arrays["actions.push"]
+    assert pushes.any()
+    assert not pushes[second["frame_start"] :].any()
+    moved = record.arrays["objects.drawer.joint_positions"][[first["frame_start"], second["frame_start"]]]
+    assert np.abs(np.diff(moved, axis=0)).max() > 0.005
+    assert replay(record, cfg).deviation.value == 0.0
+    targets = record.arrays[f"actions.{ARM}.joint_targets"][: second["frame_start"] + 5]
+    changes = np.abs(np.diff(targets, 2, axis=0)) * 30.0**2
+    limits = np.array(cfg.robot.arms[0].max_acceleration)
+    assert np.all(changes.max(axis=0) <= limits)  # the arm brakes on its way, it does not stop dead
+    assert EpisodeSummary.of(record, b"").replans == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("frames", [30, 110])  # in transit; with the drawer half open in the hand
+def test_the_planner_takes_over_from_a_policy_and_labels_only_its_own_part(
+    frames: int,
+) -> None:
+    with EpisodeRunner(config()) as runner:
+        targets = runner.run(0).arrays
+    recorded = np.hstack([targets[f"actions.{ARM}.joint_targets"], targets[f"actions.{ARM}.gripper_target"]])
+    cfg = config("policy=random", f"takeover={frames}")
+    with closing(UnlatchEnv(cfg=config_as(EnvCfg, cfg, success_when=SuccessWhen.still))) as env:
+        env.has_labels = True
+        rows = iter(recorded[5:])  # the environment has begun with 5 frames of standing still
+        policy = wrap_policy(lambda observation: next(rows), env, name="recorded rows")
+        record = run_correction(env, policy, TakeoverRule.parse(cfg.takeover), "recorded rows", 0)
+    assert record.success
+    assert check_record(record) == []
+    assert record.events == [
+        {"event": "takeover", "frame": 5 + frames, "policy": "recorded rows", "reason": "as drawn"}
+    ]
+    assert [entry.get("code") for entry in record.skills] == ["taken_over", None]
+    valid = record.arrays[f"labels.{ARM}.valid"]
+    assert not valid[5 : 5 + frames].any()
+    assert valid[5 + frames :].all()
+    exported = TrajectoryMaker(ExportCfg(), {}).make(record)
+    assert exported.n_actions == record.n_actions - 5 - frames
+    assert len(exported.columns["observation.state"].values) == exported.n_actions + 1

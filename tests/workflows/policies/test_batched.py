@@ -1,0 +1,158 @@
+"""One process that runs a policy for all workers: which requests are batched, and what happens if something breaks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium")
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.gym.config import ActionMode
+from unlatch.workflows.policies.batched import InferenceProcess, is_batched, open_inference_process
+from unlatch.workflows.policies.module import PolicySpaces
+from unlatch.workflows.policies.tcp import PolicyBugError, PolicyServerError, TcpPolicy, receive_message, send_message
+
+Array = np.ndarray
+SPACES = PolicySpaces("observations", "actions")
+ENV: Any = SimpleNamespace(
+    cfg=SimpleNamespace(
+        task=SimpleNamespace(name="t"),
+        robot=SimpleNamespace(name="r"),
+        action=SimpleNamespace(mode=ActionMode.joint_position),
+        world=SimpleNamespace(record_hz=30),
+    ),
+    action_space=SimpleNamespace(shape=(2,), low=np.zeros(2), high=np.ones(2)),
+)
+
+
+class Doubler:
+    """Answers twice the observation, then the slot; ends an episode at -1 and breaks at -2."""
+
+    def __init__(self, observation_space: Any, action_space: Any) -> None:
+        assert (observation_space, action_space) == ("observations", "actions")
+        self.episodes: dict[int, int] = {}
+
+    def reset(self, slot: int, observation: dict[str, Array], info: dict[str, Any]) -> None:
+        self.episodes[slot] = info["episode"]
+
+    def act_batch(self, observations: dict[str, Array], slots: Array) -> list[Array | None]:
+        values = observations["x"]
+        if (values == -2).any():
+            raise KeyError("wrist")
+        if (values == -3).any():
+            os.kill(os.getpid(), signal.SIGKILL)
+        return [
+            None if x == -1 else np.array([2 * x, self.episodes[int(k)]]) for x, k in zip(values, slots, strict=True)
+        ]
+
+
+@dataclass
+class Refuser:
+    def act(self, observation: dict[str, Array]) -> Array:
+        return np.zeros(2)
+
+
+def connect(running: InferenceProcess) -> TcpPolicy:
+    return TcpPolicy(running.address.removeprefix("tcp://"), ENV, timeout_s=30.0)
+
+
+def begin(policy: TcpPolicy, episode: int) -> None:
+    policy.reset({"x": np.array(0.0)}, {"episode": episode, "seed": 0, "language": []})
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[InferenceProcess]:
+    with open_inference_process(Doubler, SPACES) as process:
+        yield process
+
+
+def test_each_worker_gets_the_action_of_its_own_observation(running: InferenceProcess):
+    first, second = connect(running), connect(running)
+    begin(first, 7)
+    begin(second, 9)
+    # both requests are sent before either answer is read
+    for policy, x in ((first, 1.0), (second, 5.0)):
+        send_message(policy._connection, {"type": "act"}, {"x": np.array(x)})
+    answers = [receive_message(policy._connection)[1]["action"].tolist() for policy in (first, second)]
+    assert answers == [[2.0, 7.0], [10.0, 9.0]]
+
+
+def test_the_process_counts_batches_and_actions_and_tells_them_at_its_end():
+    with open_inference_process(Doubler, SPACES) as running:
+        policy = connect(running)
+        begin(policy, 0)
+        for _ in range(3):
+            policy.act({"x": np.array(1.0)})
+    assert running.statistics is not None
+    assert (running.statistics.batches, running.statistics.actions) == (3, 3)
+    assert 0.0 < running.statistics.share < 1.0
+
+
+def test_a_policy_may_end_an_episode(running: InferenceProcess):
+    policy = connect(running)
+    begin(policy, 0)
+    assert policy.act({"x": np.array(-1.0)}) is None
+
+
+def test_a_bug_in_the_policy_reaches_the_episode_and_the_process_goes_on(running: InferenceProcess):
+    policy = connect(running)
+    begin(policy, 4)
+    with pytest.raises(PolicyBugError, match="KeyError: 'wrist'"):
+        policy.act({"x": np.array(-2.0)})
+    assert policy.act({"x": np.array(3.0)}).tolist() == [6.0, 4.0]
+
+
+def test_a_worker_that_dies_frees_its_slot(running: InferenceProcess):
+    stays, dies = connect(running), connect(running)
+    begin(stays, 1)
+    begin(dies, 2)
+    dies._connection.shutdown(socket.SHUT_RDWR)
+    dies.close()
+    assert stays.act({"x": np.array(1.0)}).tolist() == [2.0, 1.0]
+    again = connect(running)
+    begin(again, 3)
+    assert again.act({"x": np.array(1.0)}).tolist() == [2.0, 3.0]
+    assert stays.act({"x": np.array(1.0)}).tolist() == [2.0, 1.0]
+
+
+def run_until_the_process_dies() -> None:
+    with open_inference_process(Doubler, SPACES) as running:
+        policy = connect(running)
+        begin(policy, 0)
+        policy.act({"x": np.array(-3.0)})
+
+
+def test_a_process_that_dies_is_named_with_its_cause():
+    with pytest.raises(PolicyServerError, match=r"process of the policy is gone \(killed by SIGKILL\)"):
+        run_until_the_process_dies()
+
+
+class Broken:
+    def __init__(self, observation_space: Any, action_space: Any) -> None:
+        raise ValueError("no weights")
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (Refuser(), "has no method act_batch"),
+        (Broken, "The policy cannot be made: ValueError: no weights"),
+    ],
+)
+def test_a_policy_that_cannot_be_made_is_refused(policy: Any, message: str):
+    with pytest.raises(ConfigError, match=message), open_inference_process(policy, SPACES):
+        pass
+
+
+@pytest.mark.parametrize(("policy", "batched"), [(Doubler, True), (Refuser, False), (Refuser(), False), (len, False)])
+def test_only_a_policy_with_act_batch_is_batched(policy: Callable[..., Any], batched: bool):
+    assert is_batched(policy) == batched

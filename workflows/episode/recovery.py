@@ -1,0 +1,200 @@
+"""What an arm does when its skill misses its grasp, loses its part or is blocked: it steps back and plans anew."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.recording.codes import NO_FAILURES, PART_MOVED, TAKEN_OVER
+from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD
+from unlatch.simcore.rng import stream
+from unlatch.skills.articulation import ArticulationSkill
+from unlatch.skills.contract.command import Phase
+from unlatch.skills.contract.failure import Failure
+from unlatch.skills.contract.skill import Skill
+from unlatch.skills.holding import HoldingSkill
+from unlatch.skills.recovery.step_back import StepBack
+from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.episode.skill_run import SkillRun
+
+RECOVERABLE = frozenset({"grasp_missed", "slipped", "motion_blocked", "not_reached"})
+"""Failure codes after which a skill may be planned anew. Forbidden contact, overload and overspeed are final."""
+
+
+_BRAKE_S = 0.5
+"""Longest time in which an arm that a policy moved goes on along its way [s]."""
+MAX_ATTEMPTS = 30
+"""Most attempts at one skill, of all kinds."""
+
+
+@dataclass
+class ArmQueue:
+    """The skills of one arm in a stage, one after the other."""
+
+    remaining: list[int]
+    """Indices in the chain of the skills that have not begun."""
+    run: SkillRun | None = None
+    """The skill that runs."""
+    broken: list[SkillRun] = field(default_factory=list)
+    """Attempts at this skill that were broken off."""
+    step_back: StepBack | None = None
+    """Carried out in place of the skill after it was broken off."""
+    given_up: Failure | None = None
+    """Why the last attempt was broken off, where the skill cannot be planned anew."""
+
+    @property
+    def skill(self) -> Skill:
+        """The skill that moves the arm.
+
+        Raises:
+            SimCoreError: None has begun.
+        """
+        if self.run is None:
+            raise SimCoreError("No skill of this arm has begun.")
+        return self.step_back or self.run.skill
+
+    def begin(self, run: SkillRun) -> None:
+        """Notes the next skill of the chain."""
+        self.run, self.broken, self.step_back, self.given_up = run, [], None, None
+
+
+class Recovery:
+    """Decides whether and how the skills of one episode are planned anew."""
+
+    def __init__(self, episode: Episode) -> None:
+        self._episode = episode
+
+    @property
+    def _watches_parts(self) -> bool:
+        """Whether a part that is not where the plan has it makes the plan anew."""
+        return self._episode.cfg.replan > 0 or self._episode.has_pushes
+
+    def check_plan(self, queue: ArmQueue, *, concurrent: Sequence[Skill]) -> None:
+        """Plans the skill of an arm anew if its part moved after it was planned and before the hand is there."""
+        run = queue.run
+        if not self._watches_parts or run is None or queue.step_back is not None or not run.is_open:
+            return
+        skill = run.skill
+        if not isinstance(skill, ArticulationSkill) or not _is_on_first_way(skill):
+            return
+        moved, planned = _distance_from_plan(skill), len(queue.broken)
+        is_slider = skill.object.body.joint(skill.part.joint).prismatic
+        if moved > (MAX_SETTLE_CHANGE_M if is_slider else MAX_SETTLE_CHANGE_RAD) and planned < MAX_ATTEMPTS:
+            message = f"'{skill.part.name}' moved by {moved:.3f} before the hand was there"
+            failure = Failure(PART_MOVED, message, skill.context.time_s)
+            _ = self.break_off(queue, failure) or self.plan_from_here(queue, concurrent=concurrent)
+
+    def take_over(self, queue: ArmQueue) -> None:
+        """Begins to plan the skill of an arm that a policy moved until now.
+
+        The arm brakes. If its hand is near something, it steps back; then the skill is planned from there. Where the
+        policy has moved its part far enough, the step back is all.
+
+        Raises:
+            SimCoreError: The skill moves no part.
+        """
+        run = queue.run
+        if run is None or not isinstance(run.skill, ArticulationSkill):
+            raise SimCoreError("Only a skill that moves a part can be taken over from a policy.")
+        targets = self._episode.frames.recorder.last_actions(
+            f"actions.{self._episode.cfg.robot.name}.{run.arm}.joint_targets"
+        )
+        run.skill.executor.assume_motion(targets[0], frames=run.skill.context.frames(_BRAKE_S))
+        if run.skill.unmet_condition() is None:  # the policy has done it: let go and step back
+            queue.step_back = StepBack(run.skill)
+            self._start_step_back(queue)
+            return
+        failure = Failure(TAKEN_OVER, "The planner takes over from the policy", run.skill.context.time_s)
+        _ = self.break_off(queue, failure) or self.plan_from_here(queue)
+
+    def keeps_going(self, queue: ArmQueue, *, concurrent: Sequence[Skill]) -> bool:
+        """Starts what an arm does next in the same skill; returns False if its skill has ended for good.
+
+        Args:
+            queue: The arm; its skill, or its step back, is done.
+            concurrent: Planned skills of other arms that run at the same time.
+        """
+        if queue.run is None or queue.given_up is not None:
+            return False
+        if queue.step_back is not None:
+            further = queue.step_back.further()
+            if further is not None:
+                queue.step_back = further
+                if self._start_step_back(queue):
+                    return True
+            return not queue.run.is_open and self.plan_from_here(queue, concurrent=concurrent)
+        failure = self._find_failure(queue)
+        if failure is None:
+            return False
+        return self.break_off(queue, failure) or self.plan_from_here(queue, concurrent=concurrent)
+
+    def break_off(self, queue: ArmQueue, failure: Failure) -> bool:
+        """Breaks off the skill of an arm and lets its hand step back; returns False if there is no free way back."""
+        run = queue.run
+        if run is None or not isinstance(run.skill, ArticulationSkill):
+            return False
+        run.skill.executor.stop()
+        self._episode.judge.break_off_skill(run, failure)
+        queue.broken.append(run)
+        queue.step_back = StepBack(run.skill)
+        return self._start_step_back(queue)
+
+    def _start_step_back(self, queue: ArmQueue) -> bool:
+        """Plans and starts the step back of an arm, if it has one; returns False if there is no free way back."""
+        step_back = queue.step_back
+        if step_back is None or not step_back.plan(stream(self._episode.seed, "planner.back")):
+            return False
+        step_back.start()
+        return True
+
+    def plan_from_here(self, queue: ArmQueue, *, concurrent: Sequence[Skill] = ()) -> bool:
+        """Begins the next attempt at a skill that was broken off, planned from where arm and part are now.
+
+        The arm may stand anywhere, and the part too. Where there is no plan, or the part got where it should be without
+        the hand, `queue.given_up` says why the attempt before was broken off.
+        """
+        episode, last, start = self._episode, queue.broken[-1], time.perf_counter()
+        queue.step_back = None
+        run = queue.run = episode.begin_skill(last.chain_index, concurrent=concurrent, earlier=queue.broken)
+        is_displaced = run.skill.unmet_condition() is None
+        if not is_displaced:
+            earlier = [each.skill for each in queue.broken]
+            run.skill, run.refused = episode.planner.plan_again(
+                run.chain_index, run.skill, earlier=earlier, concurrent=concurrent
+            )
+        episode.timings_ms["plan"] += 1e3 * (time.perf_counter() - start)
+        if not is_displaced and run.skill.is_feasible() and run.skill.is_ready():
+            run.skill.start()
+            return True
+        reason = "the part got where it should be without the hand" if is_displaced else str(run.skill.failure)
+        before = last.broken_by
+        if before is None or before.code in NO_FAILURES:
+            before = run.skill.failure or Failure("not_reached", f"'{run.part}' was moved", run.skill.context.time_s)
+        queue.given_up = replace(before, evidence={**before.evidence, "replan": reason})
+        return False
+
+    def _find_failure(self, queue: ArmQueue) -> Failure | None:
+        """Returns why the skill of an arm ended without success; None if it succeeded or may not be planned anew."""
+        run, allowed = queue.run, self._episode.cfg.replan
+        spent = sum(each.broken_by is None or each.broken_by.code not in NO_FAILURES for each in queue.broken)
+        if run is None or spent >= allowed or not isinstance(run.skill, ArticulationSkill):
+            return None
+        if isinstance(run.skill, HoldingSkill) or not run.skill.commands:
+            return None
+        unmet = self._episode.judge.unmet_conditions(run) if run.is_open else []
+        failure = run.skill.failure or next(iter(unmet), None)
+        return failure if failure is not None and failure.code in RECOVERABLE else None
+
+
+def _is_on_first_way(skill: ArticulationSkill) -> bool:
+    """Whether a skill carries out its plan, on the way to its first contact with the part."""
+    led = any(command.phase is Phase.follow for command in skill.commands[: skill.executor.index])
+    return skill.phase in (Phase.transit, Phase.approach) and not led and not skill.is_touched
+
+
+def _distance_from_plan(skill: ArticulationSkill) -> float:
+    """Returns how far the part is from where its plan has it before contact [rad or m]."""
+    plan = skill.keyframe_plan
+    return 0.0 if plan is None or not plan.found else abs(skill.s - plan.keyframes[0].s)

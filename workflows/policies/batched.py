@@ -1,0 +1,273 @@
+"""One process that runs a policy for all workers of an evaluation and batches their observations.
+
+Workers ask it over TCP on this host, as they would ask a policy server (`tcp`): an observation goes in, an action comes
+out. It answers all requests that have arrived in one call of `act_batch`. The requests that arrive meanwhile make the
+next batch, so nobody waits for a batch to fill.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+import cloudpickle
+import numpy as np
+from loky.backend.context import get_context
+
+from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.workflows.policies.module import PolicySpaces, find_target, make_object
+from unlatch.workflows.policies.tcp import PolicyServerError, receive_message, send_message
+from unlatch.workflows.runs.executors.process import describe_exit, single_thread_variables
+
+Array = np.ndarray
+
+_START_S = 600.0
+"""Longest time in which the process makes its policy [s]."""
+_MESSAGE_S = 30.0
+"""Time in which a worker must send the rest of a message that it has begun, and take an answer [s]."""
+_STOP_S = 5.0
+"""Time in which the process ends by itself [s]."""
+
+
+@dataclass
+class InferenceStatistics:
+    """How a policy was asked in an evaluation."""
+
+    batches: int = 0
+    """Calls of `act_batch`."""
+    actions: int = 0
+    """Actions that they returned."""
+    busy_s: float = 0.0
+    """Wall time in these calls [s]."""
+    total_s: float = 0.0
+    """Wall time from the first request to the last answer [s]."""
+
+    @property
+    def mean_batch(self) -> float:
+        """Mean number of observations in a batch."""
+        return self.actions / self.batches if self.batches else 0.0
+
+    @property
+    def share(self) -> float:
+        """Share of the wall time in which the policy computed, 0 to 1."""
+        return self.busy_s / self.total_s if self.total_s else 0.0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.actions} actions in batches of {self.mean_batch:.1f} on average, "
+            f"{100 * self.share:.0f} % of the time in the policy"
+        )
+
+
+@dataclass
+class InferenceProcess:
+    """The running process."""
+
+    address: str
+    """`tcp://host:port`, the policy of the workers."""
+    statistics: InferenceStatistics | None = None
+    """How it was asked; None before it has ended, and if it died."""
+
+
+def is_batched(policy: Any) -> bool:
+    """Returns whether a policy (`module:name`, or an object or class) has `act_batch`.
+
+    Raises:
+        ConfigError: The module or name does not exist.
+    """
+    return callable(getattr(find_target(policy), "act_batch", None))
+
+
+@contextmanager
+def open_inference_process(policy: Any, spaces: PolicySpaces) -> Iterator[InferenceProcess]:
+    """Starts the process for a policy (`module:name`, or an object or class) and ends it on exit.
+
+    Raises:
+        ConfigError: The policy cannot be made or has no `act_batch`.
+        PolicyServerError: The process died.
+    """
+    context = get_context("loky")  # a process that does not import the caller's main module
+    ours, theirs = context.Pipe()
+    packed = cloudpickle.dumps((policy, spaces))
+    process = context.Process(
+        target=_run_process, args=(theirs, packed), name="unlatch-policy", daemon=True, env=single_thread_variables()
+    )
+    process.start()
+    theirs.close()
+    try:
+        running = InferenceProcess(_receive_address(ours))
+        try:
+            yield running
+        except PolicyServerError as exc:
+            process.join(1.0)
+            if process.exitcode is None:
+                raise
+            reason = describe_exit(process.exitcode).removeprefix("worker ")
+            raise PolicyServerError(
+                f"The process of the policy is gone ({reason}). Run the same command again to make the missing "
+                "episodes."
+            ) from exc
+        with suppress(OSError, EOFError):
+            ours.send(None)
+            if ours.poll(_STOP_S):
+                running.statistics = ours.recv()
+    finally:
+        ours.close()
+        process.join(_STOP_S)
+        if process.is_alive():
+            process.terminate()
+            process.join()
+
+
+def _receive_address(connection: Connection) -> str:
+    try:
+        answer = connection.recv() if connection.poll(_START_S) else None
+    except EOFError:
+        answer = None
+    if isinstance(answer, SimCoreError):
+        raise answer
+    if not isinstance(answer, str):
+        raise PolicyServerError("The process of the policy died or hung while it made the policy.")
+    return answer
+
+
+def _run_process(control: Connection, packed: bytes) -> None:
+    """Makes the policy, tells its address, and serves it until the driver says so or is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the driver decides
+    try:
+        policy, spaces = cloudpickle.loads(packed)
+        target = make_object(find_target(policy), spaces)
+        if not callable(getattr(target, "act_batch", None)):
+            raise ConfigError("The policy has no method act_batch(observations, slots). Set batch=false.", key="batch")
+    except Exception as exc:  # noqa: BLE001 - code of a user: the driver reports whatever is wrong with it
+        error = exc if isinstance(exc, SimCoreError) else f"{type(exc).__name__}: {exc}\n{traceback.format_exc()}"
+        message = error.message if isinstance(error, SimCoreError) else f"The policy cannot be made: {error}"
+        control.send(ConfigError(message, key="policy"))
+        return
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        control.send(f"tcp://127.0.0.1:{listener.getsockname()[1]}")
+        server = BatchServer(target, listener)
+        with suppress(EOFError, OSError):
+            server.serve(control)
+            control.recv()
+            control.send(server.statistics)
+        if hasattr(target, "close"):
+            target.close()
+
+
+@dataclass(eq=False)
+class _Client:
+    connection: socket.socket
+    slot: int
+    """Lowest number that no other connected worker has."""
+
+
+@dataclass
+class BatchServer:
+    """Answers the requests of all workers in batches."""
+
+    target: Any
+    """The policy: `act_batch(observations, slots)`, optionally `reset(slot, observation, info)` and `close()`."""
+    listener: socket.socket
+    """Where workers connect."""
+    statistics: InferenceStatistics = field(default_factory=InferenceStatistics)
+    """How the policy was asked so far."""
+    _clients: list[_Client] = field(default_factory=list)
+    _first_s: float | None = None
+
+    def serve(self, control: Connection) -> None:
+        """Serves until `control` has a message or its other end is gone."""
+        try:
+            while True:
+                sockets = [self.listener, *(client.connection for client in self._clients)]
+                ready = wait([control, *sockets])
+                if control in ready:
+                    return
+                if self.listener in ready:
+                    self._accept()
+                requests = [
+                    found
+                    for client in [*self._clients]
+                    if client.connection in ready
+                    for found in self._receive(client)
+                ]
+                if requests:
+                    self._answer(requests)
+        finally:
+            for client in self._clients:
+                client.connection.close()
+
+    def _accept(self) -> None:
+        connection, _ = self.listener.accept()
+        connection.settimeout(_MESSAGE_S)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        taken = {client.slot for client in self._clients}
+        slot = next(number for number in range(len(taken) + 1) if number not in taken)
+        self._clients.append(_Client(connection, slot))
+
+    def _receive(self, client: _Client) -> Iterator[tuple[_Client, dict[str, Array]]]:
+        """Reads one message; answers it unless it asks for an action, which it yields as a request."""
+        try:
+            header, arrays = receive_message(client.connection)
+        except (OSError, SimCoreError):  # the worker has ended or died
+            self._drop(client)
+            return
+        if header.get("type") == "act":
+            if self._first_s is None:
+                self._first_s = time.perf_counter()
+            yield client, arrays
+            return
+        answer: dict[str, Any] = {"type": "ready"}
+        if header.get("type") == "reset" and hasattr(self.target, "reset"):
+            info = {key: header.get(key) for key in ("episode", "seed", "language")}
+            try:
+                self.target.reset(client.slot, arrays, info)
+            except Exception as exc:  # noqa: BLE001 - code of a user: a bug in it ends this episode, not the run
+                answer = _describe_bug(exc)
+        self._send(client, answer, {})
+
+    def _answer(self, requests: Sequence[tuple[_Client, dict[str, Array]]]) -> None:
+        """Asks the policy once for all requests and answers them."""
+        start = time.perf_counter()
+        slots = np.array([client.slot for client, _ in requests])
+        try:
+            observations = {key: np.stack([arrays[key] for _, arrays in requests]) for key in requests[0][1]}
+            actions = self.target.act_batch(observations, slots)
+            if len(actions) != len(requests):
+                raise ValueError(f"act_batch returned {len(actions)} actions for {len(requests)} observations.")
+            answers: list[tuple[dict[str, Any], dict[str, Array]]] = [
+                ({"type": "action", "done": True}, {})
+                if action is None
+                else ({"type": "action"}, {"action": np.asarray(action, dtype=float)})
+                for action in actions
+            ]
+        except Exception as exc:  # noqa: BLE001 - code of a user: a bug in it ends these episodes, not the run
+            answers = [(_describe_bug(exc), {})] * len(requests)
+        end = time.perf_counter()
+        self.statistics.batches += 1
+        self.statistics.actions += len(requests)
+        self.statistics.busy_s += end - start
+        self.statistics.total_s = end - (self._first_s or start)
+        for (client, _), (header, arrays) in zip(requests, answers, strict=True):
+            self._send(client, header, arrays)
+
+    def _send(self, client: _Client, header: dict[str, Any], arrays: dict[str, Array]) -> None:
+        try:
+            send_message(client.connection, header, arrays)
+        except OSError:
+            self._drop(client)
+
+    def _drop(self, client: _Client) -> None:
+        client.connection.close()
+        self._clients.remove(client)
+
+
+def _describe_bug(exc: Exception) -> dict[str, Any]:
+    return {"type": "bug", "message": f"{type(exc).__name__}: {exc}", "traceback": traceback.format_exc()[-100_000:]}

@@ -1,0 +1,94 @@
+"""Collects corrections: a policy acts first, then the planner takes over and shows how the episode is completed.
+
+This is how DAgger (Ross et al. 2011) gets its labels, with the planner as the teacher.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.rng import stream
+from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.gym.config import SuccessWhen
+from unlatch.workflows.policies.catalog import load_policy
+from unlatch.workflows.policies.policy import Policy
+from unlatch.workflows.policies.takeover import FailureWatch, TakeoverRule
+from unlatch.workflows.runs.loading import config_as
+from unlatch.workflows.runs.schema import CollectCfg, EnvCfg
+
+if TYPE_CHECKING:
+    from unlatch.workflows.gym.env import UnlatchEnv
+
+
+@contextmanager
+def open_corrections(cfg: CollectCfg) -> Iterator[Callable[[int], EpisodeRecord]]:
+    """Opens an environment and the policy of a run; yields the function that makes an episode by its number.
+
+    Raises:
+        ConfigError: The policy cannot be made.
+    """
+    from unlatch.workflows.gym.env import UnlatchEnv
+
+    if cfg.policy is None:
+        raise ConfigError("policy is missing. Expected the policy that acts before the planner.", key="policy")
+    env_cfg = config_as(EnvCfg, cfg, success_when=SuccessWhen.still)
+    with closing(UnlatchEnv(cfg=env_cfg)) as env:
+        env.has_labels = True
+        with closing(load_policy(cfg.policy, env, timeout_s=cfg.policy_timeout_s)) as policy:
+            yield partial(run_correction, env, policy, TakeoverRule.parse(cfg.takeover), cfg.policy)
+
+
+def run_correction(env: UnlatchEnv, policy: Policy, rule: TakeoverRule, name: str, number: int) -> EpisodeRecord:
+    """Lets a policy act until the planner takes over, and the planner until the end; returns the record.
+
+    An episode that is over before ends as the policy left it. An exception in the policy ends the episode with code
+    `error`, not the run.
+
+    Raises:
+        SimCoreError: The configuration, an action's shape or the policy's server is wrong.
+    """
+    observation, info = env.reset(options={"episode": number})
+    episode = env.episode
+    wanted = rule.draw(stream(episode.seed, "disturb.takeover"))
+    watch, reason, acted = FailureWatch(episode), "as drawn", 0
+    over, start = info["code"] is not None, time.perf_counter()
+    episode.frames.labels_are_valid = False
+    try:
+        if not over:
+            policy.reset(observation, info)
+        while not over and acted != wanted:
+            action = policy.act(observation)
+            if action is None:
+                reason = "the policy ended"
+                break
+            failing = None if wanted is not None else watch.sees_failure(env.decode(action))
+            if failing is not None:
+                reason = failing
+                break
+            observation, _, terminated, truncated, _ = env.step(action)
+            over, acted = terminated or truncated, acted + 1
+    except SimCoreError:
+        raise
+    except Exception as exc:  # noqa: BLE001 - code of a user: a bug in it ends this episode, not the run
+        episode.fail_with_bug(exc)
+        over = True
+    episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
+    episode.frames.labels_are_valid = True
+    if over:
+        env.finish()
+        return env.record()
+    frame = episode.frames.frame
+    episode.events.append({"event": "takeover", "frame": frame, "policy": name, "reason": reason})
+    try:
+        Attempt(episode).run_from_here()
+    except ConfigError:
+        raise
+    except Exception as exc:  # noqa: BLE001 - as in EpisodeRunner.run: a bug ends this episode only
+        episode.fail_with_bug(exc)
+    return env.record()
