@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import cloudpickle
 
+from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, SimCoreError
 from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -36,6 +37,8 @@ from unlatch.workflows.runs.statistics import RunStatistics, SuccessMeasure
 
 if TYPE_CHECKING:
     from unlatch.workflows.gym.env import UnlatchEnv
+
+T = TypeVar("T")
 
 PREFIX = "eval-"
 """Beginning of the default folder's name."""
@@ -112,8 +115,8 @@ def evaluate(
     episodes: int | None = None,
     out: str | Path | None = None,
     workers: int | None = None,
-    observation: ObservationCfg | None = None,
-    action: ActionCfg | None = None,
+    observation: ObservationCfg | Mapping[str, Any] | None = None,
+    action: ActionCfg | Mapping[str, Any] | None = None,
     success_when: SuccessWhen | None = None,
     end_at_violation: bool | None = None,
     batch: bool | None = None,
@@ -138,8 +141,9 @@ def evaluate(
             object and this folder exists, a number is appended to its name. Attempts in a folder given here count and
             are not made again if a policy of the same name made them, even if the object is another one.
         workers: Worker processes; None: as configured, one for each CPU core by default.
-        observation: What the policy sees; None: the default keys.
-        action: What the numbers of an action mean; None: joint positions, as recorded.
+        observation: What the policy sees, with the keys of the command line, such as `{"columns": True}`; None: as
+            configured.
+        action: What the numbers of an action mean, such as `{"mode": "joint_delta"}`; None: as configured.
         success_when: `held`: the policy succeeds once the goal has held for `task.settle_s`. `still`: the arms must
             also stand still in that time, as in a demonstration. None: `still` for recorded actions, else `held`.
         end_at_violation: Whether the first forbidden contact, overload or overspeed ends an episode; None: as
@@ -171,8 +175,8 @@ def evaluate(
         episodes=episodes,
         out=None if out is None else str(out),
         workers=workers,
-        observation=observation,
-        action=action,
+        observation=_read_options(ObservationCfg, observation, "observation"),
+        action=_read_options(ActionCfg, action, "action"),
         success_when=success_when,
         end_at_violation=end_at_violation,
         batch=batch,
@@ -190,6 +194,10 @@ def evaluate(
             progress=progress,
         )
     return EvaluationResult(result.data_set, result.statistics(), None if served is None else served.statistics)
+
+
+def _read_options(schema: type[T], options: T | Mapping[str, Any] | None, where: str) -> T | None:
+    return read_dataclass(schema, options, where=where) if isinstance(options, Mapping) else options
 
 
 def describe_policy(policy: Any) -> str:
