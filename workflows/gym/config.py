@@ -7,7 +7,7 @@ from enum import Enum
 
 from unlatch.simcore.errors import ConfigError, check_range, close_matches
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
-from unlatch.simcore.recording.observed.point_cloud import PointSurface
+from unlatch.simcore.recording.observed.point_cloud import PointSource, PointSurface
 from unlatch.simcore.state import Rendering
 
 
@@ -77,8 +77,13 @@ class ObservationCfg:
     """Whether `observation.keypoints` is one of the columns."""
     point_cloud: int = 0
     """Number of points of `observation.point_cloud`, one of the columns; 0: none."""
+    point_cloud_source: PointSource = PointSource.geometry
+    """Whether the points lie on the whole surface (`geometry`), or where the cameras among the `sensors` see the object
+    (`camera`); `both` has the latter as `observation.point_cloud_camera`, too."""
+    point_cloud_cameras: list[str] | None = None
+    """Cameras that give points; null: all."""
     point_cloud_surface: PointSurface = PointSurface.visual
-    """Shapes on whose surface the points are drawn."""
+    """Shapes on whose surface the points from geometry are drawn."""
 
     def __post_init__(self) -> None:
         kinds = [kind.name for kind in Rendering]
@@ -97,6 +102,11 @@ class ObservationCfg:
                 key="observation.keys",
             )
 
+    @property
+    def has_camera_points(self) -> bool:
+        """Whether a point cloud by cameras is observed."""
+        return self.columns and self.as_export().has_camera_points
+
     def as_export(self) -> ExportCfg:
         """Returns the columns as the configuration of an export.
 
@@ -109,5 +119,7 @@ class ObservationCfg:
             objects=self.objects,
             keypoints=self.keypoints,
             point_cloud=self.point_cloud,
+            point_cloud_source=self.point_cloud_source,
+            point_cloud_cameras=self.point_cloud_cameras,
             point_cloud_surface=self.point_cloud_surface,
         )

@@ -16,6 +16,7 @@ from unlatch.simcore.recording.export.columns import IMAGE, ObservationColumns, 
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.observed.scene import ObservedScene
 from unlatch.simcore.sim.collision import BulletCollisionChecker
+from unlatch.simcore.sim.sensors.camera import Camera
 from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Rendering
@@ -24,6 +25,7 @@ from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.judge import PolicyRules
 from unlatch.workflows.episode.observed_scene import acted_parts, observed_scene
 from unlatch.workflows.gym.actions import ActionDecoder
+from unlatch.workflows.gym.camera_views import camera_view, point_cameras, switch_views_on
 from unlatch.workflows.gym.config import SuccessWhen
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.schema import EnvCfg
@@ -102,10 +104,14 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self._columns = ObservationColumns(cfg.observation.as_export(), {"robot": plain(cfg.robot)})
         self._stack = ExitStack()
         self._world = self._stack.enter_context(
-            World(cfg.world, visuals=render_mode is not None or bool(cfg.observation.images))
+            World(
+                cfg.world,
+                visuals=render_mode is not None or bool(cfg.observation.images) or cfg.observation.has_camera_points,
+            )
         )
         self._checker = self._stack.enter_context(BulletCollisionChecker())
         self._episode: Episode | None = None
+        self._point_cameras: list[Camera] = []
         self._scene: tuple[Episode, ObservedScene] | None = None
         self.action_space = spaces.Box(*self._decoder.bounds(), dtype=np.float64)
         self._spaces = self._make_spaces(self._read_first_state())
@@ -122,11 +128,16 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         return state
 
     def _switch_images_on(self) -> None:
-        """Switches the configured images on and makes those of the present state."""
-        scene = self.episode.scene.state_tree
-        for kind in self.cfg.observation.images:
+        """Switches the configured images on, and those that give points, and makes those of the present state."""
+        scene, observation = self.episode.scene.state_tree, self.cfg.observation
+        for kind in observation.images:
             scene.switch_rendering(Rendering[kind], on=True)
-        if self.cfg.observation.images:
+        self._point_cameras = []
+        if observation.has_camera_points:
+            self._point_cameras = point_cameras(self.episode.scene, observation.point_cloud_cameras)
+        for camera in self._point_cameras:
+            switch_views_on(camera)
+        if observation.images or self._point_cameras:
             scene.update_state()
 
     def _observable_values(self) -> dict[str, Array]:
@@ -149,7 +160,10 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             for key, plural in (("joint_position", "joint_positions"), ("joint_velocity", "joint_velocities")):
                 values[f"parts.{name}.{part}.{key}"] = np.array(values[f"objects.{name}.{plural}"][index])
         if self.cfg.observation.images:
-            values.update(episode.scene.state_tree.state_dict(include_tags=IMAGES))
+            # not the names of labels, nor images that are there for points
+            asked = tuple(f"{kind}_image" for kind in self.cfg.observation.images)
+            images = episode.scene.state_tree.state_dict(include_tags=IMAGES)
+            values.update({key: image for key, image in images.items() if key.split(".")[-1].startswith(asked)})
         if self.cfg.observation.columns:
             values.update(self._export_columns(values, parts))
         return values
@@ -166,6 +180,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             number=self.episode.number,
             acted=acted_parts(self.episode),
             scene=self._observed_scene(),
+            views=[[camera_view(camera) for camera in self._point_cameras]],
         )
         images = {item.name: f"sensors.{item.name}.rgb_image" for item in self.cfg.all_sensors().values()}
         return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,8 @@ from unlatch.simcore.recording.export.config import ExportCfg, StateKind
 from unlatch.simcore.recording.export.rotation import COMPONENTS, convert_rotations
 from unlatch.simcore.recording.export.task_columns import TaskColumns
 from unlatch.simcore.recording.observed.acted_part import ActedPart
+from unlatch.simcore.recording.observed.camera_cloud import CameraView
+from unlatch.simcore.recording.observed.point_cloud import PointSource
 from unlatch.simcore.recording.observed.scene import ObservedScene
 
 Part = tuple[str, str, int]
@@ -22,7 +24,9 @@ STATE = "observation.state"
 ENVIRONMENT = "observation.environment_state"
 KEYPOINTS = "observation.keypoints"
 CLOUD = "observation.point_cloud"
-"""Key of the point cloud; for a robot with several arms, the name of the arm follows."""
+CAMERA_CLOUD = "observation.point_cloud_camera"
+"""Keys of the point cloud, and of the one by cameras if there is one from geometry too. For a robot with several arms,
+the name of the arm follows."""
 IMAGE = "observation.images."
 """Prefix of the keys of images; the name of the camera follows."""
 
@@ -47,6 +51,7 @@ class ObservationColumns:
         number: int,
         acted: Sequence[ActedPart] = (),
         scene: ObservedScene | None = None,
+        views: Iterable[Sequence[CameraView]] = (),
     ) -> dict[str, Column]:
         """Returns the columns of an episode by key, without empty ones.
 
@@ -60,6 +65,7 @@ class ObservationColumns:
             acted: The part of every skill, in the order of `skills` of a record; for the values of `state` that
                 describe the task.
             scene: Objects and bases of the arms; for the same values.
+            views: For each state, what every camera sees; for point clouds by cameras. Read once for each arm.
 
         Raises:
             RecordingError: A required key is missing, or a value of `state` needs a scene and there is none.
@@ -80,8 +86,8 @@ class ObservationColumns:
             columns[KEYPOINTS] = join_columns(_keypoint_columns(arrays, parts))
         if self._cfg.point_cloud:
             for arm, task in tasks.items():
-                key = CLOUD if len(tasks) == 1 else f"{CLOUD}.{arm}"
-                columns[key] = task.point_cloud(self._cfg.point_cloud, self._cfg.point_cloud_surface)
+                ending = "" if len(tasks) == 1 else f".{arm}"
+                columns |= {f"{key}{ending}": cloud for key, cloud in self._clouds(task, views).items()}
         return {key: column for key, column in columns.items() if column.names}
 
     def joint_names(self, arm: str, n: int, quantity: str) -> tuple[str, ...]:
@@ -89,6 +95,16 @@ class ObservationColumns:
         joints = self._joints.get(arm, [])
         names = joints if len(joints) == n else [f"joint{index}" for index in range(n)]
         return tuple(f"{arm}.{name}.{quantity}" for name in names)
+
+    def _clouds(self, task: TaskColumns, views: Iterable[Sequence[CameraView]]) -> dict[str, Column]:
+        """Returns the point clouds of an arm by key."""
+        n, source = self._cfg.point_cloud, self._cfg.point_cloud_source
+        if source is PointSource.camera:
+            return {CLOUD: task.camera_point_cloud(n, views)}
+        clouds = {CLOUD: task.point_cloud(n, self._cfg.point_cloud_surface)}
+        if source is PointSource.both:
+            clouds[CAMERA_CLOUD] = task.camera_point_cloud(n, views)
+        return clouds
 
     def _task_part(self, task: TaskColumns, kind: StateKind, arm: str) -> Column:
         if kind is StateKind.last_action:

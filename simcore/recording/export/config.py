@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from unlatch.simcore.errors import ConfigError, check_range
-from unlatch.simcore.recording.observed.point_cloud import PointSurface
+from unlatch.simcore.recording.observed.point_cloud import PointSource, PointSurface
 
 MAX_POINTS = 100_000
 """Largest number of points of a point cloud."""
@@ -131,11 +131,16 @@ class ExportCfg:
     keypoints: bool = True
     """Whether keypoints of the parts that are acted on are exported."""
     point_cloud: int = 0
-    """Number of points on the surface of the object that is acted on, as `observation.point_cloud`; 0: none."""
+    """Number of points of the object that is acted on, as `observation.point_cloud`; 0: none."""
+    point_cloud_source: PointSource = PointSource.geometry
+    """Whether the points lie on the whole surface (`geometry`), or where the cameras of the set `render` see the object
+    (`camera`); `both` has the latter as `observation.point_cloud_camera`, too."""
+    point_cloud_cameras: list[str] | None = None
+    """Cameras that give points; null: all."""
     point_cloud_surface: PointSurface = PointSurface.visual
-    """Shapes on whose surface the points are drawn."""
+    """Shapes on whose surface the points from geometry are drawn."""
     render: str | None = None
-    """Name of the render set whose colour images are exported; null: none."""
+    """Name of the render set whose colour images are exported, and whose depth gives points by camera; null: none."""
     cameras: list[str] | None = None
     """Cameras of that set; null: all."""
 
@@ -148,12 +153,29 @@ class ExportCfg:
                 key="state",
             )
         check_range("point_cloud", self.point_cloud, 0, MAX_POINTS)
+        if self.has_camera_points and not self.point_cloud:
+            raise ConfigError(
+                f"point_cloud_source={self.point_cloud_source.name} has no effect: point_cloud=0. Set the number of "
+                "points, such as point_cloud=1024, or remove it.",
+                key="point_cloud_source",
+            )
+        if self.point_cloud_cameras is not None and (not self.has_camera_points or not self.point_cloud_cameras):
+            raise ConfigError(
+                f"point_cloud_cameras={self.point_cloud_cameras} is empty or has no effect. Expected names of cameras "
+                "and point_cloud_source=camera or both. Give both, or neither.",
+                key="point_cloud_cameras",
+            )
         if self.cameras is not None and (self.render is None or not self.cameras):
             raise ConfigError(
                 f"cameras={self.cameras} has no render set or is empty. Expected names of cameras and "
                 "render=NAME (`unlatch render` makes sets). Give both, or neither.",
                 key="cameras",
             )
+
+    @property
+    def has_camera_points(self) -> bool:
+        """Whether there is a point cloud by cameras."""
+        return self.point_cloud_source is not PointSource.geometry
 
     @property
     def action_rotation(self) -> RotationForm:
@@ -177,14 +199,24 @@ class ExportCfg:
         state = ", ".join(f"{kind.name} ({kind.meaning})" for kind in self.state)
         if {StateKind.ee_pose, StateKind.tcp_pose} & set(self.state):
             state += f"; orientation as {self.state_rotation.name}: {self.state_rotation.meaning}"
-        points = (
-            f"{self.point_cloud} points on the {self.point_cloud_surface.name} surface of the object that is acted on"
-        )
-        cloud = {"observation.point_cloud": f"{points}: {_CLOUD_NUMBERS}"} if self.point_cloud else {}
         return {
             "action": f"{action}; of each arm in turn, then its gripper: distance between the finger pads to reach [m]",
             "observation.state": f"of each arm in turn: {state}",
             "frames": "the action of a frame is what was asked for from this frame's state to the next one's",
             "units": "SI units, radians, seconds; the world frame has z up, z = 0 at the top of the table",
-            **cloud,
+            **self._cloud_convention(),
         }
+
+    def _cloud_convention(self) -> dict[str, str]:
+        """Returns the meaning of the point clouds as text, by key."""
+        if not self.point_cloud:
+            return {}
+        item = "of the object that is acted on"
+        geometry = f"{self.point_cloud} points on the {self.point_cloud_surface.name} surface {item}: {_CLOUD_NUMBERS}"
+        seen = "all cameras" if self.point_cloud_cameras is None else "cameras " + ", ".join(self.point_cloud_cameras)
+        camera = f"{self.point_cloud} points {item} that {seen} see, all 0 if none sees it: {_CLOUD_NUMBERS}"
+        return {
+            PointSource.geometry: {"observation.point_cloud": geometry},
+            PointSource.camera: {"observation.point_cloud": camera},
+            PointSource.both: {"observation.point_cloud": geometry, "observation.point_cloud_camera": camera},
+        }[self.point_cloud_source]

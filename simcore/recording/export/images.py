@@ -62,42 +62,52 @@ class ImageSource:
                 f"Render set '{renders.path}' has no '{RGB}', only {', '.join(renders.modalities)}. Colour images are "
                 f"exported. Render them: unlatch render DATA name=NAME modalities=[{RGB}]",
             )
-        for name in cameras or []:
-            if name not in renders.cameras:
-                raise RecordingError(
-                    f"cameras has '{name}', which is not a camera of render set '{renders.path}'."
-                    f"{close_matches(name, renders.cameras)} It has: {', '.join(renders.cameras)}. Name one of them.",
-                    camera=name,
-                )
-        chosen = list(renders.cameras) if cameras is None else list(dict.fromkeys(cameras))
+        chosen = choose_cameras(renders, cameras, key="cameras")
         self.sizes: Mapping[str, ImageSize] = {
             name: ImageSize(int(renders.cameras[name]["width"]), int(renders.cameras[name]["height"]))
             for name in chosen
         }
         """Sizes of images by camera."""
 
-    def check(self, summaries: Sequence[EpisodeSummary]) -> None:
-        """Raises unless all episodes have images that were made from their current states.
-
-        Raises:
-            RecordingError: An episode is not rendered, or has changed since.
-        """
-        missing = [item.number for item in summaries if item.number not in self._renders]
-        if missing:
-            raise RecordingError(
-                f"{len(missing)} of {len(summaries)} episodes are not in render set '{self._renders.path}', the first "
-                f"{missing[0]}. Render them: unlatch render {self._renders.path.parents[1]} name={self._renders.name} "
-                "with the same cameras; or leave them out by only=[...].",
-                number=missing[0],
-            )
-        for item in summaries:
-            if self._renders.episode(item.number).state_sha256 != item.state_sha256:
-                raise RecordingError(
-                    f"The images of episode {item.number} in '{self._renders.path}' were made from other states than "
-                    "the data set has. Run the same `unlatch render` command again.",
-                    number=item.number,
-                )
-
     def of(self, number: int) -> dict[str, Images]:
         """Returns the images of an episode by camera."""
         return {camera: Images(self._renders, number, camera, size) for camera, size in self.sizes.items()}
+
+
+def choose_cameras(renders: RenderSet, cameras: Sequence[str] | None, *, key: str) -> list[str]:
+    """Returns the named cameras of a render set, each once; None: all.
+
+    Raises:
+        RecordingError: The set has no such camera; the message names the option `key`.
+    """
+    for name in cameras or []:
+        if name not in renders.cameras:
+            raise RecordingError(
+                f"{key} has '{name}', which is not a camera of render set '{renders.path}'."
+                f"{close_matches(name, renders.cameras)} It has: {', '.join(renders.cameras)}. Name one of them.",
+                camera=name,
+            )
+    return list(renders.cameras) if cameras is None else list(dict.fromkeys(cameras))
+
+
+def check_rendered(renders: RenderSet, summaries: Sequence[EpisodeSummary]) -> None:
+    """Raises unless all episodes have images that were made from their current states.
+
+    Raises:
+        RecordingError: An episode is not rendered, or has changed since.
+    """
+    missing = [item.number for item in summaries if item.number not in renders]
+    if missing:
+        raise RecordingError(
+            f"{len(missing)} of {len(summaries)} episodes are not in render set '{renders.path}', the first "
+            f"{missing[0]}. Render them: unlatch render {renders.path.parents[1]} name={renders.name} "
+            "with the same cameras; or leave them out by only=[...].",
+            number=missing[0],
+        )
+    for item in summaries:
+        if renders.episode(item.number).state_sha256 != item.state_sha256:
+            raise RecordingError(
+                f"The images of episode {item.number} in '{renders.path}' were made from other states than "
+                "the data set has. Run the same `unlatch render` command again.",
+                number=item.number,
+            )

@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.export.camera_views import ViewSource
 from unlatch.simcore.recording.export.config import ExportCfg
-from unlatch.simcore.recording.export.images import ImageSize, ImageSource
+from unlatch.simcore.recording.export.images import ImageSize, ImageSource, check_rendered
 from unlatch.simcore.recording.export.trajectory import SceneOf, Trajectory, TrajectoryMaker
+from unlatch.simcore.recording.images.modality import DEPTH, LINKS, RGB
 from unlatch.simcore.recording.images.renders import RenderSet
 
 
@@ -47,12 +49,12 @@ class ExportSource:
             scene_of: Returns the scene of a record; None: values of `state` that need one are refused.
 
         Raises:
-            RecordingError: There is nothing to export, or a named episode does not exist.
+            RecordingError: There is nothing to export, a named episode does not exist, or its images do not.
+            ConfigError: Points by camera are asked for without a render set.
         """
         self.data_set = data_set
         self.cfg = cfg
         self.config: dict[str, Any] = data_set.header.get("config") or {}
-        self._maker = TrajectoryMaker(cfg, self.config, scene_of=scene_of)
         summaries = data_set.summaries()
         by_number = {summary.number: summary for summary in summaries}
         missing = [number for number in cfg.only or [] if number not in by_number]
@@ -74,9 +76,22 @@ class ExportSource:
                 path=str(data_set.path),
             )
         self._images: ImageSource | None = None
+        views: ViewSource | None = None
         if cfg.render is not None:
-            self._images = ImageSource(RenderSet.open(data_set.path, cfg.render), cfg.cameras)
-            self._images.check([by_number[number] for number in self.numbers])
+            renders = RenderSet.open(data_set.path, cfg.render)
+            if cfg.has_camera_points:
+                views = ViewSource(renders, cfg.point_cloud_cameras)
+            if RGB in renders.modalities or cfg.cameras is not None or not cfg.has_camera_points:
+                self._images = ImageSource(renders, cfg.cameras)
+            check_rendered(renders, [by_number[number] for number in self.numbers])
+        elif cfg.has_camera_points:
+            raise ConfigError(
+                f"point_cloud_source={cfg.point_cloud_source.name} has no images: render=null. Expected a render set "
+                f"with depth and the visible links. Make one: unlatch render {data_set.path} name=NAME "
+                f"modalities=[{DEPTH},{LINKS}], and give render=NAME.",
+                key="render",
+            )
+        self._maker = TrajectoryMaker(cfg, self.config, scene_of=scene_of, views_of=None if views is None else views.of)
 
     @property
     def task(self) -> str | None:

@@ -6,7 +6,7 @@ in the frame of the tcp.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.export.column import AXES, Array, Column, prefix_names, read_array
 from unlatch.simcore.recording.observed.acted_part import ActedPart, entry_indices
+from unlatch.simcore.recording.observed.camera_cloud import CameraView
 from unlatch.simcore.recording.observed.geometry import geometry_names, geometry_values
 from unlatch.simcore.recording.observed.object_geometry import ObjectGeometry
 from unlatch.simcore.recording.observed.point_cloud import PointSurface
@@ -143,6 +144,21 @@ class TaskColumns:
             values[row, :, :3] = clouds[part.object].positions(positions, T_base_world @ T_world_root)
             values[row, :, 3] = labels[part]
         return Column((*AXES, "part"), values)
+
+    def camera_point_cloud(self, n: int, views: Iterable[Sequence[CameraView]]) -> Column:
+        """Returns n points of the object that cameras see; (T+1, n, 4) float32, see `CameraCloud.points`.
+
+        Args:
+            n: Number of points.
+            views: For each of the T+1 states, what every camera sees.
+        """
+        scene = self._known_scene()
+        T_base_world = scene.bases[self._arm].inverse()
+        values = [
+            scene.camera_cloud(part.object, n).points(seen, part.part, T_base_world)
+            for part, seen in zip(self._parts(), views, strict=True)
+        ]
+        return Column((*AXES, "part"), np.stack(values))
 
     def _object_state(self, name: str, row: int) -> tuple[Pose, Array]:
         """Returns the pose of an object's root link in the world, and the (m,) positions of its joints."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -17,11 +17,14 @@ from unlatch.simcore.recording.export.config import ActionKind, ActionSource, De
 from unlatch.simcore.recording.export.images import Images
 from unlatch.simcore.recording.export.rotation import COMPONENTS, convert_rotations, rotation_changes
 from unlatch.simcore.recording.observed.acted_part import recorded_parts
+from unlatch.simcore.recording.observed.camera_cloud import CameraView
 from unlatch.simcore.recording.observed.scene import ObservedScene
 
 ACTION = "action"
 SceneOf = Callable[[EpisodeRecord], ObservedScene]
 """Returns the scene of a record."""
+ViewsOf = Callable[[int, int], Iterable[Sequence[CameraView]]]
+"""Returns what every camera sees in the states of an episode, by its number and the first state."""
 
 
 @dataclass(frozen=True)
@@ -60,17 +63,26 @@ class Trajectory:
 class TrajectoryMaker:
     """Makes trajectories from the records of one data set."""
 
-    def __init__(self, cfg: ExportCfg, config: Mapping[str, Any], *, scene_of: SceneOf | None = None) -> None:
+    def __init__(
+        self,
+        cfg: ExportCfg,
+        config: Mapping[str, Any],
+        *,
+        scene_of: SceneOf | None = None,
+        views_of: ViewsOf | None = None,
+    ) -> None:
         """Takes the options of the export.
 
         Args:
             cfg: The options.
             config: From the header, the configuration of the data set.
             scene_of: Returns the scene of a record; None: values of `state` that need one are refused.
+            views_of: Returns the views of a record; needed for point clouds by camera.
         """
         self._cfg = cfg
         self._observed = ObservationColumns(cfg, config)
         self._scene_of = scene_of
+        self._views_of = views_of
 
     def make(self, record: EpisodeRecord) -> Trajectory:
         """Returns the trajectory of a record.
@@ -79,6 +91,7 @@ class TrajectoryMaker:
             RecordingError: The record has no states, or lacks a required array.
         """
         robot, arms = _robot_and_arms(record)
+        n_recorded = record.n_actions
         if self._cfg.action_source is ActionSource.label:
             record = _cut_before_labels(record)
         parts = _acted_parts(record)
@@ -91,6 +104,7 @@ class TrajectoryMaker:
             number=record.number,
             acted=recorded_parts(record.skills, number=record.number) if of_task else (),
             scene=self._scene_of(record) if of_task and self._scene_of is not None else None,
+            views=() if self._views_of is None else self._views_of(record.number, n_recorded - record.n_actions),
         )
         columns[ACTION] = join_columns([self._action_column(record, robot, arm) for arm in arms])
         return Trajectory(

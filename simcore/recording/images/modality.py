@@ -11,9 +11,12 @@ import numpy as np
 Array = np.ndarray
 
 RGB = "rgb"
-LENGTHS = ("depth", "distance")
+DEPTH, DISTANCE = "depth", "distance"
+LENGTHS = (DEPTH, DISTANCE)
 """Kinds of images whose values are lengths: along the optical axis, and from the camera's centre."""
-LABELS = ("segmentation", "instance_id_segmentation")
+LINKS = "instance_id_segmentation"
+"""Which link each pixel shows."""
+LABELS = ("segmentation", LINKS)
 """Kinds of images whose values are indices into a list of labels."""
 NORMALS = "normals"
 MODALITIES = (RGB, *LENGTHS, *LABELS, NORMALS)

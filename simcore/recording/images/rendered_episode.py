@@ -15,7 +15,7 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import read_bounded
 from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
 from unlatch.simcore.recording.images.frame_video import ENCODINGS, read_frames
-from unlatch.simcore.recording.images.modality import ImageStream
+from unlatch.simcore.recording.images.modality import DISTANCE, ImageStream
 from unlatch.simcore.recording.images.rendered_annotations import ANNOTATIONS, RenderedAnnotations, annotations_file
 from unlatch.simcore.recording.json_values import read_sealed
 from unlatch.simcore.recording.state_file import decode_state
@@ -111,22 +111,23 @@ class RenderedEpisode:
         Raises:
             RecordingError: There are no images `distance` of it, or they are damaged.
         """
-        _find_stream(self._streams, camera, "distance")
-        track, about = self.tracks[camera], self._cameras[camera]
-        width, height, distortion = int(about["width"]), int(about["height"]), about.get("distortion")
-        known, rays = None, np.zeros((height, width, 3))
-        for frame, distance in enumerate(self.frames(camera, "distance")):
-            numbers = track.intrinsics[frame].tolist()
-            if numbers != known:
-                known = numbers
-                fx, fy, cx, cy = numbers
-                lens: Pinhole | Fisheye = Pinhole(width, height, fx, fy, cx, cy)
-                if distortion is not None:
-                    k1, k2, k3, k4 = distortion
-                    lens = Fisheye(width, height, fx, fy, cx, cy, (k1, k2, k3, k4))
-                rays = lens.rays() / np.linalg.norm(lens.rays(), axis=-1, keepdims=True)
+        _find_stream(self._streams, camera, DISTANCE)
+        track, known, rays = self.tracks[camera], None, np.zeros(0)
+        for frame, distance in enumerate(self.frames(camera, DISTANCE)):
+            lens = self.optics(camera, frame)
+            if lens != known:
+                known, rays = lens, lens.rays() / np.linalg.norm(lens.rays(), axis=-1, keepdims=True)
             reach = np.where(np.isfinite(distance), distance, np.nan)
             yield (track.T_world_camera(frame) @ (rays * reach[..., None])).astype(np.float32)
+
+    def optics(self, camera: str, frame: int) -> Pinhole | Fisheye:
+        """Returns the image size and the lens of a camera in a frame of the episode."""
+        about, (fx, fy, cx, cy) = self._cameras[camera], self.tracks[camera].intrinsics[frame].tolist()
+        width, height, distortion = int(about["width"]), int(about["height"]), about.get("distortion")
+        if distortion is None:
+            return Pinhole(width, height, fx, fy, cx, cy)
+        k1, k2, k3, k4 = distortion
+        return Fisheye(width, height, fx, fy, cx, cy, (k1, k2, k3, k4))
 
     def annotations(self, camera: str) -> RenderedAnnotations:
         """Returns the annotations of every frame of a camera.

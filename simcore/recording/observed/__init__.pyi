@@ -1,12 +1,15 @@
 from .acted_part import ActedPart as ActedPart
 from .acted_part import entry_indices as entry_indices
 from .acted_part import recorded_parts as recorded_parts
+from .camera_cloud import CameraCloud as CameraCloud
+from .camera_cloud import CameraView as CameraView
 from .geometry import GEOMETRY as GEOMETRY
 from .geometry import geometry_names as geometry_names
 from .geometry import geometry_values as geometry_values
 from .object_geometry import ObjectGeometry as ObjectGeometry
 from .object_geometry import PartGeometry as PartGeometry
 from .object_geometry import movable_joints as movable_joints
+from .point_cloud import PointSource as PointSource
 from .point_cloud import PointSurface as PointSurface
 from .point_cloud import SurfaceCloud as SurfaceCloud
 from .scene import ObservedScene as ObservedScene

@@ -25,6 +25,17 @@ class PointSurface(Enum):
     """What touches."""
 
 
+class PointSource(Enum):
+    """Where points come from."""
+
+    geometry = "geometry"
+    """The whole surface of the object, seen or not."""
+    camera = "camera"
+    """What cameras see of the object."""
+    both = "both"
+    """Two clouds, one of each."""
+
+
 class SurfaceCloud:
     """Points on all links of an object, each fixed to its link; their density is the same everywhere."""
 

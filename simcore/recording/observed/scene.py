@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.observed.camera_cloud import CameraCloud
 from unlatch.simcore.recording.observed.object_geometry import ObjectGeometry
 from unlatch.simcore.recording.observed.point_cloud import PointSurface, SurfaceCloud
 from unlatch.simcore.rng import stream
@@ -33,6 +34,8 @@ class ObservedScene:
     """Returns an object by name; called only where a column needs it."""
     _clouds: dict[tuple[str, int, PointSurface], SurfaceCloud] = field(default_factory=dict, init=False, repr=False)
 
+    _camera_clouds: dict[tuple[str, int], CameraCloud] = field(default_factory=dict, init=False, repr=False)
+
     def cloud(self, name: str, n: int, surface: PointSurface) -> SurfaceCloud:
         """Returns n points on the surface of an object; they are drawn once."""
         key = (name, n, surface)
@@ -40,3 +43,9 @@ class ObservedScene:
             rng = stream(self.seed, f"points.{name}")
             self._clouds[key] = SurfaceCloud(self.load_object(name), n, surface=surface, rng=rng)
         return self._clouds[key]
+
+    def camera_cloud(self, name: str, n: int) -> CameraCloud:
+        """Returns what makes n points of an object from the images of cameras."""
+        if (name, n) not in self._camera_clouds:
+            self._camera_clouds[name, n] = CameraCloud(self.load_object(name), name, n, seed=self.seed)
+        return self._camera_clouds[name, n]

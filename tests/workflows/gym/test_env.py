@@ -227,7 +227,12 @@ def test_an_action_of_another_size_is_refused():
 @pytest.mark.slow
 def test_images_of_the_sensors_are_observed_and_change_nothing_else():
     record = recorded("close_drawer")
-    overrides = ["sensors=[front]", "sensors.0.width=64", "sensors.0.height=48", "observation.images=[rgb,depth]"]
+    overrides = [
+        "sensors=[front]",
+        "sensors.0.width=64",
+        "sensors.0.height=48",
+        "observation.images=[rgb,depth,segmentation]",
+    ]
     env = UnlatchEnv("close_drawer", overrides=[*overrides, "observation.columns=true"])
     first, _ = env.reset(seed=5, options={"episode": 0})
     for action, _ in zip(actions_of(record), range(60), strict=False):
@@ -237,6 +242,7 @@ def test_images_of_the_sensors_are_observed_and_change_nothing_else():
     image = "sensors.front.rgb_image"
     assert first[image].shape == (48, 64, 3)
     assert first["sensors.front.depth_image_m"].dtype == np.float32
+    assert first["sensors.front.segmentation_image"].dtype == np.int32
     assert np.array_equal(first["observation.images.front"], first[image])
     assert (first[image] != last[image]).any()
     q = "robots.franka_panda.left.joint_positions"
