@@ -95,9 +95,14 @@ class StepBack(Skill):
         width_m = self.context.arm.gripper_target_m if self._ended_in is Phase.transit else self._width_m
         self.commands.append(ManipCommand(kind, T_base_ee, Phase.retreat, dwell_frames=1, params={"width_m": width_m}))
 
+    @property
+    def only_brakes(self) -> bool:
+        """Whether the hand stays where the arm comes to rest, with its fingers as they are."""
+        return self._ended_in is Phase.transit
+
     def further(self) -> StepBack | None:
         """Returns the step back that follows where this one only braked and the part came near the hand meanwhile."""
-        if self._ended_in is not Phase.transit:
+        if not self.only_brakes:
             return None
         self._broken.load_checker()
         scene, arm = self._broken.snapshot(), self.context.arm
