@@ -106,10 +106,13 @@ class ArticulationSkill(Skill):
         self.commands = self.make_commands(self.keyframe_plan)
         return True
 
-    def plan_from_grasp(self) -> str | None:
+    def plan_from_grasp(self, *, steps_back: bool = True) -> str | None:
         """Plans on from the present joints and the present grasp: the rest of the part's path, and the step back.
 
-        The arm must be at rest. Fills `commands` as `plan` does.
+        The plan begins at rest. Fills `commands` as `plan` does.
+
+        Args:
+            steps_back: Whether the plan must have a step back.
 
         Returns:
             Why there is no such plan; None if there is one.
@@ -118,7 +121,10 @@ class ArticulationSkill(Skill):
         if problem is not None:
             return problem
         self.load_checker()
-        plan = plan_from_grasp(self.request(), self.context.checker, q_hand=self.context.arm.q_read)
+        is_beyond = (self.follow_to - self.s) * (self.follow_to - self.s0) <= 0.0
+        request = self.request(follow_to=self.s if is_beyond else self.follow_to)
+        request = request if steps_back else replace(request, retreat_m=0.0)
+        plan = plan_from_grasp(request, self.context.checker, q_hand=self.context.arm.q_read)
         if not plan.found:
             return "there is no plan from this grasp" if plan.diagnosis is None else plan.diagnosis.message
         self.keyframe_plan, self.commands = plan, self.make_commands(plan)

@@ -138,6 +138,7 @@ class _Planner:
     def run_from_grasp(self, q_hand: Array) -> KeyframePlan:
         """See `plan_from_grasp`."""
         began, T = time.perf_counter(), self.arm.kinematics.pose(q_hand)
+        self.paths.centring = 0.0  # it would swing the elbow, however short the rest of the path is
         candidates = (
             self._complete_grasp(self.goals.measure(self.request.q_current, variant), slip, T)
             for slip in (self.ranker.slips() if self.ranker.target_s is not None else ())

@@ -111,7 +111,7 @@ class ChainPlanner:
         """
         if earlier:
             found = self._strategies_of_arm(earlier[0].context.arm.name, index)
-            tried = [skill.cfg.strategy for skill in earlier]
+            tried = [skill.cfg.strategy for skill in earlier if skill.commands]
             return [
                 _with_target_of(earlier[0], entry) for entry in sorted(found, key=lambda e: tried.count(e.strategy))
             ]
@@ -171,17 +171,17 @@ class ChainPlanner:
         return PlannedSkill(first_skill, refused)
 
     def plan_from_grasp(
-        self, index: int, *, earlier: Sequence[Skill], concurrent: Sequence[Skill] = ()
+        self, index: int, *, earlier: Sequence[Skill], concurrent: Sequence[Skill] = (), steps_back: bool = True
     ) -> ArticulationSkill | str:
         """Returns a skill with a plan that goes on with the grasp that its hand has now, or why none of its strategies
-        has one; see `plan_again`.
+        has one; see `plan_again` and `ArticulationSkill.plan_from_grasp`.
         """
         problems: list[str] = []
         for entry in self.strategies(index, earlier=earlier):
             skill = self.make_skill(entry, concurrent=concurrent, earlier=earlier)
             if not isinstance(skill, ArticulationSkill) or isinstance(skill, HoldingSkill):
                 continue
-            problem = skill.plan_from_grasp()
+            problem = skill.plan_from_grasp(steps_back=steps_back)
             if problem is None:
                 return skill
             problems.append(problem)
