@@ -25,14 +25,7 @@ def test_a_tiny_policy_closes_more_unseen_drawers_than_one_that_never_looks(tmp_
     cfg = unlatch.load("close_drawer", seed=1)
     data = unlatch.collect(cfg, episodes=60, out=tmp_path / "drawers", workers=2)
     unlatch.export(data, format="lerobot", out=tmp_path / "lerobot", state=STATE, objects=False, keypoints=False)
-    options = {
-        **train.OPTIONS,
-        "out": str(tmp_path / "policy.pt"),
-        "steps": 1000,
-        "width": 128,
-        "batch": 128,
-        "hand": 0,
-    }
+    options = {**train.OPTIONS, "out": str(tmp_path / "policy.pt"), "steps": 1000, "width": 128, "batch": 128, "hand": 0}
     train.train([tmp_path / "lerobot"], options)
     names, states, *_ = train.read_sets([tmp_path / "lerobot"])
     of_object = [i for i, name in enumerate(names) if any(word in name for word in OF_OBJECT)]
@@ -48,11 +41,7 @@ def test_a_tiny_policy_closes_more_unseen_drawers_than_one_that_never_looks(tmp_
     def closed(kind: type) -> int:
         observation = {"columns": True, "keys": [], "state": STATE, "objects": False, "keypoints": False}
         result = unlatch.evaluate(
-            unlatch.load("close_drawer", seed=2),
-            kind,
-            episodes=12,
-            out=tmp_path / kind.__name__,
-            observation=observation,
+            unlatch.load("close_drawer", seed=2), kind, episodes=12, out=tmp_path / kind.__name__, observation=observation
         )
         assert result.goal is not None
         return result.goal.successes
