@@ -21,7 +21,7 @@ from unlatch.skills.contract.skill import Skill
 from unlatch.skills.contract.success import Displacement
 from unlatch.solver.path.slip import Slip, SlipMode
 from unlatch.solver.planning.plan import KeyframePlan, PlanRequest
-from unlatch.solver.planning.planner import plan_keyframes
+from unlatch.solver.planning.planner import plan_from_grasp, plan_keyframes
 from unlatch.solver.scene import Array, JointGeometry, PlanningScene
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 
@@ -34,6 +34,8 @@ _SETTLE_S = 0.05
 _ROOM_SHARE = 0.3
 """Share of the length of a bar or edge by which a varied grasp is at most moved along it."""
 _MOST_ROOM_M = 0.12
+_LAG_RAD = 0.03
+"""An arm that is farther from its targets presses against something: it does not go on with its grasp."""
 _RELEASE_S = 0.4
 """Time to open the fingers."""
 
@@ -103,6 +105,46 @@ class ArticulationSkill(Skill):
             return False
         self.commands = self.make_commands(self.keyframe_plan)
         return True
+
+    def plan_from_grasp(self, *, steps_back: bool = True) -> str | None:
+        """Plans on from the present joints and the present grasp: the rest of the part's path, and the step back.
+
+        The plan begins at rest. Fills `commands` as `plan` does.
+
+        Args:
+            steps_back: Whether the plan must have a step back.
+
+        Returns:
+            Why there is no such plan; None if there is one.
+        """
+        problem = self._find_loose_grip()
+        if problem is not None:
+            return problem
+        self.load_checker()
+        is_beyond = (self.follow_to - self.s) * (self.follow_to - self.s0) <= 0.0
+        request = self.request(follow_to=self.s if is_beyond else self.follow_to)
+        request = request if steps_back else replace(request, retreat_m=0.0)
+        plan = plan_from_grasp(request, self.context.checker, q_hand=self.context.arm.q_read)
+        if not plan.found:
+            return "there is no plan from this grasp" if plan.diagnosis is None else plan.diagnosis.message
+        self.keyframe_plan, self.commands = plan, self.make_commands(plan)
+        return None
+
+    def _find_loose_grip(self) -> str | None:
+        """Returns why the fingers do not hold the part now, or do not push it; None if they do."""
+        arm, touching = self.context.arm, self.views.fingers_link.touching_links
+        lag_rad = float(np.abs(arm.q_read - arm.q_target).max())
+        if lag_rad > _LAG_RAD:
+            return f"the arm is {lag_rad:.2f} rad away from its targets, expected at most {_LAG_RAD}"
+        own = frozenset(arm.cfg.gripper.finger_links)
+        fingers = [group & own for group in self.context.robot.body.rigid_groups if group & own]
+        count = sum(bool(finger & touching) for finger in fingers)
+        opening_m, closed_m = arm.gripper_opening_m, min(arm.cfg.gripper.widths_m, default=0.0)
+        if self.closed_gripper and opening_m > closed_m + _CLOSED_WITHIN_M:
+            return f"the fingers are open by {1e3 * opening_m:.0f} mm, expected closed"
+        if count < (1 if self.closed_gripper else len(fingers)):
+            return f"{count} of {len(fingers)} fingers touch '{self.part.name}'"
+        return None
 
     def load_checker(self) -> None:
         """Gives the collision checker the scene as the planner sees it now, with the part's joint free to move."""
@@ -299,6 +341,8 @@ class ArticulationSkill(Skill):
         close, release = ManipKind.close_gripper, ManipKind.open_gripper
         frames, gripper = self.context.frames, self.context.arm.cfg.gripper
         closing_s = max(_GRASP_S, 0.5 * gripper.max_width_m / gripper.max_speed_m_s + _SETTLE_S)
+        if not any(segment.kind == "approach" for segment in plan.segments):  # the fingers hold the part already
+            closing_s = _SETTLE_S
         return [
             self._allow_contact(plan, touching=False),
             *self._motion_commands(plan, "transit", release, Phase.transit, gripper_m=width_m),

@@ -164,7 +164,7 @@ KEYS: tuple[KeySpec, ...] = (
         f"{_ARM_LABEL}.valid",
         (),
         "-",
-        "Whether the labels of this row are the planner's; false while a policy acts.",
+        "Whether the labels of this row are the planner's; false where a policy acts and the planner gave no label.",
         dtype="bool",
         required=False,
     ),

@@ -63,6 +63,9 @@ class ContactView(Module):
         """The first force above the threshold since `watch`; it stays until the next `watch`."""
         self.zero_force_points = 0
         """Number of contacts without force since `watch`; they are only reported."""
+        self.touching_links: frozenset[str] = frozenset()
+        """Links of the robot that bore a force in the last record frame."""
+        self._links: set[str] = set()
 
     def watch(self, threshold_n: float | None) -> None:
         """Starts to watch for a force above a threshold [N]; None stops it."""
@@ -76,7 +79,9 @@ class ContactView(Module):
         for pair, force_n in forces.items():
             if force_n <= 0.0:
                 self.zero_force_points += 1
-            elif self._threshold_n is not None and self.violation is None and force_n > self._threshold_n:
+                continue
+            self._links.add(pair[0])
+            if self._threshold_n is not None and self.violation is None and force_n > self._threshold_n:
                 self.violation = Violation(self.name, pair, force_n, step, time_s)
 
     def end_frame(self) -> None:
@@ -85,6 +90,8 @@ class ContactView(Module):
         self.force_max_n.set_value(largest)
         self.force_mean_n.set_value(float(np.mean(self._frame)) if largest else 0.0)
         self._frame.clear()
+        self.touching_links = frozenset(self._links)
+        self._links.clear()
 
 
 class FingerLoads(Module):

@@ -95,16 +95,22 @@ class StepBack(Skill):
         width_m = self.context.arm.gripper_target_m if self._ended_in is Phase.transit else self._width_m
         self.commands.append(ManipCommand(kind, T_base_ee, Phase.retreat, dwell_frames=1, params={"width_m": width_m}))
 
+    @property
+    def only_brakes(self) -> bool:
+        """Whether the hand stays where the arm comes to rest, with its fingers as they are."""
+        return self._ended_in is Phase.transit
+
     def further(self) -> StepBack | None:
         """Returns the step back that follows where this one only braked and the part came near the hand meanwhile."""
-        if self._ended_in is not Phase.transit:
-            return None
-        self._broken.load_checker()
-        scene, arm = self._broken.snapshot(), self.context.arm
-        hit = self.context.checker.deepest_collision(
-            arm.q_target, s=scene.s, gripper=arm.gripper_target_m, clearance_m=_NEAR_M
-        )
-        return None if hit is None else StepBack(self._broken, begun=self)
+        return StepBack(self._broken, begun=self) if self.only_brakes and self.is_near(self._broken) else None
+
+    @staticmethod
+    def is_near(broken: ArticulationSkill) -> bool:
+        """Returns whether the hand of a skill is so near to something that it steps back before it is planned."""
+        broken.load_checker()
+        arm, checker = broken.context.arm, broken.context.checker
+        s, gripper = broken.snapshot().s, arm.gripper_target_m
+        return checker.deepest_collision(arm.q_target, s=s, gripper=gripper, clearance_m=_NEAR_M) is not None
 
     def _plan_way(self, q: Array) -> Array | None:
         broken = self._broken

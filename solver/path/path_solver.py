@@ -71,6 +71,8 @@ class PathSolver:
         self.point_tolerance_m = point_tolerance_m
         self.angle_tolerance_rad = angle_tolerance_rad
         self.middle = 0.5 * (arm.q_lower + arm.q_upper)
+        self.centring = _CENTRING
+        """Weight with which each waypoint of `follow` draws the joints to the middle of their range."""
 
     def follow(
         self, goals: Array, scene: PlanningScene, *, s_values: Array, slip: Slip, inward: Array, contact_ee: Array
@@ -90,7 +92,7 @@ class PathSolver:
         grasp = Grasp(slip, inward, contact_ee)
         waypoints = [part_waypoints(self.arm, scene, R0[c], p0[c], turns, shifts, grasp) for c in range(len(goals))]
         parameters = np.stack([rows.pack(self.arm) for rows in waypoints])
-        tracked = waypoints[0].program(self.arm).track(goals, self.middle, parameters, _TRACK, centring=_CENTRING)
+        tracked = waypoints[0].program(self.arm).track(goals, self.middle, parameters, _TRACK, centring=self.centring)
         q = np.concatenate([goals[:, None], tracked], axis=1)
         R, p = self.arm.kinematics.fk_batch(q.reshape(-1, self.arm.n_q))
         R, p = R.reshape(*q.shape[:2], 3, 3), p.reshape(*q.shape[:2], 3)

@@ -135,6 +135,12 @@ class GoalFinder:
         batch = self.solver.measure(self._term_rows(tool), solution.q[None], variant=solution.tool_variant)
         return self._note_goal(Goal(batch, 0, solution.cost))
 
+    def measure(self, q: Array, variant: str) -> ReachedGoal:
+        """Returns joints (n,) [rad] as a goal for one set of tool keypoints, whether they meet its rows or not."""
+        rows = self._term_rows(dict(self.arm.tool_variants())[variant])
+        goal = Goal(self.solver.measure(rows, q[None], variant=variant), 0, 0.0)
+        return ReachedGoal(goal, goal.q, goal.T_base_ee)
+
     def _note_goal(self, goal: Goal) -> list[Goal]:
         self.log.counts["goals"] += 1
         if self.best is None or not self.best.found:
@@ -153,9 +159,11 @@ class GoalFinder:
         source, _, T = reached
         if T is source.T_base_ee or T.is_close(source.T_base_ee, atol_m=1e-9, atol_rad=1e-9):
             return source.batch.rows
-        moved = self._rows_with_offset(source.batch.rows)
-        if moved is not None:
-            return moved
+        has_offset = self.setting.goal_offset(self.request.asset) is not None
+        if self.request.budget.variety is not None and has_offset and self.setting.keypose_random_range.is_zero:
+            moved = self.rows_with_offset(source.batch.rows)
+            if moved is not None:
+                return moved
         head = self.arm.tool_keypoints.get("tool_head", np.zeros(3))
         directions = [AxisRow(x, T.R @ x, 0.0, _POSE_RAD, 0.0) for x in np.eye(3)[1:]]
         return (PointRow(head, T @ head, _POSE_M), *directions)
@@ -174,14 +182,14 @@ class GoalFinder:
         goal = Goal(batch, 0, source.cost)
         return ReachedGoal(goal, reached.q, reached.T_base_ee)
 
-    def _rows_with_offset(self, rows: tuple[Row, ...]) -> tuple[Row, ...] | None:
+    def rows_with_offset(self, rows: tuple[Row, ...]) -> tuple[Row, ...] | None:
         """Returns rows that a goal meets after the offset of the setting exactly if it meets `rows` before.
 
-        None without `variety`, and where the offset is not a shift of the hand along its own axes.
+        None where the offset is not a shift of the hand along its own axes.
         """
         offset = self.setting.goal_offset(self.request.asset)
-        if self.request.budget.variety is None or offset is None or not self.setting.keypose_random_range.is_zero:
-            return None
+        if offset is None:
+            return rows
         if not str(offset[0]).startswith("translate_"):
             return None
         shift = apply_motion(Pose.identity(), offset, self.scene).p

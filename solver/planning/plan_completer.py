@@ -79,8 +79,10 @@ class PlanCompleter:
             return None
         with self.log.clock("collision"):
             free = self.log.is_free(self.clearance.check_approach(approach.q, pre.dense))
-        if not free:
-            return None
+        return self.complete_from_contact(goal, approach.q[::-1]) if free else None
+
+    def complete_from_contact(self, goal: RankedGoal, approach: Array) -> PlanCandidate | None:
+        """Returns the plan without transit of a goal with an approach (A, n) [rad] that ends there; see `complete`."""
         following = self._follow_part(goal)
         if following is None:
             return None
@@ -95,7 +97,7 @@ class PlanCompleter:
         retreat = self._plan_retreat(follow)
         if retreat is None and self.request.retreat_m > 0.0:
             return None
-        return PlanCandidate(goal, np.concatenate([approach.q[::-1], reach[1:]]), follow, posts, retreat)
+        return PlanCandidate(goal, np.concatenate([approach, reach[1:]]), follow, posts, retreat)
 
     def _follow_part(self, goal: RankedGoal) -> _Following | None:
         target = self.ranker.target_s

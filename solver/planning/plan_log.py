@@ -85,6 +85,11 @@ class FurthestReached:
         self.add(path.failure(), progress=path.share - 1.0, path=path)
         return path.share
 
+    @property
+    def message(self) -> str:
+        """Why the candidate that came furthest failed; empty if none did."""
+        return self._failure.message + _describe_collision_place(self._failure.evidence)
+
     def diagnosis(self, goals: int, *, explain: bool = True) -> Diagnosis:
         """Returns why none of the goals leads to a plan.
 

@@ -21,6 +21,7 @@ from unlatch.solver.goal.goal_solver import Goal
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.path.actuation_motions import pre_poses
 from unlatch.solver.path.path_solver import PathSolver
+from unlatch.solver.path.slip import Slip
 from unlatch.solver.planning.clearance import Clearance, collision_evidence
 from unlatch.solver.planning.goal_finder import GoalFinder, ReachedGoal, hand_axes
 from unlatch.solver.planning.goal_ranker import GoalRanker, RankedGoal
@@ -29,6 +30,7 @@ from unlatch.solver.planning.motion import MotionResult, is_timed_motion_clear, 
 from unlatch.solver.planning.plan import Keyframe, KeyframePlan, PlanRequest
 from unlatch.solver.planning.plan_completer import PlanCandidate, PlanCompleter
 from unlatch.solver.planning.plan_log import PlanLog
+from unlatch.solver.planning.present_grasp import describe_misfit
 from unlatch.solver.planning.segments import time_segments
 from unlatch.solver.planning.variation import Variation
 
@@ -70,6 +72,19 @@ def plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: 
         if plan is not None:
             return plan
     return _Planner(request, checker, rng).run()
+
+
+def plan_from_grasp(request: PlanRequest, checker: CollisionChecker | None, *, q_hand: Array) -> KeyframePlan:
+    """Returns the plan of a hand that is at the part already, or a diagnosis.
+
+    It has the path of the part and the step back, from the present joints and in the present grasp.
+
+    Args:
+        request: The problem; its setting leads the part along its joint.
+        checker: The scene; None = no obstacles.
+        q_hand: (n,) joints that the arm has, while it is told `request.q_current` [rad].
+    """
+    return _Planner(request, checker, np.random.default_rng(0)).run_from_grasp(q_hand)
 
 
 def _with_more_goals(request: PlanRequest) -> PlanRequest:
@@ -119,6 +134,32 @@ class _Planner:
         self.log.counts["queries"] = self.motion_queries + self.clearance.queries
         plan.timings_ms.update(self.log.timings_ms, total=1e3 * (time.perf_counter() - began))
         return plan
+
+    def run_from_grasp(self, q_hand: Array) -> KeyframePlan:
+        """See `plan_from_grasp`."""
+        began, T = time.perf_counter(), self.arm.kinematics.pose(q_hand)
+        self.paths.centring = 0.0  # it would swing the elbow, however short the rest of the path is
+        candidates = (
+            self._complete_grasp(self.goals.measure(self.request.q_current, variant), slip, T)
+            for slip in (self.ranker.slips() if self.ranker.target_s is not None else ())
+            for variant, _ in self.arm.tool_variants()
+        )
+        found = next((candidate for candidate in candidates if candidate is not None), None)
+        if found is not None:
+            return self._finish(self._build_plan(found, None), began)
+        message = self.log.furthest_reached.message or "this setting does not lead the part along its joint"
+        plan = KeyframePlan(False, diagnosis=Diagnosis("plan_infeasible", message, {}), counts=self.log.counts)
+        return self._finish(plan, began)
+
+    def _complete_grasp(self, reached: ReachedGoal, slip: Slip, T_base_ee: Pose) -> PlanCandidate | None:
+        """Returns the plan of a hand at a pose that is at its goal already, or None with the failure noted."""
+        rows = self.goals.rows_with_offset(reached.source.batch.rows)
+        misfit = None if rows is None else describe_misfit(rows, T_base_ee, slip, self.request)
+        if rows is None or misfit is not None:
+            self.log.fail("goal", misfit or "the offset of the setting turns the hand", {})
+            return None
+        self.log.counts["goals"] += 1
+        return self.completer.complete_from_contact(RankedGoal(reached, slip, 0.0), reached.q[None])
 
     def run_varied(self, variation: Variation) -> KeyframePlan | None:
         """Returns a plan with a drawn turn of the hand, posture and transit, or None."""
@@ -289,18 +330,20 @@ class _Planner:
         self.motion_queries += queries
         return clear
 
-    def _build_plan(self, candidate: PlanCandidate, motion: MotionResult) -> KeyframePlan:
+    def _build_plan(self, candidate: PlanCandidate, motion: MotionResult | None) -> KeyframePlan:
+        """Returns a candidate with its transit as a plan; None: the hand is at its goal already."""
         goal, approach, q_now = candidate.goal.reached, candidate.approach, self.request.q_current
-        pre = pre_poses(goal.T_base_ee, self.setting.pre_actuation_motions, self.request.scene)
         keyframes = [Keyframe(self.arm.kinematics.pose(q_now), q_now, "current", self.s0)]
-        last = len(pre.dense) - 1
-        keyframes += [Keyframe(pre.dense[i], approach[last - i], "pre", self.s0) for i in reversed(pre.keyframes)]
+        if motion is not None:
+            pre = pre_poses(goal.T_base_ee, self.setting.pre_actuation_motions, self.request.scene)
+            last = len(pre.dense) - 1
+            keyframes += [Keyframe(pre.dense[i], approach[last - i], "pre", self.s0) for i in reversed(pre.keyframes)]
         keyframes.append(Keyframe(goal.T_base_ee, goal.q, "goal", self.s0))
         keyframes += [Keyframe(T, q, "post", s) for T, q, s in candidate.posts]
         with self.log.clock("timing"):
             segments = time_segments(
                 self.request,
-                transit=motion.q,
+                transit=None if motion is None else motion.q,
                 approach=approach,
                 follow=candidate.follow,
                 retreat=candidate.retreat,
@@ -309,7 +352,7 @@ class _Planner:
         return KeyframePlan(
             found=True,
             keyframes=tuple(keyframes),
-            contact_pose_index=self.setting.contact_index,
+            contact_pose_index=1 if motion is None else self.setting.contact_index,
             segments=tuple(segments),
             counts=self.log.counts,
             notices=tuple(self.log.notices),

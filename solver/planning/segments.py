@@ -38,7 +38,7 @@ _DEVIATIONS_RAD = (DEVIATION_RAD, DEVIATION_RAD / 5, DEVIATION_RAD / 25)
 def time_segments(
     request: PlanRequest,
     *,
-    transit: Array,
+    transit: Array | None,
     approach: Array,
     follow: PathSolution,
     retreat: Array | None,
@@ -48,13 +48,13 @@ def time_segments(
 
     Args:
         request: The request, with the speeds.
-        transit: (W, n) joints of the transit [rad].
+        transit: (W, n) joints of the transit, if there is one [rad].
         approach: (W, n) joints of the approach [rad]; fewer than two rows = none.
         follow: The path of the part; fewer than two rows = none.
         retreat: (W, n) joints of the retreat [rad], if there is one.
         is_clear: Returns whether a timed transit (T, n) keeps clear of obstacles.
     """
-    segments = [_time_transit(request, transit, is_clear)]
+    segments = [] if transit is None else [_time_transit(request, transit, is_clear)]
     if len(approach) > 1:
         segments.append(_time_hand_motion(request, "approach", approach, touches=request.closed_gripper))
     if len(follow.q) > 1:

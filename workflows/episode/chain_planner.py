@@ -23,6 +23,7 @@ from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
+from unlatch.skills.holding import HoldingSkill
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.settings.setting import FollowJointCfg
 from unlatch.tasks.layout import Layout
@@ -110,7 +111,7 @@ class ChainPlanner:
         """
         if earlier:
             found = self._strategies_of_arm(earlier[0].context.arm.name, index)
-            tried = [skill.cfg.strategy for skill in earlier]
+            tried = [skill.cfg.strategy for skill in earlier if skill.commands]
             return [
                 _with_target_of(earlier[0], entry) for entry in sorted(found, key=lambda e: tried.count(e.strategy))
             ]
@@ -168,6 +169,23 @@ class ChainPlanner:
                 return PlannedSkill(skill, refused)
             refused.append(self._describe_refusal(skill, skill.failure))
         return PlannedSkill(first_skill, refused)
+
+    def plan_from_grasp(
+        self, index: int, *, earlier: Sequence[Skill], concurrent: Sequence[Skill] = (), steps_back: bool = True
+    ) -> ArticulationSkill | str:
+        """Returns a skill with a plan that goes on with the grasp that its hand has now, or why none of its strategies
+        has one; see `plan_again` and `ArticulationSkill.plan_from_grasp`.
+        """
+        problems: list[str] = []
+        for entry in self.strategies(index, earlier=earlier):
+            skill = self.make_skill(entry, concurrent=concurrent, earlier=earlier)
+            if not isinstance(skill, ArticulationSkill) or isinstance(skill, HoldingSkill):
+                continue
+            problem = skill.plan_from_grasp(steps_back=steps_back)
+            if problem is None:
+                return skill
+            problems.append(problem)
+        return "; ".join(dict.fromkeys(problems))
 
     def plan_together(
         self,

@@ -71,7 +71,9 @@ class FrameLoop:
         self.has_labels = False
         """Whether the record has the planner's own targets beside the executed ones; set before the first frame."""
         self.labels_are_valid = True
-        """Whether the labels are the planner's; False while a policy acts."""
+        """Whether the labels are the planner's; False while a policy acts, except where `labels` are set."""
+        self.labels: Mapping[str, ArmAction] = {}
+        """What the planner would do in the next frame, by arm, while a policy acts."""
         self.has_pushes = False
         """Whether parts may be pushed from outside; set before the first frame."""
         self._interval: dict[str, Any] = {}
@@ -124,7 +126,7 @@ class FrameLoop:
         scene = self._scene
         values = scene.action_values(action)
         if self.has_labels:
-            values.update(scene.label_values({**action.arms, **labels}, valid=self.labels_are_valid))
+            values.update(scene.label_values({**action.arms, **self.labels, **labels}, valid=self.labels_are_valid))
         self.recorder.add_action(values)
         scene.apply(action)
         speeds = scene.advance_frame(self._before_control_step)

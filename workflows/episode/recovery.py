@@ -87,10 +87,11 @@ class Recovery:
             _ = self.break_off(queue, failure) or self.plan_from_here(queue, concurrent=concurrent)
 
     def take_over(self, queue: ArmQueue) -> None:
-        """Begins to plan the skill of an arm that a policy moved until now.
+        """Brakes an arm that a policy moved until now; `keeps_going` then decides how its skill goes on.
 
-        The arm brakes. If its hand is near something, it steps back; then the skill is planned from there. Where the
-        policy has moved its part far enough, the step back is all.
+        Where the policy has moved its part far enough, the hand lets go and steps back, and that is all. Else, if the
+        hand holds the part well, the skill goes on with this grasp. Else a hand that is near something steps back, and
+        the skill is planned from there.
 
         Raises:
             SimCoreError: The skill moves no part.
@@ -102,12 +103,8 @@ class Recovery:
             f"actions.{self._episode.cfg.robot.name}.{run.arm}.joint_targets"
         )
         run.skill.executor.assume_motion(targets[0], frames=run.skill.context.frames(_BRAKE_S))
-        if run.skill.unmet_condition() is None:  # the policy has done it: let go and step back
-            queue.step_back = StepBack(run.skill)
-            self._start_step_back(queue)
-            return
-        failure = Failure(TAKEN_OVER, "The planner takes over from the policy", run.skill.context.time_s)
-        _ = self.break_off(queue, failure) or self.plan_from_here(queue)
+        queue.step_back = StepBack(run.skill)
+        self._start_step_back(queue)
 
     def keeps_going(self, queue: ArmQueue, *, concurrent: Sequence[Skill]) -> bool:
         """Starts what an arm does next in the same skill; returns False if its skill has ended for good.
@@ -119,6 +116,13 @@ class Recovery:
         if queue.run is None or queue.given_up is not None:
             return False
         if queue.step_back is not None:
+            if queue.run.is_open and queue.step_back.only_brakes and queue.run.skill.unmet_condition() is not None:
+                message = "The planner takes over from the policy"
+                taken_over = Failure(TAKEN_OVER, message, queue.run.skill.context.time_s)
+                self._episode.judge.break_off_skill(queue.run, taken_over)
+                queue.broken.append(queue.run)
+                if self._keeps_grasp(queue, concurrent=concurrent):
+                    return True
             further = queue.step_back.further()
             if further is not None:
                 queue.step_back = further
@@ -147,6 +151,25 @@ class Recovery:
         if step_back is None or not step_back.plan(stream(self._episode.seed, "planner.back")):
             return False
         step_back.start()
+        return True
+
+    def _keeps_grasp(self, queue: ArmQueue, *, concurrent: Sequence[Skill]) -> bool:
+        """Goes on with the grasp in which a policy left the part, if there is a plan; `events` says whether it does."""
+        episode, last, start = self._episode, queue.broken[-1], time.perf_counter()
+        if not isinstance(last.skill, ArticulationSkill) or not last.skill.is_touched:
+            return False
+        earlier = [run.skill for run in queue.broken]
+        found = episode.planner.plan_from_grasp(last.chain_index, earlier=earlier, concurrent=concurrent)
+        episode.timings_ms["plan"] += 1e3 * (time.perf_counter() - start)
+        frame = episode.frames.frame
+        if isinstance(found, str):
+            episode.events.append({"event": "grasp_released", "frame": frame, "reason": found})
+            return False
+        episode.events.append({"event": "grasp_kept", "frame": frame})
+        queue.step_back = None
+        queue.run = episode.begin_skill(last.chain_index, concurrent=concurrent, earlier=queue.broken)
+        queue.run.skill = found
+        found.start()
         return True
 
     def plan_from_here(self, queue: ArmQueue, *, concurrent: Sequence[Skill] = ()) -> bool:

@@ -17,6 +17,7 @@ from unlatch.simcore.rng import stream
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.gym.config import SuccessWhen
 from unlatch.workflows.policies.catalog import load_policy
+from unlatch.workflows.policies.labels import PlannerLabels
 from unlatch.workflows.policies.policy import Policy
 from unlatch.workflows.policies.takeover import FailureWatch, TakeoverRule
 from unlatch.workflows.runs.loading import config_as
@@ -41,12 +42,16 @@ def open_corrections(cfg: CollectCfg) -> Iterator[Callable[[int], EpisodeRecord]
     with closing(UnlatchEnv(cfg=env_cfg)) as env:
         env.has_labels = True
         with closing(load_policy(cfg.policy, env, timeout_s=cfg.policy_timeout_s)) as policy:
-            yield partial(run_correction, env, policy, TakeoverRule.parse(cfg.takeover), cfg.policy)
+            rule = TakeoverRule.parse(cfg.takeover)
+            yield partial(run_correction, env, policy, rule, cfg.policy, label_every=cfg.label_every)
 
 
-def run_correction(env: UnlatchEnv, policy: Policy, rule: TakeoverRule, name: str, number: int) -> EpisodeRecord:
+def run_correction(
+    env: UnlatchEnv, policy: Policy, rule: TakeoverRule, name: str, number: int, *, label_every: int = 0
+) -> EpisodeRecord:
     """Lets a policy act until the planner takes over, and the planner until the end; returns the record.
 
+    With `label_every` the frames of the policy have labels too, from plans that are made every so many frames.
     An episode that is over before ends as the policy left it. An exception in the policy ends the episode with code
     `error`, not the run.
 
@@ -57,6 +62,7 @@ def run_correction(env: UnlatchEnv, policy: Policy, rule: TakeoverRule, name: st
     episode = env.episode
     wanted = rule.draw(stream(episode.seed, "disturb.takeover"))
     watch, reason, acted = FailureWatch(episode), "as drawn", 0
+    labels = PlannerLabels(episode, every=label_every)
     over, start = info["code"] is not None, time.perf_counter()
     episode.frames.labels_are_valid = False
     try:
@@ -71,6 +77,8 @@ def run_correction(env: UnlatchEnv, policy: Policy, rule: TakeoverRule, name: st
             if failing is not None:
                 reason = failing
                 break
+            episode.frames.labels = labels.next_labels()
+            episode.frames.labels_are_valid = bool(episode.frames.labels)
             observation, _, terminated, truncated, _ = env.step(action)
             over, acted = terminated or truncated, acted + 1
     except SimCoreError:
@@ -79,7 +87,7 @@ def run_correction(env: UnlatchEnv, policy: Policy, rule: TakeoverRule, name: st
         episode.fail_with_bug(exc)
         over = True
     episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
-    episode.frames.labels_are_valid = True
+    episode.frames.labels, episode.frames.labels_are_valid = {}, True
     if over:
         env.finish()
         return env.record()

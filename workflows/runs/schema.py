@@ -132,6 +132,9 @@ class CollectCfg(RunCfg):
     takeover: str = "random"
     """With `policy`, when the planner takes over: `random` (a drawn frame of the first 180), `failing` (the policy is
     about to fail), a frame such as `40`, or a range of frames such as `40-90`, of which one is drawn."""
+    label_every: int = 0
+    """With `policy`: the planner plans every so many frames from where the policy is, and its targets label the frames
+    until its next plan. 0: the policy's own frames have no labels."""
     policy_timeout_s: float = 60.0
     """Time limit for one answer of a policy server (`tcp://`) [s]."""
     observation: ObservationCfg = field(default_factory=ObservationCfg)
@@ -146,6 +149,12 @@ class CollectCfg(RunCfg):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_range("policy_timeout_s", self.policy_timeout_s, 0.01, 86400.0)
+        check_range("label_every", self.label_every, 0, 1000)
+        if self.label_every and self.policy is None:
+            raise ConfigError(
+                f"label_every={self.label_every} has no effect without a policy. Set policy, or remove label_every.",
+                key="label_every",
+            )
         for key in ("successes", "attempts", "give_up_after"):
             check_range(key, getattr(self, key), 1, MAX_NUMBER)
         if self.successes is None:

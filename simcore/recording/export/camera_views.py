@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.geometry import Pinhole
@@ -23,8 +22,6 @@ class EpisodeViews:
     """Its images."""
     kinds: dict[str, str]
     """Kind of the images of lengths, `depth` or `distance`, by camera."""
-    first: int = 0
-    """The first frame that is read."""
 
     def __iter__(self) -> Iterator[Sequence[CameraView]]:
         """Yields the views of each frame."""
@@ -33,7 +30,7 @@ class EpisodeViews:
     def _read_camera(self, camera: str, kind: str) -> Iterator[CameraView]:
         labels, track = self.episode.labels(LINKS), self.episode.tracks[camera]
         images = zip(self.episode.frames(camera, kind), self.episode.frames(camera, LINKS), strict=True)
-        for frame, (lengths, links) in islice(enumerate(images), self.first, None):
+        for frame, (lengths, links) in enumerate(images):
             optics = self.episode.optics(camera, frame)
             if kind == DISTANCE and isinstance(optics, Pinhole):
                 lengths = lengths / optics.ray_lengths
@@ -67,6 +64,6 @@ class ViewSource:
             )
         return found[0]
 
-    def of(self, number: int, first: int = 0) -> EpisodeViews:
-        """Returns what the cameras see in an episode, from the frame `first` on."""
-        return EpisodeViews(self._renders.episode(number), self._kinds, first)
+    def of(self, number: int) -> EpisodeViews:
+        """Returns what the cameras see in an episode."""
+        return EpisodeViews(self._renders.episode(number), self._kinds)

@@ -61,11 +61,13 @@ def run_export(
 
         def count_trajectories() -> Iterator[Trajectory]:
             nonlocal frames
-            for index, trajectory in enumerate(exporter.source.trajectories(numbers)):
+            read = set[int]()
+            for trajectory in exporter.source.trajectories(numbers):
                 frames += trajectory.n_actions
                 yield trajectory
+                read.add(trajectory.number)
                 if on_episode is not None:
-                    on_episode(index + 1, len(numbers))
+                    on_episode(len(read), len(numbers))
 
         if numbers:
             with report_unwritable(target.parent):

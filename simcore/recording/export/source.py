@@ -108,7 +108,14 @@ class ExportSource:
     @cached_property
     def layout(self) -> ExportLayout:
         """Properties that all episodes share, taken from the first one."""
-        first = self._read(self.numbers[0])
+        first = next((trajectory for number in self.numbers for trajectory in self._read(number)), None)
+        if first is None:
+            raise RecordingError(
+                f"There is nothing to export in '{self.data_set.path}': a policy acted in all frames of "
+                f"{len(self.numbers)} episodes, and they have no labels. Collect with label_every=..., or export the "
+                "executed actions: action_source=executed.",
+                path=str(self.data_set.path),
+            )
         return ExportLayout(
             fps=int(self.config["world"]["record_hz"]),
             robot=first.robot,
@@ -119,29 +126,30 @@ class ExportSource:
         )
 
     def trajectories(self, numbers: list[int] | None = None) -> Iterator[Trajectory]:
-        """Yields the episodes of the given numbers; None: all exported ones.
+        """Yields the trajectories of the episodes of the given numbers; None: of all exported ones.
 
         Raises:
             RecordingError: An episode is damaged, or has other columns than the first one.
         """
         for number in self.numbers if numbers is None else numbers:
-            trajectory = self._read(number)
-            self._check_layout(trajectory)
-            yield trajectory
+            for trajectory in self._read(number):
+                self._check_layout(trajectory)
+                yield trajectory
 
-    def _read(self, number: int) -> Trajectory:
+    def _read(self, number: int) -> list[Trajectory]:
         record = self.data_set.read(number)
-        trajectory = self._maker.make(record)
+        found = self._maker.make(record)
         if self._images is None:
-            return trajectory
-        if trajectory.n_actions != record.n_actions:
+            return found
+        exported = sum(trajectory.n_actions for trajectory in found)
+        if exported != record.n_actions:
             raise RecordingError(
-                f"Episode {number} begins with {record.n_actions - trajectory.n_actions} frames of a policy, which "
-                "have no labels and are left out; images of such episodes cannot be exported. Leave out render=..., or "
-                "export the executed actions: action_source=executed.",
+                f"Episode {number} has {record.n_actions - exported} frames of a policy, which have no labels and are "
+                "left out; images of such episodes cannot be exported. Leave out render=..., or export the executed "
+                "actions: action_source=executed.",
                 number=number,
             )
-        return replace(trajectory, images=self._images.of(number))
+        return [replace(trajectory, images=self._images.of(number)) for trajectory in found]
 
     def _check_layout(self, trajectory: Trajectory) -> None:
         for key, expected in self.layout.names.items():

@@ -23,20 +23,20 @@ from unlatch.simcore.recording.observed.scene import ObservedScene
 ACTION = "action"
 SceneOf = Callable[[EpisodeRecord], ObservedScene]
 """Returns the scene of a record."""
-ViewsOf = Callable[[int, int], Iterable[Sequence[CameraView]]]
-"""Returns what every camera sees in the states of an episode, by its number and the first state."""
+ViewsOf = Callable[[int], Iterable[Sequence[CameraView]]]
+"""Returns what every camera sees in the states of an episode, by its number."""
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """An attempt of T actions and T+1 states."""
+    """An attempt, or a part of one, of T actions and T+1 states."""
 
     number: int
     """Number of the episode in its data set."""
     seed: int
     """Seed of the episode."""
     success: bool
-    """Whether it succeeded."""
+    """Whether the attempt succeeded, and ends with this trajectory."""
     code: str | None
     """Failure code; None: it succeeded."""
     language: str
@@ -84,16 +84,15 @@ class TrajectoryMaker:
         self._scene_of = scene_of
         self._views_of = views_of
 
-    def make(self, record: EpisodeRecord) -> Trajectory:
-        """Returns the trajectory of a record.
+    def make(self, record: EpisodeRecord) -> list[Trajectory]:
+        """Returns the trajectories of a record: one, unless a policy acted in it and labels are exported.
+
+        Then there is one for every unbroken run of rows with labels, in order of time; rows without are left out.
 
         Raises:
             RecordingError: The record has no states, or lacks a required array.
         """
         robot, arms = _robot_and_arms(record)
-        n_recorded = record.n_actions
-        if self._cfg.action_source is ActionSource.label:
-            record = _cut_before_labels(record)
         parts = _acted_parts(record)
         of_task = self._cfg.point_cloud > 0 or any(kind.of_task for kind in self._cfg.state)
         columns = self._observed.make(
@@ -104,10 +103,10 @@ class TrajectoryMaker:
             number=record.number,
             acted=recorded_parts(record.skills, number=record.number) if of_task else (),
             scene=self._scene_of(record) if of_task and self._scene_of is not None else None,
-            views=() if self._views_of is None else self._views_of(record.number, n_recorded - record.n_actions),
+            views=() if self._views_of is None else self._views_of(record.number),
         )
         columns[ACTION] = join_columns([self._action_column(record, robot, arm) for arm in arms])
-        return Trajectory(
+        whole = Trajectory(
             number=record.number,
             seed=record.seed,
             success=record.success,
@@ -119,10 +118,14 @@ class TrajectoryMaker:
             parts=tuple(f"{name}.{part}" for name, part, _ in parts),
             columns=columns,
         )
+        is_labelled = self._cfg.action_source is ActionSource.label
+        rows = _labelled_rows(record) if is_labelled else [(0, whole.n_actions)]
+        return [whole if row == (0, whole.n_actions) else _cut(whole, *row) for row in rows]
 
     def _action_column(self, record: EpisodeRecord, robot: str, arm: str) -> Column:
         read = partial(read_array, record.arrays, number=record.number)
-        commanded, measured = f"actions.{robot}.{arm}", f"robots.{robot}.{arm}"
+        executed, measured = f"actions.{robot}.{arm}", f"robots.{robot}.{arm}"
+        commanded = executed
         if self._cfg.action_source is ActionSource.label and f"labels.{robot}.{arm}.joint_targets" in record.arrays:
             commanded = f"labels.{robot}.{arm}"
         gripper = Column((f"{arm}.gripper",), read(f"{commanded}.gripper_target"))
@@ -130,7 +133,9 @@ class TrajectoryMaker:
         if not kind.has_rotation:
             values = read(f"{commanded}.joint_targets")
             if kind is ActionKind.joint_delta:
-                values = values - self._reference(values, read(f"{measured}.joint_positions"))
+                values = values - self._reference(
+                    read(f"{executed}.joint_targets"), read(f"{measured}.joint_positions")
+                )
             what = "position" if kind is ActionKind.joint_position else "delta"
             return join_columns([Column(self._observed.joint_names(arm, values.shape[1], what), values), gripper])
         position = read(f"{commanded}.ee_target_position")
@@ -138,26 +143,44 @@ class TrajectoryMaker:
         what = "ee"
         if kind is ActionKind.ee_delta:
             what = "ee_delta"
-            position = position - self._reference(position, read(f"{measured}.ee_position"))
-            quats = rotation_changes(self._reference(quats, read(f"{measured}.ee_quat_xyzw")), quats)
+            position = position - self._reference(
+                read(f"{executed}.ee_target_position"), read(f"{measured}.ee_position")
+            )
+            before = self._reference(read(f"{executed}.ee_target_quat_xyzw"), read(f"{measured}.ee_quat_xyzw"))
+            quats = rotation_changes(before, quats)
         form = self._cfg.action_rotation
         names = prefix_names(f"{arm}.{what}", (*AXES, *COMPONENTS[form]))
         return join_columns([Column(names, np.hstack([position, convert_rotations(quats, form)])), gripper])
 
     def _reference(self, targets: np.ndarray, measured: np.ndarray) -> np.ndarray:
-        """Returns the reference (T, n) of changes: measured values (T+1, n) or the previous targets (T, n)."""
+        """Returns the reference (T, n) of changes: measured values (T+1, n), or the targets (T, n) executed before."""
         if self._cfg.delta_from is DeltaFrom.state:
             return measured[:-1]
         return np.vstack([measured[:1], targets[:-1]])
 
 
-def _cut_before_labels(record: EpisodeRecord) -> EpisodeRecord:
-    """Returns a record without the rows before the planner took over from a policy: they have no labels."""
+def _labelled_rows(record: EpisodeRecord) -> list[tuple[int, int]]:
+    """Returns the first row of every unbroken run of actions with labels, and the row after its last.
+
+    A run that ends before the first skill begins is left out: the arms only stand still in it.
+    """
     masks = [array for key, array in record.arrays.items() if key.startswith("labels.") and key.endswith(".valid")]
-    if not masks or all(mask.all() for mask in masks):
-        return record
-    first = int(np.flatnonzero(~np.all(masks, axis=0))[-1]) + 1
-    return replace(record, arrays={key: array[first:] for key, array in record.arrays.items()})
+    has_label = np.all(masks, axis=0) if masks else np.ones(record.n_actions, dtype=bool)
+    ends = np.flatnonzero(np.diff(np.concatenate([[0], has_label.astype(int), [0]]))).reshape(-1, 2)
+    begun = min(
+        (int(skill["frame_start"]) for skill in record.skills if skill.get("frame_start") is not None), default=0
+    )
+    return [(int(first), int(end)) for first, end in ends if end > begun or end == record.n_actions]
+
+
+def _cut(trajectory: Trajectory, first: int, end: int) -> Trajectory:
+    """Returns the part of a trajectory from one action to before another."""
+    is_last = end == trajectory.n_actions
+    columns = {
+        key: replace(column, values=column.values[first : end + (key != ACTION)])
+        for key, column in trajectory.columns.items()
+    }
+    return replace(trajectory, columns=columns, success=trajectory.success and is_last)
 
 
 def _robot_and_arms(record: EpisodeRecord) -> tuple[str, list[str]]:

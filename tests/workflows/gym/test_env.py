@@ -300,7 +300,7 @@ def test_the_columns_of_an_export_are_observed(task: str, conventions: dict[str,
     maker = TrajectoryMaker(
         cfg, {"robot": plain(env.cfg.robot)}, scene_of=lambda recorded: recorded_scene(env.cfg, recorded)
     )
-    exported = maker.make(record).columns
+    exported = maker.make(record)[0].columns
     wanted = {key: column.values for key, column in exported.items() if key != ACTION}
     observation, _ = env.reset(seed=5, options={"episode": 0})
     first = WorldCfg().frames(INITIAL_S)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.recording import EpisodeRecord
+from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.recording import DataSet, EpisodeRecord
 from unlatch.simcore.recording.export.columns import STATE
 from unlatch.simcore.recording.export.config import (
     ActionKind,
@@ -18,6 +18,7 @@ from unlatch.simcore.recording.export.config import (
     StateKind,
 )
 from unlatch.simcore.recording.export.rotation import COMPONENTS, convert_rotations
+from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.export.trajectory import ACTION, TrajectoryMaker
 
 MakeRecord = Callable[..., EpisodeRecord]
@@ -25,7 +26,7 @@ LEFT = "panda.left"
 
 
 def action_of(record: EpisodeRecord, **keys: object) -> np.ndarray:
-    return TrajectoryMaker(ExportCfg(**keys), {}).make(record).columns[ACTION].values
+    return TrajectoryMaker(ExportCfg(**keys), {}).make(record)[0].columns[ACTION].values
 
 
 def rotations(values: np.ndarray, form: RotationForm) -> Rotation:
@@ -90,7 +91,7 @@ def test_poses_are_those_of_the_record_to_the_bit(make_record: MakeRecord):
 def test_a_state_is_put_together_in_the_order_that_was_asked_for(make_record: MakeRecord):
     record = make_record(0)
     kinds = [StateKind.gripper, StateKind.tcp_pose, StateKind.joint_effort]
-    column = TrajectoryMaker(ExportCfg(state=kinds), {}).make(record).columns[STATE]
+    column = TrajectoryMaker(ExportCfg(state=kinds), {}).make(record)[0].columns[STATE]
     assert column.names[:3] == ("left.gripper", "left.tcp.x", "left.tcp.y")
     assert column.names[-1] == "left.joint6.effort"
     np.testing.assert_array_equal(column.values[:, 8:], record.arrays[f"robots.{LEFT}.joint_efforts"])
@@ -100,7 +101,7 @@ def test_two_arms_come_one_after_the_other(make_record: MakeRecord):
     record = make_record(0)
     for key in [key for key in record.arrays if LEFT in key]:
         record.arrays[key.replace(".left.", ".right.")] = record.arrays[key] + 1.0
-    column = TrajectoryMaker(ExportCfg(), {}).make(record).columns[ACTION]
+    column = TrajectoryMaker(ExportCfg(), {}).make(record)[0].columns[ACTION]
     assert [column.names[index].split(".")[0] for index in (0, 7, 8, 15)] == ["left", "left", "right", "right"]
     np.testing.assert_array_equal(column.values[:, 8:], column.values[:, :8] + 1.0)
 
@@ -122,3 +123,42 @@ def test_labels_are_the_action_unless_executed_actions_are_asked_for(make_record
     record.arrays[f"labels.{LEFT}.joint_targets"] += 0.01
     np.testing.assert_array_equal(action_of(record)[:, :7], executed + 0.01)
     np.testing.assert_array_equal(action_of(record, action_source=ActionSource.executed)[:, :7], executed)
+
+
+def with_labels(record: EpisodeRecord, valid: list[int]) -> EpisodeRecord:
+    """A record in which a policy acted: labels 0.01 rad beside its actions, in the rows of `valid`."""
+    for key in ("joint_targets", "ee_target_position", "ee_target_quat_xyzw", "gripper_target"):
+        record.arrays[f"labels.{LEFT}.{key}"] = record.arrays[f"actions.{LEFT}.{key}"].copy()
+    record.arrays[f"labels.{LEFT}.joint_targets"] += 0.01
+    record.arrays[f"labels.{LEFT}.valid"] = np.isin(np.arange(record.n_actions), valid)
+    return record
+
+
+def test_every_run_of_rows_with_labels_is_a_trajectory_and_rows_without_are_left_out(make_record: MakeRecord):
+    record = make_record(0)
+    n, begun = record.n_actions, 2
+    record.skills[0]["frame_start"] = begun
+    record = with_labels(record, [*range(begun), begun + 2, begun + 3, *range(n - 3, n)])
+    first, last = TrajectoryMaker(ExportCfg(), {}).make(record)
+    for made, rows in ((first, slice(begun + 2, begun + 4)), (last, slice(n - 3, n))):
+        assert made.number == record.number
+        targets = record.arrays[f"actions.{LEFT}.joint_targets"][rows]
+        np.testing.assert_array_equal(made.columns[ACTION].values[:, :7], targets + 0.01)
+        states = record.arrays[f"robots.{LEFT}.joint_positions"][rows.start : rows.stop + 1]
+        np.testing.assert_array_equal(made.columns[STATE].values[:, :7], states)
+    assert (first.success, last.success) == (False, True)  # the first does not end where the episode ends
+    executed = TrajectoryMaker(ExportCfg(action_source=ActionSource.executed), {}).make(record)
+    assert [made.n_actions for made in executed] == [n]
+
+
+def test_changes_of_labels_count_from_the_targets_that_were_executed(make_record: MakeRecord):
+    record = with_labels(make_record(0), list(range(100)))
+    targets, q = record.arrays[f"actions.{LEFT}.joint_targets"], record.arrays[f"robots.{LEFT}.joint_positions"]
+    delta = action_of(record, action=ActionKind.joint_delta, delta_from=DeltaFrom.target)[:, :7]
+    np.testing.assert_allclose(delta, targets + 0.01 - np.vstack([q[:1], targets[:-1]]))
+
+
+def test_episodes_of_a_policy_without_labels_are_refused(make_set: Callable[..., DataSet], make_record: MakeRecord):
+    data_set = make_set([with_labels(make_record(0), [])])
+    with pytest.raises(RecordingError, match=r"a policy acted in all frames of 1 episodes.*label_every"):
+        _ = ExportSource(data_set, ExportCfg()).layout

@@ -29,7 +29,7 @@ class Export:
 
     def columns(self, record: EpisodeRecord, cfg: ExportCfg, *, base: Pose | None = None) -> dict[str, Column]:
         scene = self._make_scene(Pose.identity() if base is None else base)
-        return TrajectoryMaker(cfg, {}, scene_of=lambda _: scene).make(record).columns
+        return TrajectoryMaker(cfg, {}, scene_of=lambda _: scene).make(record)[0].columns
 
     def state(self, record: EpisodeRecord, kind: StateKind, *, base: Pose | None = None) -> Column:
         return self.columns(record, ExportCfg(state=[kind]), base=base)[STATE]
