@@ -10,7 +10,6 @@ import pytest
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
 from unlatch.simcore.recording import DataSet, EpisodeRecord
-from unlatch.simcore.recording.export.camera_views import ViewSource
 from unlatch.simcore.recording.export.columns import CAMERA_CLOUD, CLOUD
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.source import ExportSource
@@ -204,16 +203,6 @@ def test_each_of_several_arms_has_its_own_points(
     columns = next(source.trajectories()).columns
     assert columns[f"{CLOUD}.left"].values.shape == (record.n_actions + 1, 50, 4)
     np.testing.assert_array_equal(columns[f"{CLOUD}.left"].values, columns[f"{CLOUD}.right"].values)
-
-
-def test_views_begin_at_the_first_exported_frame(data_set: DataSet):
-    write_renders(data_set, ["depth", LINKS])
-    source = ViewSource(RenderSet.open(data_set.path, "clouds"), None)
-    whole, later = list(source.of(0)), list(source.of(0, 4))
-    assert len(later) == len(whole) - 4
-    for (wanted,), (got,) in zip(whole[4:], later, strict=True):
-        np.testing.assert_array_equal(got.T_world_camera.p, wanted.T_world_camera.p)
-        np.testing.assert_array_equal(got.links, wanted.links)
 
 
 @pytest.mark.parametrize(
