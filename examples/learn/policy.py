@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from network import load
 
-EXECUTED = 8
+EXECUTED = 20
 """Number of actions of a chunk that are executed before the next one is predicted."""
 
 
