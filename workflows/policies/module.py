@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,29 @@ class UserPolicy(Policy):
 
     def close(self) -> None:
         """See `Policy`."""
+        if hasattr(self._target, "close"):
+            self._target.close()
+
+
+class OneWorker:
+    """A batched policy, asked for one worker at a time."""
+
+    def __init__(self, target: Any) -> None:
+        self._target = target
+
+    def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
+        """Calls `reset` of the policy, if it has one, for worker 0."""
+        if hasattr(self._target, "reset"):
+            self._target.reset(0, observation, info)
+
+    def act(self, observation: Mapping[str, Array]) -> Array | None:
+        """Returns the action that `act_batch` gives for worker 0."""
+        observations = {key: np.asarray(value)[np.newaxis] for key, value in observation.items()}
+        actions: Sequence[Array | None] = self._target.act_batch(observations, np.array([0]))
+        return actions[0]
+
+    def close(self) -> None:
+        """Calls `close` of the policy, if it has one."""
         if hasattr(self._target, "close"):
             self._target.close()
 
@@ -106,8 +129,8 @@ def wrap_policy(policy: Any, env: UnlatchEnv, *, name: str) -> UserPolicy:
     """Makes a policy of a function, an object or a class.
 
     Args:
-        policy: A function of the observation, an object with `act(observation)`, or a class of such objects, which is
-            called with `observation_space` and `action_space`.
+        policy: A function of the observation, an object with `act(observation)` or `act_batch(observations, slots)`,
+            or a class of such objects, which is called with `observation_space` and `action_space`.
         env: The environment it acts in.
         name: Name of the policy in an error.
 
@@ -117,6 +140,8 @@ def wrap_policy(policy: Any, env: UnlatchEnv, *, name: str) -> UserPolicy:
     policy = make_object(policy, PolicySpaces(env.observation_space, env.action_space))
     if callable(getattr(policy, "act", policy)):
         return UserPolicy(policy)
+    if callable(getattr(policy, "act_batch", None)):
+        return UserPolicy(OneWorker(policy))
     raise ConfigError(
         f"policy='{name}' is of type {type(policy).__name__}. Expected a function of the observation, or a class or "
         "object with act(observation) or act_batch(observations, slots).",
