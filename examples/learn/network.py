@@ -4,12 +4,15 @@ It predicts a chunk of actions at once (Zhao et al. 2023), each in two ways: as 
 as a change of the hand in the frame of the grip (the precise place). `act` joins both by inverse kinematics.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
 from arm import Arm, orthonormal
+from encoders import ImageEncoder, PointEncoder
 from torch import Tensor, nn
+
+STATE, CLOUD, IMAGE = "observation.state", "observation.point_cloud", "observation.images."
 
 
 @dataclass
@@ -24,6 +27,8 @@ class NetworkCfg:
     """Whether changes of the hand are predicted, too."""
     width: int = 512
     blocks: int = 4
+    views: list[str] = field(default_factory=list)
+    """Observed point clouds and images, as in the export."""
 
 
 class Residual(nn.Sequential):
@@ -35,7 +40,7 @@ class Residual(nn.Sequential):
 
 
 class ActionNetwork(nn.Module):
-    """Predicts chunks of actions (N, chunk, joints + 1) from observations (N, len(names))."""
+    """Predicts chunks of actions (N, chunk, joints + 1) from observations by key; `STATE` is (N, len(names))."""
 
     def __init__(self, cfg: NetworkCfg, arm: Arm) -> None:
         super().__init__()
@@ -45,28 +50,48 @@ class ActionNetwork(nn.Module):
         inputs, outputs = len(cfg.names) + 9, cfg.joints + 1 + 9 * cfg.hand
         self.register_buffer("input_scale", torch.ones(2, inputs))
         self.register_buffer("output_scale", torch.ones(2, cfg.chunk, outputs))
+        self.encoders = nn.ModuleList(PointEncoder() if view == CLOUD else ImageEncoder() for view in cfg.views)
         w, last = cfg.width, cfg.chunk * outputs
+        first = inputs + sum(encoder.size for encoder in self.encoders)
         blocks = [(nn.LayerNorm(w), nn.Linear(w, 2 * w), nn.GELU(), nn.Linear(2 * w, w)) for _ in range(cfg.blocks)]
         middle = [Residual(*block) for block in blocks]
-        self.layers = nn.Sequential(nn.Linear(inputs, w), *middle, nn.LayerNorm(w), nn.Linear(w, last))
+        self.layers = nn.Sequential(nn.Linear(first, w), *middle, nn.LayerNorm(w), nn.Linear(w, last))
 
-    def encode(self, seen: Tensor, noise: float = 0.0) -> tuple[Tensor, Tensor, Tensor]:
-        """Returns inputs (N, inputs), and origins (N, 3) and rotations (N, 3, 3) of the grip in the base frame.
+    def encode(self, seen: dict[str, Tensor], noise: float = 0.0) -> tuple[Tensor, list[Tensor], Tensor, Tensor]:
+        """Returns inputs (N, inputs), views, and origins (N, 3) and rotations (N, 3, 3) of the grip in the base frame.
 
-        The last 9 inputs are the hand in the frame of the grip; keypoints are in this frame, too. `noise` disturbs the
-        joint positions [rad] and so the hand, not the rest: the arm is beside its path, and the path stays.
+        The last 9 inputs are the hand in the frame of the grip; keypoints and points are in this frame, too. `noise`
+        disturbs the joint positions [rad] and so the hand, not the rest: the arm is beside its path, and the path stays.
         """
-        q = seen[:, : self.cfg.joints]
-        origin, out, along = (seen[:, columns] for columns in self.grip)
-        frame = torch.stack([out, torch.linalg.cross(along, out), along], dim=2)
+        state = seen[STATE]
+        q = state[:, : self.cfg.joints]
+        origin, frame = self._find_grip(seen)
         p, R, _ = self.arm(q)
-        keypoints = seen[:, self.keypoints].unflatten(1, (-1, 3)) @ R.mT + (p - origin)[:, None]
+        keypoints = state[:, self.keypoints].reshape(len(state), len(self.keypoints) // 3, 3) @ R.mT + (p - origin)[:, None]
         if noise:
             q = q + 2.0 * noise * torch.rand_like(q[:, :1]) * torch.randn_like(q)
             p, R, _ = self.arm(q)
-        rest = [seen[:, i : i + 1] for i in range(q.shape[1], seen.shape[1]) if i not in self.keypoints]
+        rest = [state[:, i : i + 1] for i in range(q.shape[1], state.shape[1]) if i not in self.keypoints]
         hand = _express_in_grip(p[:, None], R[:, None], origin, frame)[:, 0]
-        return torch.cat([q, *rest, (keypoints @ frame).flatten(1), hand], dim=1), origin, frame
+        views = [seen[view] for view in self.cfg.views]
+        if CLOUD in self.cfg.views:
+            points, on_part = seen[CLOUD].float().split([3, 1], dim=2)
+            places = [(points - origin[:, None]) @ frame, 5.0 * (points - p[:, None]) @ R, on_part]
+            views[self.cfg.views.index(CLOUD)] = torch.cat(places, dim=2)
+        return torch.cat([q, *rest, (keypoints @ frame).flatten(1), hand], dim=1), views, origin, frame
+
+    def _find_grip(self, seen: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Returns the grip if it is observed; else the middle of the part's points, upright, or the frame of the base."""
+        if all(self.grip):
+            origin, out, along = (seen[STATE][:, columns] for columns in self.grip)
+            return origin, torch.stack([out, torch.linalg.cross(along, out), along], dim=2)
+        origin, out = torch.zeros(len(seen[STATE]), 3), torch.tensor([1.0, 0.0, 0.0]).expand(len(seen[STATE]), 3)
+        if CLOUD in self.cfg.views:
+            points, on_part = seen[CLOUD].float().split([3, 1], dim=2)
+            origin = (points * on_part).sum(1) / on_part.sum(1).clamp(min=1.0)
+            out = nn.functional.normalize(origin * torch.tensor([1.0, 1.0, 0.0]), dim=1)
+        up = torch.tensor([0.0, 0.0, 1.0]).expand_as(out)
+        return origin, torch.stack([out, torch.linalg.cross(up, out), up], dim=2)
 
     def add_hands(self, actions: Tensor) -> Tensor:
         """Returns actions (N, joints + 1 + 12): with position and rotation of the hand in the base frame."""
@@ -87,16 +112,16 @@ class ActionNetwork(nn.Module):
         for scale, values in ((self.input_scale, inputs), (self.output_scale, targets)):
             scale.copy_(torch.stack([values.mean(0), values.std(0).clamp(min=1e-2)]))
 
-    def loss(self, inputs: Tensor, targets: Tensor) -> Tensor:
+    def loss(self, inputs: Tensor, views: list[Tensor], targets: Tensor) -> Tensor:
         """Returns the mean absolute error, in spreads of each number of the targets (N, chunk, outputs)."""
-        return (self._predict(inputs) - (targets - self.output_scale[0]) / self.output_scale[1]).abs().mean()
+        return (self._predict(inputs, views) - (targets - self.output_scale[0]) / self.output_scale[1]).abs().mean()
 
     @torch.no_grad()
-    def act(self, seen: Tensor) -> Tensor:
-        """Returns actions (N, chunk, joints + 1) for observations (N, len(names))."""
-        inputs, origin, frame = self.encode(seen)
+    def act(self, seen: dict[str, Tensor]) -> Tensor:
+        """Returns actions (N, chunk, joints + 1) for observations by key."""
+        inputs, views, origin, frame = self.encode(seen)
         n = self.cfg.joints
-        x = self._predict(inputs) * self.output_scale[1] + self.output_scale[0]
+        x = self._predict(inputs, views) * self.output_scale[1] + self.output_scale[0]
         q = x[..., :n] + inputs[:, None, :n]
         if self.cfg.hand:
             hand = x[..., n + 1 :] + inputs[:, None, -9:]
@@ -104,9 +129,10 @@ class ActionNetwork(nn.Module):
             q = self.arm.reach(q.flatten(0, 1), p.flatten(0, 1), R.flatten(0, 1)).unflatten(0, q.shape[:2])
         return torch.cat([q, x[..., n : n + 1]], dim=2)
 
-    def _predict(self, inputs: Tensor) -> Tensor:
-        x = self.layers(((inputs - self.input_scale[0]) / self.input_scale[1]).clamp(-5.0, 5.0))
-        return x.view(-1, *self.output_scale.shape[1:])
+    def _predict(self, inputs: Tensor, views: list[Tensor]) -> Tensor:
+        numbers = ((inputs - self.input_scale[0]) / self.input_scale[1]).clamp(-5.0, 5.0)
+        features = [encoder(view) for encoder, view in zip(self.encoders, views, strict=True)]
+        return self.layers(torch.cat([numbers, *features], dim=1)).view(-1, *self.output_scale.shape[1:])
 
 
 def _express_in_grip(p: Tensor, R: Tensor, origin: Tensor, frame: Tensor) -> Tensor:
@@ -117,7 +143,7 @@ def _express_in_grip(p: Tensor, R: Tensor, origin: Tensor, frame: Tensor) -> Ten
 
 def save(network: ActionNetwork, path: str | Path, columns: list[int]) -> None:
     """Writes a network, its matrices as 16-bit numbers; `columns` are those of the export that it observes."""
-    weights = {k: v.half() if k.startswith("layers") and v.ndim > 1 else v for k, v in network.state_dict().items()}
+    weights = {k: v.half() if "layers" in k and v.ndim > 1 else v for k, v in network.state_dict().items()}
     torch.save({"cfg": asdict(network.cfg), "columns": columns, "weights": weights}, path)
 
 

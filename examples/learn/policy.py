@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from network import load
+from network import STATE, load
 
-EXECUTED = 20
+EXECUTED = int(os.environ.get("UNLATCH_EXECUTED", "20"))
 """Number of actions of a chunk that are executed before the next one is predicted."""
 
 
@@ -31,8 +31,9 @@ class ChunkPolicy:
         """Returns the next action of every worker."""
         due = [row for row, slot in enumerate(slots) if not self._chunks[slot]]
         if due:
-            seen = np.asarray(observations["observation.state"], dtype=np.float32)[due][:, self._columns]
-            chunks = self._network.act(torch.tensor(seen)).cpu().numpy().astype(float)
+            seen = {key: torch.tensor(observations[key][due]) for key in (STATE, *self._network.cfg.views)}
+            seen[STATE] = seen[STATE].float()[:, self._columns]
+            chunks = self._network.act(seen).cpu().numpy().astype(float)
             for row, chunk in zip(due, chunks, strict=True):
                 self._chunks[slots[row]] = list(chunk[:EXECUTED])
         return [self._chunks[slot].pop(0) for slot in slots]

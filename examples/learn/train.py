@@ -1,4 +1,4 @@
-"""Trains a network on exported data sets.
+"""Trains a network on exported data sets: on their numbers, point clouds and images.
 
     python examples/learn/train.py data/lerobot out=data/policy.pt [noise=0.02] [steps=6000] [width=512]
 
@@ -8,13 +8,16 @@ Every twelfth episode is held out. Observed numbers whose name has a word of `le
 import json
 import sys
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 from arm import Arm, read_arm
-from network import ActionNetwork, NetworkCfg, save
+from network import CLOUD, IMAGE, STATE, ActionNetwork, NetworkCfg, save
 
 OPTIONS = {
     "out": "policy.pt", "noise": 0.02, "steps": 6000, "batch": 512, "width": 512, "chunk": 32, "hand": 1, "seed": 0,
@@ -22,28 +25,47 @@ OPTIONS = {
 }  # fmt: skip
 
 
-def read_sets(roots: list[Path]) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
-    """Returns names, states (T, n), actions (T, m) and the last row of each row's episode (T,) of LeRobot sets."""
-    names = json.loads((roots[0] / "meta" / "info.json").read_text())["features"]["observation.state"]["names"]
+def read_sets(roots: list[Path]) -> tuple[list[str], dict[str, np.ndarray], np.ndarray, np.ndarray]:
+    """Returns names of the state, observations by key, actions and the last row of each row's episode of sets."""
+    features = json.loads((roots[0] / "meta" / "info.json").read_text())["features"]
     tables = [pq.read_table(root / "data") for root in roots]
-    keys = ("observation.state", "action")
-    states, actions = (np.concatenate([np.stack(t.column(key).to_numpy()) for t in tables]) for key in keys)
+    keys = [key for key in (STATE, CLOUD, "action") if key in features]
+    seen = {key: np.concatenate([_read_column(table, key) for table in tables]) for key in keys}
+    for key in (key for key in features if key.startswith(IMAGE)):
+        seen[key] = np.concatenate([_read_images(root, key) for root in roots])
     begins = np.concatenate([table.column("frame_index").to_numpy() for table in tables]) == 0
     ends = np.append(np.flatnonzero(begins)[1:], len(begins)) - 1
-    return names, states, actions, ends[np.cumsum(begins) - 1]
+    return features[STATE]["names"], seen, seen.pop("action"), ends[np.cumsum(begins) - 1]
+
+
+def _read_column(table: pa.Table, key: str) -> np.ndarray:
+    """Returns the rows (T, n), or (T, points, 4), of a column."""
+    chunks = [chunk.flatten().flatten() if key == CLOUD else chunk.flatten() for chunk in table.column(key).chunks]
+    return np.concatenate(chunks).reshape((len(table), -1, 4) if key == CLOUD else (len(table), -1))
+
+
+def _read_images(root: Path, key: str) -> np.ndarray:
+    """Returns the images (T, H, W, 3) of a camera."""
+    from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
+
+    found = LeRobotSet.open(root)
+    with ThreadPoolExecutor() as pool:
+        return np.concatenate(list(pool.map(lambda i: np.stack(list(found.frames(i, key))), range(len(found)))))
 
 
 def train(roots: list[Path], options: dict) -> ActionNetwork:
     """Trains and returns a network; prints losses and the held-out error of the hand, a quarter of a second ahead."""
     torch.manual_seed(options["seed"])
     torch.set_default_device("cuda" if torch.cuda.is_available() else "cpu")
-    names, *arrays = read_sets(roots)
+    names, observed, *arrays = read_sets(roots)
     words = [word for word in options["leave_out"].split(",") if word]
     columns = [i for i, name in enumerate(names) if not any(word in name for word in words)]
-    states, actions, ends = map(torch.tensor, arrays)
-    states = states[:, columns]
+    actions, ends = map(torch.tensor, arrays)
+    seen = {key: torch.tensor(values) for key, values in observed.items()}
+    seen[STATE] = seen[STATE][:, columns]
     chosen = {key: options[key] for key in ("chunk", "hand", "width")}
-    cfg = NetworkCfg([names[i] for i in columns], actions.shape[1] - 1, **chosen)
+    views = [key for key in seen if key != STATE]
+    cfg = NetworkCfg([names[i] for i in columns], actions.shape[1] - 1, views=views, **chosen)
     network = ActionNetwork(cfg, Arm(*map(torch.tensor, read_arm())))
     hands = network.add_hands(actions)
     episode = torch.unique(ends, return_inverse=True)[1]
@@ -51,34 +73,57 @@ def train(roots: list[Path], options: dict) -> ActionNetwork:
     rows = ((episode % 12 != 11) & (episode < (options["episodes"] or len(ends)))).nonzero()[:, 0]
     ahead = torch.arange(cfg.chunk)
 
-    def sample(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        inputs, *grip = network.encode(states[rows], options["noise"])
-        return inputs, network.targets(inputs, *grip, hands[torch.minimum(rows[:, None] + ahead, ends[rows, None])])
+    def sample(count: int) -> tuple[torch.Tensor, list[torch.Tensor], torch.Tensor]:
+        some = rows[torch.randint(len(rows), (count,))]
+        inputs, views, *grip = network.encode({key: seen[key][some] for key in seen}, options["noise"])
+        return inputs, views, network.targets(inputs, *grip, hands[torch.minimum(some[:, None] + ahead, ends[some, None])])
 
-    network.fit_scales(*sample(rows[torch.randint(len(rows), (20000,))]))
-    optimizer = torch.optim.AdamW(network.parameters(), lr=5e-4, weight_decay=1e-2)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 5e-4, total_steps=options["steps"], pct_start=0.03)
+    inputs, _, targets = sample(20000 if not views else 2000)
+    network.fit_scales(inputs, targets)
+    lr = torch.tensor(5e-4)  # a tensor, so that a recorded step sees its changes
+    optimizer = torch.optim.AdamW(network.parameters(), lr=lr, weight_decay=1e-2, capturable=lr.is_cuda)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, 5e-4, total_steps=options["steps"], pct_start=0.03, cycle_momentum=False
+    )
     mean = torch.optim.swa_utils.AveragedModel(network, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.99))
-    start = time.perf_counter()
-    for step in range(1, options["steps"] + 1):
+    mean.eval()
+    start, loss = time.perf_counter(), torch.zeros(())
+
+    def learn() -> None:
         optimizer.zero_grad(set_to_none=True)
-        loss = network.loss(*sample(rows[torch.randint(len(rows), (options["batch"],))]))
-        loss.backward()
+        found = network.loss(*sample(options["batch"]))
+        found.backward()
         optimizer.step()
+        loss.copy_(found.detach())
+
+    learn = _record(learn) if loss.is_cuda else learn
+    for step in range(1, options["steps"] + 1):
+        learn()
         schedule.step()
         if step % 10 == 0:
             mean.update_parameters(network)
         if step % 1000 == 0 or step == options["steps"]:
             some = held_out[:: max(len(held_out) // 500, 1)]
-            predicted = mean.module.act(states[some])[:, 7, : cfg.joints]
-            error = (
-                network.arm(predicted)[0] - hands[torch.minimum(some + 7, ends[some]), cfg.joints + 1 : cfg.joints + 4]
-            )
+            p = network.arm(mean.module.act({key: seen[key][some] for key in seen})[:, 7, : cfg.joints])[0]
+            error = p - hands[torch.minimum(some + 7, ends[some]), cfg.joints + 1 : cfg.joints + 4]
             error_mm, seconds = 1e3 * error.norm(dim=1).median().item(), time.perf_counter() - start
             print(f"step {step}: loss {loss.item():.4f}, hand {error_mm:.1f} mm off, {seconds:.0f} s", flush=True)
     save(mean.module.cpu(), options["out"], columns)
     print(f"network: {options['out']}")
     return mean.module
+
+
+def _record(step: Callable[[], None]) -> Callable[[], None]:
+    """Returns a step on a graphics card as a recorded graph, which saves the time between its hundreds of kernels."""
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            step()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
 
 
 if __name__ == "__main__":
