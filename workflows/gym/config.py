@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from enum import Enum
 
-from unlatch.simcore.errors import ConfigError, check_range, close_matches
+from unlatch.simcore.errors import ConfigError, check_range, close_matches, unknown_name
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
+from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.observed.point_cloud import PointSource, PointSurface
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.state import Rendering
+
+TINY = "tiny"
+"""Name of the renderer that is always there."""
 
 
 class ActionMode(Enum):
@@ -61,8 +67,13 @@ class ObservationCfg:
     matches nothing is refused, unless it begins with `sensors.`."""
 
     images: list[str] = field(default_factory=list)
-    """Kinds of images that the configured `sensors` make in every frame: `rgb`, `depth`, `segmentation`,
-    `instance_id_segmentation`, `normals`. They are observed under `sensors.<name>.<kind>_image` and never recorded."""
+    """Kinds of images that the configured `sensors` make: `rgb`, `depth`, `segmentation`, `instance_id_segmentation`,
+    `normals`. They are observed under `sensors.<name>.<kind>_image` and never recorded."""
+    images_every: int = 1
+    """New images are made in the first frame that is observed and in every so many frames after it; the observation
+    repeats the last ones in between, and points by camera too. At 30 frames a second, 3 stands for cameras of 10 Hz."""
+    renderer: str = TINY
+    """Name in the catalog of renderers; it draws these images and those that give points by camera."""
     columns: bool = False
     """Whether the columns of an export are observed too, as `unlatch export` makes them: `observation.state`,
     `observation.environment_state` and `observation.keypoints`, and with `images=[rgb]` `observation.images.<name>`.
@@ -86,6 +97,18 @@ class ObservationCfg:
     """Shapes on whose surface the points from geometry are drawn."""
 
     def __post_init__(self) -> None:
+        self._check_images()
+        self._check_columns()
+        if not self.has_images:
+            for key, default in (("images_every", 1), ("renderer", TINY)):
+                if getattr(self, key) != default:
+                    raise ConfigError(
+                        f"observation.{key}={getattr(self, key)} has no effect: no images are observed, and no points "
+                        f"by camera. Set observation.images=[rgb], or remove observation.{key}.",
+                        key=f"observation.{key}",
+                    )
+
+    def _check_images(self) -> None:
         kinds = [kind.name for kind in Rendering]
         for image in self.images:
             if image not in kinds:
@@ -94,13 +117,35 @@ class ObservationCfg:
                     f"{', '.join(kinds)}. Change it.",
                     key="observation.images",
                 )
-        self.as_export()
-        if not self.keys and not self.columns:
+        check_range("observation.images_every", self.images_every, 1)
+        # the catalog searches the installed packages, which takes time
+        if self.renderer != TINY and self.renderer not in RENDERERS.names():
+            raise unknown_name(self.renderer, "a renderer", where="observation.renderer", known=RENDERERS.names())
+
+    def _check_columns(self) -> None:
+        columns, untouched = self.as_export(), ExportCfg()
+        if self.columns:
+            return
+        for key in vars(untouched):
+            value = getattr(columns, key)
+            if value != getattr(untouched, key):
+                text = json.dumps(plain(value), separators=(",", ":")).replace('"', "")
+                raise ConfigError(
+                    f"observation.{key}={text} needs observation.columns=true: it belongs to the columns of an export, "
+                    f"and they are not observed. Set observation.columns=true, or remove observation.{key}.",
+                    key=f"observation.{key}",
+                )
+        if not self.keys:
             raise ConfigError(
                 "observation.keys is empty. Expected record keys such as 'robots.*'. Name at least one, or set "
                 "observation.columns=true.",
                 key="observation.keys",
             )
+
+    @property
+    def has_images(self) -> bool:
+        """Whether images are observed, or made for points by camera."""
+        return bool(self.images) or self.has_camera_points
 
     @property
     def has_camera_points(self) -> bool:

@@ -16,17 +16,16 @@ from unlatch.simcore.recording.export.columns import IMAGE, ObservationColumns, 
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.observed.scene import ObservedScene
 from unlatch.simcore.sim.collision import BulletCollisionChecker
-from unlatch.simcore.sim.sensors.camera import Camera
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
-from unlatch.simcore.state import Rendering
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.judge import PolicyRules
 from unlatch.workflows.episode.observed_scene import acted_parts, observed_scene
 from unlatch.workflows.gym.actions import ActionDecoder
-from unlatch.workflows.gym.camera_views import camera_view, point_cameras, switch_views_on
 from unlatch.workflows.gym.config import SuccessWhen
+from unlatch.workflows.gym.observed_images import ObservedImages
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.schema import EnvCfg
 
@@ -41,8 +40,6 @@ except ImportError as exc:
 Array = np.ndarray
 Observation = dict[str, Array]
 
-IMAGES = ("rgb", "depth", "segmentation", "normals")
-"""Tags of image buffers."""
 COLUMNS = "observation."
 """Prefix of the keys of an export's columns."""
 RENDER_SIZE = (480, 360)
@@ -106,12 +103,13 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self._world = self._stack.enter_context(
             World(
                 cfg.world,
-                visuals=render_mode is not None or bool(cfg.observation.images) or cfg.observation.has_camera_points,
+                visuals=render_mode is not None or cfg.observation.has_images,
+                renderer=RENDERERS.load(cfg.observation.renderer)(),
             )
         )
         self._checker = self._stack.enter_context(BulletCollisionChecker())
         self._episode: Episode | None = None
-        self._point_cameras: list[Camera] = []
+        self._images: ObservedImages
         self._scene: tuple[Episode, ObservedScene] | None = None
         self.action_space = spaces.Box(*self._decoder.bounds(), dtype=np.float64)
         self._spaces = self._make_spaces(self._read_first_state())
@@ -122,23 +120,10 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self._episode = Episode(self.cfg, 0, self._world, self._checker)
         self._episode.reset()
         self._episode.frames.record_state()
-        self._switch_images_on()
+        self._images = ObservedImages(self.episode.scene, self.cfg.observation)
         state = self._observable_values()
         self._episode = None
         return state
-
-    def _switch_images_on(self) -> None:
-        """Switches the configured images on, and those that give points, and makes those of the present state."""
-        scene, observation = self.episode.scene.state_tree, self.cfg.observation
-        for kind in observation.images:
-            scene.switch_rendering(Rendering[kind], on=True)
-        self._point_cameras = []
-        if observation.has_camera_points:
-            self._point_cameras = point_cameras(self.episode.scene, observation.point_cloud_cameras)
-        for camera in self._point_cameras:
-            switch_views_on(camera)
-        if observation.images or self._point_cameras:
-            scene.update_state()
 
     def _observable_values(self) -> dict[str, Array]:
         """Returns all values that an observation may hold, by key."""
@@ -159,11 +144,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             parts.append((name, part, index))
             for key, plural in (("joint_position", "joint_positions"), ("joint_velocity", "joint_velocities")):
                 values[f"parts.{name}.{part}.{key}"] = np.array(values[f"objects.{name}.{plural}"][index])
-        if self.cfg.observation.images:
-            # not the names of labels, nor images that are there for points
-            asked = tuple(f"{kind}_image" for kind in self.cfg.observation.images)
-            images = episode.scene.state_tree.state_dict(include_tags=IMAGES)
-            values.update({key: image for key, image in images.items() if key.split(".")[-1].startswith(asked)})
+        values.update(self._images.values)
         if self.cfg.observation.columns:
             values.update(self._export_columns(values, parts))
         return values
@@ -180,7 +161,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             number=self.episode.number,
             acted=acted_parts(self.episode),
             scene=self._observed_scene(),
-            views=[[camera_view(camera) for camera in self._point_cameras]],
+            views=[self._images.views],
         )
         images = {item.name: f"sensors.{item.name}.rgb_image" for item in self.cfg.all_sensors().values()}
         return {
@@ -247,7 +228,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         )
         episode.has_labels = self.has_labels
         episode.begin()
-        self._switch_images_on()
+        self._images = ObservedImages(episode.scene, self.cfg.observation)
         if episode.failure is None:
             episode.begin_due_skills()
         return self._observation(), {**self._info(), "language": episode.language()}
@@ -264,7 +245,9 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         episode, judge = self.episode, self.episode.judge
         if episode.failure is None and not judge.over:
             skills = [run.skill for run in judge.current]
-            episode.frames.advance(self._decoder.decode(action, episode.scene.robot), skills=skills)
+            arms = self._decoder.decode(action, episode.scene.robot)
+            with self._images.frame():
+                episode.frames.advance(arms, skills=skills)
             episode.frames.record_state()
             episode.begin_due_skills()
             if judge.over:

@@ -22,7 +22,7 @@ import numpy as np
 from loky.backend.context import get_context
 
 from unlatch.simcore.errors import ConfigError, SimCoreError
-from unlatch.workflows.policies.module import PolicySpaces, find_target, make_object
+from unlatch.workflows.policies.module import PolicySpaces, ask_batch, find_target, make_object
 from unlatch.workflows.policies.tcp import PolicyServerError, receive_message, send_message
 from unlatch.workflows.runs.executors.process import describe_exit, single_thread_variables
 
@@ -239,9 +239,7 @@ class BatchServer:
         slots = np.array([client.slot for client, _ in requests])
         try:
             observations = {key: np.stack([arrays[key] for _, arrays in requests]) for key in requests[0][1]}
-            actions = self.target.act_batch(observations, slots)
-            if len(actions) != len(requests):
-                raise ValueError(f"act_batch returned {len(actions)} actions for {len(requests)} observations.")
+            actions = ask_batch(self.target, observations, slots)
             answers: list[tuple[dict[str, Any], dict[str, Array]]] = [
                 ({"type": "action", "done": True}, {})
                 if action is None

@@ -57,13 +57,24 @@ class OneWorker:
     def act(self, observation: Mapping[str, Array]) -> Array | None:
         """Returns the action that `act_batch` gives for worker 0."""
         observations = {key: np.asarray(value)[np.newaxis] for key, value in observation.items()}
-        actions: Sequence[Array | None] = self._target.act_batch(observations, np.array([0]))
-        return actions[0]
+        return ask_batch(self._target, observations, np.array([0]))[0]
 
     def close(self) -> None:
         """Calls `close` of the policy, if it has one."""
         if hasattr(self._target, "close"):
             self._target.close()
+
+
+def ask_batch(target: Any, observations: Mapping[str, Array], slots: Array) -> Sequence[Array | None]:
+    """Returns the actions that `act_batch` of a policy gives, one for each slot.
+
+    Raises:
+        ValueError: It returned another number of actions.
+    """
+    actions: Sequence[Array | None] = target.act_batch(observations, slots)
+    if len(actions) != len(slots):
+        raise ValueError(f"act_batch returned {len(actions)} actions for {len(slots)} observations.")
+    return actions
 
 
 @dataclass(frozen=True)
@@ -82,7 +93,7 @@ def load(address: str, env: UnlatchEnv, *, timeout_s: float) -> UserPolicy:
     A class is called once with `observation_space` and `action_space`; a function is called with each observation.
 
     Raises:
-        ConfigError: The module or name does not exist, or is neither a function nor has `act`.
+        ConfigError: The module or name does not exist, or is no policy, see `wrap_policy`.
     """
     return wrap_policy(find_target(address), env, name=address)
 
@@ -128,6 +139,8 @@ def make_object(target: Any, spaces: PolicySpaces) -> Any:
 def wrap_policy(policy: Any, env: UnlatchEnv, *, name: str) -> UserPolicy:
     """Makes a policy of a function, an object or a class.
 
+    `act` goes before `act_batch`, and `act_batch` before a call of the object itself.
+
     Args:
         policy: A function of the observation, an object with `act(observation)` or `act_batch(observations, slots)`,
             or a class of such objects, which is called with `observation_space` and `action_space`.
@@ -138,10 +151,10 @@ def wrap_policy(policy: Any, env: UnlatchEnv, *, name: str) -> UserPolicy:
         ConfigError: It is none of these.
     """
     policy = make_object(policy, PolicySpaces(env.observation_space, env.action_space))
+    if not callable(getattr(policy, "act", None)) and callable(getattr(policy, "act_batch", None)):
+        return UserPolicy(OneWorker(policy))
     if callable(getattr(policy, "act", policy)):
         return UserPolicy(policy)
-    if callable(getattr(policy, "act_batch", None)):
-        return UserPolicy(OneWorker(policy))
     raise ConfigError(
         f"policy='{name}' is of type {type(policy).__name__}. Expected a function of the observation, or a class or "
         "object with act(observation) or act_batch(observations, slots).",

@@ -195,7 +195,7 @@ class EvaluateCfg(RunCfg):
     """Time limit for one answer of a policy server (`tcp://`) or of the process of a batched policy [s]."""
     batch: bool | None = None
     """Whether one process runs the policy for all workers and gives it their observations in batches, by
-    `act_batch(observations, slots)`. null: if the policy has this method."""
+    `act_batch(observations, slots)`. null: if the policy has this method. false: each worker has its own policy."""
     observation: ObservationCfg = field(default_factory=ObservationCfg)
     """What the policy sees."""
     action: ActionCfg = field(default_factory=ActionCfg)

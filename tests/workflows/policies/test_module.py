@@ -1,0 +1,151 @@
+"""A user's policy where each worker has its own, batched or not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium")
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
+from unlatch.workflows.commands.collect import main as collect
+from unlatch.workflows.commands.evaluate import main as evaluate
+from unlatch.workflows.policies.module import wrap_policy
+
+Array = np.ndarray
+ENV: Any = SimpleNamespace(observation_space="observations", action_space="actions")
+COMMON = ["task=close_drawer", "executor=serial", "pictures=0", "episodes=1"]
+COUNTING = """
+import numpy as np
+
+calls = []
+
+class Still:
+    def __init__(self, observation_space, action_space):
+        calls.append("made")
+    def reset(self, slot, observation, info):
+        calls.append(("reset", slot, info["episode"]))
+    def act_batch(self, observations, slots):
+        calls.append("act")
+        q = observations["robots.franka_panda.left.joint_positions"]
+        assert q.shape == (1, 7) and slots.tolist() == [0]
+        return np.hstack([q, np.full((1, 1), 0.04)])
+    def close(self):
+        calls.append("closed")
+"""
+
+
+@pytest.fixture
+def counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module `counting` in the current folder, with the calls of its policy."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "counting", raising=False)
+    (tmp_path / "counting.py").write_text(COUNTING)
+    import counting
+
+    return counting
+
+
+class Batched:
+    """Answers twice the observation; None for negative numbers."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+
+    def reset(self, slot: int, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
+        self.calls.append(("reset", slot, float(observation["x"]), info["episode"]))
+
+    def act_batch(self, observations: Mapping[str, Array], slots: Array) -> list[Array | None]:
+        self.calls.append(("act", observations["x"].shape, slots.tolist()))
+        return [None if x < 0 else np.array([2 * x]) for x in observations["x"]]
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+class CallableBatched(Batched):
+    """Can also be called, as a network of torch can."""
+
+    def __call__(self, values: Array) -> Array:
+        raise AssertionError("the network itself was called")
+
+
+@pytest.mark.parametrize("kind", [Batched, CallableBatched])
+def test_a_batched_policy_is_asked_for_one_worker_in_slot_0(kind: type[Batched]):
+    target = kind()
+    policy = wrap_policy(target, ENV, name="batched")
+    policy.reset({"x": np.array(1.0)}, {"episode": 4})
+    action, last = policy.act({"x": np.array(3.0)}), policy.act({"x": np.array(-1.0)})
+    policy.close()
+    assert action is not None
+    assert action.tolist() == [6.0]
+    assert last is None
+    assert target.calls == [("reset", 0, 1.0, 4), ("act", (1,), [0]), ("act", (1,), [0]), "close"]
+
+
+def test_a_batched_policy_needs_no_reset_and_no_close():
+    policy = wrap_policy(SimpleNamespace(act_batch=lambda observations, slots: [np.zeros(2)]), ENV, name="batched")
+    policy.reset({}, {})
+    assert policy.act({}) is not None
+    policy.close()
+
+
+def test_a_policy_with_act_and_act_batch_is_asked_by_act():
+    both = SimpleNamespace(act=lambda observation: np.ones(1), act_batch=lambda observations, slots: np.zeros((1, 1)))
+    assert wrap_policy(both, ENV, name="both").act({}) == np.ones(1)
+
+
+def test_a_batched_policy_that_returns_no_action_for_an_observation_is_named():
+    policy = wrap_policy(SimpleNamespace(act_batch=lambda observations, slots: []), ENV, name="batched")
+    with pytest.raises(ValueError, match="act_batch returned 0 actions for 1 observations"):
+        policy.act({"x": np.array(1.0)})
+
+
+def test_what_is_no_policy_is_refused():
+    with pytest.raises(ConfigError, match=r"policy='number' is of type int.*act_batch\(observations, slots\)"):
+        wrap_policy(3, ENV, name="number")
+
+
+@pytest.mark.integration
+def test_batch_false_gives_each_worker_a_batched_policy_of_its_own(counting: Any):
+    options = ["policy=counting:Still", "batch=false", "task.max_duration_s=1", "out=eval"]
+    assert evaluate([*COMMON, *options]) == 0
+    record = DataSet.open("eval").read(0)
+    assert record.code == "timeout"
+    n_acts = record.n_actions - 5  # the environment begins with 5 frames of standing still
+    # made and closed once before the run, so that an error comes before anything is written
+    assert counting.calls == ["made", "closed", "made", ("reset", 0, 0), *["act"] * n_acts, "closed"]
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_a_batched_policy_acts_before_the_planner_takes_over_and_images_end_with_it(
+    counting: Any, monkeypatch: pytest.MonkeyPatch
+):
+    renderings: list[int] = []
+    render = TinyRenderer.render
+
+    def count(self: TinyRenderer, world: Any, request: Any) -> Any:
+        renderings.append(world.steps)
+        return render(self, world, request)
+
+    monkeypatch.setattr(TinyRenderer, "render", count)
+    camera = ["sensors=[front]", "sensors.0.width=32", "sensors.0.height=24", "observation.images=[rgb]"]
+    assert collect([*COMMON, *camera, "policy=counting:Still", "takeover=6", "out=corrected"]) == 0
+    record = DataSet.open("corrected").read(0)
+    assert record.success
+    assert record.events[0]["event"] == "takeover"
+    assert record.events[0]["frame"] == 5 + 6
+    assert counting.calls == ["made", ("reset", 0, 0), *["act"] * 6, "closed"]
+    assert (
+        len(renderings) == 1 + 1 + 6
+    )  # for the shapes of the observation, after the reset, in each frame of the policy
