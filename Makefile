@@ -70,13 +70,14 @@ check-lerobot: $(STAMP) $(LEROBOT_VENV)/.installed
 		$(LEROBOT_VENV)/bin/python tests/peers/check_lerobot.py $(LEROBOT_DATA)/record $(LEROBOT_DATA)/$$codec && \
 		$(LEROBOT_VENV)/bin/lerobot-doctor check --ci --fail-on fail $(LEROBOT_DATA)/$$codec || exit 1; done
 	$(BIN)/python tests/peers/check_lerobot_policy.py $(LEROBOT_VENV)/bin $(LEROBOT_DATA)/h264 $(LEROBOT_DATA)/policy
+	$(LEROBOT_VENV)/bin/python tests/peers/check_lerobot_batched.py
 
 $(LEROBOT_VENV)/.installed:
 	@if [ -z "$(LEROBOT_PYTHON)" ]; then \
 		echo "Makefile: no Python 3.12 found (LeRobot needs it). Install one, or run: make check-lerobot LEROBOT_PYTHON=/path/to/python3.12" >&2; \
 		exit 2; fi
 	$(LEROBOT_PYTHON) -m venv $(LEROBOT_VENV)
-	$(LEROBOT_VENV)/bin/python -m pip install $(PIP_FLAGS) 'lerobot[training]==0.6.1' lerobot-doctor
+	$(LEROBOT_VENV)/bin/python -m pip install $(PIP_FLAGS) 'lerobot[training,diffusion]==0.6.1' lerobot-doctor
 	@touch $@
 
 ROBOMIMIC_VENV ?= .venv-robomimic
