@@ -11,6 +11,7 @@ the extras `gym` and `train`. Times are wall times of one training beside others
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -20,13 +21,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from queue import PriorityQueue, Queue
+from queue import Queue
 from typing import Any
 
 import unlatch
-from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.runs.statistics import RunStatistics
 
 LEARN = Path(__file__).parents[1] / "examples" / "learn"
@@ -116,6 +116,12 @@ class Training:
     n: int | None = None
     """Episodes of each task, if not the `n` of the command."""
 
+    @property
+    def key(self) -> str:
+        """The same for trainings that give the same network."""
+        made_of = (self.demos, self.view, self.options, self.rounds, self.corrections * (self.rounds > 0))
+        return f"{self.tasks[0].replace(' ', '-')}-{hashlib.sha256(repr(made_of).encode()).hexdigest()[:8]}"
+
 
 def task_options(task: str) -> list[str]:
     """Returns the options of a task or of an object with a skill."""
@@ -123,7 +129,7 @@ def task_options(task: str) -> list[str]:
 
 
 def _study(name: str, of: Callable[[], Iterator[Training]]) -> list[Training]:
-    return [Training(**{**vars(item), "name": f"{name}/{item.name}"}) for item in of()]
+    return [replace(item, name=f"{name}/{item.name}") for item in of()]
 
 
 def _tasks() -> Iterator[Training]:
@@ -140,22 +146,22 @@ def _demonstrations() -> Iterator[Training]:
 def _disturbances() -> Iterator[Training]:
     for task in ("open_microwave", "close_microwave"):
         for level in ("none", "light", "strong"):
-            yield Training(f"{task}-{level}", (Demos(task, 500, ("variety=0", f"disturb={level}")),), (task,))
+            yield Training(f"{task}-{level}", (Demos(task, 1000, ("variety=0", f"disturb={level}")),), (task,))
 
 
 def _varieties() -> Iterator[Training]:
     for task in ("open_microwave", "close_microwave"):
         for words in ((), ("variety=0",), ("variety=1",)):
             name = words[0].replace("=", "") if words else "default"
-            yield Training(f"{task}-{name}", (Demos(task, 500, (*words, "disturb=light")),), (task,))
+            yield Training(f"{task}-{name}", (Demos(task, 1000, (*words, "disturb=light")),), (task,))
 
 
 def _chunks() -> Iterator[Training]:
     for task in ("open_microwave", "close_microwave"):
         for chunk in (4, 8, 16, 32, 64):
-            options = (*Training.options, f"chunk={chunk}")
+            options = Training.options if chunk == 32 else (*Training.options, f"chunk={chunk}")
             executed = max(chunk * EXECUTED // 32, 1)
-            yield Training(f"{task}-{chunk}", (Demos(task, 500),), (task,), options=options, executed=executed)
+            yield Training(f"{task}-{chunk}", (Demos(task, 1000),), (task,), options=options, executed=executed)
 
 
 def _corrections() -> Iterator[Training]:
@@ -205,6 +211,8 @@ class Cfg:
     cores: int = os.cpu_count() or 1
     cards: int = 1
     only: str = ""
+    scale: float = 1.0
+    """Factor of all numbers of demonstrations and steps, to try the benchmark out."""
 
 
 @dataclass
@@ -220,7 +228,6 @@ class Study:
     def __post_init__(self) -> None:
         self.folder = Path(self.cfg.out).absolute()
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._waiting = PriorityQueue[Any]()
         self._free_cores = self.cfg.cores
         self._changed = threading.Condition()
         for card in [*range(max(self.cfg.cards, 1))] * (3 if self.cfg.cards else 1):
@@ -246,28 +253,17 @@ class Study:
 
     def train(self, rank: int, training: Training) -> tuple[Path, float]:
         """Makes the network of a training; returns its file and how long it trained [s]."""
+        return self._once(training.key, lambda: self._make_network(rank, training))
+
+    def _make_network(self, rank: int, training: Training) -> tuple[Path, float]:
         view = VIEWS[training.view]
-        sets = [folder for demos in training.demos for folder in self._once(
-            f"sets/{view.name}/{demos.name}", lambda name, demos=demos: self._collect(rank, name, demos, view)
-        )]  # fmt: skip
-        first = Training(**{**vars(training), "name": training.name.rpartition("-")[0] + "-0", "rounds": 0})
-        network, seconds = self._fit(first if training.rounds else training, sets)
+        sets = [folder for demos in training.demos for folder in self._collect(rank, demos, view)]
         for number in range(1, training.rounds + 1):
-            name = f"{training.name.rpartition('-')[0]}-{number}"
-            sets += self._once(
-                f"corrections/{name}", lambda at, network=network: self._correct(rank, at, training, network)
-            )
-            network, seconds = self._fit(Training(**{**vars(training), "name": name}), sets)
-        return network, seconds
-
-    def _fit(self, training: Training, sets: Sequence[Path]) -> tuple[Path, float]:
-        return self._once(f"networks/{training.name}", lambda name: self._fit_network(name, training, sets))
-
-    def _fit_network(self, name: str, training: Training, sets: Sequence[Path]) -> tuple[Path, float]:
-        path = self.folder / f"{name}.pt"
+            network, _ = self.train(rank, replace(training, rounds=number - 1))
+            sets += self._correct(rank, replace(training, rounds=number), network)
+        path = self.folder / "networks" / f"{training.key}.pt"
         log = path.with_suffix(".log")
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
             card = self._cards.get()
             try:
                 environment = {"CUDA_VISIBLE_DEVICES": str(card) if self.cfg.cards else ""}
@@ -278,36 +274,43 @@ class Study:
         last = [line for line in log.read_text().splitlines() if line.startswith("step ")][-1]
         return path, float(last.split()[-2])
 
-    def _collect(self, rank: int, name: str, demos: Demos, view: View) -> list[Path]:
+    def _collect(self, rank: int, demos: Demos, view: View) -> list[Path]:
         """Collects and exports demonstrations, in as many parts as there are cores; returns the sets."""
         words = ["collect", *task_options(demos.task), f"episodes={demos.episodes}", f"seed={demos.seed}"]
-        return self._make_parts(rank, name, [*words, *demos.options], view, demos.episodes, environment={})
+        return self._make_parts(rank, demos.name, [*words, *demos.options], view, demos.episodes, environment={})
 
-    def _correct(self, rank: int, name: str, training: Training, network: Path) -> list[Path]:
-        view, seed = VIEWS[training.view], 5000 + int(name.rpartition("-")[2])
-        words = ["collect", *task_options(training.tasks[0]), f"episodes={training.corrections}", f"seed={seed}"]
+    def _correct(self, rank: int, training: Training, network: Path) -> list[Path]:
+        view, episodes = VIEWS[training.view], training.corrections
+        words = ["collect", *task_options(training.tasks[0]), f"episodes={episodes}", f"seed={5000 + training.rounds}"]
         acting = ["variety=0", "policy=policy:ChunkPolicy", "takeover=random", "label_every=8"]
-        observed = view.observation_options(training.executed)
         environment = {
             "UNLATCH_POLICY": str(network),
             "UNLATCH_EXECUTED": str(training.executed),
             "CUDA_VISIBLE_DEVICES": "",
         }
-        return self._make_parts(rank, name, [*words, *acting, *observed], view, training.corrections, environment)
+        words = [*words, *acting, *view.observation_options(training.executed)]
+        return self._make_parts(rank, f"corrections-{training.key}", words, view, episodes, environment)
 
     def _make_parts(
         self, rank: int, name: str, words: list[str], view: View, episodes: int, environment: dict[str, str]
     ) -> list[Path]:
         parts = min(self.cfg.cores, max(episodes // 8, 1))
 
-        def make(part: int) -> Path | None:
-            data, out = self.folder / "data" / name / str(part), self.folder / name / str(part)
+        def collect(part: int) -> Path:
+            data = self.folder / "data" / name / str(part)
+            split = [f"shard={part}/{parts}", "executor=serial", "pictures=0", f"out={data}"]
+            with self._use_cores(rank, 1):
+                _run([*UNLATCH, *words, *split], self.folder / "logs" / f"{name}-{part}.log", cwd=LEARN,
+                     environment=environment, codes=(0, 1))  # fmt: skip
+            return data
+
+        def export(part: int) -> Path | None:
+            out = self.folder / "sets" / view.name / name / str(part)
             if out.exists():
                 return out
-            log = self.folder / "logs" / f"{name}-{part}.log"
+            data = self._once(f"{name}-{part}", lambda: collect(part))
+            log = self.folder / "logs" / f"{name}-{part}-{view.name}.log"
             with self._use_cores(rank, 1):
-                split = [f"shard={part}/{parts}", "executor=serial", "pictures=0", f"out={data}"]
-                _run([*UNLATCH, *words, *split], log, cwd=LEARN, environment=environment, codes=(0, 1))
                 if view.cameras:
                     sizes = _camera_options("cameras", view.cameras)
                     _run([*UNLATCH, "render", str(data), *sizes, "name=two", "renderer=tiny", "workers=1"], log)
@@ -315,14 +318,14 @@ class Study:
             return out if out.exists() else None
 
         with ThreadPoolExecutor(max_workers=parts) as pool:
-            return [out for out in pool.map(make, range(1, parts + 1)) if out is not None]
+            return [out for out in pool.map(export, range(1, parts + 1)) if out is not None]
 
     def evaluate(self, rank: int, training: Training, task: str, network: Path, seconds: float) -> None:
         """Evaluates a network in one task, prints the result and stores it."""
         if (training.name, task) in self._done:
             return
         view, n = VIEWS[training.view], training.n or self.cfg.n
-        name = f"{training.name}-{task}".replace(" ", "-").replace("=", "")
+        name = f"{training.key}-{training.executed}-{task}".replace(" ", "-").replace("=", "")
         out = self.folder / "evaluations" / name
         workers = min(self.cfg.cores, max(n // 8, 1), 8)
         words = ["evaluate", *task_options(task), "policy=policy:ChunkPolicy", f"episodes={n}", f"seed={self.cfg.seed}"]
@@ -331,14 +334,17 @@ class Study:
             "UNLATCH_EXECUTED": str(training.executed),
             "CUDA_VISIBLE_DEVICES": str(rank % self.cfg.cards) if self.cfg.cards else "",
         }
-        with self._use_cores(rank, workers):
-            start = time.perf_counter()
-            command = [*UNLATCH, *words, *view.observation_options(training.executed)]
-            log = self.folder / "logs" / f"{name}.log"
-            _run([*command, f"workers={workers}", "pictures=0", f"out={out}"], log, cwd=LEARN, environment=environment,
-                 codes=(0, 1))  # fmt: skip
-            wall_s = time.perf_counter() - start
-        self._store(training, task, out, seconds, wall_s)
+
+        def act() -> float:
+            with self._use_cores(rank, workers):
+                start = time.perf_counter()
+                command = [*UNLATCH, *words, *view.observation_options(training.executed)]
+                log = self.folder / "logs" / f"{name}.log"
+                _run([*command, f"workers={workers}", "pictures=0", f"out={out}"], log, cwd=LEARN,
+                     environment=environment, codes=(0, 1))  # fmt: skip
+                return time.perf_counter() - start
+
+        self._store(training, task, out, seconds, self._once(name, act))
 
     def _store(self, training: Training, task: str, out: Path, seconds: float, wall_s: float) -> None:
         found = RunStatistics.of(unlatch.open_dataset(out).summaries())
@@ -358,14 +364,14 @@ class Study:
             print(f"{training.name} {task}: goal {found.goal}; clean {clean}; share {row['share']}; {found.codes}; "
                   f"trained {seconds:.0f} s, evaluated {wall_s:.0f} s", flush=True)  # fmt: skip
 
-    def _once(self, name: str, make: Callable[[str], Any]) -> Any:
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
         """Returns what `make` returns for a name; whoever asks first makes it."""
         with self._lock:
             first = name not in self._made
             future = self._made.setdefault(name, Future())
         if first:
             try:
-                future.set_result(make(name))
+                future.set_result(make())
             except BaseException as exc:
                 future.set_exception(exc)
         return future.result()
@@ -418,13 +424,21 @@ def _run(
         raise RuntimeError(f"{' '.join(command[:8])} ...: exit code {done.returncode}; see {log}")
 
 
+def _scale(training: Training, factor: float) -> Training:
+    """Returns a training with fewer demonstrations and steps."""
+    words = [word.split("=") for word in training.options]
+    options = tuple(f"{key}={int(int(value) * factor) if key == 'steps' else value}" for key, value in words)
+    demos = tuple(replace(demos, episodes=max(int(demos.episodes * factor), 12)) for demos in training.demos)
+    return replace(training, demos=demos, options=options, corrections=max(int(training.corrections * factor), 8))
+
+
 def main() -> None:
     """Runs the studies of the command line."""
     names = [word for word in sys.argv[1:] if "=" not in word]
     given = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
     cfg = Cfg(**{key: type(getattr(Cfg, key))(value) for key, value in given.items()})
     found = [item for name in names or STUDIES for item in _study(name, STUDIES[name])]
-    Study(cfg).run([item for item in found if cfg.only in item.name])
+    Study(cfg).run([_scale(item, cfg.scale) for item in found if cfg.only in item.name])
 
 
 if __name__ == "__main__":
