@@ -14,7 +14,7 @@ import cloudpickle
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
@@ -319,12 +319,16 @@ class EvaluateJob(RecordingJob):
 def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> EpisodeRecord:
     """Lets a policy act in one episode until it is over or the policy returns None; returns the record.
 
-    An exception in the policy ends the episode with code `error`, not the run.
+    An exception in the policy, or an object that cannot be loaded, ends the episode with code `error`, not the run.
 
     Raises:
         SimCoreError: The configuration, an action's shape or the policy's server is wrong.
     """
-    observation, info = env.reset(options={"episode": number})
+    try:
+        observation, info = env.reset(options={"episode": number})
+    except AssetError as exc:  # as in `EpisodeRunner.run`: a damaged object costs only the episode that draws it
+        env.episode.fail_with_bug(exc)
+        return env.record()
     over = info["code"] is not None
     start = time.perf_counter()
     try:

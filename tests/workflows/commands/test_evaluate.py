@@ -15,6 +15,10 @@ import pytest
 
 pytest.importorskip("gymnasium")
 
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
+from unlatch.simcore.errors import AssetError
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.commands.collect import main as collect_main
@@ -184,6 +188,37 @@ def test_a_policy_acts_in_a_task_that_is_derived_from_an_object(here: Path, seve
     evaluated = DataSet.open("eval")
     assert {record.skills[-1]["name"] for record in evaluated} == {"open"}
     assert len({record.assets["object"] for record in evaluated}) == 1 + several
+    assert check_dataset("eval") == []
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_an_observation_that_another_object_of_a_folder_lacks_is_named(here: Path, capsys: pytest.CaptureFixture[str]):
+    for kind in ("drawer", "microwave"):
+        assert make_object_main([kind, "seed=1", f"out=own/{kind}"]) == 0
+    common = ["object=own", "object.instances=round_robin", "skill=close", "executor=serial", "pictures=0"]
+    run = [*common, "policy=random", "episodes=2", "task.max_duration_s=1"]
+    assert main([*run, "out=eval"]) == 2
+    message = capsys.readouterr().err
+    assert "is not in episode 1, but in the first: it varies with the part that is acted on" in message
+    assert "Set observation.keys=[robots.*]" in message
+    assert main([*run, "observation.keys=[robots.*]", "out=other"]) == 0
+    assert {record.skills[-1]["part"] for record in DataSet.open("other")} == {"drawer", "door"}
+
+
+@pytest.mark.integration
+def test_a_damaged_object_costs_only_the_episode_that_draws_it(here: Path, monkeypatch: pytest.MonkeyPatch):
+    def load_or_raise(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
+        if number == 1:
+            raise AssetError("drawer/1 is damaged.")
+        return load_object(cfg, rng=rng, number=number)
+
+    monkeypatch.setattr("unlatch.workflows.episode.assets.load_object", load_or_raise)
+    assert evaluate("policy=random", "episodes=3", "task.max_duration_s=1") == 0
+    codes = {item.number: item.code for item in DataSet.open("eval").summaries()}
+    assert codes[1] == "error"
+    assert "error" not in (codes[0], codes[2])
+    assert "drawer/1 is damaged." in DataSet.open("eval").read(1).evidence["message"]
     assert check_dataset("eval") == []
 
 
