@@ -61,3 +61,8 @@ class HoldingSkill(Skill):
     def is_subtask_done(self) -> bool:
         """See `Skill.is_subtask_done`; the hold is done after `let_go`."""
         return super().is_subtask_done() and (self.phase is not Phase.hold or self._is_to_let_go)
+
+
+def moves_part(skill: type[Skill]) -> bool:
+    """Returns whether a kind of skill leads a part to a threshold: it has a success mode and does not only hold."""
+    return bool(skill.success_modes) and not issubclass(skill, HoldingSkill)

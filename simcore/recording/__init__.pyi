@@ -16,6 +16,7 @@ from .json_values import plain as plain
 from .keys import KEYS as KEYS
 from .keys import KeySpec as KeySpec
 from .keys import is_name as is_name
+from .motion_share import compute_motion_share as compute_motion_share
 from .policy_outcome import PolicyOutcome as PolicyOutcome
 from .recorder import EpisodeRecorder as EpisodeRecorder
 from .state_file import encode_state as encode_state

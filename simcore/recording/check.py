@@ -23,9 +23,12 @@ from unlatch.simcore.recording.measurements import (
     overspeed_rows,
     start_position,
 )
+from unlatch.simcore.recording.policy_outcome import PolicyOutcome
 from unlatch.simcore.recording.verdict import recompute_success
 
 _QUAT_TOLERANCE = 1e-6
+IndexedValues = tuple[bool, str | None, int, PolicyOutcome | None]
+"""Success, failure code and seed of an episode, and how far its policy came."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +57,14 @@ def check_dataset(path: str | Path, *, on_episode: Callable[[int, int], None] | 
         return [Problem(None, str(exc))]
     problems = [Problem(None, message) for message in _foreign_entries(data_set)]
     numbers = data_set.numbers()
-    records: dict[int, tuple[bool, str | None, int]] = {}
+    records: dict[int, IndexedValues] = {}
     for done, number in enumerate(numbers, start=1):
         try:
             record = data_set.read(number)
         except RecordingError as exc:
             problems.append(Problem(number, str(exc)))
         else:
-            records[number] = (record.success, record.code, record.seed)
+            records[number] = _indexed_values(record)
             problems += [Problem(number, message) for message in check_record(record)]
         if on_episode is not None:
             on_episode(done, len(numbers))
@@ -246,8 +249,16 @@ def _skill_problems(record: EpisodeRecord, number: int, skill: dict[str, Any], j
         yield f"{label} has first_violation={violation}, its contact forces exceed the threshold {seen}."
 
 
-def _index_problems(data_set: DataSet, records: dict[int, tuple[bool, str | None, int]]) -> Iterator[Problem]:
+def _indexed_values(record: EpisodeRecord) -> IndexedValues:
+    try:
+        outcome = PolicyOutcome.of(record)
+    except RecordingError:  # `check_record` says what is wrong with it
+        outcome = None
+    return record.success, record.code, record.seed, outcome
+
+
+def _index_problems(data_set: DataSet, records: dict[int, IndexedValues]) -> Iterator[Problem]:
     for line in index.read_lines(data_set.path):
         known = records.get(line.number)
-        if known is not None and known != (line.success, line.code, line.seed):
+        if known is not None and known != (line.success, line.code, line.seed, line.policy):
             yield Problem(line.number, "its line in the index contradicts its folder. Rebuild the index.")

@@ -39,8 +39,8 @@ def broken_goal_rules(record: EpisodeRecord, skills: Sequence[JudgedSkill]) -> I
     for index, condition in enumerate(conditions):
         label = {"condition": index, "object": condition["object"], "part": condition.get("part")}
         wanted = {"kind": condition["kind"], "wanted": float(condition["value"])}
-        at_start, held_at_start = _goal_value(record, condition, start)
-        at_end, held_at_end = _goal_value(record, condition, end)
+        at_start, held_at_start = goal_value(record, condition, start)
+        at_end, held_at_end = goal_value(record, condition, end)
         if not held_at_start:
             yield BrokenRule(start, "not_reached", {**label, **wanted, "reached": at_start})
         elif not held_at_end:
@@ -76,7 +76,7 @@ def recompute_goal_frame(record: EpisodeRecord) -> int | None:
     for frame in range(max(skill.start for skill in begun) + hold, record.n_actions + 1):
         if (
             all(is_threshold_met(skill, min(frame, skill.end)) for skill in moving)
-            and all(_goal_value(record, item, at)[1] for item in goal["conditions"] for at in (frame - hold, frame))
+            and all(goal_value(record, item, at)[1] for item in goal["conditions"] for at in (frame - hold, frame))
             and _stood_still(record, frame - hold, frame)
         ):
             return frame
@@ -97,7 +97,7 @@ def _allowed_change(settle: Mapping[str, Any], joint: str) -> float:
     return read_number(changes, joint) if joint in changes else read_number(settle, "max_change")
 
 
-def _goal_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int) -> tuple[float, bool]:
+def goal_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int) -> tuple[float, bool]:
     """Returns what a condition measures at a state frame, and whether the condition holds there."""
     kind, wanted = condition["kind"], float(condition["value"])
     s = joint_positions(record, condition)

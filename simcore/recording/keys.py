@@ -245,6 +245,7 @@ GOAL_RESULT_FIELDS: dict[str, str] = {
     "reached_frame": "Number of the state in which the goal had first held for `hold_frames`; null if never.",
     "hold_frames": "Number of frames for which the goal must hold (`task.settle_s`).",
     "chain_length": "Number of skills of the chain. All must have begun.",
+    "chain_motions": "Number of those that move a part. Without it, the share of the asked motion is not known.",
     "max_changes": "By `<object>.<joint_index>`: largest change of a joint in that time that counts as standing still "
     "[rad or m].",
 }

@@ -10,6 +10,7 @@ import numpy as np
 
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.measurements import joint_positions, touching_rows
+from unlatch.simcore.recording.motion_share import compute_motion_share
 from unlatch.simcore.recording.skill_verdict import JudgedSkill, is_threshold_met
 
 STAGES: dict[str, str] = {
@@ -38,6 +39,9 @@ class PolicyOutcome:
     """The last of the `STAGES` that the episode reached."""
     violation_stage: str | None
     """The stage in which a forbidden contact, an overload or an overspeed came first; None: there was none."""
+    share: float | None = None
+    """How far the parts are at the end on the way to where the chain asks them to be, 0 to 1, see
+    `compute_motion_share`; None: the record does not say."""
 
     @classmethod
     def of(cls, record: EpisodeRecord) -> PolicyOutcome | None:
@@ -47,7 +51,7 @@ class PolicyOutcome:
             RecordingError: The record is incomplete.
         """
         if "reached" not in record.goal or not record.arrays:
-            return None if "reached" not in record.goal else cls(False, None, None, "never_touched", None)
+            return None if "reached" not in record.goal else cls(False, None, None, "never_touched", None, 0.0)
         frame = record.goal["reached_frame"]
         violated = record.evidence.get("frame") if record.code in VIOLATIONS else None
         return cls(
@@ -58,6 +62,7 @@ class PolicyOutcome:
             else None,
             stage=_find_stage(record, record.n_actions),
             violation_stage=None if violated is None else _find_stage(record, violated),
+            share=compute_motion_share(record),
         )
 
     @classmethod
@@ -72,6 +77,8 @@ class PolicyOutcome:
         found = cls(**values)
         if found.stage not in STAGES or found.violation_stage not in (None, *STAGES):
             raise ValueError(f"Unknown stage in {values}.")
+        if found.share is not None and not 0.0 <= found.share <= 1.0:
+            raise ValueError(f"share={found.share} is not from 0 to 1 in {values}.")
         return found
 
 

@@ -199,7 +199,7 @@ def missed_threshold(skill: JudgedSkill) -> Iterator[BrokenRule]:
         RecordingError: The mode is unknown, or a number is missing.
     """
     if not is_threshold_met(skill, skill.end):
-        s, (reached, wanted) = skill.positions(), _measure_displacement(skill, skill.end)
+        s, (reached, wanted) = skill.positions(), measure_displacement(skill, skill.end)
         numbers = {"reached": reached, "wanted": wanted, "s0": start_position(skill.entry, s)}
         numbers["s_end"] = float(s[skill.end])
         yield BrokenRule(skill.end, "not_reached", {**skill.label, "mode": skill.rule.success_mode, **numbers})
@@ -211,12 +211,16 @@ def is_threshold_met(skill: JudgedSkill, frame: int) -> bool:
     Raises:
         RecordingError: The mode is unknown, or a number is missing.
     """
-    reached, wanted = _measure_displacement(skill, frame)
+    reached, wanted = measure_displacement(skill, frame)
     return reached <= wanted if skill.rule.success_mode == "zero" else reached >= wanted
 
 
-def _measure_displacement(skill: JudgedSkill, frame: int) -> tuple[float, float]:
-    """Returns what the skill's mode measures at a state frame, and its threshold [rad, m or share]."""
+def measure_displacement(skill: JudgedSkill, frame: int) -> tuple[float, float]:
+    """Returns what the skill's mode measures at a state frame, and its threshold [rad, m or share].
+
+    Raises:
+        RecordingError: The mode is unknown, or a number is missing.
+    """
     entry, mode, wanted = skill.entry, skill.rule.success_mode, read_number(skill.entry, "success_threshold")
     s_closed, s_open = read_number(entry, "s_closed"), read_number(entry, "s_open")
     s = skill.positions()

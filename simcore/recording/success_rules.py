@@ -16,7 +16,7 @@ A policy has two measures of success. `clean` is this rule. `goal` is the part o
 every skill of the chain has begun, each joint has reached the threshold of its skill, and the goal of the task has held
 for `task.settle_s` with the joints at rest. Contacts, forces, speeds and `MIN_CONTACT_SHARE` do not matter for it, as
 in most other benchmarks. So that one episode measures both, an episode with `end_at_violation=false` goes on after a
-broken rule.
+broken rule. `motion_share` says how far the parts were led at its end, as a share of what was asked.
 
 Two implementations apply the rule. They share these values and no code, so that `unlatch check` finds errors of either:
 

@@ -112,6 +112,8 @@ def summary_table(statistics: RunStatistics) -> Table:
     else:
         table.add_row("goal", f"{statistics.goal}\nThe part is where it should be, and stays.")
         table.add_row("clean", f"{statistics.clean}\nThe same, and no forbidden contact, overload or overspeed.")
+        if statistics.share is not None:
+            table.add_row("share", f"{statistics.share}\nHow far the part is at the end, as a share of what was asked.")
         table.add_row("came to", _stages_text(statistics.stages))
         table.add_row("violations", f"first one after: {_stages_text(statistics.violations)}")
     if statistics.replanned:

@@ -20,11 +20,13 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.action import Action
 from unlatch.simcore.recording.success_rules import MAX_JOINT_SPEED, MIN_CONTACT_SHARE, MOVING_STEP
 from unlatch.simcore.sim.contacts import SUSTAINED_S, ContactView
+from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.config import stages_of
 from unlatch.skills.contract.context import FrameSpeeds
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
+from unlatch.skills.holding import moves_part
 from unlatch.workflows.episode.goal import GoalJudge
 from unlatch.workflows.episode.scene import EpisodeScene
 from unlatch.workflows.episode.skill_run import SkillRun
@@ -260,6 +262,7 @@ class Judge:
             reached = self.goal_frame is not None
             entry |= {"reached": reached, "reached_frame": self.goal_frame}
             entry |= {"hold_frames": self.settle_frames, "chain_length": len(self._cfg.skills)}
+            entry["chain_motions"] = sum(moves_part(SKILLS.load(skill.name)) for skill in self._cfg.skills)
             entry["max_changes"] = allowed
         return entry
 

@@ -284,6 +284,13 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         values = self._observable_values()
         observation = {}
         for key, space in self._spaces.items():
+            if key not in values:
+                raise ConfigError(
+                    f"Observation '{key}' is not in episode {self.episode.number}, but in the first: it varies with "
+                    "the part that is acted on. Set observation.keys=[robots.*], or observation.columns=true with "
+                    "observation.keys=[], or object.instance.",
+                    key="observation.keys",
+                )
             if values[key].shape != space.shape:
                 raise ConfigError(
                     f"Observation '{key}' has shape {list(values[key].shape)} in episode {self.episode.number}, "

@@ -43,6 +43,7 @@ from .schema import RunCfg as RunCfg
 from .statistics import SEARCH as SEARCH
 from .statistics import STAGES as STAGES
 from .statistics import DecimatingSampler as DecimatingSampler
+from .statistics import MeanShare as MeanShare
 from .statistics import PolicyCounter as PolicyCounter
 from .statistics import RunStatistics as RunStatistics
 from .statistics import SuccessMeasure as SuccessMeasure

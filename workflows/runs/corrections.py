@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.rng import stream
 from unlatch.workflows.episode.attempt import Attempt
@@ -52,13 +52,17 @@ def run_correction(
     """Lets a policy act until the planner takes over, and the planner until the end; returns the record.
 
     With `label_every` the frames of the policy have labels too, from plans that are made every so many frames.
-    An episode that is over before ends as the policy left it. An exception in the policy ends the episode with code
-    `error`, not the run.
+    An episode that is over before ends as the policy left it. An exception in the policy, or an object that cannot be
+    loaded, ends the episode with code `error`, not the run.
 
     Raises:
         SimCoreError: The configuration, an action's shape or the policy's server is wrong.
     """
-    observation, info = env.reset(options={"episode": number})
+    try:
+        observation, info = env.reset(options={"episode": number})
+    except AssetError as exc:  # as in `EpisodeRunner.run`: a damaged object costs only the episode that draws it
+        env.episode.fail_with_bug(exc)
+        return env.record()
     episode = env.episode
     wanted = rule.draw(stream(episode.seed, "disturb.takeover"))
     watch, reason, acted = FailureWatch(episode), "as drawn", 0

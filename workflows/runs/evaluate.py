@@ -14,7 +14,7 @@ import cloudpickle
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
@@ -33,7 +33,7 @@ from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import OnProgress
 from unlatch.workflows.runs.run import RecordingJob, output_folder, run_episodes
 from unlatch.workflows.runs.schema import EnvCfg, EvaluateCfg
-from unlatch.workflows.runs.statistics import RunStatistics, SuccessMeasure
+from unlatch.workflows.runs.statistics import MeanShare, RunStatistics, SuccessMeasure
 
 if TYPE_CHECKING:
     from unlatch.workflows.gym.env import UnlatchEnv
@@ -46,7 +46,7 @@ PREFIX = "eval-"
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """How often a policy succeeded, by two measures of success."""
+    """How often a policy succeeded, by two measures of success, and how far it led the parts."""
 
     data: DataSet
     """Every attempt, recorded like a demonstration."""
@@ -67,6 +67,14 @@ class EvaluationResult:
     def clean(self) -> SuccessMeasure:
         """Attempts that reached the goal without a broken rule: the success of a demonstration."""
         return self.statistics.clean or SuccessMeasure(self.n, self.successes)
+
+    @property
+    def share(self) -> MeanShare | None:
+        """Mean share of the asked motion: how far the parts were led at the end, whatever rules were broken.
+
+        None if episodes ended at the first broken rule, so that it is not known.
+        """
+        return self.statistics.share
 
     @property
     def stages(self) -> dict[str, int]:
@@ -105,7 +113,8 @@ class EvaluationResult:
 
     def __str__(self) -> str:
         goal = "" if self.goal is None else f"goal {self.goal}; "
-        return f"{goal}clean {self.clean}; failures: {self.statistics.codes_text()}"
+        share = "" if self.share is None else f"share {self.share}; "
+        return f"{goal}clean {self.clean}; {share}failures: {self.statistics.codes_text()}"
 
 
 def evaluate(
@@ -147,7 +156,7 @@ def evaluate(
         success_when: `held`: the policy succeeds once the goal has held for `task.settle_s`. `still`: the arms must
             also stand still in that time, as in a demonstration. None: `still` for recorded actions, else `held`.
         end_at_violation: Whether the first forbidden contact, overload or overspeed ends an episode; None: as
-            configured, no by default, so that the result has both measures of success, `goal` and `clean`.
+            configured, no by default, so that the result has `goal`, `clean` and `share`.
         batch: Whether one process runs the policy for all workers; None: as configured, if it has `act_batch` by
             default.
         progress: True: a live display on stderr. A function: called after each episode with a `Progress`. None:
@@ -310,12 +319,16 @@ class EvaluateJob(RecordingJob):
 def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> EpisodeRecord:
     """Lets a policy act in one episode until it is over or the policy returns None; returns the record.
 
-    An exception in the policy ends the episode with code `error`, not the run.
+    An exception in the policy, or an object that cannot be loaded, ends the episode with code `error`, not the run.
 
     Raises:
         SimCoreError: The configuration, an action's shape or the policy's server is wrong.
     """
-    observation, info = env.reset(options={"episode": number})
+    try:
+        observation, info = env.reset(options={"episode": number})
+    except AssetError as exc:  # as in `EpisodeRunner.run`: a damaged object costs only the episode that draws it
+        env.episode.fail_with_bug(exc)
+        return env.record()
     over = info["code"] is not None
     start = time.perf_counter()
     try:

@@ -20,11 +20,13 @@ STAGES = ("plan", "reset", "execute", "write")
 """Timed stages of an episode, in their order."""
 SEARCH = "preplan"
 """The stage before them, in chains that begin with a search for a layout."""
+_LEAST_VARIANCE = 1e-12
+"""Variance below which values count as equal."""
 SAMPLE = 10_000
 """Most times of each stage that a median is computed from."""
 
 
-def wilson_interval(successes: int, n: int, *, z: float = Z_95) -> tuple[float, float]:
+def wilson_interval(successes: float, n: int, *, z: float = Z_95) -> tuple[float, float]:
     """Returns Wilson's score interval of a proportion for a normal quantile `z`; (0, 1) without attempts."""
     if n == 0:
         return 0.0, 1.0
@@ -89,8 +91,35 @@ class SuccessMeasure:
         return f"{share_text(self.successes, self.n)}{time}"
 
 
+@dataclass(frozen=True)
+class MeanShare:
+    """The mean share of the asked motion over episodes; an attempt that was refused or lost counts as 0."""
+
+    n: int
+    """Attempts."""
+    mean: float
+    """Mean over the attempts, 0 to 1."""
+    deviation: float
+    """Standard deviation between attempts."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Normal 95 % interval of the mean, within 0 and 1; Wilson's if all attempts have the same share.
+
+        The normal interval of equal values would be a point, however few they are.
+        """
+        if self.n < 2 or self.deviation == 0.0:
+            return wilson_interval(self.mean * self.n, self.n)
+        half = Z_95 * self.deviation / math.sqrt(self.n)
+        return max(0.0, self.mean - half), min(1.0, self.mean + half)
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"mean {100 * self.mean:.1f} % (95 % interval {100 * low:.1f} to {100 * high:.1f} %)"
+
+
 class PolicyCounter:
-    """Counts episodes of a policy by both measures of success, and by how far they came."""
+    """Counts episodes of a policy by all measures of success, and by how far they came."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -101,6 +130,8 @@ class PolicyCounter:
         """Episodes with a forbidden contact, an overload or an overspeed, by the stage in which the first one came."""
         self._reached = {"goal": 0, "clean": 0}
         self._times: dict[str, DecimatingSampler[float]] = {key: DecimatingSampler(SAMPLE) for key in self._reached}
+        self._shares = 0
+        self._share_sum = self._share_squares = 0.0
 
     def add(self, summary: EpisodeSummary) -> None:
         """Counts an episode; one whose measures are not known is left out, one that was lost failed by both."""
@@ -109,6 +140,10 @@ class PolicyCounter:
             return
         self.n += 1
         self.stages[outcome.stage] += 1
+        if outcome.share is not None:
+            self._shares += 1
+            self._share_sum += outcome.share
+            self._share_squares += outcome.share**2
         if outcome.violation_stage is not None:
             self.violations[outcome.violation_stage] += 1
         for key, success, time_s in (
@@ -123,6 +158,15 @@ class PolicyCounter:
         """Returns `goal` or `clean` over `n` attempts."""
         times = self._times[key].items
         return SuccessMeasure(n, self._reached[key], median(times) if times else None)
+
+    def mean_share(self, *, n: int) -> MeanShare | None:
+        """Returns the mean share of the asked motion over `n` attempts; None if that of an episode is not known."""
+        if self._shares < self.n or not n:
+            return None
+        mean = self._share_sum / n
+        variance = (self._share_squares - n * mean**2) / (n - 1) if n > 1 else 0.0
+        # equal values leave a rounding error, which is no deviation
+        return MeanShare(n, mean, math.sqrt(variance) if variance > _LEAST_VARIANCE else 0.0)
 
 
 @dataclass(frozen=True)
@@ -143,6 +187,8 @@ class RunStatistics:
     """Policies: the part is where it should be, and stays. None: episodes ended at the first broken rule."""
     clean: SuccessMeasure | None = None
     """Policies: the same without a broken rule, which is the success of a demonstration. None: as for `goal`."""
+    share: MeanShare | None = None
+    """Policies: how far the parts were led, as a share of what was asked. None: as for `goal`, or an older record."""
     stages: dict[str, int] = field(default_factory=dict)
     """Policies: episodes by the last stage that they reached, see `policy_outcome.STAGES`."""
     violations: dict[str, int] = field(default_factory=dict)
@@ -180,6 +226,7 @@ class RunStatistics:
             first=first,
             goal=policy.measure("goal", n=n) if policy.n else None,
             clean=policy.measure("clean", n=n) if policy.n else None,
+            share=policy.mean_share(n=n) if policy.n else None,
             stages={stage: policy.stages[stage] for stage in STAGES_OF_POLICY if policy.stages[stage]},
             violations={stage: policy.violations[stage] for stage in STAGES_OF_POLICY if policy.violations[stage]},
             replanned=replanned,

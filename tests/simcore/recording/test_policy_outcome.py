@@ -25,6 +25,7 @@ def record(make_record: Callable[..., EpisodeRecord]) -> EpisodeRecord:
     """The door passes the threshold of its skill, 0.7 rad, in frame 14 and stops in frame 15."""
     made = make_record()
     made.goal |= {"hold_frames": HOLD, "chain_length": 1, "max_changes": {"microwave.1": 0.02}}
+    made.goal["chain_motions"] = 1
     made.goal |= {"reached": True, "reached_frame": 15 + HOLD}
     made.skills[0]["frame_end"] = 20
     made.settle = {**(made.settle or {}), "frame_end": 20}
@@ -74,7 +75,7 @@ def test_check_names_what_the_goal_lacks(record: EpisodeRecord, key: str):
 
 def test_a_success_has_the_times_of_both_measures(record: EpisodeRecord):
     outcome = PolicyOutcome.of(record)
-    assert outcome == PolicyOutcome(True, 18 / 30, 20 / 30, "goal", None)
+    assert outcome == PolicyOutcome(True, 18 / 30, 20 / 30, "goal", None, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,15 @@ import pytest
 
 pytest.importorskip("gymnasium")
 
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
+from unlatch.simcore.errors import AssetError
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.commands.collect import main as collect_main
 from unlatch.workflows.commands.evaluate import main
+from unlatch.workflows.commands.make_object import main as make_object_main
 from unlatch.workflows.policies.catalog import parse_spec
 from unlatch.workflows.policies.tcp import PolicyServerError, receive_message, send_message
 
@@ -47,6 +52,8 @@ def test_recorded_actions_score_what_was_recorded(here: Path):
     for number in range(3):
         assert evaluated.read(number).success == collected.read(number).success
     assert check_dataset("eval") == []
+    shares = [item.policy.share for item in evaluated.summaries() if item.policy is not None and item.success]
+    assert shares == [1.0] * len(shares)
     assert evaluated.header["evaluate"]["policy"] == "recorded:data"
     assert evaluated.header["evaluate"]["success_when"] == "still"
     assert not evaluated.header["evaluate"]["end_at_violation"]
@@ -63,7 +70,9 @@ def test_random_actions_are_never_clean(here: Path, capsys: pytest.CaptureFixtur
 
 @pytest.mark.integration
 @pytest.mark.parametrize("name", ["stay", "Stayer"])
-def test_a_policy_of_the_users_own_is_found_in_the_current_folder(here: Path, name: str):
+def test_a_policy_of_the_users_own_is_found_in_the_current_folder(
+    here: Path, name: str, capsys: pytest.CaptureFixture[str]
+):
     (here / f"own_{name}.py").write_text(
         textwrap.dedent("""
         import numpy as np
@@ -84,6 +93,8 @@ def test_a_policy_of_the_users_own_is_found_in_the_current_folder(here: Path, na
     record = DataSet.open("eval").read(0)
     assert record.code == ("timeout" if name == "stay" else "not_reached")
     assert record.n_actions == (31 if name == "stay" else 9)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "share mean 0.0 % (95 % interval 0.0 to 79.3 %)" in said
 
 
 @pytest.mark.integration
@@ -131,6 +142,84 @@ def test_a_policy_that_breaks_a_rule_and_goes_on_reaches_the_goal_and_is_not_cle
     assert ended.n_actions == ended.evidence["frame"]
     assert "reached" not in ended.goal
     assert check_dataset("ended") == []
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_a_policy_that_stops_half_way_has_a_share_of_the_asked_motion(here: Path, capsys: pytest.CaptureFixture[str]):
+    assert collect_main([*COMMON, "episodes=1", "out=data"]) == 0
+    (here / "half.py").write_text(
+        textwrap.dedent("""
+        import numpy as np
+        from unlatch import open_dataset
+        class Half:
+            def __init__(self, observation_space, action_space):
+                arrays, arm = open_dataset("data")[0].arrays, "actions.franka_panda.left"
+                self.actions = np.hstack([arrays[f"{arm}.joint_targets"], arrays[f"{arm}.gripper_target"]])
+                s = arrays["objects.drawer.joint_positions"][:, 0]
+                self.last = int(np.argmax(s < s[0] / 2))
+                self.frame = 4
+            def act(self, observation):
+                self.frame += 1
+                return self.actions[self.frame] if self.frame < self.last else None
+        """)
+    )
+    capsys.readouterr()
+    assert evaluate("policy=half:Half", "episodes=1") == 0
+    record = DataSet.open("eval").read(0)
+    s = record.arrays["objects.drawer.joint_positions"][:, record.skills[0]["joint_index"]]
+    (outcome,) = [item.policy for item in DataSet.open("eval").summaries()]
+    assert outcome is not None
+    assert outcome.share == pytest.approx((s[0] - s[-1]) / (s[0] - 0.01), abs=0.01)
+    assert 0.3 < outcome.share < 0.7
+    assert f"share mean {100 * outcome.share:.1f} %" in " ".join(capsys.readouterr().out.split())
+    assert check_dataset("eval") == []
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+@pytest.mark.parametrize("several", [False, True])
+def test_a_policy_acts_in_a_task_that_is_derived_from_an_object(here: Path, several: bool):
+    for number in range(1 + several):
+        assert make_object_main(["drawer", f"seed={number}", f"out=own/{number}"]) == 0
+    path = here / "own" if several else here / "own" / "0"
+    common = ["skill=open", "part=drawer", "executor=serial", "pictures=0", "task.max_duration_s=1"]
+    assert main([f"object={path}", *common, "policy=random", "episodes=3", "out=eval"]) == 0
+    evaluated = DataSet.open("eval")
+    assert {record.skills[-1]["name"] for record in evaluated} == {"open"}
+    assert len({record.assets["object"] for record in evaluated}) == 1 + several
+    assert check_dataset("eval") == []
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_an_observation_that_another_object_of_a_folder_lacks_is_named(here: Path, capsys: pytest.CaptureFixture[str]):
+    for kind in ("drawer", "microwave"):
+        assert make_object_main([kind, "seed=1", f"out=own/{kind}"]) == 0
+    common = ["object=own", "object.instances=round_robin", "skill=close", "executor=serial", "pictures=0"]
+    run = [*common, "policy=random", "episodes=2", "task.max_duration_s=1"]
+    assert main([*run, "out=eval"]) == 2
+    message = capsys.readouterr().err
+    assert "is not in episode 1, but in the first: it varies with the part that is acted on" in message
+    assert "Set observation.keys=[robots.*]" in message
+    assert main([*run, "observation.keys=[robots.*]", "out=other"]) == 0
+    assert {record.skills[-1]["part"] for record in DataSet.open("other")} == {"drawer", "door"}
+
+
+@pytest.mark.integration
+def test_a_damaged_object_costs_only_the_episode_that_draws_it(here: Path, monkeypatch: pytest.MonkeyPatch):
+    def load_or_raise(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
+        if number == 1:
+            raise AssetError("drawer/1 is damaged.")
+        return load_object(cfg, rng=rng, number=number)
+
+    monkeypatch.setattr("unlatch.workflows.episode.assets.load_object", load_or_raise)
+    assert evaluate("policy=random", "episodes=3", "task.max_duration_s=1") == 0
+    codes = {item.number: item.code for item in DataSet.open("eval").summaries()}
+    assert codes[1] == "error"
+    assert "error" not in (codes[0], codes[2])
+    assert "drawer/1 is damaged." in DataSet.open("eval").read(1).evidence["message"]
+    assert check_dataset("eval") == []
 
 
 BATCHED = """

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
-from unlatch.workflows.runs.statistics import SAMPLE, DecimatingSampler, RunStatistics, wilson_interval
+from unlatch.simcore.recording.policy_outcome import PolicyOutcome
+from unlatch.workflows.runs.statistics import SAMPLE, DecimatingSampler, MeanShare, RunStatistics, wilson_interval
 
 
 @pytest.mark.parametrize(
@@ -84,3 +85,40 @@ def test_successes_after_a_replan_are_counted_apart():
     assert found.successes == 2
     assert found.first_attempt_text().startswith("1/3 = 33.3 %")
     assert found.replans_text() == "1 of 2 attempts with a skill planned anew succeeded"
+
+
+def of_policy(number: int, share: float | None) -> EpisodeSummary:
+    outcome = PolicyOutcome(share == 1.0, None, None, "moved", None, share)
+    return replace(summary(number, "timeout"), policy=outcome)
+
+
+def test_the_mean_share_has_the_normal_interval_of_a_mean():
+    found = RunStatistics.of(of_policy(n, share) for n, share in enumerate((0.0, 0.25, 0.75, 1.0))).share
+    assert found is not None
+    assert (found.n, found.mean) == (4, 0.5)
+    assert found.deviation == pytest.approx(0.4564, abs=1e-4)  # sqrt((2 * 0.5**2 + 2 * 0.25**2) / 3)
+    assert found.interval == pytest.approx((0.5 - 0.4473, 0.5 + 0.4473), abs=1e-4)
+    assert str(found) == "mean 50.0 % (95 % interval 5.3 to 94.7 %)"
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize("n", [1, 3, 1000])
+def test_equal_shares_have_the_interval_of_a_proportion_and_not_a_point(share: float, n: int):
+    found = RunStatistics.of(of_policy(number, share) for number in range(n)).share
+    assert found is not None
+    assert found.interval == pytest.approx(wilson_interval(share * n, n))
+
+
+def test_an_attempt_that_was_lost_counts_as_0_in_the_mean_share():
+    found = RunStatistics.of([of_policy(0, 1.0), summary(1, "error")]).share
+    assert found is not None
+    assert (found.n, found.mean) == (2, 0.5)
+
+
+def test_the_mean_share_is_not_known_if_that_of_one_episode_is_not():
+    assert RunStatistics.of([of_policy(0, 1.0), of_policy(1, None)]).share is None
+    assert RunStatistics.of([summary(0, None)]).share is None
+
+
+def test_an_interval_of_a_mean_stays_within_0_and_1():
+    assert MeanShare(2, 0.9, 0.14).interval[1] == 1.0

@@ -16,7 +16,7 @@ from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.recording.json_values import differences
 from unlatch.simcore.recording.policy_outcome import STAGES
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.statistics import SEARCH, SuccessMeasure
+from unlatch.workflows.runs.statistics import SEARCH, MeanShare, SuccessMeasure
 from unlatch.workflows.runs.statistics import STAGES as TIMED_STAGES
 from unlatch.workflows.viewing.report import charts
 from unlatch.workflows.viewing.report.breakdown import Breakdown, breakdowns, make_breakdown
@@ -63,6 +63,8 @@ class PolicyResult:
     """The part is where it should be, and stays."""
     clean: SuccessMeasure
     """The same without a broken rule."""
+    share: MeanShare | None
+    """How far the parts were led at the end, as a share of what was asked; None: it is not known."""
     stages: list[tuple[str, str, int, int]]
     """Each stage, its meaning, how many episodes came no further, and in how many of all a rule was first broken in
     it."""
@@ -72,7 +74,7 @@ class PolicyResult:
         """Returns the result of a data set whose episodes went on after broken rules."""
         found, n = item.policy, item.total.n
         stages = [(stage, meaning, found.stages[stage], found.violations[stage]) for stage, meaning in STAGES.items()]
-        return cls(item.name, found.measure("goal", n=n), found.measure("clean", n=n), stages)
+        return cls(item.name, found.measure("goal", n=n), found.measure("clean", n=n), found.mean_share(n=n), stages)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns plain values."""
@@ -80,6 +82,8 @@ class PolicyResult:
             key: {**vars(measure), "rate": measure.rate, "interval_95": list(measure.interval)}
             for key, measure in (("goal", self.goal), ("clean", self.clean))
         }
+        if self.share is not None:
+            measures["share"] = {**vars(self.share), "interval_95": list(self.share.interval)}
         stages = {stage: {"episodes": n, "first_violations": broken} for stage, _, n, broken in self.stages}
         return {**measures, "stages": stages}
 

@@ -81,6 +81,7 @@ def test_a_policy_is_counted_by_goal_and_by_clean_and_by_the_stage_it_reached(tm
             record = attempt(number, "collision" if number else None)
             reached = number < 2
             record.goal = {"conditions": [], "reached": reached, "reached_frame": 60 if reached else None}
+            record.goal |= {"chain_length": 1, "chain_motions": 1}
             record.arrays = {"time": np.arange(61) / 30}
             record.settle = {"frame_start": 45, "frame_end": 60}
             data_set.write(record)
@@ -88,6 +89,7 @@ def test_a_policy_is_counted_by_goal_and_by_clean_and_by_the_stage_it_reached(tm
     text = " ".join(Page(tmp_path / "page.html").text.split())
     assert "goal 2/4 = 50.0 % (95 % interval 15.0 to 85.0 %), median time to success 2.0 s" in text
     assert "clean 1/4 = 25.0 %" in text
+    assert "share mean 0.0 % (95 % interval 0.0 to 49.0 %)" in text  # no skill moved a part
 
 
 @pytest.fixture(scope="module")
