@@ -33,6 +33,7 @@ LEARN = Path(__file__).parents[1] / "examples" / "learn"
 DEMONSTRATIONS = ("variety=0", "disturb=light")
 BASE = ("open_microwave", "close_microwave", "open_drawer", "close_drawer")
 TASKS = (*BASE, "turn_hand_wheel", "open_box")
+CURVE_TASK = "close_microwave"
 """The four base tasks, one of turning, and one with a lid."""
 CATEGORIES_THAT_OPEN = (
     "bottle", "box", "cabinet", "carton", "desk_drawers", "dishwasher", "door", "drawer", "drawer_cabinet", "faucet",
@@ -40,7 +41,7 @@ CATEGORIES_THAT_OPEN = (
     "washing_machine",
 )  # fmt: skip
 NUMBERS = ("joint_position", "gripper", "hand_keypoints", "openness", "geometry")
-SIZE_PX = 96
+SIZE_PX = 128
 EXECUTED = 20
 
 
@@ -57,16 +58,11 @@ class View:
     def export_options(self) -> list[str]:
         """Returns the options of `unlatch export`."""
         options = [f"state=[{','.join(self.state)}]", "objects=false", "keypoints=false"]
-        return [*options, *([f"point_cloud={self.points}"] if self.points else []), *(["render=two"] * bool(self.cameras))]
-
-    def observation_options(self, executed: int) -> list[str]:
-        """Returns the options of `unlatch evaluate`; images are made when the next actions are predicted."""
-        options = [f"observation.{option}" for option in self.export_options() if not option.startswith("render")]
-        images = []
-        if self.cameras:
-            images = [*_camera_options("sensors", self.cameras), "observation.images=[rgb]"]
-            images.append(f"observation.images_every={executed}")
-        return ["observation.columns=true", "observation.keys=[]", *options, *images]
+        return [
+            *options,
+            *([f"point_cloud={self.points}"] if self.points else []),
+            *(["render=two"] * bool(self.cameras)),
+        ]
 
 
 def _camera_options(key: str, cameras: Sequence[str]) -> list[str]:
@@ -95,7 +91,7 @@ class Demos:
     @property
     def name(self) -> str:
         """A name for folders."""
-        words = [self.task, str(self.episodes), *self.options, f"s{self.seed}"]
+        words = [self.task, *self.options, f"s{self.seed}"]
         return "-".join(words).replace("=", "").replace(" ", "-")
 
 
@@ -107,11 +103,11 @@ class Training:
     demos: tuple[Demos, ...]
     tasks: tuple[str, ...]
     view: str = "numbers"
-    options: tuple[str, ...] = ("width=384", "batch=1024", "steps=10000")
+    options: tuple[str, ...] = ("width=256", "batch=1024", "steps=10000")
     executed: int = EXECUTED
     rounds: int = 0
     """Rounds of corrections, see docs/recovery.md: the policy of the round before acts, and the planner corrects it."""
-    corrections: int = 250
+    corrections: int = 150
     """Episodes of a round."""
     n: int | None = None
     """Episodes of each task, if not the `n` of the command."""
@@ -134,58 +130,56 @@ def _study(name: str, of: Callable[[], Iterator[Training]]) -> list[Training]:
 
 def _tasks() -> Iterator[Training]:
     for task in TASKS:
-        yield Training(task, (Demos(task, 1000),), (task,))
+        yield Training(task, (Demos(task, 1000 if task == CURVE_TASK else 600),), (task,))
 
 
 def _demonstrations() -> Iterator[Training]:
-    for task in ("open_microwave", "close_microwave"):
-        for number in (50, 200, 1000, 3000):
-            yield Training(f"{task}-{number}", (Demos(task, number),), (task,))
+    for number in (50, 200, 1000, 3000):
+        yield Training(f"{number}", (Demos(CURVE_TASK, number),), (CURVE_TASK,))
 
 
 def _disturbances() -> Iterator[Training]:
-    for task in ("open_microwave", "close_microwave"):
-        for level in ("none", "light", "strong"):
-            yield Training(f"{task}-{level}", (Demos(task, 1000, ("variety=0", f"disturb={level}")),), (task,))
+    for level in ("none", "light", "strong"):
+        yield Training(level, (Demos(CURVE_TASK, 500, ("variety=0", f"disturb={level}")),), (CURVE_TASK,))
 
 
 def _varieties() -> Iterator[Training]:
-    for task in ("open_microwave", "close_microwave"):
-        for words in ((), ("variety=0",), ("variety=1",)):
-            name = words[0].replace("=", "") if words else "default"
-            yield Training(f"{task}-{name}", (Demos(task, 1000, (*words, "disturb=light")),), (task,))
+    for words in ((), ("variety=0",), ("variety=1",)):
+        demos = (Demos(CURVE_TASK, 500, (*words, "disturb=light")),)
+        yield Training(words[0].replace("=", "") if words else "default", demos, (CURVE_TASK,))
 
 
 def _chunks() -> Iterator[Training]:
-    for task in ("open_microwave", "close_microwave"):
-        for chunk in (4, 8, 16, 32, 64):
-            options = Training.options if chunk == 32 else (*Training.options, f"chunk={chunk}")
-            executed = max(chunk * EXECUTED // 32, 1)
-            yield Training(f"{task}-{chunk}", (Demos(task, 1000),), (task,), options=options, executed=executed)
+    for chunk in (4, 8, 16, 32, 64):
+        options = Training.options if chunk == 32 else (*Training.options, f"chunk={chunk}")
+        executed = max(chunk * EXECUTED // 32, 1)
+        yield Training(f"{chunk}", (Demos(CURVE_TASK, 1000),), (CURVE_TASK,), options=options, executed=executed)
 
 
 def _corrections() -> Iterator[Training]:
-    for task in ("open_microwave", "close_microwave"):
-        for rounds in range(4):
-            yield Training(f"{task}-{rounds}", (Demos(task, 200),), (task,), rounds=rounds)
+    for rounds in range(4):
+        yield Training(f"{rounds}", (Demos(CURVE_TASK, 200),), (CURVE_TASK,), rounds=rounds)
 
 
 def _one_policy() -> Iterator[Training]:
-    demos = tuple(Demos(task, 1000) for task in TASKS)
-    yield Training("six_tasks", demos, TASKS, view="skills", options=("width=512", "batch=2048", "steps=30000"))
+    demos = tuple(Demos(task, 600) for task in TASKS)
+    yield Training("six_tasks", demos, TASKS, view="skills", options=("width=512", "batch=2048", "steps=20000"))
 
 
 def _points() -> Iterator[Training]:
     tasks = tuple(f"object={name} skill=open" for name in CATEGORIES_THAT_OPEN)
-    demos = tuple(Demos(task, 240) for task in tasks)
-    options = ("width=512", "batch=512", "steps=30000")
+    demos = tuple(Demos(task, 150) for task in tasks)
+    options = ("width=512", "batch=512", "steps=25000")
     yield Training("every_category", demos, tasks, view="points", options=options, n=10)
 
 
 def _images() -> Iterator[Training]:
-    for task in TASKS:
-        options = ("width=384", "batch=256", "steps=20000", "noise=0.0")
-        yield Training(task, (Demos(task, 400),), (task,), view="images", options=options)
+    for task in BASE:
+        demos = (Demos(task, 300), Demos(task, 300, ("variety=0", "disturb=strong")))
+        options = ("width=384", "batch=256", "steps=15000")
+        yield Training(task, demos, (task,), view="images", options=(*options, "noise=0.01"))
+        if task == BASE[0]:
+            yield Training(f"{task}-undisturbed", demos, (task,), view="images", options=(*options, "noise=0.0"))
 
 
 STUDIES: dict[str, Callable[[], Iterator[Training]]] = {
@@ -211,6 +205,10 @@ class Cfg:
     cores: int = os.cpu_count() or 1
     cards: int = 1
     only: str = ""
+    renderer: str = "tiny"
+    """Of the images: `tiny`, or `egl` on a graphics card."""
+    evaluate: str = ",".join(VIEWS)
+    """Views whose policies are evaluated; the others are trained only."""
     scale: float = 1.0
     """Factor of all numbers of demonstrations and steps, to try the benchmark out."""
 
@@ -248,6 +246,8 @@ class Study:
         if all((training.name, task) in self._done for task in training.tasks):
             return
         network, seconds = self.train(rank, training)
+        if training.view not in self.cfg.evaluate.split(","):
+            return
         with ThreadPoolExecutor(max_workers=len(training.tasks)) as pool:
             list(pool.map(lambda task: self.evaluate(rank, training, task, network, seconds), training.tasks))
 
@@ -257,13 +257,13 @@ class Study:
 
     def _make_network(self, rank: int, training: Training) -> tuple[Path, float]:
         view = VIEWS[training.view]
-        sets = [folder for demos in training.demos for folder in self._collect(rank, demos, view)]
-        for number in range(1, training.rounds + 1):
-            network, _ = self.train(rank, replace(training, rounds=number - 1))
-            sets += self._correct(rank, replace(training, rounds=number), network)
         path = self.folder / "networks" / f"{training.key}.pt"
         log = path.with_suffix(".log")
         if not path.exists():
+            sets = [folder for demos in training.demos for folder in self._collect(rank, demos, view)]
+            for number in range(1, training.rounds + 1):
+                network, _ = self.train(rank, replace(training, rounds=number - 1))
+                sets += self._correct(rank, replace(training, rounds=number), network)
             card = self._cards.get()
             try:
                 environment = {"CUDA_VISIBLE_DEVICES": str(card) if self.cfg.cards else ""}
@@ -275,50 +275,71 @@ class Study:
         return path, float(last.split()[-2])
 
     def _collect(self, rank: int, demos: Demos, view: View) -> list[Path]:
-        """Collects and exports demonstrations, in as many parts as there are cores; returns the sets."""
-        words = ["collect", *task_options(demos.task), f"episodes={demos.episodes}", f"seed={demos.seed}"]
-        return self._make_parts(rank, demos.name, [*words, *demos.options], view, demos.episodes, environment={})
+        """Collects and exports demonstrations in parts; returns the sets."""
+        words = ["collect", *task_options(demos.task), f"seed={demos.seed}", *demos.options]
+        return self._make_parts(rank, demos.name, words, view, demos.episodes, environment={})
 
     def _correct(self, rank: int, training: Training, network: Path) -> list[Path]:
-        view, episodes = VIEWS[training.view], training.corrections
-        words = ["collect", *task_options(training.tasks[0]), f"episodes={episodes}", f"seed={5000 + training.rounds}"]
+        view = VIEWS[training.view]
+        words = ["collect", *task_options(training.tasks[0]), f"seed={5000 + training.rounds}"]
         acting = ["variety=0", "policy=policy:ChunkPolicy", "takeover=random", "label_every=8"]
         environment = {
             "UNLATCH_POLICY": str(network),
             "UNLATCH_EXECUTED": str(training.executed),
             "CUDA_VISIBLE_DEVICES": "",
         }
-        words = [*words, *acting, *view.observation_options(training.executed)]
-        return self._make_parts(rank, f"corrections-{training.key}", words, view, episodes, environment)
+        words = [*words, *acting, *self._observe(view, training.executed)]
+        return self._make_parts(rank, f"corrections-{training.key}", words, view, training.corrections, environment)
 
     def _make_parts(
         self, rank: int, name: str, words: list[str], view: View, episodes: int, environment: dict[str, str]
     ) -> list[Path]:
-        parts = min(self.cfg.cores, max(episodes // 8, 1))
+        size = 10 if "label_every=8" in words else 50
 
-        def collect(part: int) -> Path:
-            data = self.folder / "data" / name / str(part)
-            split = [f"shard={part}/{parts}", "executor=serial", "pictures=0", f"out={data}"]
+        def collect(part: int, numbers: range) -> Path:
+            data = self.folder / "data" / name / f"{part}-{len(numbers)}"
+            only = f"only=[{','.join(map(str, numbers))}]"
             with self._use_cores(rank, 1):
-                _run([*UNLATCH, *words, *split], self.folder / "logs" / f"{name}-{part}.log", cwd=LEARN,
-                     environment=environment, codes=(0, 1))  # fmt: skip
+                _run([*UNLATCH, *words, only, "executor=serial", "give_up_after=null", "pictures=0", f"out={data}"],
+                     self.folder / "logs" / f"{name}-{part}.log", cwd=LEARN, environment=environment,
+                     codes=(0, 1))  # fmt: skip
             return data
 
         def export(part: int) -> Path | None:
-            out = self.folder / "sets" / view.name / name / str(part)
+            numbers = range(part * size, min((part + 1) * size, episodes))
+            out = self.folder / "sets" / view.name / name / f"{part}-{len(numbers)}"
             if out.exists():
                 return out
-            data = self._once(f"{name}-{part}", lambda: collect(part))
+            data = self._once(f"{name}-{part}-{len(numbers)}", lambda: collect(part, numbers))
             log = self.folder / "logs" / f"{name}-{part}-{view.name}.log"
             with self._use_cores(rank, 1):
                 if view.cameras:
-                    sizes = _camera_options("cameras", view.cameras)
-                    _run([*UNLATCH, "render", str(data), *sizes, "name=two", "renderer=tiny", "workers=1"], log)
+                    sizes = [*_camera_options("cameras", view.cameras), f"renderer={self.cfg.renderer}"]
+                    _run([*UNLATCH, "render", str(data), *sizes, "name=two", "executor=serial"], log)
                 _run([*UNLATCH, "export", str(data), f"out={out}", *view.export_options()], log, codes=(0, 1, 2))
             return out if out.exists() else None
 
-        with ThreadPoolExecutor(max_workers=parts) as pool:
-            return [out for out in pool.map(export, range(1, parts + 1)) if out is not None]
+        parts = range((episodes + size - 1) // size)
+        with ThreadPoolExecutor(max_workers=len(parts)) as pool:
+            return [
+                out
+                for out in pool.map(
+                    lambda part: self._once(
+                        f"{view.name}-{name}-{part}-{episodes if part == parts[-1] else 0}", lambda: export(part)
+                    ),
+                    parts,
+                )
+                if out is not None
+            ]
+
+    def _observe(self, view: View, executed: int) -> list[str]:
+        """Returns the options of what a policy observes; images are made when the next actions are predicted."""
+        options = [f"observation.{option}" for option in view.export_options() if not option.startswith("render")]
+        images = []
+        if view.cameras:
+            images = [*_camera_options("sensors", view.cameras), "observation.images=[rgb]"]
+            images += [f"observation.images_every={executed}", f"observation.renderer={self.cfg.renderer}"]
+        return ["observation.columns=true", "observation.keys=[]", *options, *images]
 
     def evaluate(self, rank: int, training: Training, task: str, network: Path, seconds: float) -> None:
         """Evaluates a network in one task, prints the result and stores it."""
@@ -338,7 +359,7 @@ class Study:
         def act() -> float:
             with self._use_cores(rank, workers):
                 start = time.perf_counter()
-                command = [*UNLATCH, *words, *view.observation_options(training.executed)]
+                command = [*UNLATCH, *words, *self._observe(view, training.executed)]
                 log = self.folder / "logs" / f"{name}.log"
                 _run([*command, f"workers={workers}", "pictures=0", f"out={out}"], log, cwd=LEARN,
                      environment=environment, codes=(0, 1))  # fmt: skip
@@ -356,8 +377,7 @@ class Study:
             "goal": found.goal.successes, "clean": clean.successes, "stages": found.stages, "codes": found.codes,
             "violations": found.violations, "train_s": round(seconds), "evaluate_s": round(wall_s),
         }  # fmt: skip
-        share = getattr(found, "share", None)
-        row["share"] = None if share is None else share.mean
+        row["share"] = None if found.share is None else found.share.mean
         with self._lock:
             with self.results.open("a") as file:
                 file.write(json.dumps(row) + "\n")
@@ -418,7 +438,12 @@ def _run(
         file.write(" ".join(command) + "\n")
         file.flush()
         done = subprocess.run(
-            command, cwd=cwd, env={**os.environ, **threads, **(environment or {})}, stdout=file, stderr=file, check=False
+            command,
+            cwd=cwd,
+            env={**os.environ, **threads, **(environment or {})},
+            stdout=file,
+            stderr=file,
+            check=False,
         )
     if done.returncode not in codes:
         raise RuntimeError(f"{' '.join(command[:8])} ...: exit code {done.returncode}; see {log}")

@@ -36,7 +36,9 @@ class ImageEncoder(nn.Module):
         x = images.permute(0, 3, 1, 2).float() / 255.0 - 0.5
         if self.training:
             shift = 0.08 * (2.0 * torch.rand(len(x), 2, 1) - 1.0)
-            grid = nn.functional.affine_grid(torch.cat([torch.eye(2).repeat(len(x), 1, 1), shift], dim=2), list(x.shape), False)
+            grid = nn.functional.affine_grid(
+                torch.cat([torch.eye(2).repeat(len(x), 1, 1), shift], dim=2), list(x.shape), False
+            )
             x = nn.functional.grid_sample(x, grid, padding_mode="border", align_corners=False)
             x = x * (1.0 + 0.2 * torch.randn(len(x), 1, 1, 1))
         x = self.layers(x)

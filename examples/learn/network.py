@@ -46,7 +46,7 @@ class ActionNetwork(nn.Module):
         super().__init__()
         self.cfg, self.arm = cfg, arm
         words = (".grip.center.", ".grip.out.", ".grip.along.", ".hand_keypoints.")
-        *self.grip, self.keypoints = ([i for i, name in enumerate(cfg.names) if word in name] for word in words)
+        *self.grip, self.keypoints = (self._find_columns(word) for word in words)
         inputs, outputs = len(cfg.names) + 9, cfg.joints + 1 + 9 * cfg.hand
         self.register_buffer("input_scale", torch.ones(2, inputs))
         self.register_buffer("output_scale", torch.ones(2, cfg.chunk, outputs))
@@ -56,6 +56,11 @@ class ActionNetwork(nn.Module):
         blocks = [(nn.LayerNorm(w), nn.Linear(w, 2 * w), nn.GELU(), nn.Linear(2 * w, w)) for _ in range(cfg.blocks)]
         middle = [Residual(*block) for block in blocks]
         self.layers = nn.Sequential(nn.Linear(first, w), *middle, nn.LayerNorm(w), nn.Linear(w, last))
+
+    def _find_columns(self, word: str) -> slice:
+        """Returns the observed numbers whose name has a word; they are next to each other."""
+        found = [i for i, name in enumerate(self.cfg.names) if word in name] or [self.cfg.joints]
+        return slice(found[0], found[0] + sum(word in name for name in self.cfg.names))
 
     def encode(self, seen: dict[str, Tensor], noise: float = 0.0) -> tuple[Tensor, list[Tensor], Tensor, Tensor]:
         """Returns inputs (N, inputs), views, and origins (N, 3) and rotations (N, 3, 3) of the grip in the base frame.
@@ -67,11 +72,14 @@ class ActionNetwork(nn.Module):
         q = state[:, : self.cfg.joints]
         origin, frame = self._find_grip(seen)
         p, R, _ = self.arm(q)
-        keypoints = state[:, self.keypoints].reshape(len(state), len(self.keypoints) // 3, 3) @ R.mT + (p - origin)[:, None]
+        keypoints = (
+            state[:, self.keypoints].reshape(len(state), (self.keypoints.stop - self.keypoints.start) // 3, 3) @ R.mT
+            + (p - origin)[:, None]
+        )
         if noise:
             q = q + 2.0 * noise * torch.rand_like(q[:, :1]) * torch.randn_like(q)
             p, R, _ = self.arm(q)
-        rest = [state[:, i : i + 1] for i in range(q.shape[1], state.shape[1]) if i not in self.keypoints]
+        rest = state[:, q.shape[1] : self.keypoints.start], state[:, self.keypoints.stop :]
         hand = _express_in_grip(p[:, None], R[:, None], origin, frame)[:, 0]
         views = [seen[view] for view in self.cfg.views]
         if CLOUD in self.cfg.views:
@@ -82,15 +90,15 @@ class ActionNetwork(nn.Module):
 
     def _find_grip(self, seen: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Returns the grip if it is observed; else the middle of the part's points, upright, or the frame of the base."""
-        if all(self.grip):
+        if self.grip[0].stop > self.grip[0].start:
             origin, out, along = (seen[STATE][:, columns] for columns in self.grip)
             return origin, torch.stack([out, torch.linalg.cross(along, out), along], dim=2)
-        origin, out = torch.zeros(len(seen[STATE]), 3), torch.tensor([1.0, 0.0, 0.0]).expand(len(seen[STATE]), 3)
+        forward, _, up = (axis.expand(len(seen[STATE]), 3) for axis in torch.eye(3))
+        origin, out = torch.zeros_like(forward), forward
         if CLOUD in self.cfg.views:
             points, on_part = seen[CLOUD].float().split([3, 1], dim=2)
             origin = (points * on_part).sum(1) / on_part.sum(1).clamp(min=1.0)
-            out = nn.functional.normalize(origin * torch.tensor([1.0, 1.0, 0.0]), dim=1)
-        up = torch.tensor([0.0, 0.0, 1.0]).expand_as(out)
+            out = nn.functional.normalize(origin * (1.0 - up), dim=1)
         return origin, torch.stack([out, torch.linalg.cross(up, out), up], dim=2)
 
     def add_hands(self, actions: Tensor) -> Tensor:

@@ -76,7 +76,11 @@ def train(roots: list[Path], options: dict) -> ActionNetwork:
     def sample(count: int) -> tuple[torch.Tensor, list[torch.Tensor], torch.Tensor]:
         some = rows[torch.randint(len(rows), (count,))]
         inputs, views, *grip = network.encode({key: seen[key][some] for key in seen}, options["noise"])
-        return inputs, views, network.targets(inputs, *grip, hands[torch.minimum(some[:, None] + ahead, ends[some, None])])
+        return (
+            inputs,
+            views,
+            network.targets(inputs, *grip, hands[torch.minimum(some[:, None] + ahead, ends[some, None])]),
+        )
 
     inputs, _, targets = sample(20000 if not views else 2000)
     network.fit_scales(inputs, targets)
@@ -115,6 +119,7 @@ def train(roots: list[Path], options: dict) -> ActionNetwork:
 
 def _record(step: Callable[[], None]) -> Callable[[], None]:
     """Returns a step on a graphics card as a recorded graph, which saves the time between its hundreds of kernels."""
+    torch.cuda.synchronize()
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         for _ in range(3):
