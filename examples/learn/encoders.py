@@ -15,7 +15,7 @@ class PointEncoder(nn.Module):
         self.layers, self.norm = nn.Sequential(*layers), nn.LayerNorm(self.size)
 
     def forward(self, points: Tensor) -> Tensor:
-        """Returns features (N, size) of points (N, P, 7): in the frame of the grip, in that of the hand, on the part."""
+        """Returns features (N, size) of points (N, P, 7): in the frames of grip and hand, and whether on the part."""
         return self.norm(self.layers(points).amax(dim=1))
 
 
@@ -35,10 +35,8 @@ class ImageEncoder(nn.Module):
         """Returns features (N, size) of images (N, H, W, 3) of 8 bits; shifts and brightens them in training."""
         x = images.permute(0, 3, 1, 2).float() / 255.0 - 0.5
         if self.training:
-            shift = 0.08 * (2.0 * torch.rand(len(x), 2, 1) - 1.0)
-            grid = nn.functional.affine_grid(
-                torch.cat([torch.eye(2).repeat(len(x), 1, 1), shift], dim=2), list(x.shape), False
-            )
+            shift = torch.cat([torch.eye(2).repeat(len(x), 1, 1), 0.06 * torch.rand(len(x), 2, 1) - 0.03], dim=2)
+            grid = nn.functional.affine_grid(shift, list(x.shape), align_corners=False)
             x = nn.functional.grid_sample(x, grid, padding_mode="border", align_corners=False)
             x = x * (1.0 + 0.2 * torch.randn(len(x), 1, 1, 1))
         x = self.layers(x)

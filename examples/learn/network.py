@@ -66,37 +66,36 @@ class ActionNetwork(nn.Module):
         """Returns inputs (N, inputs), views, and origins (N, 3) and rotations (N, 3, 3) of the grip in the base frame.
 
         The last 9 inputs are the hand in the frame of the grip; keypoints and points are in this frame, too. `noise`
-        disturbs the joint positions [rad] and so the hand, not the rest: the arm is beside its path, and the path stays.
+        disturbs the joint positions [rad] and so the hand, not the rest: the arm is beside its path, the path stays.
         """
         state = seen[STATE]
         q = state[:, : self.cfg.joints]
         origin, frame = self._find_grip(seen)
         p, R, _ = self.arm(q)
-        keypoints = (
-            state[:, self.keypoints].reshape(len(state), (self.keypoints.stop - self.keypoints.start) // 3, 3) @ R.mT
-            + (p - origin)[:, None]
-        )
+        n_points = (self.keypoints.stop - self.keypoints.start) // 3
+        keypoints = state[:, self.keypoints].reshape(len(state), n_points, 3) @ R.mT + (p - origin)[:, None]
         if noise:
             q = q + 2.0 * noise * torch.rand_like(q[:, :1]) * torch.randn_like(q)
             p, R, _ = self.arm(q)
         rest = state[:, q.shape[1] : self.keypoints.start], state[:, self.keypoints.stop :]
         hand = _express_in_grip(p[:, None], R[:, None], origin, frame)[:, 0]
-        views = [seen[view] for view in self.cfg.views]
-        if CLOUD in self.cfg.views:
-            points, on_part = seen[CLOUD].float().split([3, 1], dim=2)
+        views = {view: seen[view] for view in self.cfg.views}
+        if CLOUD in views:
+            points, on_part = seen[CLOUD].split([3, 1], dim=2)
             places = [(points - origin[:, None]) @ frame, 5.0 * (points - p[:, None]) @ R, on_part]
-            views[self.cfg.views.index(CLOUD)] = torch.cat(places, dim=2)
-        return torch.cat([q, *rest, (keypoints @ frame).flatten(1), hand], dim=1), views, origin, frame
+            views[CLOUD] = torch.cat(places, dim=2)
+        inputs = torch.cat([q, *rest, (keypoints @ frame).flatten(1), hand], dim=1)
+        return inputs, list(views.values()), origin, frame
 
     def _find_grip(self, seen: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Returns the grip if it is observed; else the middle of the part's points, upright, or the frame of the base."""
+        """Returns the grip if it is observed, else the middle of the part's points, upright, or the base frame."""
         if self.grip[0].stop > self.grip[0].start:
             origin, out, along = (seen[STATE][:, columns] for columns in self.grip)
             return origin, torch.stack([out, torch.linalg.cross(along, out), along], dim=2)
         forward, _, up = (axis.expand(len(seen[STATE]), 3) for axis in torch.eye(3))
         origin, out = torch.zeros_like(forward), forward
         if CLOUD in self.cfg.views:
-            points, on_part = seen[CLOUD].float().split([3, 1], dim=2)
+            points, on_part = seen[CLOUD].split([3, 1], dim=2)
             origin = (points * on_part).sum(1) / on_part.sum(1).clamp(min=1.0)
             out = nn.functional.normalize(origin * (1.0 - up), dim=1)
         return origin, torch.stack([out, torch.linalg.cross(up, out), up], dim=2)
@@ -115,7 +114,7 @@ class ActionNetwork(nn.Module):
             parts.append(_express_in_grip(p, R, origin, frame) - inputs[:, None, -9:])
         return torch.cat(parts, dim=2)
 
-    def fit_scales(self, inputs: Tensor, targets: Tensor) -> None:
+    def fit_scales(self, inputs: Tensor, views: list[Tensor], targets: Tensor) -> None:
         """Sets mean and spread of inputs (N, inputs) and targets (N, chunk, outputs)."""
         for scale, values in ((self.input_scale, inputs), (self.output_scale, targets)):
             scale.copy_(torch.stack([values.mean(0), values.std(0).clamp(min=1e-2)]))
@@ -149,16 +148,16 @@ def _express_in_grip(p: Tensor, R: Tensor, origin: Tensor, frame: Tensor) -> Ten
     return torch.cat([(p - origin[:, None]) @ frame, local[..., 0], local[..., 1]], dim=2)
 
 
-def save(network: ActionNetwork, path: str | Path, columns: list[int]) -> None:
-    """Writes a network, its matrices as 16-bit numbers; `columns` are those of the export that it observes."""
+def save(network: ActionNetwork, path: str | Path) -> None:
+    """Writes a network, its matrices as 16-bit numbers."""
     weights = {k: v.half() if "layers" in k and v.ndim > 1 else v for k, v in network.state_dict().items()}
-    torch.save({"cfg": asdict(network.cfg), "columns": columns, "weights": weights}, path)
+    torch.save({"cfg": asdict(network.cfg), "weights": weights}, path)
 
 
-def load(path: str | Path) -> tuple[ActionNetwork, list[int]]:
-    """Returns a network and the columns of the export that it observes."""
+def load(path: str | Path) -> ActionNetwork:
+    """Returns the network of a file."""
     stored = torch.load(path, weights_only=True, map_location=torch.get_default_device())
     weights = {name: value.float() for name, value in stored["weights"].items()}
     network = ActionNetwork(NetworkCfg(**stored["cfg"]), Arm(weights["arm.axes"], weights["arm.tcp"]))
     network.load_state_dict(weights)
-    return network.eval(), stored["columns"]
+    return network.eval()

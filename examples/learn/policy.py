@@ -20,7 +20,7 @@ class ChunkPolicy:
 
     def __init__(self, observation_space: Any, action_space: Any) -> None:
         torch.set_default_device("cuda" if torch.cuda.is_available() else "cpu")
-        self._network, self._columns = load(os.environ["UNLATCH_POLICY"])
+        self._network = load(os.environ["UNLATCH_POLICY"])
         self._chunks: dict[int, list[np.ndarray]] = {}
 
     def reset(self, slot: int, observation: Mapping[str, np.ndarray], info: Mapping[str, Any]) -> None:
@@ -32,7 +32,7 @@ class ChunkPolicy:
         due = [row for row, slot in enumerate(slots) if not self._chunks[slot]]
         if due:
             seen = {key: torch.tensor(observations[key][due]) for key in (STATE, *self._network.cfg.views)}
-            seen[STATE] = seen[STATE].float()[:, self._columns]
+            seen[STATE] = seen[STATE].float()
             chunks = self._network.act(seen).cpu().numpy().astype(float)
             for row, chunk in zip(due, chunks, strict=True):
                 self._chunks[slots[row]] = list(chunk[:EXECUTED])

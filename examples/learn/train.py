@@ -1,8 +1,8 @@
 """Trains a network on exported data sets: on their numbers, point clouds and images.
 
-    python examples/learn/train.py data/lerobot out=data/policy.pt [noise=0.02] [steps=6000] [width=512]
+    python examples/learn/train.py data/lerobot out=data/policy.pt [noise=0.02] [steps=6000] [width=256]
 
-Every twelfth episode is held out. Observed numbers whose name has a word of `leave_out` are not used.
+Every twelfth episode is held out.
 """
 
 import json
@@ -20,8 +20,8 @@ from arm import Arm, read_arm
 from network import CLOUD, IMAGE, STATE, ActionNetwork, NetworkCfg, save
 
 OPTIONS = {
-    "out": "policy.pt", "noise": 0.02, "steps": 6000, "batch": 512, "width": 512, "chunk": 32, "hand": 1, "seed": 0,
-    "episodes": 0, "leave_out": "",
+    "out": "policy.pt", "noise": 0.02, "steps": 6000, "batch": 512, "width": 256, "chunk": 32, "hand": 1, "seed": 0,
+    "episodes": 0,
 }  # fmt: skip
 
 
@@ -58,14 +58,11 @@ def train(roots: list[Path], options: dict) -> ActionNetwork:
     torch.manual_seed(options["seed"])
     torch.set_default_device("cuda" if torch.cuda.is_available() else "cpu")
     names, observed, *arrays = read_sets(roots)
-    words = [word for word in options["leave_out"].split(",") if word]
-    columns = [i for i, name in enumerate(names) if not any(word in name for word in words)]
     actions, ends = map(torch.tensor, arrays)
     seen = {key: torch.tensor(values) for key, values in observed.items()}
-    seen[STATE] = seen[STATE][:, columns]
     chosen = {key: options[key] for key in ("chunk", "hand", "width")}
     views = [key for key in seen if key != STATE]
-    cfg = NetworkCfg([names[i] for i in columns], actions.shape[1] - 1, views=views, **chosen)
+    cfg = NetworkCfg(names, actions.shape[1] - 1, views=views, **chosen)
     network = ActionNetwork(cfg, Arm(*map(torch.tensor, read_arm())))
     hands = network.add_hands(actions)
     episode = torch.unique(ends, return_inverse=True)[1]
@@ -75,20 +72,15 @@ def train(roots: list[Path], options: dict) -> ActionNetwork:
 
     def sample(count: int) -> tuple[torch.Tensor, list[torch.Tensor], torch.Tensor]:
         some = rows[torch.randint(len(rows), (count,))]
+        next_hands = hands[torch.minimum(some[:, None] + ahead, ends[some, None])]
         inputs, views, *grip = network.encode({key: seen[key][some] for key in seen}, options["noise"])
-        return (
-            inputs,
-            views,
-            network.targets(inputs, *grip, hands[torch.minimum(some[:, None] + ahead, ends[some, None])]),
-        )
+        return inputs, views, network.targets(inputs, *grip, next_hands)
 
-    inputs, _, targets = sample(20000 if not views else 2000)
-    network.fit_scales(inputs, targets)
+    network.fit_scales(*sample(2000 if views else 20000))
     lr = torch.tensor(5e-4)  # a tensor, so that a recorded step sees its changes
     optimizer = torch.optim.AdamW(network.parameters(), lr=lr, weight_decay=1e-2, capturable=lr.is_cuda)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, 5e-4, total_steps=options["steps"], pct_start=0.03, cycle_momentum=False
-    )
+    chosen = {"total_steps": options["steps"], "pct_start": 0.03, "cycle_momentum": False}
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 5e-4, **chosen)
     mean = torch.optim.swa_utils.AveragedModel(network, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.99))
     mean.eval()
     start, loss = time.perf_counter(), torch.zeros(())
@@ -110,9 +102,9 @@ def train(roots: list[Path], options: dict) -> ActionNetwork:
             some = held_out[:: max(len(held_out) // 500, 1)]
             p = network.arm(mean.module.act({key: seen[key][some] for key in seen})[:, 7, : cfg.joints])[0]
             error = p - hands[torch.minimum(some + 7, ends[some]), cfg.joints + 1 : cfg.joints + 4]
-            error_mm, seconds = 1e3 * error.norm(dim=1).median().item(), time.perf_counter() - start
-            print(f"step {step}: loss {loss.item():.4f}, hand {error_mm:.1f} mm off, {seconds:.0f} s", flush=True)
-    save(mean.module.cpu(), options["out"], columns)
+            error_mm, train_s = 1e3 * error.norm(dim=1).median().item(), time.perf_counter() - start
+            print(f"step {step}: loss {loss.item():.4f}, hand {error_mm:.1f} mm off, {train_s:.0f} s", flush=True)
+    save(mean.module.cpu(), options["out"])
     print(f"network: {options['out']}")
     return mean.module
 

@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch", reason="extra train")
 
 STATE = ["joint_position", "gripper", "hand_keypoints", "openness", "geometry"]
 OF_OBJECT = ("hand_keypoints", "openness", "geometry")
+CAMERAS = ("front", "wrist")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "learn"
 
 
@@ -27,7 +28,8 @@ def test_a_tiny_network_predicts_the_hand_better_than_one_that_sees_another_plac
     options = {**train.OPTIONS, "out": str(tmp_path / "policy.pt"), "steps": 400, "width": 128, "batch": 128}
     network = train.train([tmp_path / "lerobot"], options)
 
-    names, states, actions, ends = train.read_sets([tmp_path / "lerobot"])
+    names, seen, actions, ends = train.read_sets([tmp_path / "lerobot"])
+    states = seen["observation.state"]
     episodes = np.unique(ends)
     rows = np.flatnonzero(np.isin(ends, episodes[11::12]))  # held out
     target = actions[np.minimum(rows + 7, ends[rows]), :-1]
@@ -35,11 +37,50 @@ def test_a_tiny_network_predicts_the_hand_better_than_one_that_sees_another_plac
     of_object = [i for i, name in enumerate(names) if any(word in name for word in OF_OBJECT)]
     told[:, of_object] = states[0, of_object]  # where the drawer of another episode stands
 
-    def hand_error_m(seen):
-        q = network.act(torch.tensor(seen))[:, 7, :-1]
+    def hand_error_m(states):
+        q = network.act({"observation.state": torch.tensor(states)})[:, 7, :-1]
         return float((network.arm(q)[0] - network.arm(torch.tensor(target))[0]).norm(dim=1).mean())
 
     assert hand_error_m(states[rows]) < hand_error_m(told)
+
+
+@pytest.fixture(scope="module")
+def pictured(tmp_path_factory):
+    """One demonstration as a set with points and images, without numbers of the object."""
+    folder = tmp_path_factory.mktemp("pictured")
+    cfg = unlatch.load("close_drawer", "variety=0", "object.instance=3", seed=1)
+    data = unlatch.collect(cfg, episodes=1, out=folder / "drawers", workers=1)
+    sizes = [f"cameras.{i}.{side}=32" for i in range(len(CAMERAS)) for side in ("width", "height")]
+    unlatch.render(data, cameras=CAMERAS, overrides=sizes, name="small")
+    out = folder / "lerobot"
+    unlatch.export(data, format="lerobot", out=out, objects=False, keypoints=False, point_cloud=32, render="small")
+    return out
+
+
+@pytest.mark.slow
+def test_a_network_learns_from_points_and_images_and_acts_on_them(pictured, tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+    import policy
+    import train
+
+    path = tmp_path / "policy.pt"
+    options = {**train.OPTIONS, "out": str(path), "width": 64, "batch": 16, "noise": 0.0, "steps": 40}
+    network = train.train([pictured], options)
+    assert network.cfg.views == ["observation.point_cloud", *(f"observation.images.{name}" for name in CAMERAS)]
+
+    _, seen, _, ends = train.read_sets([pictured])
+    rows = np.arange(0, len(ends), 25)
+    some = {key: torch.tensor(values[rows]) for key, values in seen.items()}
+    blank = {key: torch.zeros_like(values) for key, values in some.items() if key != "observation.state"}
+    assert not torch.allclose(network.act(some), network.act({**some, **blank}), atol=1e-3)  # it looks at them
+
+    monkeypatch.setenv("UNLATCH_POLICY", str(path))
+    chosen = policy.ChunkPolicy(None, None)
+    for slot in range(2):
+        chosen.reset(slot, {}, {})
+    acted = chosen.act_batch({key: values[rows[:2]] for key, values in seen.items()}, [0, 1])
+    expected = network.act({key: values[:2] for key, values in some.items()})[:, 0].numpy()
+    np.testing.assert_allclose(acted, expected, atol=5e-3)  # the file has 16-bit numbers
 
 
 @pytest.mark.slow
@@ -53,8 +94,9 @@ def test_the_shipped_policy_opens_microwaves_and_one_that_never_looks_does_not(t
 
         def act_batch(self, observations: Mapping[str, Any], slots: Sequence[int]) -> list[np.ndarray]:
             seen = np.array(observations["observation.state"])
-            names = self._network.cfg.names
-            of_object = [i for i, name in zip(self._columns, names, strict=True) if any(w in name for w in OF_OBJECT)]
+            of_object = [
+                i for i, name in enumerate(self._network.cfg.names) if any(word in name for word in OF_OBJECT)
+            ]
             if not hasattr(self, "_told"):
                 self._told = seen[0, of_object]
             seen[:, of_object] = self._told

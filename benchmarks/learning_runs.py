@@ -1,0 +1,351 @@
+"""Demonstrations, trainings and evaluations of `learning.py`, run beside each other on the cores and graphics cards."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+import unlatch
+from unlatch.workflows.runs.statistics import RunStatistics
+
+LEARN = Path(__file__).parents[1] / "examples" / "learn"
+UNLATCH = (sys.executable, "-m", "unlatch")
+EXECUTED = 20
+"""Executed actions of a chunk of 32."""
+_TRAININGS_PER_CARD = 3
+_EVALUATION_WORKERS = 8
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+@dataclass(frozen=True)
+class View:
+    """What a policy observes."""
+
+    name: str
+    state: tuple[str, ...]
+    points: int = 0
+    """Points of the object."""
+    cameras: tuple[str, ...] = ()
+    size_px: int = 128
+
+    def export_options(self) -> list[str]:
+        """Returns the options of `unlatch export`."""
+        options = [f"state=[{','.join(self.state)}]", "objects=false", "keypoints=false"]
+        options += [f"point_cloud={self.points}"] * bool(self.points)
+        return options + ["render=two"] * bool(self.cameras)
+
+    def observation_options(self, executed: int, renderer: str) -> list[str]:
+        """Returns the options of `unlatch evaluate`; images are made when the next actions are predicted."""
+        options = [f"observation.{option}" for option in self.export_options() if not option.startswith("render")]
+        if self.cameras:
+            options += [*self.camera_options("sensors"), "observation.images=[rgb]"]
+            options += [f"observation.images_every={executed}", f"observation.renderer={renderer}"]
+        return ["observation.columns=true", "observation.keys=[]", *options]
+
+    def camera_options(self, key: str) -> list[str]:
+        """Returns the options of the cameras, for `cameras` of `unlatch render` or `sensors` of an environment."""
+        sides = [f"{key}.{i}.{side}={self.size_px}" for i in range(len(self.cameras)) for side in ("width", "height")]
+        return [f"{key}=[{','.join(self.cameras)}]", *sides]
+
+
+@dataclass(frozen=True)
+class Demos:
+    """Demonstrations of a task: `NAME`, or `object=NAME skill=SKILL`."""
+
+    task: str
+    episodes: int
+    options: tuple[str, ...] = ("variety=0", "disturb=light")
+    seed: int = 11
+
+    @property
+    def name(self) -> str:
+        """The same for demonstrations that begin with the same episodes."""
+        return as_file_name(" ".join([self.task, *self.options, f"s{self.seed}"]))
+
+
+@dataclass(frozen=True)
+class Training:
+    """One policy: what it learns from, and in which tasks it is evaluated."""
+
+    name: str
+    demos: tuple[Demos, ...]
+    tasks: tuple[str, ...]
+    view: View
+    options: tuple[str, ...] = ("width=256", "batch=512", "steps=6000")
+    executed: int = EXECUTED
+    rounds: int = 0
+    """Rounds of corrections (docs/recovery.md): the policy of the round before acts, and the planner corrects it."""
+    corrections: int = 150
+    """Episodes of a round."""
+    episodes: int = 200
+    """Evaluated episodes of each task."""
+
+    @property
+    def key(self) -> str:
+        """The same for trainings that give the same network."""
+        made_of = (self.demos, self.view, self.options, self.rounds, self.corrections * bool(self.rounds))
+        return f"{as_file_name(self.tasks[0])}-{hashlib.sha256(repr(made_of).encode()).hexdigest()[:8]}"
+
+    def scaled(self, factor: float) -> Training:
+        """Returns a training with fewer demonstrations, steps and episodes."""
+        words = [word.split("=") for word in self.options]
+        options = tuple(f"{key}={int(int(value) * factor) if key == 'steps' else value}" for key, value in words)
+        demos = tuple(replace(item, episodes=max(int(item.episodes * factor), 12)) for item in self.demos)
+        corrections, episodes = (max(int(number * factor), 4) for number in (self.corrections, self.episodes))
+        return replace(self, demos=demos, options=options, corrections=corrections, episodes=episodes)
+
+
+def as_file_name(words: str) -> str:
+    """Returns words of a command line as a name of a file."""
+    return words.replace("=", "").replace(" ", "-")
+
+
+class Cores:
+    """Cores that jobs share; jobs of the first trainings come first."""
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._waiting: list[tuple[int, float, int]] = []
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def use(self, rank: int, count: int) -> Iterator[None]:
+        """Waits for free cores and takes them. `rank`: number of the training."""
+        place = (rank, time.monotonic(), threading.get_ident())
+        with self._changed:
+            self._waiting.append(place)
+            self._changed.wait_for(lambda: min(self._waiting) == place and self._free >= count)
+            self._waiting.remove(place)
+            self._free -= count
+            self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += count
+                self._changed.notify_all()
+
+
+class TrainingRuns:
+    """Collects, trains and evaluates; keeps everything in a folder and makes only what is missing there."""
+
+    def __init__(self, folder: Path, *, seed: int, cores: int, cards: int, renderer: str) -> None:
+        """Opens the folder.
+
+        Args:
+            folder: Where data, networks and results go.
+            seed: Seed of the evaluated episodes.
+            cores: Processes at a time.
+            cards: Graphics cards; 0: networks train on the cores.
+            renderer: Renderer of images.
+        """
+        self.results = folder / "results.jsonl"
+        self._folder, self._seed, self._n_cores, self._n_cards = folder, seed, cores, cards
+        self._renderer = renderer
+        self._cores = Cores(cores)
+        self._free_cards: Queue[int] = Queue()
+        for card in [*range(cards)] * _TRAININGS_PER_CARD:
+            self._free_cards.put(card)
+        self._lock = threading.Lock()
+        self._made: dict[str, Future[Any]] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Returns the results so far, one of each evaluation."""
+        return [json.loads(line) for line in self.results.read_text().splitlines()] if self.results.exists() else []
+
+    def run(self, trainings: Sequence[Training]) -> list[str]:
+        """Makes all evaluations that are missing; returns the problems."""
+        done = {(row["training"], row["task"]) for row in self.rows()}
+
+        def run_one(rank: int, training: Training) -> None:
+            tasks = [task for task in training.tasks if (training.name, task) not in done]
+            if tasks:
+                network, train_s = self._train(rank, training)
+                with ThreadPoolExecutor(len(tasks)) as pool:
+                    list(pool.map(lambda task: self._evaluate(rank, training, task, network, train_s), tasks))
+
+        with ThreadPoolExecutor(max(len(trainings), 1)) as pool:
+            futures = [pool.submit(run_one, rank, training) for rank, training in enumerate(trainings)]
+        return [str(problem) for problem in (future.exception() for future in futures) if problem is not None]
+
+    def _train(self, rank: int, training: Training) -> tuple[Path, float]:
+        """Returns the file of the network of a training, and how long it trained [s]."""
+        return self._once(training.key, lambda: self._make_network(rank, training))
+
+    def _make_network(self, rank: int, training: Training) -> tuple[Path, float]:
+        path = self._folder / "networks" / f"{training.key}.pt"
+        log = path.with_suffix(".log")
+        if not path.exists():
+            with ThreadPoolExecutor(len(training.demos)) as pool:
+                found = list(pool.map(lambda demos: self._collect(rank, demos, training.view), training.demos))
+            sets = [folder for folders in found for folder in folders]
+            for number in range(1, training.rounds + 1):
+                network, _ = self._train(rank, replace(training, rounds=number - 1))
+                sets += self._correct(rank, replace(training, rounds=number), network)
+            with self._use_card(rank) as environment:
+                command = [sys.executable, "train.py", *map(str, sets), *training.options, f"out={path}"]
+                _run(command, log, environment=environment)
+        last = [line for line in log.read_text().splitlines() if line.startswith("step ")][-1]
+        return path, float(last.split()[-2])
+
+    @contextmanager
+    def _use_card(self, rank: int) -> Iterator[dict[str, str]]:
+        """Waits for a graphics card, or without any for all cores; yields the environment of a training."""
+        if not self._n_cards:
+            with self._cores.use(rank, self._n_cores):
+                yield {"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": str(self._n_cores)}
+            return
+        card = self._free_cards.get()
+        try:
+            yield {"CUDA_VISIBLE_DEVICES": str(card)}
+        finally:
+            self._free_cards.put(card)
+
+    def _collect(self, rank: int, demos: Demos, view: View) -> list[Path]:
+        """Collects and exports demonstrations; returns the sets."""
+        command = ["collect", *task_options(demos.task), f"seed={demos.seed}", *demos.options]
+        return self._make_sets(rank, demos.name, command, view, demos.episodes, part=50, environment={})
+
+    def _correct(self, rank: int, training: Training, network: Path) -> list[Path]:
+        """Collects and exports corrections of a policy; returns the sets."""
+        command = ["collect", *task_options(training.tasks[0]), f"seed={5000 + training.rounds}", "variety=0"]
+        command += ["policy=policy:ChunkPolicy", "takeover=random", "label_every=8"]
+        command += training.view.observation_options(training.executed, self._renderer)
+        acting = {**_describe_policy(network, training), "CUDA_VISIBLE_DEVICES": ""}
+        name = f"corrections-{training.key}"
+        return self._make_sets(rank, name, command, training.view, training.corrections, part=10, environment=acting)
+
+    def _make_sets(
+        self,
+        rank: int,
+        name: str,
+        command: Sequence[str],
+        view: View,
+        episodes: int,
+        *,
+        part: int,
+        environment: Mapping[str, str],
+    ) -> list[Path]:
+        """Collects and exports episodes in parts of `part` episodes; returns the sets of those with a success."""
+
+        def collect(numbers: range) -> Path:
+            data = self._folder / "data" / name / f"{numbers.start}-{numbers.stop}"
+            options = [f"only=[{','.join(map(str, numbers))}]", "executor=serial", "give_up_after=null", "pictures=0"]
+            with self._cores.use(rank, 1):
+                log = self._folder / "logs" / f"{name}-{numbers.start}.log"
+                _run([*UNLATCH, *command, *options, f"out={data}"], log, environment=environment, codes=(0, 1))
+            return data
+
+        def export(numbers: range) -> Path:
+            out = self._folder / "sets" / view.name / name / f"{numbers.start}-{numbers.stop}"
+            if out.exists():
+                return out
+            data = self._once(f"{name} {numbers}", lambda: collect(numbers))
+            log = self._folder / "logs" / f"{name}-{numbers.start}-{view.name}.log"
+            with self._cores.use(rank, 1):
+                if view.cameras:
+                    render = ["render", str(data), *view.camera_options("cameras"), f"renderer={self._renderer}"]
+                    card = numbers.start // part % max(self._n_cards, 1)
+                    chosen = {"EGL_VISIBLE_DEVICES": str(card)}  # the card of Bullet's OpenGL renderer
+                    _run([*UNLATCH, *render, "name=two", "executor=serial"], log, environment=chosen)
+                _run([*UNLATCH, "export", str(data), f"out={out}", *view.export_options()], log, codes=(0, 2))
+            return out
+
+        parts = [range(first, min(first + part, episodes)) for first in range(0, episodes, part)]
+        with ThreadPoolExecutor(len(parts)) as pool:
+            outs = pool.map(lambda numbers: self._once(f"{view} {name} {numbers}", lambda: export(numbers)), parts)
+            return [out for out in outs if out.exists()]
+
+    def _evaluate(self, rank: int, training: Training, task: str, network: Path, train_s: float) -> None:
+        """Evaluates a network in one task, prints the result and stores it."""
+        name = f"{training.key}-{training.executed}-{as_file_name(task)}"
+        out, log = self._folder / "evaluations" / name, self._folder / "logs" / f"{name}.log"
+        workers = min(self._n_cores, _EVALUATION_WORKERS, max(training.episodes // 8, 1))
+        command = ["evaluate", *task_options(task), "policy=policy:ChunkPolicy", f"episodes={training.episodes}"]
+        command += training.view.observation_options(training.executed, self._renderer)
+        command += [f"seed={self._seed}", f"workers={workers}", "pictures=0", f"out={out}"]
+        card = str(rank % self._n_cards) if self._n_cards else ""
+        acting = {**_describe_policy(network, training), "CUDA_VISIBLE_DEVICES": card}
+
+        def act() -> float:
+            with self._cores.use(rank, workers):
+                start = time.perf_counter()
+                _run([*UNLATCH, *command], log, environment=acting, codes=(0, 1))
+                return time.perf_counter() - start
+
+        evaluate_s = self._once(name, act)
+        row = _make_row(training, task, RunStatistics.of(unlatch.open_dataset(out).summaries()))
+        row |= {"seed": self._seed, "train_s": round(train_s), "evaluate_s": round(evaluate_s)}
+        with self._lock, self.results.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        print(f"{training.name} {task}: goal {row['goal']}, clean {row['clean']} of {row['n']}", flush=True)
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        """Returns what `make` returns for a name; whoever asks first makes it, and the others wait."""
+        with self._lock:
+            first = name not in self._made
+            future = self._made.setdefault(name, Future())
+        if first:
+            try:
+                future.set_result(make())
+            except Exception as exc:  # noqa: BLE001 - whoever waits for it must learn of it
+                future.set_exception(exc)
+        return future.result()
+
+
+def task_options(task: str) -> list[str]:
+    """Returns the options of a task."""
+    return task.split() if "=" in task else [f"task={task}"]
+
+
+def _describe_policy(network: Path, training: Training) -> dict[str, str]:
+    return {"UNLATCH_POLICY": str(network), "UNLATCH_EXECUTED": str(training.executed)}
+
+
+def _make_row(training: Training, task: str, found: RunStatistics) -> dict[str, Any]:
+    """Returns the result of an evaluation, as it is stored."""
+    goal, clean, share = found.goal, found.clean, found.share
+    return {
+        "training": training.name,
+        "task": task,
+        "demos": [f"{demos.episodes} {demos.task} {' '.join(demos.options)}" for demos in training.demos],
+        "options": training.options,
+        "executed": training.executed,
+        "n": found.n,
+        "goal": goal.successes if goal else 0,
+        "clean": clean.successes if clean else 0,
+        "share": share.mean if share else 0.0,
+        "stages": found.stages,
+        "violations": found.violations,
+        "codes": found.codes,
+    }
+
+
+def _run(
+    command: Sequence[str], log: Path, *, environment: Mapping[str, str] | None = None, codes: Sequence[int] = (0,)
+) -> None:
+    """Runs a command in the folder of the example; its output goes to a file.
+
+    Raises:
+        RuntimeError: Its exit code is not one of `codes`.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a") as file:
+        print(*command, file=file, flush=True)
+        variables = {**os.environ, **_ONE_THREAD, **(environment or {})}
+        done = subprocess.run(command, cwd=LEARN, env=variables, stdout=file, stderr=file, check=False)
+    if done.returncode not in codes:
+        raise RuntimeError(f"'{' '.join(command[1:5])} ...' ended with exit code {done.returncode}. Look at {log}.")
