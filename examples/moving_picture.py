@@ -1,6 +1,7 @@
-"""Draws the animation of the README: one success of each of several tasks, next to each other, from their records.
+"""Draws the animations of the README: episodes next to each other, from their records.
 
-`python examples/moving_picture.py data/moving docs/images/unlatch.webp` collects missing episodes, then draws.
+`python examples/moving_picture.py data/moving docs/images/unlatch.webp` draws one success of each of several tasks; it
+collects missing episodes. If the folder is a data set, as of an evaluation, it draws its first three episodes.
 """
 
 from __future__ import annotations
@@ -47,17 +48,19 @@ ROOM = {
 
 
 def main(data: Path, out: Path) -> None:
-    """Collects the episodes, draws and writes the animation.
+    """Draws and writes the animation.
 
     Args:
-        data: Folder of the data sets.
+        data: Folder of one data set, or of those to collect.
         out: File to write, `.webp`.
     """
-    tiles = []
-    for name, words in EPISODES.items():
-        command = ["collect", *words, "successes=1", "seed=1", "pictures=0", "workers=1", f"out={data / name}"]
-        subprocess.run([sys.executable, "-m", "unlatch", *command], check=True)
-        tiles.append(film(DataSet.open(data / name)))
+    if (data / "dataset.json").exists():
+        shown = DataSet.open(data)
+        numbers = sorted(shown.numbers())[:COLUMNS]
+        frames = max(shown.read(number).n_actions for number in numbers)
+        tiles = [film(shown, number, frames) for number in numbers]
+    else:
+        tiles = [film_success(data / name, words) for name, words in EPISODES.items()]
     sheets = [sheet_texture([images[index] for images in tiles]) for index in range(FRAMES)]
     sheets[0].save(
         out,
@@ -71,15 +74,23 @@ def main(data: Path, out: Path) -> None:
     print(f"{out}: {out.stat().st_size / 1e6:.2f} MB")
 
 
-def film(data_set: DataSet) -> list[Image.Image]:
-    """Returns pictures of the first success, at equal time steps."""
-    number = next(number for number in data_set.numbers() if data_set.read(number).success)
+def film_success(data: Path, words: list[str]) -> list[Image.Image]:
+    """Returns pictures of the first success of a task; collects it if it is missing."""
+    command = ["collect", *words, "successes=1", "seed=1", "pictures=0", "workers=1", f"out={data}"]
+    subprocess.run([sys.executable, "-m", "unlatch", *command], check=True)
+    found = DataSet.open(data)
+    return film(found, next(number for number in found.numbers() if found.read(number).success))
+
+
+def film(data_set: DataSet, number: int, frames: int | None = None) -> list[Image.Image]:
+    """Returns pictures of an episode, at equal time steps; of its first `frames` frames, or of all."""
     record, cfg = data_set.read(number), config_of(data_set)
     room = VisualDraw(read_dataclass(RandomizationCfg, ROOM, where="randomization"), record.seed)
     with open_record(cfg, record, visual_draw=room) as shown:
         view = view_of(shown)
         images = []
-        for frame in np.linspace(0, record.n_actions, FRAMES).round().astype(int).tolist():
+        last = frames or record.n_actions
+        for frame in np.linspace(0, last, FRAMES).round().clip(max=record.n_actions).astype(int).tolist():
             shown.show(frame)
             images.append(captioned(shown, view, record.language[0]))
     return images
