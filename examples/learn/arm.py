@@ -17,8 +17,7 @@ def read_arm(robot: str = "franka_panda") -> tuple[np.ndarray, np.ndarray]:
     axes = []
     for q in np.eye(n):  # a turn of 1 rad about one joint
         T = fk(q) @ np.linalg.inv(T_base_ee)
-        skew = T[:3, :3] - T[:3, :3].T
-        axis = np.array([skew[2, 1], skew[0, 2], skew[1, 0]]) / (2.0 * np.sin(1.0))
+        axis = np.cross(np.eye(3), T[:3, :3].T).sum(axis=0) / (2.0 * np.sin(1.0))
         axes.append([*axis, *np.linalg.lstsq(np.eye(3) - T[:3, :3], T[:3, 3], rcond=None)[0]])
     T_ee_tcp = np.eye(4)
     T_ee_tcp[:3, 3] = cfg.arms[0].keypoints["tool_head"]
@@ -39,7 +38,7 @@ class Arm(nn.Module):
         lines = []
         for (direction, point), angle in zip(self.axes.unflatten(1, (2, 3)), q.T, strict=True):
             lines.append((R @ direction, p + R @ point))
-            K, angle = _cross_matrix(direction), angle[:, None, None]
+            K, angle = torch.linalg.cross(direction.expand(3, 3), -torch.eye(3)), angle[:, None, None]
             turn = torch.eye(3) + angle.sin() * K + (1.0 - angle.cos()) * (K @ K)
             p = p + (R @ (point - turn @ point)[..., None])[..., 0]
             R = R @ turn
@@ -52,19 +51,13 @@ class Arm(nn.Module):
         eye = damping**2 * torch.eye(6)
         for _ in range(steps):
             p, R, J = self(q)
-            skew = rotation @ R.mT
-            turn = [skew[:, i, j] - skew[:, j, i] for i, j in ((2, 1), (0, 2), (1, 0))]
-            error = torch.cat([position - p, torch.stack(turn, dim=1) / 2.0], dim=1)
+            error = torch.cat([position - p, torch.linalg.cross(R, rotation, dim=1).sum(dim=2) / 2.0], dim=1)
             q = q + (J.mT @ torch.linalg.solve(J @ J.mT + eye, error[..., None]))[..., 0]
         return q
 
 
-def _cross_matrix(v: Tensor) -> Tensor:
-    return torch.linalg.cross(v.expand(3, 3), -torch.eye(3))
-
-
 def orthonormal(columns: Tensor) -> Tensor:
-    """Returns rotations (..., 3, 3) whose first two columns are closest to given ones (..., 6)."""
+    """Returns rotations (..., 3, 3) from two columns (..., 6), by Gram-Schmidt."""
     a, b = columns[..., :3], columns[..., 3:]
     a = nn.functional.normalize(a, dim=-1)
     b = nn.functional.normalize(b - (a * b).sum(-1, keepdim=True) * a, dim=-1)

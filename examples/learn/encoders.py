@@ -1,4 +1,4 @@
-"""Encoders of what an object looks like: points on its surface, or the image of a camera."""
+"""Encoders of point clouds and camera images."""
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +20,7 @@ class PointEncoder(nn.Module):
 
 
 class ImageEncoder(nn.Module):
-    """Where 64 learned features are in an image (spatial softmax, Levine et al. 2016)."""
+    """Positions of 64 learned features in an image (spatial softmax, Levine et al. 2016)."""
 
     size = 128
 
@@ -32,7 +32,7 @@ class ImageEncoder(nn.Module):
         self.layers = nn.Sequential(*layers[:-2])
 
     def forward(self, images: Tensor) -> Tensor:
-        """Returns features (N, size) of images (N, H, W, 3) of 8 bits; shifts and brightens them in training."""
+        """Returns features (N, size) of 8-bit images (N, H, W, 3); in training, shifts them and changes contrast."""
         x = images.permute(0, 3, 1, 2).float() / 255.0 - 0.5
         if self.training:
             shift = torch.cat([torch.eye(2).repeat(len(x), 1, 1), 0.06 * torch.rand(len(x), 2, 1) - 0.03], dim=2)

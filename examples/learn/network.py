@@ -20,7 +20,7 @@ class NetworkCfg:
     """What a network observes and how it predicts; stored with its weights."""
 
     names: list[str]
-    """Names of the observed numbers, as in the export; the first are the joint positions."""
+    """Names of the numbers in `observation.state`; the joint positions come first."""
     joints: int = 7
     chunk: int = 32
     hand: bool = True
@@ -72,8 +72,7 @@ class ActionNetwork(nn.Module):
         q = state[:, : self.cfg.joints]
         origin, frame = self._find_grip(seen)
         p, R, _ = self.arm(q)
-        n_points = (self.keypoints.stop - self.keypoints.start) // 3
-        keypoints = state[:, self.keypoints].reshape(len(state), n_points, 3) @ R.mT + (p - origin)[:, None]
+        keypoints = state[:, self.keypoints].unflatten(1, (-1, 3)) @ R.mT + (p - origin)[:, None]
         if noise:
             q = q + 2.0 * noise * torch.rand_like(q[:, :1]) * torch.randn_like(q)
             p, R, _ = self.arm(q)
@@ -88,7 +87,9 @@ class ActionNetwork(nn.Module):
         return inputs, list(views.values()), origin, frame
 
     def _find_grip(self, seen: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Returns the grip if it is observed, else the middle of the part's points, upright, or the base frame."""
+        """Returns origin and rotation of the grip; without `geometry` an upright frame at the middle of the part's
+        points, and without points the base frame.
+        """
         if self.grip[0].stop > self.grip[0].start:
             origin, out, along = (seen[STATE][:, columns] for columns in self.grip)
             return origin, torch.stack([out, torch.linalg.cross(along, out), along], dim=2)
@@ -96,8 +97,9 @@ class ActionNetwork(nn.Module):
         origin, out = torch.zeros_like(forward), forward
         if CLOUD in self.cfg.views:
             points, on_part = seen[CLOUD].split([3, 1], dim=2)
-            origin = (points * on_part).sum(1) / on_part.sum(1).clamp(min=1.0)
-            out = nn.functional.normalize(origin * (1.0 - up), dim=1)
+            weight = on_part + 1e-6  # if no camera sees the part: the middle of all points
+            origin = (points * weight).sum(1) / weight.sum(1)
+            out = nn.functional.normalize((origin + 1e-6 * forward) * (1.0 - up), dim=1)
         return origin, torch.stack([out, torch.linalg.cross(up, out), up], dim=2)
 
     def add_hands(self, actions: Tensor) -> Tensor:
