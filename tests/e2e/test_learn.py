@@ -94,9 +94,7 @@ def test_the_shipped_policy_opens_microwaves_and_one_that_never_looks_does_not(t
 
         def act_batch(self, observations: Mapping[str, Any], slots: Sequence[int]) -> list[np.ndarray]:
             seen = np.array(observations["observation.state"])
-            of_object = [
-                i for i, name in enumerate(self._network.cfg.names) if any(word in name for word in OF_OBJECT)
-            ]
+            of_object = [i for i, name in enumerate(self._network.cfg.names) if any(word in name for word in OF_OBJECT)]
             if not hasattr(self, "_told"):
                 self._told = seen[0, of_object]
             seen[:, of_object] = self._told
