@@ -8,6 +8,9 @@ network of examples/learn on them, and evaluates it in 200 episodes of each of i
 It prints the results as a table, and keeps them in `results.jsonl` in the folder `out`. The same command again
 continues an interrupted study. Needs the extras `gym` and `train`.
 
+If the environment variable UNLATCH_PARTNET_DIR names a folder of PartNet-Mobility objects, the study `points` also
+evaluates its policy on those of them that `any_urdf.py` opens, in five episodes of each object.
+
   cores     processes at a time, by default one for each core
   cards     graphics cards; 0: networks train on the cores
   only      only trainings whose name, such as `tasks/open_drawer`, has this text
@@ -18,12 +21,15 @@ continues an interrupted study. Needs the extras `gym` and `train`.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from any_urdf import RunCfg, objects_of
 from learning_runs import EXECUTED, Demos, Training, TrainingRuns, View
 from rich.box import MARKDOWN
 from rich.table import Table
@@ -43,6 +49,7 @@ TASKS = (*BASE, "turn_hand_wheel", "open_box")
 """The four base tasks, one of turning, and one with a lid."""
 HARD = "close_microwave"
 """The task of the curves: the one in which policies fail most often."""
+EPISODES_OF_REAL_OBJECT = 5
 CATEGORIES_THAT_OPEN = (
     "bottle", "box", "cabinet", "carton", "desk_drawers", "dishwasher", "door", "drawer", "drawer_cabinet", "faucet",
     "laptop", "microwave", "oven", "pot", "refrigerator", "safe", "sliding_window", "toaster", "toilet", "trash_can",
@@ -104,7 +111,20 @@ def list_points() -> Iterator[Training]:
     tasks = tuple(f"object={name} skill=open" for name in CATEGORIES_THAT_OPEN)
     demos = tuple(Demos(task, 150) for task in tasks)
     options = ("width=512", "batch=512", "steps=25000")
-    yield Training("every_category", demos, tasks, POINTS, options=options, episodes=10)
+    every = Training("every_category", demos, tasks, POINTS, options=options, episodes=10)
+    yield every
+    for folder, number in sorted(_count_real_objects().items()):  # trainings of the same demonstrations: one network
+        task = f"object={shlex.quote(str(folder))} skill=open object.instances=round_robin"
+        yield replace(every, name=f"real_{folder.name}", tasks=(task,), episodes=number * EPISODES_OF_REAL_OBJECT)
+
+
+def _count_real_objects() -> Counter[Path]:
+    """Returns the number of real objects that open with one arm, by the folder of their category."""
+    variable = os.environ.get("UNLATCH_PARTNET_DIR")
+    if not variable:
+        return Counter()
+    root = Path(variable).absolute()
+    return Counter(root / folder.relative_to(root).parts[0] for folder in objects_of(root, RunCfg()))
 
 
 def list_images() -> Iterator[Training]:

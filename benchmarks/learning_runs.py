@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -62,7 +64,7 @@ class View:
 
 @dataclass(frozen=True)
 class Demos:
-    """Demonstrations of a task: `NAME`, or `object=NAME skill=SKILL`."""
+    """Demonstrations of a task: `NAME`, or `object=NAME skill=SKILL`; a value with a space is quoted as in a shell."""
 
     task: str
     episodes: int
@@ -96,7 +98,7 @@ class Training:
     def key(self) -> str:
         """The same for trainings that give the same network."""
         made_of = (self.demos, self.view, self.options, self.rounds, self.corrections * bool(self.rounds))
-        return f"{as_file_name(self.tasks[0])}-{hashlib.sha256(repr(made_of).encode()).hexdigest()[:8]}"
+        return f"{as_file_name(self.demos[0].task)}-{hashlib.sha256(repr(made_of).encode()).hexdigest()[:8]}"
 
     def scaled(self, factor: float) -> Training:
         """Returns a training with fewer demonstrations, steps and episodes."""
@@ -108,8 +110,12 @@ class Training:
 
 
 def as_file_name(words: str) -> str:
-    """Returns words of a command line as a name of a file."""
-    return words.replace("=", "").replace(" ", "-")
+    """Returns words of a command line as a name of a file; words that cannot be one are shortened and get a hash."""
+    name = words.replace("=", "").replace(" ", "-")
+    if re.fullmatch(r"[A-Za-z0-9_.-]{1,100}", name):
+        return name
+    end = re.sub(r"[^A-Za-z0-9_.-]+", "-", name)[-60:]
+    return f"{end.lstrip('-.')}-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
 
 class Cores:
@@ -308,7 +314,7 @@ class TrainingRuns:
 
 def task_options(task: str) -> list[str]:
     """Returns the options of a task."""
-    return task.split() if "=" in task else [f"task={task}"]
+    return shlex.split(task) if "=" in task else [f"task={task}"]
 
 
 def _describe_policy(network: Path, training: Training) -> dict[str, str]:

@@ -17,7 +17,7 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.objects.friction import OBJECT_FRICTION, joint_problems
 from unlatch.objects.library import check_candidates, describe_object_set, load_object
 from unlatch.robots.checks import check_robot
-from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.description import ArmCfg
 from unlatch.robots.model import model_path
 from unlatch.simcore.errors import AssetError, ConfigError, unknown_name
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
@@ -27,6 +27,7 @@ from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.config import SkillCfg, part_acted_on
 from unlatch.solver.settings.reader import check_names
 from unlatch.tasks.layout import check_opening, describe_object, sample_layout
+from unlatch.workflows.episode.assets import naming_drawn_object
 from unlatch.workflows.episode.randomization.episode_randomization import make_randomization
 from unlatch.workflows.episode.scene import build_scene
 from unlatch.workflows.episode.skill_checks import check_points, check_skill
@@ -44,7 +45,8 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
     check_robot(cfg.robot, object_friction=OBJECT_FRICTION)
     rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
     assets = {name: _load_example(item, rng, number) for name, item in cfg.all_objects().items()}
-    cfg = fill_derived_task(cfg, assets)
+    with naming_drawn_object(cfg.object, assets[cfg.object.name], error=ConfigError):
+        cfg = fill_derived_task(cfg, assets)
     for problem in chain.from_iterable(joint_problems(asset) for asset in assets.values()):
         raise problem
     for index, opening in enumerate(cfg.task.openness):
@@ -65,7 +67,7 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
         named = skill.part or part_acted_on(skill.name, None, asset.articulation).name
         part = _find_part(asset, named, f"{where}.part")
         for arm in [arms[skill.arm]] if skill.arm is not None else cfg.robot.arms:
-            _check_settings(skill, asset, part, cfg.robot, arm, where)
+            _check_settings(skill, asset, part, cfg, arm, where)
     _check_mounts(cfg, assets)
     if cfg.randomization.active:
         _check_randomization(cfg, assets, rng)
@@ -80,11 +82,12 @@ def _check_randomization(cfg: EpisodeCfg, assets: dict[str, ObjectAsset], rng: n
         make_randomization(build_scene(world, cfg.robot, assets, layout, []), cfg.randomization, 0)
 
 
-def _check_settings(skill: SkillCfg, asset: ObjectAsset, part: Part, robot: RobotCfg, arm: ArmCfg, where: str) -> None:
+def _check_settings(skill: SkillCfg, asset: ObjectAsset, part: Part, cfg: EpisodeCfg, arm: ArmCfg, where: str) -> None:
     """Checks an entry's settings for one of the arms that may carry it out."""
     if skill.planner_setting.derived:
         try:
-            fill_skill_setting(skill, asset, part, robot=robot, arm=arm, s=part.openness.closed)
+            with naming_drawn_object(cfg.all_objects()[asset.name], asset):
+                fill_skill_setting(skill, asset, part, robot=cfg.robot, arm=arm, s=part.openness.closed)
         except (AssetError, ConfigError) as exc:
             raise ConfigError(f"{where}: {exc.message}", key=where) from exc
         return

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,11 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import chooses_instance, load_object, split_record
-from unlatch.simcore.errors import AssetError, ConfigError, RecordingError
+from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.config import part_acted_on
-from unlatch.tasks.layout import describe_object
+from unlatch.tasks.layout import check_opening, describe_object
 
 
 def load_assets(
@@ -45,13 +46,43 @@ def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
         ConfigError: The task does not fit the object.
         AssetError: It does not fit the drawn object.
     """
-    try:
+    for index, opening in enumerate(cfg.task.openness):
+        asset = assets[opening.object]
+        with naming_drawn_object(cfg.all_objects()[asset.name], asset):
+            check_opening(opening, asset.articulation.part(opening.part), asset, index=index)
+    with naming_drawn_object(cfg.object, assets[cfg.object.name]):
         return fill_derived_task(cfg, assets)
+
+
+@contextmanager
+def naming_drawn_object(
+    cfg: ObjectCfg, asset: ObjectAsset, *, error: type[SimCoreError] = AssetError
+) -> Iterator[None]:
+    """Replaces a `ConfigError` within it by an error that names the object, if the object was drawn.
+
+    A `ConfigError` stops a run. But a drawn object that a task or skill does not fit costs only its own episode, as a
+    damaged object does, so it gives an `AssetError`.
+
+    Args:
+        cfg: The object's configuration.
+        asset: The object.
+        error: Class of the error for a drawn object.
+
+    Raises:
+        ConfigError: The object is the same in every episode.
+        SimCoreError: An `error`; the object was drawn.
+    """
+    try:
+        yield
     except ConfigError as exc:
-        if not chooses_instance(cfg.object):
+        if not chooses_instance(cfg):
             raise
-        asset = assets[cfg.object.name]
-        raise AssetError(f"{describe_object(asset)}: {exc.message}", instance=asset.instance) from exc
+        name = describe_object(asset)
+        message = exc.message if name in exc.message else f"{name}: {exc.message}"
+        raise error(
+            f"{message} To leave this object out, list others in object.instances.",
+            **{**exc.values, "instance": asset.instance},
+        ) from exc
 
 
 def describe_instances(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> dict[str, dict[str, Any]]:

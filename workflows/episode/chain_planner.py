@@ -28,7 +28,7 @@ from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.settings.setting import FollowJointCfg
 from unlatch.tasks.layout import Layout
 from unlatch.tasks.task import GoalKind
-from unlatch.workflows.episode.assets import part_acted_on_by
+from unlatch.workflows.episode.assets import naming_drawn_object, part_acted_on_by
 from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.episode.scene import EpisodeScene, arm_model, robot_model
 
@@ -250,14 +250,21 @@ class ChainPlanner:
         return nearest if isinstance(self.cfg.skills[0], ArtPreplanCfg) else nearest[:1]
 
     def _strategies_of_arm(self, arm_name: str, index: int) -> list[SkillCfg]:
-        """Returns the strategies of one arm; they are derived once for each joint position of the part."""
+        """Returns the strategies of one arm; they are derived once for each joint position of the part.
+
+        Raises:
+            ConfigError: The skill does not fit the part.
+            AssetError: It does not fit the part of the drawn object.
+        """
         entry = replace(self.cfg.skills[index], arm=arm_name)
         item, arm = self.scene.objects[entry.objects[0]], self.scene.robot.arm(arm_name)
         part = item.asset.articulation.part(self.part_of(index))
         s = item.joint_position(part.joint)
         if (index, arm_name, s) not in self._derived:
             wanted = self._displacement_of_goal(index, part)
-            derived = fill_skill_setting(entry, item.asset, part, robot=self.cfg.robot, arm=arm.cfg, s=s, wanted=wanted)
+            asset, robot = item.asset, self.cfg.robot
+            with naming_drawn_object(self.cfg.all_objects()[asset.name], asset):
+                derived = fill_skill_setting(entry, asset, part, robot=robot, arm=arm.cfg, s=s, wanted=wanted)
             self._derived[index, arm_name, s] = derived.entries_by_strategy()
         return self._derived[index, arm_name, s]
 

@@ -53,14 +53,14 @@ def run_correction(
 
     With `label_every` the frames of the policy have labels too, from plans that are made every so many frames.
     An episode that is over before ends as the policy left it. An exception in the policy, or an object that cannot be
-    loaded, ends the episode with code `error`, not the run.
+    used, ends the episode with code `error`, not the run.
 
     Raises:
         SimCoreError: The configuration, an action's shape or the policy's server is wrong.
     """
     try:
         observation, info = env.reset(options={"episode": number})
-    except AssetError as exc:  # as in `EpisodeRunner.run`: a damaged object costs only the episode that draws it
+    except AssetError as exc:  # as in `EpisodeRunner.run`: an object that cannot be used costs only its episode
         env.episode.fail_with_bug(exc)
         return env.record()
     episode = env.episode
@@ -85,6 +85,9 @@ def run_correction(
             episode.frames.labels_are_valid = bool(episode.frames.labels)
             observation, _, terminated, truncated, _ = env.step(action)
             over, acted = terminated or truncated, acted + 1
+    except AssetError as exc:  # a later skill does not fit the drawn object
+        episode.fail_with_bug(exc)
+        over = True
     except SimCoreError:
         raise
     except Exception as exc:  # noqa: BLE001 - code of a user: a bug in it ends this episode, not the run

@@ -319,14 +319,14 @@ class EvaluateJob(RecordingJob):
 def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> EpisodeRecord:
     """Lets a policy act in one episode until it is over or the policy returns None; returns the record.
 
-    An exception in the policy, or an object that cannot be loaded, ends the episode with code `error`, not the run.
+    An exception in the policy, or an object that cannot be used, ends the episode with code `error`, not the run.
 
     Raises:
         SimCoreError: The configuration, an action's shape or the policy's server is wrong.
     """
     try:
         observation, info = env.reset(options={"episode": number})
-    except AssetError as exc:  # as in `EpisodeRunner.run`: a damaged object costs only the episode that draws it
+    except AssetError as exc:  # as in `EpisodeRunner.run`: an object that cannot be used costs only its episode
         env.episode.fail_with_bug(exc)
         return env.record()
     over = info["code"] is not None
@@ -340,6 +340,8 @@ def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> EpisodeRecord:
                 break
             observation, _, terminated, truncated, _ = env.step(action)
             over = terminated or truncated
+    except AssetError as exc:  # a later skill does not fit the drawn object
+        env.episode.fail_with_bug(exc)
     except SimCoreError:
         raise
     except Exception as exc:  # noqa: BLE001 - code of a user: a bug in it ends this episode, not the run

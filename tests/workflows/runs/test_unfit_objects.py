@@ -1,0 +1,148 @@
+"""A drawn object that the skill does not fit costs only its own episode; if it is the first one, there is no run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium")
+
+from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.cli.arguments import load_configs
+from unlatch.workflows.cli.command_line import CommandLine
+from unlatch.workflows.commands.collect import main as collect_main
+from unlatch.workflows.commands.evaluate import main as evaluate_main
+from unlatch.workflows.commands.make_object import main as make_object_main
+from unlatch.workflows.episode.asset_checks import check_assets
+from unlatch.workflows.episode.assets import load_assets, with_derived_task
+from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.gym.config import SuccessWhen
+from unlatch.workflows.gym.env import UnlatchEnv
+from unlatch.workflows.policies.module import wrap_policy
+from unlatch.workflows.policies.takeover import TakeoverRule
+from unlatch.workflows.runs.corrections import run_correction
+from unlatch.workflows.runs.evaluate import run_episode
+from unlatch.workflows.runs.loading import config_as
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg, EnvCfg
+
+pytestmark = pytest.mark.integration
+CHOICE = ["skill=close", "object.instances=round_robin"]
+MISFIT = "'object' (urdf faucet faucet): skill=close does not fit part 'lever': it is a lever"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of a drawer, which closes, and a faucet, which does not; the drawer is the first."""
+    folder = tmp_path_factory.mktemp("mixed")
+    for kind in ("drawer", "faucet"):
+        assert make_object_main([kind, "seed=1", f"out={folder}/{kind}"]) == 0
+    return folder
+
+
+def config(root: Path, *overrides: str) -> CollectCfg:
+    words = [f"object={root}", *CHOICE, *overrides]
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=words))
+    return loaded.cfg
+
+
+@pytest.fixture
+def env(root: Path) -> Iterator[UnlatchEnv]:
+    cfg = config_as(EnvCfg, config(root, "task.max_duration_s=1"), success_when=SuccessWhen.still)
+    cfg.observation.keys = ["robots.*"]
+    with closing(UnlatchEnv(cfg=cfg)) as made:
+        yield made
+
+
+def assert_error(record: EpisodeRecord, message: str) -> None:
+    assert (record.success, record.code) == (False, "error")
+    assert message in record.evidence["message"]
+    assert check_record(record) == []
+
+
+def stay(observation: dict[str, np.ndarray]) -> np.ndarray:
+    return np.append(observation["robots.franka_panda.left.joint_positions"], 0.04)
+
+
+def test_a_demonstration_with_an_object_that_does_not_fit_fails_and_names_it(root: Path):
+    with EpisodeRunner(config(root)) as runner:
+        record = runner.run(1)
+    assert_error(record, MISFIT)
+    assert "To leave this object out, list others in object.instances." in record.evidence["message"]
+    assert record.layout["instances"]["object"]["instance"] == "faucet"
+
+
+def test_an_evaluated_episode_with_an_object_that_does_not_fit_fails_and_names_it(env: UnlatchEnv):
+    policy = wrap_policy(stay, env, name="stay")
+    assert_error(run_episode(env, policy, 1), MISFIT)
+
+
+def test_a_correction_with_an_object_that_does_not_fit_fails_and_names_it(env: UnlatchEnv):
+    policy = wrap_policy(stay, env, name="stay")
+    assert_error(run_correction(env, policy, TakeoverRule.parse("3"), "stay", 1), MISFIT)
+
+
+@pytest.mark.parametrize("corrected", [False, True])
+def test_a_later_skill_that_does_not_fit_ends_the_episode_of_a_policy(
+    env: UnlatchEnv, corrected: bool, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(episode: Episode) -> None:
+        raise AssetError("The second skill does not fit.")
+
+    def act(observation: dict[str, np.ndarray]) -> np.ndarray:
+        monkeypatch.setattr(Episode, "begin_due_skills", refuse)
+        return stay(observation)
+
+    policy = wrap_policy(act, env, name="stay")
+    if corrected:
+        record = run_correction(env, policy, TakeoverRule.parse("3"), "stay", 0)
+    else:
+        record = run_episode(env, policy, 0)
+    assert_error(record, "The second skill does not fit.")
+
+
+def test_an_opening_that_a_later_object_does_not_have_costs_only_its_episode(root: Path):
+    cfg = config(root, "skill=open", "task.openness=[{object: object, part: drawer, range: [0.0, 9.0]}]")
+    assets = load_assets(cfg, 0, None, np.random.default_rng(0))
+    with pytest.raises(AssetError, match=r"range=\[0.0, 9.0\] exceeds the opening of 'drawer' of 'object' \(urdf "):
+        with_derived_task(cfg, assets)
+
+
+def test_a_first_object_that_does_not_fit_is_refused_and_named(root: Path):
+    with pytest.raises(ConfigError) as caught:
+        check_assets(config(root), number=1)
+    assert MISFIT in caught.value.message
+    with pytest.raises(ConfigError, match=r"'object' \(urdf drawer drawer\): skill=rotate does not fit part 'drawer'"):
+        check_assets(config(root, "skill=rotate"))
+
+
+def test_an_object_of_every_episode_that_does_not_fit_is_a_wrong_configuration(root: Path):
+    cfg = config(root, "skill=rotate")
+    cfg.object = replace(cfg.object, instance="drawer", instances="random")
+    with pytest.raises(ConfigError, match=r"^skill=rotate does not fit part 'drawer'"):
+        with_derived_task(cfg, load_assets(cfg, 0, None, np.random.default_rng(0)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("main", [collect_main, evaluate_main], ids=["collect", "evaluate"])
+def test_a_run_goes_on_after_an_object_that_does_not_fit(
+    main: Callable[[list[str]], int], root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    words = [f"object={root}", *CHOICE, "executor=serial", "pictures=1", f"out={tmp_path}/data", "episodes=3"]
+    if main is evaluate_main:
+        words += ["policy=random", "observation.keys=[robots.*]", "task.max_duration_s=1"]
+    assert main(words) == 0
+    codes = [item.code for item in DataSet.open(tmp_path / "data").summaries()]
+    assert [code == "error" for code in codes] == [False, True, False]
+    capsys.readouterr()
+    assert main([*words, "skill=closs", f"out={tmp_path}/other"]) == 2
+    assert "Did you mean 'close'?" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()
