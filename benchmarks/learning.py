@@ -4,9 +4,12 @@ Usage: python benchmarks/learning.py [STUDY...] [seed=778003] [out=data/learning
        [renderer=tiny] [scale=1]
 
 A study is a list of trainings, see STUDIES. For each of them, it collects and exports the demonstrations, trains the
-network of examples/learn on them, and evaluates it in 200 episodes of each of its tasks, with objects of another seed.
-It prints the results as a table, and keeps them in `results.jsonl` in the folder `out`. The same command again
-continues an interrupted study. Needs the extras `gym` and `train`.
+network of examples/learn on them, and evaluates it in 200 episodes of each of its tasks (`points`: 10 of each
+category), with objects of another seed. It prints the results as a table, and keeps them in `results.jsonl` in the
+folder `out`. The same command again continues an interrupted study. Needs the extras `gym` and `train`.
+
+Each row is one training with one seed: its interval covers the drawn episodes, not the spread between trainings. Up to
+three networks train on one card at a time, so their training times depend on each other.
 
 If the environment variable UNLATCH_PARTNET_DIR names a folder of PartNet-Mobility objects, the study `points` also
 evaluates its policy on those of them that `any_urdf.py` opens, in five episodes of each object.
@@ -47,7 +50,7 @@ IMAGES = View("images", ("joint_position", "gripper"), cameras=("front", "wrist"
 BASE = ("open_microwave", "close_microwave", "open_drawer", "close_drawer")
 TASKS = (*BASE, "turn_hand_wheel", "open_box")
 """The four base tasks, one of turning, and one with a lid."""
-HARD = "close_microwave"
+CURVE_TASK = "close_microwave"
 """The task of the curves: the one in which policies fail most often."""
 EPISODES_OF_REAL_OBJECT = 5
 CATEGORIES_THAT_OPEN = (
@@ -57,33 +60,33 @@ CATEGORIES_THAT_OPEN = (
 )  # fmt: skip
 
 
-def train_hard(name: str, *demos: Demos, **more: Any) -> Training:
+def train_for_curve(name: str, *demos: Demos, **more: Any) -> Training:
     """Returns a training for one point of a curve."""
-    return Training(name, demos, (HARD,), NUMBERS, **more)
+    return Training(name, demos, (CURVE_TASK,), NUMBERS, **more)
 
 
 def list_tasks() -> Iterator[Training]:
     """Each task by itself, from numbers."""
     for task in TASKS:
-        yield Training(task, (Demos(task, 1000 if task == HARD else 600),), (task,), NUMBERS)
+        yield Training(task, (Demos(task, 1000 if task == CURVE_TASK else 600),), (task,), NUMBERS)
 
 
 def list_demonstrations() -> Iterator[Training]:
     """More and more demonstrations."""
     for number in (50, 200, 1000, 3000):
-        yield train_hard(f"{number}", Demos(HARD, number))
+        yield train_for_curve(f"{number}", Demos(CURVE_TASK, number))
 
 
 def list_disturbances() -> Iterator[Training]:
     """Without and with disturbed demonstrations."""
     for level in ("none", "light", "strong"):
-        yield train_hard(level, Demos(HARD, 200, ("variety=0", f"disturb={level}")))
+        yield train_for_curve(level, Demos(CURVE_TASK, 200, ("variety=0", f"disturb={level}")))
 
 
 def list_varieties() -> Iterator[Training]:
     """One plan a scene, the planner's choice, and many plans."""
     for name, words in (("variety0", ("variety=0",)), ("default", ()), ("variety1", ("variety=1",))):
-        yield train_hard(name, Demos(HARD, 200, (*words, "disturb=light")))
+        yield train_for_curve(name, Demos(CURVE_TASK, 200, (*words, "disturb=light")))
 
 
 def list_chunks() -> Iterator[Training]:
@@ -91,17 +94,20 @@ def list_chunks() -> Iterator[Training]:
     for chunk in (4, 8, 16, 32, 64):
         options = Training.options if chunk == 32 else (*Training.options, f"chunk={chunk}")
         executed = max(chunk * EXECUTED // 32, 1)
-        yield train_hard(f"{chunk}", Demos(HARD, 1000), options=options, executed=executed)
+        yield train_for_curve(f"{chunk}", Demos(CURVE_TASK, 1000), options=options, executed=executed)
 
 
 def list_corrections() -> Iterator[Training]:
-    """Rounds in which the planner corrects the policy."""
+    """Rounds in which the planner corrects the policy, beside as many episodes of the planner alone."""
     for rounds in range(4):
-        yield train_hard(f"{rounds}", Demos(HARD, 200), rounds=rounds)
+        yield train_for_curve(f"{rounds}", Demos(CURVE_TASK, 200), rounds=rounds)
+        if rounds:  # as many episodes of the planner alone
+            number = 200 + rounds * Training.corrections
+            yield train_for_curve(f"{rounds}_without", Demos(CURVE_TASK, number))
 
 
 def list_one_policy() -> Iterator[Training]:
-    """One policy for all tasks, told the skill by a number."""
+    """One policy for all tasks; the state has the skill as a one-hot vector."""
     demos = tuple(Demos(task, 600) for task in TASKS)
     yield Training("six_tasks", demos, TASKS, SKILLS, options=("width=512", "batch=2048", "steps=20000"))
 
@@ -130,8 +136,9 @@ def _count_real_objects() -> Counter[Path]:
 def list_images() -> Iterator[Training]:
     """From two cameras."""
     for task in BASE:
-        options = ("width=384", "batch=256", "steps=15000", "noise=0.01")
-        yield Training(task, (Demos(task, 300),), (task,), IMAGES, options=options)
+        for noise in (0.0, 0.01):
+            options = ("width=384", "batch=256", "steps=15000", f"noise={noise}")
+            yield Training(f"{task}-noise{noise}", (Demos(task, 300),), (task,), IMAGES, options=options)
 
 
 STUDIES: dict[str, Callable[[], Iterator[Training]]] = {
@@ -162,17 +169,36 @@ class Cfg:
 
 def print_table(rows: list[dict[str, Any]]) -> None:
     """Prints results as a table."""
-    table = Table("training", "task", "goal", "clean", "share", "failures", "training time", box=MARKDOWN)
-    for row in rows:
+    names = ("training", "task", "trained on", "goal", "clean", "share", "failures", "training time")
+    table = Table(*names, box=MARKDOWN)
+    for row in [*rows, *_sum_tasks(rows)]:
         rates = [_describe_rate(row[key], row["n"]) for key in ("goal", "clean")]
         codes = ", ".join(f"{code} {count}" for code, count in row["codes"].items())
-        table.add_row(row["training"], row["task"], *rates, f"{row['share']:.2f}", codes, f"{row['train_s']} s")
+        about = row["training"], row["task"], str(row["trained_on"])
+        table.add_row(*about, *rates, f"{row['share']:.2f}", codes, f"{row['train_s']} s")
     result_console().print(table)
+
+
+def _sum_tasks(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yields a row for each training with several tasks: counts of all, and the mean share."""
+    for name in dict.fromkeys(row["training"] for row in rows):
+        found = [row for row in rows if row["training"] == name]
+        if len(found) > 1:
+            sums = {key: sum(row[key] for row in found) for key in ("n", "goal", "clean")}
+            share = sum(row["share"] * row["n"] for row in found) / sums["n"]
+            codes = sum((Counter(row["codes"]) for row in found), Counter())
+            yield {**found[0], **sums, "task": "all", "share": share, "codes": codes}
 
 
 def _describe_rate(successes: int, n: int) -> str:
     low, high = wilson_interval(successes, n)
     return f"{successes}/{n}, {100 * successes / n:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def _adapt(training: Training, cfg: Cfg) -> Training:
+    """Returns a training with the renderer and the scale of the configuration."""
+    view = replace(training.view, renderer=cfg.renderer) if training.view.cameras else training.view
+    return replace(training if cfg.scale == 1.0 else training.scaled(cfg.scale), view=view)
 
 
 def main(arguments: list[str]) -> int:
@@ -185,11 +211,13 @@ def main(arguments: list[str]) -> int:
             )
     cfg = read_pairs(Cfg, [word for word in arguments if "=" in word])
     trainings = [replace(item, name=f"{name}/{item.name}") for name in names for item in STUDIES[name]()]
-    chosen = [item if cfg.scale == 1.0 else item.scaled(cfg.scale) for item in trainings if cfg.only in item.name]
-    folder = Path(cfg.out).absolute()
-    runs = TrainingRuns(folder, seed=cfg.seed, cores=cfg.cores, cards=cfg.cards, renderer=cfg.renderer)
+    chosen = [_adapt(item, cfg) for item in trainings if cfg.only in item.name]
+    if not chosen:
+        known = ", ".join(item.name for item in trainings)
+        raise ConfigError(f"only={cfg.only} is in no name of a training. Trainings: {known}.", key="only")
+    runs = TrainingRuns(Path(cfg.out).absolute(), seed=cfg.seed, cores=cfg.cores, cards=cfg.cards)
     problems = runs.run(chosen)
-    print_table([row for row in runs.rows() if row["training"] in {item.name for item in chosen}])
+    print_table(runs.rows(chosen))
     for problem in problems:
         print_line(f"failed: {problem}")
     return 1 if problems else OK

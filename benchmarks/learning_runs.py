@@ -1,4 +1,4 @@
-"""Demonstrations, trainings and evaluations of `learning.py`, run beside each other on the cores and graphics cards."""
+"""Runs the demonstrations, trainings and evaluations of `learning.py` in parallel on cores and graphics cards."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ EXECUTED = 20
 """Executed actions of a chunk of 32."""
 _TRAININGS_PER_CARD = 3
 _EVALUATION_WORKERS = 8
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+"""Variables of a process; threads that wait must not take the cores of other work."""
+_STOPPED = threading.Event()
+"""Set by Ctrl-C: jobs that wait for cores do not start any more."""
 
 
 @dataclass(frozen=True)
@@ -41,19 +44,26 @@ class View:
     """Points of the object."""
     cameras: tuple[str, ...] = ()
     size_px: int = 128
+    renderer: str = "tiny"
+    """Renderer of the images."""
+
+    @property
+    def key(self) -> str:
+        """Name of its folders and render sets; another one for each other observation."""
+        return f"{self.name}-{hashlib.sha256(repr(self).encode()).hexdigest()[:8]}"
 
     def export_options(self) -> list[str]:
         """Returns the options of `unlatch export`."""
         options = [f"state=[{','.join(self.state)}]", "objects=false", "keypoints=false"]
         options += [f"point_cloud={self.points}"] * bool(self.points)
-        return options + ["render=two"] * bool(self.cameras)
+        return options + [f"render={self.key}"] * bool(self.cameras)
 
-    def observation_options(self, executed: int, renderer: str) -> list[str]:
+    def observation_options(self, executed: int) -> list[str]:
         """Returns the options of `unlatch evaluate`; images are made when the next actions are predicted."""
         options = [f"observation.{option}" for option in self.export_options() if not option.startswith("render")]
         if self.cameras:
             options += [*self.camera_options("sensors"), "observation.images=[rgb]"]
-            options += [f"observation.images_every={executed}", f"observation.renderer={renderer}"]
+            options += [f"observation.images_every={executed}", f"observation.renderer={self.renderer}"]
         return ["observation.columns=true", "observation.keys=[]", *options]
 
     def camera_options(self, key: str) -> list[str]:
@@ -73,7 +83,7 @@ class Demos:
 
     @property
     def name(self) -> str:
-        """The same for demonstrations that begin with the same episodes."""
+        """Name of the folder; demonstrations that differ only in their number share it."""
         return as_file_name(" ".join([self.task, *self.options, f"s{self.seed}"]))
 
 
@@ -96,14 +106,17 @@ class Training:
 
     @property
     def key(self) -> str:
-        """The same for trainings that give the same network."""
-        made_of = (self.demos, self.view, self.options, self.rounds, self.corrections * bool(self.rounds))
+        """Name of the network; equal for trainings that give the same network."""
+        rounds = self.rounds and (self.rounds, self.corrections, self.executed)
+        made_of = (self.demos, self.view, self.options, rounds)
         return f"{as_file_name(self.demos[0].task)}-{hashlib.sha256(repr(made_of).encode()).hexdigest()[:8]}"
 
     def scaled(self, factor: float) -> Training:
         """Returns a training with fewer demonstrations, steps and episodes."""
         words = [word.split("=") for word in self.options]
-        options = tuple(f"{key}={int(int(value) * factor) if key == 'steps' else value}" for key, value in words)
+        options = tuple(
+            f"{key}={max(int(int(value) * factor), 20) if key == 'steps' else value}" for key, value in words
+        )
         demos = tuple(replace(item, episodes=max(int(item.episodes * factor), 12)) for item in self.demos)
         corrections, episodes = (max(int(number * factor), 4) for number in (self.corrections, self.episodes))
         return replace(self, demos=demos, options=options, corrections=corrections, episodes=episodes)
@@ -119,7 +132,7 @@ def as_file_name(words: str) -> str:
 
 
 class Cores:
-    """Cores that jobs share; jobs of the first trainings come first."""
+    """Shares the cores among jobs; jobs of earlier trainings go first."""
 
     def __init__(self, count: int) -> None:
         self._free = count
@@ -128,7 +141,7 @@ class Cores:
 
     @contextmanager
     def use(self, rank: int, count: int) -> Iterator[None]:
-        """Waits for free cores and takes them. `rank`: number of the training."""
+        """Waits for free cores and takes them. `rank`: place of the training in the list; a lower one goes first."""
         place = (rank, time.monotonic(), threading.get_ident())
         with self._changed:
             self._waiting.append(place)
@@ -147,7 +160,7 @@ class Cores:
 class TrainingRuns:
     """Collects, trains and evaluates; keeps everything in a folder and makes only what is missing there."""
 
-    def __init__(self, folder: Path, *, seed: int, cores: int, cards: int, renderer: str) -> None:
+    def __init__(self, folder: Path, *, seed: int, cores: int, cards: int) -> None:
         """Opens the folder.
 
         Args:
@@ -155,11 +168,9 @@ class TrainingRuns:
             seed: Seed of the evaluated episodes.
             cores: Processes at a time.
             cards: Graphics cards; 0: networks train on the cores.
-            renderer: Renderer of images.
         """
         self.results = folder / "results.jsonl"
         self._folder, self._seed, self._n_cores, self._n_cards = folder, seed, cores, cards
-        self._renderer = renderer
         self._cores = Cores(cores)
         self._free_cards: Queue[int] = Queue()
         for card in [*range(cards)] * _TRAININGS_PER_CARD:
@@ -168,30 +179,41 @@ class TrainingRuns:
         self._made: dict[str, Future[Any]] = {}
         folder.mkdir(parents=True, exist_ok=True)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Returns the results so far, one of each evaluation."""
-        return [json.loads(line) for line in self.results.read_text().splitlines()] if self.results.exists() else []
+    def rows(self, trainings: Sequence[Training]) -> list[dict[str, Any]]:
+        """Returns the results of these trainings so far, one of each evaluation."""
+        names = {(item.name, self._name_evaluation(item, task)) for item in trainings for task in item.tasks}
+        lines = self.results.read_text().splitlines() if self.results.exists() else []
+        return [row for row in map(json.loads, lines) if (row["training"], row["evaluation"]) in names]
+
+    def _name_evaluation(self, training: Training, task: str) -> str:
+        """Returns a name that is equal only for evaluations that give the same result."""
+        return f"{training.key}-{training.executed}-{as_file_name(task)}-s{self._seed}-n{training.episodes}"
 
     def run(self, trainings: Sequence[Training]) -> list[str]:
         """Makes all evaluations that are missing; returns the problems."""
-        done = {(row["training"], row["task"]) for row in self.rows()}
+        done = {(row["training"], row["task"]) for row in self.rows(trainings)}
 
         def run_one(rank: int, training: Training) -> None:
             tasks = [task for task in training.tasks if (training.name, task) not in done]
             if tasks:
-                network, train_s = self._train(rank, training)
+                network, trained = self._train(rank, training)
                 with ThreadPoolExecutor(len(tasks)) as pool:
-                    list(pool.map(lambda task: self._evaluate(rank, training, task, network, train_s), tasks))
+                    list(pool.map(lambda task: self._evaluate(rank, training, task, network, trained), tasks))
 
         with ThreadPoolExecutor(max(len(trainings), 1)) as pool:
-            futures = [pool.submit(run_one, rank, training) for rank, training in enumerate(trainings)]
-        return [str(problem) for problem in (future.exception() for future in futures) if problem is not None]
+            futures = {item.name: pool.submit(run_one, rank, item) for rank, item in enumerate(trainings)}
+            try:
+                problems = {name: future.exception() for name, future in futures.items()}
+            except KeyboardInterrupt:
+                _STOPPED.set()
+                raise
+        return [f"{name}: {problem}" for name, problem in problems.items() if problem is not None]
 
-    def _train(self, rank: int, training: Training) -> tuple[Path, float]:
-        """Returns the file of the network of a training, and how long it trained [s]."""
+    def _train(self, rank: int, training: Training) -> tuple[Path, dict[str, Any]]:
+        """Returns the file of the network of a training, and what its log says of it."""
         return self._once(training.key, lambda: self._make_network(rank, training))
 
-    def _make_network(self, rank: int, training: Training) -> tuple[Path, float]:
+    def _make_network(self, rank: int, training: Training) -> tuple[Path, dict[str, Any]]:
         path = self._folder / "networks" / f"{training.key}.pt"
         log = path.with_suffix(".log")
         if not path.exists():
@@ -201,11 +223,16 @@ class TrainingRuns:
             for number in range(1, training.rounds + 1):
                 network, _ = self._train(rank, replace(training, rounds=number - 1))
                 sets += self._correct(rank, replace(training, rounds=number), network)
+            if not sets:
+                raise RuntimeError("no demonstration succeeded.")
+            draft = path.with_suffix(".draft")
             with self._use_card(rank) as environment:
-                command = [sys.executable, "train.py", *map(str, sets), *training.options, f"out={path}"]
+                command = [sys.executable, "train.py", *map(str, sets), *training.options, f"out={draft}"]
                 _run(command, log, environment=environment)
-        last = [line for line in log.read_text().splitlines() if line.startswith("step ")][-1]
-        return path, float(last.split()[-2])
+            draft.replace(path)
+        lines = log.read_text().splitlines()
+        last, data = ([line for line in lines if line.startswith(word)][-1] for word in ("step ", "data: "))
+        return path, {"train_s": round(float(last.split()[-2])), "trained_on": int(data.split()[1])}
 
     @contextmanager
     def _use_card(self, rank: int) -> Iterator[dict[str, str]]:
@@ -228,8 +255,8 @@ class TrainingRuns:
     def _correct(self, rank: int, training: Training, network: Path) -> list[Path]:
         """Collects and exports corrections of a policy; returns the sets."""
         command = ["collect", *task_options(training.tasks[0]), f"seed={5000 + training.rounds}", "variety=0"]
-        command += ["policy=policy:ChunkPolicy", "takeover=random", "label_every=8"]
-        command += training.view.observation_options(training.executed, self._renderer)
+        command += ["policy=policy:ChunkPolicy", "takeover=random"]
+        command += training.view.observation_options(training.executed)
         acting = {**_describe_policy(network, training), "CUDA_VISIBLE_DEVICES": ""}
         name = f"corrections-{training.key}"
         return self._make_sets(rank, name, command, training.view, training.corrections, part=10, environment=acting)
@@ -252,22 +279,24 @@ class TrainingRuns:
             options = [f"only=[{','.join(map(str, numbers))}]", "executor=serial", "give_up_after=null", "pictures=0"]
             with self._cores.use(rank, 1):
                 log = self._folder / "logs" / f"{name}-{numbers.start}.log"
-                _run([*UNLATCH, *command, *options, f"out={data}"], log, environment=environment, codes=(0, 1))
+                _run([*UNLATCH, *command, *options, f"out={data}"], log, environment=environment)
             return data
 
         def export(numbers: range) -> Path:
-            out = self._folder / "sets" / view.name / name / f"{numbers.start}-{numbers.stop}"
+            out = self._folder / "sets" / view.key / name / f"{numbers.start}-{numbers.stop}"
             if out.exists():
                 return out
             data = self._once(f"{name} {numbers}", lambda: collect(numbers))
+            if not any(item.success for item in unlatch.open_dataset(data).summaries()):
+                return out
             log = self._folder / "logs" / f"{name}-{numbers.start}-{view.name}.log"
             with self._cores.use(rank, 1):
                 if view.cameras:
-                    render = ["render", str(data), *view.camera_options("cameras"), f"renderer={self._renderer}"]
+                    render = ["render", str(data), *view.camera_options("cameras"), f"renderer={view.renderer}"]
                     card = numbers.start // part % max(self._n_cards, 1)
                     chosen = {"EGL_VISIBLE_DEVICES": str(card)}  # the card of Bullet's OpenGL renderer
-                    _run([*UNLATCH, *render, "name=two", "executor=serial"], log, environment=chosen)
-                _run([*UNLATCH, "export", str(data), f"out={out}", *view.export_options()], log, codes=(0, 2))
+                    _run([*UNLATCH, *render, f"name={view.key}", "executor=serial"], log, environment=chosen)
+                _run([*UNLATCH, "export", str(data), f"out={out}", *view.export_options()], log)
             return out
 
         parts = [range(first, min(first + part, episodes)) for first in range(0, episodes, part)]
@@ -275,26 +304,31 @@ class TrainingRuns:
             outs = pool.map(lambda numbers: self._once(f"{view} {name} {numbers}", lambda: export(numbers)), parts)
             return [out for out in outs if out.exists()]
 
-    def _evaluate(self, rank: int, training: Training, task: str, network: Path, train_s: float) -> None:
+    def _evaluate(self, rank: int, training: Training, task: str, network: Path, trained: Mapping[str, Any]) -> None:
         """Evaluates a network in one task, prints the result and stores it."""
-        name = f"{training.key}-{training.executed}-{as_file_name(task)}"
-        out, log = self._folder / "evaluations" / name, self._folder / "logs" / f"{name}.log"
+        name = self._name_evaluation(training, task)
+        version = hashlib.sha256(network.read_bytes()).hexdigest()[:8]
+        out, log = self._folder / "evaluations" / f"{name}-{version}", self._folder / "logs" / f"{name}.log"
         workers = min(self._n_cores, _EVALUATION_WORKERS, max(training.episodes // 8, 1))
         command = ["evaluate", *task_options(task), "policy=policy:ChunkPolicy", f"episodes={training.episodes}"]
-        command += training.view.observation_options(training.executed, self._renderer)
+        command += training.view.observation_options(training.executed)
         command += [f"seed={self._seed}", f"workers={workers}", "pictures=0", f"out={out}"]
         card = str(rank % self._n_cards) if self._n_cards else ""
-        acting = {**_describe_policy(network, training), "CUDA_VISIBLE_DEVICES": card}
+        acting = {
+            **_describe_policy(network, training),
+            "CUDA_VISIBLE_DEVICES": card,
+            "EGL_VISIBLE_DEVICES": card or "0",
+        }
 
         def act() -> float:
             with self._cores.use(rank, workers):
                 start = time.perf_counter()
-                _run([*UNLATCH, *command], log, environment=acting, codes=(0, 1))
+                _run([*UNLATCH, *command], log, environment=acting)
                 return time.perf_counter() - start
 
         evaluate_s = self._once(name, act)
         row = _make_row(training, task, RunStatistics.of(unlatch.open_dataset(out).summaries()))
-        row |= {"seed": self._seed, "train_s": round(train_s), "evaluate_s": round(evaluate_s)}
+        row |= {"evaluation": name, "seed": self._seed, **trained, "evaluate_s": round(evaluate_s)}
         with self._lock, self.results.open("a") as file:
             file.write(json.dumps(row) + "\n")
         print(f"{training.name} {task}: goal {row['goal']}, clean {row['clean']} of {row['n']}", flush=True)
@@ -327,7 +361,7 @@ def _make_row(training: Training, task: str, found: RunStatistics) -> dict[str, 
     return {
         "training": training.name,
         "task": task,
-        "demos": [f"{demos.episodes} {demos.task} {' '.join(demos.options)}" for demos in training.demos],
+        "attempts": [f"{demos.episodes} {demos.task} {' '.join(demos.options)}" for demos in training.demos],
         "options": training.options,
         "executed": training.executed,
         "n": found.n,
@@ -340,18 +374,18 @@ def _make_row(training: Training, task: str, found: RunStatistics) -> dict[str, 
     }
 
 
-def _run(
-    command: Sequence[str], log: Path, *, environment: Mapping[str, str] | None = None, codes: Sequence[int] = (0,)
-) -> None:
+def _run(command: Sequence[str], log: Path, *, environment: Mapping[str, str] | None = None) -> None:
     """Runs a command in the folder of the example; its output goes to a file.
 
     Raises:
-        RuntimeError: Its exit code is not one of `codes`.
+        RuntimeError: Its exit code is not 0, or the run was stopped before.
     """
+    if _STOPPED.is_set():
+        raise RuntimeError("stopped")
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a") as file:
         print(*command, file=file, flush=True)
         variables = {**os.environ, **_ONE_THREAD, **(environment or {})}
         done = subprocess.run(command, cwd=LEARN, env=variables, stdout=file, stderr=file, check=False)
-    if done.returncode not in codes:
+    if done.returncode != 0:
         raise RuntimeError(f"'{' '.join(command[1:5])} ...' ended with exit code {done.returncode}. Look at {log}.")

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -60,6 +61,92 @@ def test_other_words_give_another_name_of_a_file(learning: ModuleType):
     assert as_file_name("object=oven skill=open") == "objectoven-skillopen"
     assert as_file_name("object=/a/b skill=open") != as_file_name("object=/a-b skill=open")
     assert len(as_file_name(f"object=/{'a/' * 500} skill=open")) < 100
+
+
+@pytest.fixture
+def runs_with_stub(learning: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Makes runs whose commands are only listed; a training writes its log, an evaluation nothing."""
+    import learning_runs
+
+    commands: list[list[str]] = []
+
+    def list_command(command: Sequence[str], log: Path, *, environment: Mapping[str, str] | None = None) -> None:
+        commands.append(list(command))
+        out = next(Path(word.partition("=")[2]) for word in command if word.startswith("out="))
+        if "train.py" in command:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text("network")
+            log.write_text(
+                "data: 11 episodes to train on, 1 held out, 99 frames\nstep 20: loss 1, hand 1 mm off, 3 s\n"
+            )
+        else:
+            out.mkdir(parents=True, exist_ok=True)
+
+    class OneSuccess:
+        success = True
+
+        def summaries(self) -> list[OneSuccess]:
+            return [self]
+
+    counts = {"n": 4, "goal": 3, "clean": 2, "share": 0.9, "codes": {}}
+    monkeypatch.setattr(learning_runs, "_run", list_command)
+    monkeypatch.setattr(learning_runs.unlatch, "open_dataset", lambda path: OneSuccess())
+    monkeypatch.setattr(learning_runs.RunStatistics, "of", lambda summaries: None)
+    monkeypatch.setattr(
+        learning_runs, "_make_row", lambda training, task, found: {"training": training.name, "task": task, **counts}
+    )
+
+    def make(*, seed: int = 1):
+        return learning_runs.TrainingRuns(tmp_path, seed=seed, cores=2, cards=0)
+
+    return make, commands
+
+
+def test_results_of_another_seed_or_number_of_episodes_are_not_reused(learning: ModuleType, runs_with_stub):
+    make, commands = runs_with_stub
+    (training, *_) = learning.list_tasks()
+    assert make().run([training]) == []
+    assert [row["trained_on"] for row in make().rows([training])] == [11]
+    count = len(commands)
+    assert make().run([training]) == []
+    assert len(commands) == count  # nothing is made again
+    assert make(seed=2).rows([training]) == []
+    assert make().rows([training.scaled(0.5)]) == []
+
+
+def test_a_training_with_more_demonstrations_reuses_the_parts_of_a_smaller_one(learning: ModuleType, runs_with_stub):
+    make, commands = runs_with_stub
+    small, large = (learning.train_for_curve(str(n), learning.Demos("close_drawer", n)) for n in (50, 150))
+    assert make().run([small, large]) == []
+    collected = [command for command in commands if "collect" in command]
+    assert len(collected) == 3  # of 50 episodes each
+    assert len({command[-1] for command in collected}) == 3
+
+
+def test_equal_trainings_make_one_network(learning: ModuleType, runs_with_stub):
+    make, commands = runs_with_stub
+    names = ("first", "second")
+    trainings = [learning.train_for_curve(name, learning.Demos("close_drawer", 50)) for name in names]
+    runs = make()
+    assert runs.run(trainings) == []
+    assert sum("train.py" in command for command in commands) == 1
+    assert {row["training"] for row in runs.rows(trainings)} == {*names}
+
+
+def test_a_command_that_fails_is_a_problem_and_no_result(
+    learning: ModuleType, runs_with_stub, monkeypatch: pytest.MonkeyPatch
+):
+    import learning_runs
+
+    make, _ = runs_with_stub
+
+    def fail(command: Sequence[str], log: Path, **_: object) -> None:
+        raise RuntimeError("ended with exit code 1")
+
+    monkeypatch.setattr(learning_runs, "_run", fail)
+    training = learning.train_for_curve("broken", learning.Demos("close_drawer", 50))
+    assert make().run([training]) == ["broken: ended with exit code 1"]
+    assert make().rows([training]) == []
 
 
 @pytest.mark.slow
