@@ -48,11 +48,10 @@ class Arm(nn.Module):
 
     def reach(self, q: Tensor, position: Tensor, rotation: Tensor, steps: int = 3, damping: float = 0.02) -> Tensor:
         """Returns joints near q (N, n) that put the tcp at positions (N, 3) and rotations (N, 3, 3)."""
-        eye = damping**2 * torch.eye(6)
         for _ in range(steps):
             p, R, J = self(q)
             error = torch.cat([position - p, torch.linalg.cross(R, rotation, dim=1).sum(dim=2) / 2.0], dim=1)
-            q = q + (J.mT @ torch.linalg.solve(J @ J.mT + eye, error[..., None]))[..., 0]
+            q = q + (J.mT @ torch.linalg.solve(J @ J.mT + damping**2 * torch.eye(6), error[..., None]))[..., 0]
         return q
 
 

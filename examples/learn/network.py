@@ -54,8 +54,8 @@ class ActionNetwork(nn.Module):
         w, last = cfg.width, cfg.chunk * outputs
         first = inputs + sum(encoder.size for encoder in self.encoders)
         blocks = [(nn.LayerNorm(w), nn.Linear(w, 2 * w), nn.GELU(), nn.Linear(2 * w, w)) for _ in range(cfg.blocks)]
-        middle = [Residual(*block) for block in blocks]
-        self.layers = nn.Sequential(nn.Linear(first, w), *middle, nn.LayerNorm(w), nn.Linear(w, last))
+        body = [Residual(*block) for block in blocks]
+        self.layers = nn.Sequential(nn.Linear(first, w), *body, nn.LayerNorm(w), nn.Linear(w, last))
 
     def _find_columns(self, word: str) -> slice:
         """Returns the observed numbers whose name has a word; they are next to each other."""

@@ -18,6 +18,7 @@ from network import CLOUD, IMAGE, STATE, ActionNetwork, NetworkCfg, save
 from torch.optim.lr_scheduler import OneCycleLR
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
 
 OPTIONS = {
@@ -50,15 +51,14 @@ def train(roots: list[Path], options: dict) -> ActionNetwork:
     names, robot, observed, *arrays = read_sets(roots)
     actions, ends = map(torch.tensor, arrays)
     seen = {key: torch.as_tensor(values, device=actions.device) for key, values in observed.items()}
-    views = [key for key in seen if key != STATE]
     sizes = {key: options[key] for key in ("chunk", "hand", "width")}
-    cfg = NetworkCfg(names, actions.shape[1] - 1, views=views, **sizes)
+    cfg = NetworkCfg(names, actions.shape[1] - 1, views=[key for key in seen if key != STATE], **sizes)
     network = ActionNetwork(cfg, Arm(*map(torch.tensor, read_arm(robot))))
     hands = network.add_hands(actions)
     episode = torch.unique(ends, return_inverse=True)[1]
     held_out, rows = (((episode % 12 == 11) == held).nonzero()[:, 0] for held in (True, False))
-    n_held_out = (torch.unique(episode) % 12 == 11).sum().item()
-    print(f"data: {ends.unique().numel() - n_held_out} episodes to train on, {n_held_out} held out, {len(rows)} frames")
+    counts = [len(episode[some].unique()) for some in (rows, held_out)]
+    print(f"data: {counts[0]} episodes to train on, {counts[1]} held out")
     ahead, late = torch.arange(cfg.chunk), min(7, cfg.chunk - 1)
 
     def sample(count: int) -> tuple[torch.Tensor, list[torch.Tensor], torch.Tensor]:
@@ -67,7 +67,7 @@ def train(roots: list[Path], options: dict) -> ActionNetwork:
         inputs, views, *grip = network.encode({key: seen[key][some] for key in seen}, options["noise"])
         return inputs, views, network.targets(inputs, *grip, next_hands)
 
-    network.fit_scales(*sample(2000 if views else 20000))
+    network.fit_scales(*sample(2000 if cfg.views else 20000))
     lr = torch.tensor(5e-4)  # a tensor, so that a recorded step sees its changes
     optimizer = torch.optim.AdamW(network.parameters(), lr=lr, weight_decay=1e-2, capturable=lr.is_cuda)
     schedule = OneCycleLR(optimizer, 5e-4, options["steps"], pct_start=0.03, cycle_momentum=False)
@@ -116,4 +116,7 @@ if __name__ == "__main__":
     sets = [Path(word) for word in sys.argv[1:] if "=" not in word]
     if not sets or not given.keys() <= OPTIONS.keys():
         sys.exit(f"{__doc__}\nOptions: {', '.join(OPTIONS)}")
-    train(sets, {**OPTIONS, **{key: type(OPTIONS[key])(value) for key, value in given.items()}})
+    try:
+        train(sets, {**OPTIONS, **{key: type(OPTIONS[key])(value) for key, value in given.items()}})
+    except SimCoreError as exc:
+        sys.exit(f"train.py: {exc.message}")

@@ -28,7 +28,7 @@ def test_a_tiny_network_predicts_the_hand_better_than_one_that_sees_another_plac
     options = {**train.OPTIONS, "out": str(tmp_path / "policy.pt"), "steps": 400, "width": 128, "batch": 128}
     network = train.train([tmp_path / "lerobot"], options)
 
-    names, seen, actions, ends = train.read_sets([tmp_path / "lerobot"])
+    names, _, seen, actions, ends = train.read_sets([tmp_path / "lerobot"])
     states = seen["observation.state"]
     episodes = np.unique(ends)
     rows = np.flatnonzero(np.isin(ends, episodes[11::12]))  # held out
@@ -64,11 +64,11 @@ def test_a_network_learns_from_points_and_images_and_acts_on_them(pictured, tmp_
     import train
 
     path = tmp_path / "policy.pt"
-    options = {**train.OPTIONS, "out": str(path), "width": 64, "batch": 16, "noise": 0.0, "steps": 40}
+    options = {**train.OPTIONS, "out": str(path), "width": 64, "batch": 16, "noise": 0.0, "steps": 40, "chunk": 4}
     network = train.train([pictured], options)
     assert network.cfg.views == ["observation.point_cloud", *(f"observation.images.{name}" for name in CAMERAS)]
 
-    _, seen, _, ends = train.read_sets([pictured])
+    _, _, seen, _, ends = train.read_sets([pictured])
     rows = np.arange(0, len(ends), 25)
     some = {key: torch.tensor(values[rows]) for key, values in seen.items()}
     blank = {key: torch.zeros_like(values) for key, values in some.items() if key != "observation.state"}
