@@ -43,26 +43,18 @@ class UserPolicy(Policy):
             self._target.close()
 
 
-class OneWorker:
-    """A batched policy, asked for one worker at a time."""
-
-    def __init__(self, target: Any) -> None:
-        self._target = target
+class SingleWorkerPolicy(UserPolicy):
+    """Asks a policy with `act_batch` for one worker, always in slot 0."""
 
     def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
-        """Calls `reset` of the policy, if it has one, for worker 0."""
+        """See `Policy`."""
         if hasattr(self._target, "reset"):
             self._target.reset(0, observation, info)
 
     def act(self, observation: Mapping[str, Array]) -> Array | None:
-        """Returns the action that `act_batch` gives for worker 0."""
+        """See `Policy`."""
         observations = {key: np.asarray(value)[np.newaxis] for key, value in observation.items()}
         return ask_batch(self._target, observations, np.array([0]))[0]
-
-    def close(self) -> None:
-        """Calls `close` of the policy, if it has one."""
-        if hasattr(self._target, "close"):
-            self._target.close()
 
 
 def ask_batch(target: Any, observations: Mapping[str, Array], slots: Array) -> Sequence[Array | None]:
@@ -152,7 +144,7 @@ def wrap_policy(policy: Any, env: UnlatchEnv, *, name: str) -> UserPolicy:
     """
     policy = make_object(policy, PolicySpaces(env.observation_space, env.action_space))
     if not callable(getattr(policy, "act", None)) and callable(getattr(policy, "act_batch", None)):
-        return UserPolicy(OneWorker(policy))
+        return SingleWorkerPolicy(policy)
     if callable(getattr(policy, "act", policy)):
         return UserPolicy(policy)
     raise ConfigError(
