@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import Queue
@@ -27,6 +27,7 @@ UNLATCH = (sys.executable, "-m", "unlatch")
 EXECUTED = 20
 """Executed actions of a chunk of 32."""
 _TRAININGS_PER_CARD = 3
+_RENDERINGS_PER_CARD = 4
 _EVALUATION_WORKERS = 8
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 """Variables of a process; threads that wait must not take the cores of other work."""
@@ -175,6 +176,7 @@ class TrainingRuns:
         self._free_cards: Queue[int] = Queue()
         for card in [*range(cards)] * _TRAININGS_PER_CARD:
             self._free_cards.put(card)
+        self._renderings = threading.Semaphore(_RENDERINGS_PER_CARD * max(cards, 1))  # more only wait for the card
         self._lock = threading.Lock()
         self._made: dict[str, Future[Any]] = {}
         folder.mkdir(parents=True, exist_ok=True)
@@ -290,7 +292,10 @@ class TrainingRuns:
             if not any(item.success for item in unlatch.open_dataset(data).summaries()):
                 return out
             log = self._folder / "logs" / f"{name}-{numbers.start}-{view.name}.log"
-            with self._cores.use(rank, 1):
+            with (
+                self._renderings if view.cameras and view.renderer == "egl" else nullcontext(),
+                self._cores.use(rank, 1),
+            ):
                 if view.cameras:
                     render = ["render", str(data), *view.camera_options("cameras"), f"renderer={view.renderer}"]
                     card = numbers.start // part % max(self._n_cards, 1)

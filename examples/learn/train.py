@@ -26,8 +26,8 @@ OPTIONS = {
 }  # fmt: skip
 
 
-def read_sets(roots: list[Path]) -> tuple[list[str], str, dict[str, np.ndarray], np.ndarray, np.ndarray]:
-    """Returns names of the state, robot, observations by key, actions, and the last row of the episode of each row."""
+def read_sets(roots: list[Path]) -> tuple[list[str], dict, dict[str, np.ndarray], np.ndarray, np.ndarray]:
+    """Returns names of the state, `info.json`, observations by key, actions, and the last row of each row's episode."""
     sets = [LeRobotSet.open(root) for root in roots]
     features = sets[0].info["features"]
 
@@ -41,25 +41,26 @@ def read_sets(roots: list[Path]) -> tuple[list[str], str, dict[str, np.ndarray],
     seen = {key: np.concatenate([episode[key] for episode in episodes]) for key in episodes[0]}
     lengths = [len(episode["action"]) for episode in episodes]
     ends = np.repeat(np.cumsum(lengths) - 1, lengths)
-    return features[STATE]["names"], sets[0].info["robot_type"], seen, seen.pop("action"), ends
+    return features[STATE]["names"], sets[0].info, seen, seen.pop("action"), ends
 
 
 def train(roots: list[Path], options: dict) -> ActionNetwork:
     """Trains and returns a network; prints losses and the held-out error of the hand, a quarter of a second ahead."""
     torch.manual_seed(options["seed"])
+    torch.set_float32_matmul_precision("high")
     torch.set_default_device("cuda" if torch.cuda.is_available() else "cpu")
-    names, robot, observed, *arrays = read_sets(roots)
+    names, info, observed, *arrays = read_sets(roots)
     actions, ends = map(torch.tensor, arrays)
     seen = {key: torch.as_tensor(values, device=actions.device) for key, values in observed.items()}
     sizes = {key: options[key] for key in ("chunk", "hand", "width")}
     cfg = NetworkCfg(names, actions.shape[1] - 1, views=[key for key in seen if key != STATE], **sizes)
-    network = ActionNetwork(cfg, Arm(*map(torch.tensor, read_arm(robot))))
+    network = ActionNetwork(cfg, Arm(*map(torch.tensor, read_arm(info["robot_type"]))))
     hands = network.add_hands(actions)
     episode = torch.unique(ends, return_inverse=True)[1]
     held_out, rows = (((episode % 12 == 11) == held).nonzero()[:, 0] for held in (True, False))
     counts = [len(episode[some].unique()) for some in (rows, held_out)]
     print(f"data: {counts[0]} episodes to train on, {counts[1]} held out")
-    ahead, late = torch.arange(cfg.chunk), min(7, cfg.chunk - 1)
+    ahead, late = torch.arange(cfg.chunk), min(info["fps"] // 4, cfg.chunk - 1)
 
     def sample(count: int) -> tuple[torch.Tensor, list[torch.Tensor], torch.Tensor]:
         some = rows[torch.randint(len(rows), (count,))]

@@ -48,6 +48,7 @@ def test_real_objects_are_evaluated_by_category_with_the_network_of_the_study(
         f"object={root / 'laptop'}",
         "skill=open",
         "object.instances=round_robin",
+        "world.record_hz=10",
     ]
     names = [as_file_name(item.tasks[0]) for item in real]
     assert len(set(names)) == 2
