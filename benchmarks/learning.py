@@ -54,7 +54,7 @@ CURVE_TASK = "close_microwave"
 """The task of the curves: the one in which policies fail most often."""
 SLOW = "world.record_hz=10"
 """Ten frames a second in place of 30: a third of the images and points for the same number of demonstrations."""
-SLOW_CHUNK, SLOW_EXECUTED = "chunk=12", 7
+SLOW_CHUNK, SLOW_EXECUTED = "chunk=12", 5
 EPISODES_OF_REAL_OBJECT = 5
 CATEGORIES_THAT_OPEN = (
     "bottle", "box", "cabinet", "carton", "desk_drawers", "dishwasher", "door", "drawer", "drawer_cabinet", "faucet",
@@ -140,7 +140,7 @@ def list_images() -> Iterator[Training]:
     """From two cameras."""
     for name in BASE:
         task = f"task={name} {SLOW}"
-        options = ("width=384", "batch=256", "steps=15000", "noise=0.0", SLOW_CHUNK)
+        options = ("width=384", "batch=256", "steps=12000", "noise=0.0", SLOW_CHUNK)
         yield Training(name, (Demos(task, 500),), (task,), IMAGES, options=options, executed=SLOW_EXECUTED)
 
 
