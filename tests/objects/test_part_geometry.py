@@ -119,3 +119,13 @@ def test_equal_generators_draw_equal_points(tmp_path: Path):
     first, again, other = (cloud.positions(np.zeros(len(item.joints)), Pose.identity()) for cloud in clouds)
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
+def test_a_share_of_the_points_lies_on_the_part(share: float, tmp_path: Path):
+    item = object_geometry(load("drawer_cabinet", 0, tmp_path))
+    name = next(iter(item.parts))
+    rng = np.random.default_rng(0)
+    cloud = SurfaceCloud(item, 400, surface=PointSurface.visual, rng=rng, part=name, part_share=share)
+    assert cloud.on_part(name).sum() == 400 * share
+    assert len(np.unique(cloud.positions(np.zeros(len(item.joints)), Pose.identity()), axis=0)) == 400

@@ -95,6 +95,9 @@ class ObservationCfg:
     """Cameras that give points; null: all."""
     point_cloud_surface: PointSurface = PointSurface.visual
     """Shapes on whose surface the points from geometry are drawn."""
+    point_cloud_part_share: float | None = None
+    """Share of the points from geometry that lie on the part that is acted on, such as 0.5; null: the density is the
+    same on all links, so that a small handle of a large object has few points."""
 
     def __post_init__(self) -> None:
         self._check_images()
@@ -167,4 +170,5 @@ class ObservationCfg:
             point_cloud_source=self.point_cloud_source,
             point_cloud_cameras=self.point_cloud_cameras,
             point_cloud_surface=self.point_cloud_surface,
+            point_cloud_part_share=self.point_cloud_part_share,
         )

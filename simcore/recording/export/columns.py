@@ -101,7 +101,7 @@ class ObservationColumns:
         n, source = self._cfg.point_cloud, self._cfg.point_cloud_source
         if source is PointSource.camera:
             return {CLOUD: task.camera_point_cloud(n, views)}
-        clouds = {CLOUD: task.point_cloud(n, self._cfg.point_cloud_surface)}
+        clouds = {CLOUD: task.point_cloud(n, self._cfg.point_cloud_surface, self._cfg.point_cloud_part_share)}
         if source is PointSource.both:
             clouds[CAMERA_CLOUD] = task.camera_point_cloud(n, views)
         return clouds

@@ -139,6 +139,9 @@ class ExportCfg:
     """Cameras that give points; null: all."""
     point_cloud_surface: PointSurface = PointSurface.visual
     """Shapes on whose surface the points from geometry are drawn."""
+    point_cloud_part_share: float | None = None
+    """Share of the points from geometry that lie on the part that is acted on, such as 0.5; null: the density is the
+    same on all links, so that a small handle of a large object has few points."""
     render: str | None = None
     """Name of the render set whose colour images are exported, and whose depth gives points by camera; null: none."""
     cameras: list[str] | None = None
@@ -158,6 +161,15 @@ class ExportCfg:
                 f"point_cloud_source={self.point_cloud_source.name} has no effect: point_cloud=0. Set the number of "
                 "points, such as point_cloud=1024, or remove it.",
                 key="point_cloud_source",
+            )
+        check_range("point_cloud_part_share", self.point_cloud_part_share, 0.0, 1.0)
+        if self.point_cloud_part_share is not None and (
+            not self.point_cloud or self.point_cloud_source is PointSource.camera
+        ):
+            raise ConfigError(
+                f"point_cloud_part_share={self.point_cloud_part_share} has no effect: there are no points from "
+                "geometry. Set point_cloud=1024 and point_cloud_source=geometry or both, or remove it.",
+                key="point_cloud_part_share",
             )
         if self.point_cloud_cameras is not None and (not self.has_camera_points or not self.point_cloud_cameras):
             raise ConfigError(
@@ -213,6 +225,8 @@ class ExportCfg:
             return {}
         item = "of the object that is acted on"
         geometry = f"{self.point_cloud} points on the {self.point_cloud_surface.name} surface {item}: {_CLOUD_NUMBERS}"
+        if self.point_cloud_part_share is not None:
+            geometry += f"; a share of {self.point_cloud_part_share:g} lies on the part"
         seen = "all cameras" if self.point_cloud_cameras is None else "cameras " + ", ".join(self.point_cloud_cameras)
         camera = f"{self.point_cloud} points {item} that {seen} see, all 0 if none sees it: {_CLOUD_NUMBERS}"
         return {

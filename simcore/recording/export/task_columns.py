@@ -128,20 +128,20 @@ class TaskColumns:
         ]
         return Column(prefix_names(self._arm, geometry_names(scene)), np.stack(rows))
 
-    def point_cloud(self, n: int, surface: PointSurface) -> Column:
+    def point_cloud(self, n: int, surface: PointSurface, part_share: float | None) -> Column:
         """Returns n points on the surface of the object; (T+1, n, 4) float32.
 
         Each has x, y, z in the base frame of the arm [m], then 1 if the joint of the part moves it, else 0. The points
-        are drawn once for an episode and move with the links.
+        are drawn once for an episode and move with the links. `part_share`: share of the points that lie on the part.
         """
         scene = self._known_scene()
         T_base_world = scene.bases[self._arm].inverse()
-        clouds = {name: scene.cloud(name, n, surface) for name in {part.object for part in self._acted}}
-        labels = {part: clouds[part.object].on_part(part.part) for part in set(self._acted)}
+        clouds = {part: scene.cloud(part, n, surface, part_share) for part in set(self._acted)}
+        labels = {part: cloud.on_part(part.part) for part, cloud in clouds.items()}
         values: Array = np.empty((len(self._indices()), n, 4), dtype=np.float32)  # as sensors give them
         for row, part in enumerate(self._parts()):
             T_world_root, positions = self._object_state(part.object, row)
-            values[row, :, :3] = clouds[part.object].positions(positions, T_base_world @ T_world_root)
+            values[row, :, :3] = clouds[part].positions(positions, T_base_world @ T_world_root)
             values[row, :, 3] = labels[part]
         return Column((*AXES, "part"), values)
 

@@ -37,9 +37,21 @@ class PointSource(Enum):
 
 
 class SurfaceCloud:
-    """Points on all links of an object, each fixed to its link; their density is the same everywhere."""
+    """Points on all links of an object, each fixed to its link.
 
-    def __init__(self, item: ObjectGeometry, n: int, *, surface: PointSurface, rng: np.random.Generator) -> None:
+    Their density is the same everywhere, or a share of them lies on one part.
+    """
+
+    def __init__(
+        self,
+        item: ObjectGeometry,
+        n: int,
+        *,
+        surface: PointSurface,
+        rng: np.random.Generator,
+        part: str | None = None,
+        part_share: float = 0.5,
+    ) -> None:
         """Draws the points.
 
         Args:
@@ -47,6 +59,8 @@ class SurfaceCloud:
             n: Number of points.
             surface: Shapes that are used; a link that has none gives its other shapes.
             rng: Draws the points.
+            part: Name of a part on which a share of the points lies; None: the density is the same everywhere.
+            part_share: That share, 0 to 1; it counts all links that the joint of the part moves.
 
         Raises:
             AssetError: The object has no surface, or a mesh cannot be read.
@@ -62,9 +76,16 @@ class SurfaceCloud:
         whole = [join_meshes(meshes[name]) for name in self._links]
         if not any(mesh.area for mesh in whole):
             raise AssetError(f"'{model.name}' has no surface. Expected visuals or colliders. Set point_cloud=0.")
-        points, faces = draw_surface_points(join_meshes(whole), n, rng)
-        self._points = points
-        self._owners = np.repeat(np.arange(len(whole)), [len(mesh.faces) for mesh in whole])[faces]
+        on_part = np.zeros(len(whole), dtype=bool) if part is None else self._moved_by(part)
+        groups = [np.flatnonzero(on_part), np.flatnonzero(~on_part)]
+        areas = [sum(whole[index].area for index in group) for group in groups]
+        n_part = 0 if not areas[0] else n if not areas[1] else round(n * part_share)
+        drawn = [
+            _draw_points(whole, group, count, rng)
+            for group, count in zip(groups, (n_part, n - n_part), strict=True)
+            if count
+        ]
+        self._points, self._owners = (np.concatenate(arrays) for arrays in zip(*drawn, strict=True))
         self._places = [np.flatnonzero(self._owners == index) for index in range(len(self._links))]
 
     def positions(self, positions: Array, T_base_root: Pose) -> Array:
@@ -82,10 +103,19 @@ class SurfaceCloud:
 
     def on_part(self, part: str) -> Array:
         """Returns (n,) whether the joint of a part moves each point."""
+        return self._moved_by(part)[self._owners]
+
+    def _moved_by(self, part: str) -> Array:
+        """Returns for every moving link whether the joint of a part moves it."""
         model = self._item.model
         top = model.joints[self._item.parts[part].joint].child
-        moved = np.array([model.is_below(link, top) for link in self._links])
-        return moved[self._owners]
+        return np.array([model.is_below(link, top) for link in self._links])
+
+
+def _draw_points(meshes: list[TriangleMesh], chosen: Array, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Draws n points (n, 3) on the chosen ones of some meshes, and returns (n,) the index of each point's mesh."""
+    points, faces = draw_surface_points(join_meshes([meshes[index] for index in chosen]), n, rng)
+    return points, np.repeat(chosen, [len(meshes[index].faces) for index in chosen])[faces]
 
 
 def _moving_link(model: UrdfModel, link: str) -> tuple[str, Pose]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.observed.acted_part import ActedPart
 from unlatch.simcore.recording.observed.camera_cloud import CameraCloud
 from unlatch.simcore.recording.observed.object_geometry import ObjectGeometry
 from unlatch.simcore.recording.observed.point_cloud import PointSurface, SurfaceCloud
@@ -32,16 +34,27 @@ class ObservedScene:
     """Seed of the episode; draws the points of point clouds."""
     load_object: Callable[[str], ObjectGeometry] = field(repr=False)
     """Returns an object by name; called only where a column needs it."""
-    _clouds: dict[tuple[str, int, PointSurface], SurfaceCloud] = field(default_factory=dict, init=False, repr=False)
+    _clouds: dict[tuple[Any, ...], SurfaceCloud] = field(default_factory=dict, init=False, repr=False)
 
     _camera_clouds: dict[tuple[str, int], CameraCloud] = field(default_factory=dict, init=False, repr=False)
 
-    def cloud(self, name: str, n: int, surface: PointSurface) -> SurfaceCloud:
-        """Returns n points on the surface of an object; they are drawn once."""
-        key = (name, n, surface)
+    def cloud(self, part: ActedPart, n: int, surface: PointSurface, part_share: float | None) -> SurfaceCloud:
+        """Returns n points on the surface of the object of a part; they are drawn once.
+
+        `part_share`: share of the points that lie on the part; None: the density is the same everywhere.
+        """
+        name = part.object
+        key = (name, n, surface) if part_share is None else (name, n, surface, part.part, part_share)
         if key not in self._clouds:
             rng = stream(self.seed, f"points.{name}")
-            self._clouds[key] = SurfaceCloud(self.load_object(name), n, surface=surface, rng=rng)
+            self._clouds[key] = SurfaceCloud(
+                self.load_object(name),
+                n,
+                surface=surface,
+                rng=rng,
+                part=None if part_share is None else part.part,
+                part_share=part_share or 0.0,
+            )
         return self._clouds[key]
 
     def camera_cloud(self, name: str, n: int) -> CameraCloud:

@@ -276,7 +276,13 @@ def test_a_policy_whose_targets_never_stand_still_succeeds_once_the_goal_has_hel
         ("close_drawer", {}),
         (
             "open_microwave",
-            {"state": [kind.name for kind in StateKind], "objects": False, "keypoints": False, "point_cloud": 64},
+            {
+                "state": [kind.name for kind in StateKind],
+                "objects": False,
+                "keypoints": False,
+                "point_cloud": 64,
+                "point_cloud_part_share": 0.75,
+            },
         ),
         pytest.param("turn_faucet", {"state": [kind.name for kind in StateKind]}, marks=pytest.mark.slow),
         pytest.param(
@@ -294,6 +300,7 @@ def test_the_columns_of_an_export_are_observed(task: str, conventions: dict[str,
         objects=conventions.get("objects", True),
         keypoints=conventions.get("keypoints", True),
         point_cloud=conventions.get("point_cloud", 0),
+        point_cloud_part_share=conventions.get("point_cloud_part_share"),
     )
     own = [f"observation.{key}={value}".replace("'", "") for key, value in conventions.items()]
     env = UnlatchEnv(task, overrides=[STILL, "observation.columns=true", *own])
@@ -304,6 +311,8 @@ def test_the_columns_of_an_export_are_observed(task: str, conventions: dict[str,
     wanted = {key: column.values for key, column in exported.items() if key != ACTION}
     observation, _ = env.reset(seed=5, options={"episode": 0})
     first = WorldCfg().frames(INITIAL_S)
+    if "point_cloud_part_share" in conventions:
+        assert wanted["observation.point_cloud"][0, :, 3].sum() == 48
     for index, action in enumerate(actions_of(record)):
         assert {key for key in observation if key.startswith("observation.")} == set(wanted)
         for key, values in wanted.items():

@@ -246,6 +246,9 @@ def test_points_by_camera_without_a_render_set_are_refused(data_set: DataSet):
         ({"point_cloud_source": PointSource.camera}, "point_cloud_source=camera has no effect: point_cloud=0"),
         ({"point_cloud": 8, "point_cloud_cameras": ["front"]}, r"point_cloud_cameras=\['front'\] is empty or has no"),
         ({**BY_CAMERA, "point_cloud_cameras": []}, r"point_cloud_cameras=\[\] is empty or has no"),
+        ({"point_cloud_part_share": 0.5}, r"point_cloud_part_share=0.5 has no effect"),
+        ({**BY_CAMERA, "point_cloud_part_share": 0.5}, r"point_cloud_part_share=0.5 has no effect"),
+        ({"point_cloud": 8, "point_cloud_part_share": 1.5}, r"point_cloud_part_share=1.5"),
     ],
 )
 def test_options_without_effect_are_refused(options: dict[str, Any], message: str):
