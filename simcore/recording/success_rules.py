@@ -34,6 +34,8 @@ from typing import Any
 
 from unlatch.simcore.errors import RecordingError
 
+INITIAL_S = 0.16
+"""Time of standing still before the first skill begins, in which nothing is judged [s]."""
 MAX_JOINT_SPEED = 5.0
 """Joint speed above which an attempt is invalid [rad/s or m/s]."""
 MOVING_STEP = 1e-4

@@ -9,10 +9,10 @@ from unlatch.configs.setting_file import read_setting_file
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.checks import limit_problems
 from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError
-from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
 from unlatch.simcore.recording.images.renders import RenderSet, render_names
+from unlatch.workflows.checks.check_data_set import check_data_set
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
 from unlatch.workflows.runs.data_folders import data_sets_below
@@ -35,7 +35,7 @@ def main(paths: list[str]) -> int:
     sets = {path: DataSet.open(path) for path in folders}  # a folder that is not a data set is bad input
     bad = sum(_check_settings(path) for path in files)
     for path, data_set in sets.items():
-        problems = [*check_dataset(path), *_configuration_problems(data_set), *_render_problems(data_set)]
+        problems = [*check_data_set(data_set), *_robot_problems(data_set), *_render_problems(data_set)]
         for problem in problems:
             print_line(f"{path}: {problem}")
         bad += len(problems)
@@ -85,12 +85,9 @@ def _render_problems(data_set: DataSet) -> list[str]:
     return found
 
 
-def _configuration_problems(data_set: DataSet) -> list[str]:
-    """Returns limits of the robot that the configuration of a data set exceeds."""
-    try:
-        return [
-            f"dataset.json: config.{problem.message}"
-            for problem in limit_problems(config_of(data_set).robot, object_friction=OBJECT_FRICTION)
-        ]
-    except SimCoreError as exc:
-        return [f"dataset.json: {exc.message}"]
+def _robot_problems(data_set: DataSet) -> list[str]:
+    """Returns limits of the robot that the configuration of a data set exceeds; none if it cannot be read."""
+    with suppress(SimCoreError):  # `check_data_set` reports it
+        found = limit_problems(config_of(data_set).robot, object_friction=OBJECT_FRICTION)
+        return [f"dataset.json: config.{problem.message}" for problem in found]
+    return []

@@ -21,6 +21,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.world import World
@@ -42,9 +43,6 @@ from unlatch.workflows.episode.randomization.episode_randomization import (
 )
 from unlatch.workflows.episode.scene import EpisodeScene, build_scene
 from unlatch.workflows.episode.skill_run import SkillRun
-
-INITIAL_S = 0.16
-"""Time of standing still before the first skill begins [s]."""
 
 
 class Episode:

@@ -1,0 +1,157 @@
+"""What the entries of a record's `skills` must state, derived from the chain of the configuration and the objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from unlatch.configs.derivation.derived_episode import part_of_skill, skill_strategies
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.annotation import Part
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.robots.description import ArmCfg
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.criteria import ABSENT
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.measurements import joint_positions, read_frame
+from unlatch.simcore.recording.observed.object_geometry import movable_joints
+from unlatch.simcore.recording.success_rules import INITIAL_S
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.config import SkillCfg, stages_of
+from unlatch.skills.gripping import grip_force, handle_load
+from unlatch.tasks.language import phrasing_draws, step_language
+
+_OF_FIRST_ATTEMPT = ("success_mode", "success_threshold", "s0")
+"""Keys in which every attempt at a skill equals the first one."""
+
+
+class ExpectedSkills:
+    """The entries that one record must have. When a skill began and ended, and its strategy, are read from the record.
+
+    Note:
+        The arm of a skill that names none is read from the record too: it depends on what could be planned.
+    """
+
+    def __init__(self, cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], record: EpisodeRecord, *, seed: int) -> None:
+        """Reads the place of each entry in the chain.
+
+        Args:
+            cfg: The episode, with its derived task.
+            assets: The episode's objects by name.
+            record: The record; its arrays have the right shapes.
+            seed: Seed of the episode.
+        """
+        self._cfg, self._assets, self._record = cfg, assets, record
+        self._stages = stages_of(cfg.skills)
+        self._places = [entry.get("entry", index) for index, entry in enumerate(record.skills)]
+        self._draws = phrasing_draws(seed, 1 + len(self._places))[1:]
+        parts = {(cfg.skills[n].objects[0], part_of_skill(cfg, n, assets).name) for n in range(len(cfg.skills))}
+        loads = (handle_load(assets[name], assets[name].articulation.part(part)) for name, part in parts)
+        self._load_n = max(loads, default=0.0)
+
+    def order_problems(self) -> Iterator[str]:
+        """Yields the first entry that does not follow those before it in the chain."""
+        attempts: dict[int, int] = {}
+        for index, place in enumerate(self._places):
+            begun = attempts.get(place, 0) if isinstance(place, int) else 0
+            if begun and self._record.skills[index].get("attempt") == begun:
+                attempts[place] += 1
+                continue
+            due = self._due(attempts)
+            if begun or place not in due:
+                names = " or ".join(f"{n} ({self._cfg.skills[n].name})" for n in due) or "no further entry"
+                name = self._record.skills[index].get("name")
+                yield f"skills[{index}] is {place!r} ({name}) of the chain, expected {names} by the configuration."
+                return
+            attempts[place] = 1
+
+    def _due(self, begun: Mapping[int, int]) -> list[int]:
+        """Returns the skills of the chain that may begin after those that have begun."""
+        for sequences in self._stages:
+            due = [next((n for n in sequence if n not in begun), None) for sequence in sequences]
+            if any(n is not None for n in due):
+                return [n for n in due if n is not None]
+        return []
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Returns what each entry must state.
+
+        Raises:
+            ConfigError, AssetError: A skill does not fit its part.
+            RecordingError: An entry lacks a value on which the others depend.
+        """
+        found: list[dict[str, Any]] = []
+        for index, place in enumerate(self._places):
+            entry = self._expect(index, place)
+            first = self._places.index(place)
+            if first < index:
+                entry |= {key: found[first][key] for key in _OF_FIRST_ATTEMPT}
+            found.append(entry)
+        if found:
+            found[0]["frame_start"] = self._cfg.world.frames(INITIAL_S)
+        return found
+
+    def _expect(self, index: int, place: int) -> dict[str, Any]:
+        cfg, recorded = self._cfg, self._record.skills[index]
+        part, name = part_of_skill(cfg, place, self._assets), cfg.skills[place].objects[0]
+        asset, arm = self._assets[name], self._find_arm(index, place)
+        where = {"object": name, "joint_index": movable_joints(asset.model).index(part.joint)}
+        start = read_frame(recorded, "frame_start", self._record.n_actions)
+        s = float(joint_positions(self._record, where)[start])
+        chosen = self._find_strategy(index, place, part, arm, s)
+        kind, entry = SKILLS.load(chosen.name), cfg.skills[place]
+        return {
+            "name": entry.name,
+            **self._expect_place(index, place, arm),
+            **where,
+            "part": part.name,
+            "language": step_language(entry.language, entry.name, asset, part.name, self._draws[index]),
+            "joint": part.joint,
+            "strategy": chosen.strategy if kind.executes else None,
+            "s_closed": part.openness.closed,
+            "s_open": part.openness.open,
+            "s0": s,
+            "grip_force_n": grip_force(arm.gripper, self._load_n),
+            "holds": ABSENT,
+            **kind.declare_rule(chosen, arm.gripper).to_entry(),
+        }
+
+    def _expect_place(self, index: int, place: int, arm: ArmCfg) -> dict[str, Any]:
+        """Returns the keys that say which attempt of which arm an entry is."""
+        found: dict[str, Any] = {"arm": ABSENT, "stage": ABSENT}
+        if len(self._cfg.robot.arms) > 1:
+            found["arm"] = arm.name
+            found["stage"] = next(n for n, each in enumerate(self._stages) if any(place in some for some in each))
+        recorded = self._record.skills[index]
+        if "attempt" in recorded:
+            found["attempt"] = self._places[:index].count(place)
+        elif found["arm"] is ABSENT:
+            found["broken_off"] = ABSENT
+        if self._record.success and "broken_off" not in found:
+            found["broken_off"] = place in self._places[index + 1 :]
+        return found
+
+    def _find_arm(self, index: int, place: int) -> ArmCfg:
+        """Returns the arm of an entry: that of the configuration, or else one that the record names."""
+        arms = {arm.name: arm for arm in self._cfg.robot.arms}
+        stated = self._cfg.skills[place].arm or self._record.skills[index].get("arm")
+        name = next(iter(arms)) if len(arms) == 1 else stated
+        if name not in arms:
+            raise RecordingError(f"skills[{index}].arm is {name!r} in the record, expected one of {', '.join(arms)}.")
+        return arms[name]
+
+    def _find_strategy(self, index: int, place: int, part: Part, arm: ArmCfg, s: float) -> SkillCfg:
+        """Returns the entry of the chain with the strategy that the record names; a part at s [rad or m] decides which
+        there are.
+        """
+        entry = self._cfg.skills[place]
+        if not SKILLS.load(entry.name).executes:
+            return replace(entry, arm=arm.name)
+        strategies = skill_strategies(self._cfg, place, self._assets, part=part, arm=arm, s=s)
+        stated = self._record.skills[index].get("strategy")
+        chosen = next((item for item in strategies if item.strategy == stated), None)
+        if chosen is None:
+            names = ", ".join(item.strategy for item in strategies)
+            raise RecordingError(f"skills[{index}].strategy is {stated!r} in the record, expected one of {names}.")
+        return chosen
