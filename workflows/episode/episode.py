@@ -121,22 +121,31 @@ class Episode:
             self.frames.record_state()
         self.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
 
-    def reset(self, recorded: EpisodeRecord | None = None) -> None:
-        """Draws the layout, or takes that of a record, and builds the scene."""
+    def reset(self, recorded: EpisodeRecord | None = None, *, redraws: bool = False) -> None:
+        """Draws the layout, or takes that of a record, and builds the scene.
+
+        Args:
+            recorded: The record of the episode; None: all values are drawn.
+            redraws: Whether the values of a recorded episode are drawn again all the same. Of the record, only the
+                number of the layout that a search chose is used then: nothing is planned.
+        """
         start = time.perf_counter()
         rng = self._streams["layout"]
         self._assets = load_assets(self.cfg, self.number, recorded, rng)
         self.cfg = cfg = with_derived_task(self.cfg, self._assets)
         self.planner = ChainPlanner(cfg, self._assets, self._checker, seed=self.seed)
         failure: Failure | None = None
+        homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
+
+        def draw() -> Layout:
+            return sample_layout(cfg.task, self._assets, homes, rng)
+
         if recorded is None:
-            homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
-
-            def draw() -> Layout:
-                return sample_layout(cfg.task, self._assets, homes, rng)
-
             first = cfg.skills[0]
             layout, failure = self._search_layout(first, draw) if isinstance(first, ArtPreplanCfg) else (draw(), None)
+        elif redraws:
+            chosen = recorded.layout.get("preplan", {}).get("chosen") or 0
+            layout = [draw() for _ in range(1 + chosen)][-1]
         else:
             layout = Layout.from_dict(recorded.layout)
             self.cfg = replace(cfg, randomization=recorded_randomization(recorded.applied, name=cfg.randomization.name))
