@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +34,9 @@ _FORCES = (("force_mean_n", "force_max_n"), ("force_sustained_n", "force_max_n")
 """Endings of arrays of which the first is at most the second."""
 
 
-def identity_problems(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], record: EpisodeRecord) -> Iterator[str]:
+def identity_problems(
+    cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], layout: Mapping[str, Any], record: EpisodeRecord
+) -> Iterator[str]:
     """Yields the arrays that contradict others: each with its first such frame, the recorded and the expected value.
 
     - `time` counts frames of `world.record_hz`; `skills.index` counts the entries of `skills` that have begun.
@@ -47,6 +50,7 @@ def identity_problems(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], record
     Args:
         cfg: The episode, with its derived task.
         assets: The episode's objects by name.
+        layout: The layout that was drawn for the episode, as `Layout.to_dict` gives it.
         record: The record; its arrays have the right shapes.
     """
     if record.code in ("diverged", "error"):
@@ -59,9 +63,12 @@ def identity_problems(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], record
     yield from _differing("skills.index", arrays["skills.index"], begun - 1, why="frame_start of the skills")
     for arm in cfg.robot.arms:
         yield from _arm_problems(cfg, arm, record)
+        if "q_home" in layout:  # else a rule has moved the arms
+            key = f"robots.{cfg.robot.name}.{arm.name}.joint_positions"
+            yield from _differing(key, arrays[key][:1], [layout["q_home"][arm.name]], why="the layout")
     for name, asset in assets.items():
-        yield from _object_problems(cfg, name, asset, record)
-    yield from _range_problems(cfg, record)
+        yield from _object_problems(cfg, name, asset, layout["objects"][name], record)
+    yield from _range_problems(record)
 
 
 def _arm_problems(cfg: EpisodeCfg, arm: ArmCfg, record: EpisodeRecord) -> Iterator[str]:
@@ -81,8 +88,6 @@ def _arm_problems(cfg: EpisodeCfg, arm: ArmCfg, record: EpisodeRecord) -> Iterat
     if fingers is not None:
         openings = [[arm.gripper.width(row)] for row in fingers]
         yield from _differing(f"{key}.gripper_opening", arrays[f"{key}.gripper_opening"], openings, why="its joints")
-    home = record.layout.get("q_home", {}).get(arm.name)
-    yield from _differing(f"{key}.joint_positions", q[:1], [home], why="layout.q_home")
     for word in ("actions", "labels"):
         prefix = f"{word}.{cfg.robot.name}.{arm.name}"
         targets = arrays.get(f"{prefix}.joint_targets")
@@ -107,18 +112,18 @@ def _pose_problems(
         yield from _differing(key, turned, wanted, why=why, tolerance=_FRAME_TOLERANCE)
 
 
-def _object_problems(cfg: EpisodeCfg, name: str, asset: ObjectAsset, record: EpisodeRecord) -> Iterator[str]:
+def _object_problems(
+    cfg: EpisodeCfg, name: str, asset: ObjectAsset, placed: Mapping[str, Any], record: EpisodeRecord
+) -> Iterator[str]:
     arrays, key, model = record.arrays, f"objects.{name}", asset.model
     joints, s = movable_joints(model), arrays[f"{key}.joint_positions"]
-    placed = record.layout.get("objects", {}).get(name, {})
     if not randomizes(cfg, "joint_positions"):
-        at_start = [[placed.get("joint_positions", {}).get(joint, 0.0) for joint in joints]]
+        at_start = [[placed["joint_positions"].get(joint, 0.0) for joint in joints]]
         yield from _differing(f"{key}.joint_positions", s[:1], at_start, why="the layout")
     root_p, root_quat = arrays[f"{key}.root_position"], arrays[f"{key}.root_quat_xyzw"]
     if not randomizes(cfg, *_POSES):
-        stands = {"root_position": placed.get("position"), "root_quat_xyzw": placed.get("quat_xyzw")}
-        for word, value in stands.items():
-            wanted = np.tile(np.asarray(value, dtype=float), (len(s), 1))
+        for word, value in (("root_position", placed["position"]), ("root_quat_xyzw", placed["quat_xyzw"])):
+            wanted = np.tile(value, (len(s), 1))
             yield from _differing(f"{key}.{word}", arrays[f"{key}.{word}"], wanted, why="the layout")
     R_world_root = Rotation.from_quat(root_quat).as_matrix()
     poses = {model.root: (np.broadcast_to(np.eye(3), (len(s), 3, 3)), np.zeros((len(s), 3)))}
@@ -136,7 +141,7 @@ def _object_problems(cfg: EpisodeCfg, name: str, asset: ObjectAsset, record: Epi
                 yield from _differing(place, arrays[place], at, why=why, tolerance=_FRAME_TOLERANCE)
 
 
-def _range_problems(cfg: EpisodeCfg, record: EpisodeRecord) -> Iterator[str]:
+def _range_problems(record: EpisodeRecord) -> Iterator[str]:
     """Yields largest values of a row that are below other values of the same row."""
     arrays = record.arrays
     for key, values in sorted(arrays.items()):

@@ -65,22 +65,19 @@ class CriteriaSource:
                 rest, what was executed is read: when each skill began, and in which strategy.
         """
         seed = episode_seed(self._cfg.seed, record.number)
-        seeded: dict[str, Any] = {"seed": seed}
+        statements: dict[str, Any] = {"seed": seed}
         if not (record.assets or record.arrays):
-            return Criteria(seeded)  # the worker was lost, or the object could not be loaded
+            return Criteria(statements)  # the worker was lost, or the object could not be loaded
         rng = EpisodeStreams(seed)["layout"]
         try:
             assets = self._load_assets(record.number, rng)
-            drawn = {
-                "assets": CompleteMap({name: asset.content_hash for name, asset in assets.items()}),
-                "layout": {"instances": CompleteMap(describe_instances(self._cfg, assets))},
-            }
+            statements["assets"] = CompleteMap({name: asset.content_hash for name, asset in assets.items()})
+            statements["layout"] = {"instances": CompleteMap(describe_instances(self._cfg, assets))}
             if not record.arrays:
-                return Criteria({**seeded, **drawn})  # the task did not fit the object
-            cfg = with_derived_task(self._cfg, assets)
-            return self._derive(cfg, assets, record, {**seeded, **drawn}, rng)
+                return Criteria(statements)  # the task did not fit the object
+            return self._derive(with_derived_task(self._cfg, assets), assets, record, statements, rng)
         except SimCoreError as exc:
-            return Criteria(seeded, problems=(f"its criteria cannot be derived from the configuration: {exc.message}",))
+            return Criteria(statements, problems=(f"its criteria cannot be derived: {exc.message}",))
 
     def _load_assets(self, number: int, rng: np.random.Generator) -> dict[str, ObjectAsset]:
         found = {}
@@ -100,7 +97,8 @@ class CriteriaSource:
         layout = ExpectedLayout(cfg, assets, record, rng)
         skills = ExpectedSkills(cfg, assets, record, seed=statements["seed"])
         problems = [*layout.problems(), *skills.order_problems()]
-        statements["layout"] |= layout.statement()
+        placed = layout.statement()
+        statements["layout"] |= placed
         statements["language"] = _language(cfg, assets, statements["seed"])
         if not cfg.randomization.active:
             statements["applied"] = CompleteMap()
@@ -112,7 +110,7 @@ class CriteriaSource:
             statements["settle"] = goal.settle()
         return Criteria(
             statements=statements,
-            problems=(*problems, *identity_problems(cfg, assets, record)),
+            problems=(*problems, *skills.problems, *identity_problems(cfg, assets, placed, record)),
             chain_length=len(cfg.skills),
             max_duration_s=cfg.task.max_duration_s,
             targets_rest=rules.get("success_when") == "still",

@@ -11,7 +11,6 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import ArmCfg
-from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.criteria import ABSENT
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.measurements import joint_positions, read_frame
@@ -49,6 +48,8 @@ class ExpectedSkills:
         parts = {(cfg.skills[n].objects[0], part_of_skill(cfg, n, assets).name) for n in range(len(cfg.skills))}
         loads = (handle_load(assets[name], assets[name].articulation.part(part)) for name, part in parts)
         self._load_n = max(loads, default=0.0)
+        self.problems: list[str] = []
+        """Arms and strategies that the configuration does not have; `entries` adds them."""
 
     def order_problems(self) -> Iterator[str]:
         """Yields the first entry that does not follow those before it in the chain."""
@@ -59,10 +60,13 @@ class ExpectedSkills:
                 attempts[place] += 1
                 continue
             due = self._due(attempts)
-            if begun or place not in due:
-                names = " or ".join(f"{n} ({self._cfg.skills[n].name})" for n in due) or "no further entry"
-                name = self._record.skills[index].get("name")
-                yield f"skills[{index}] is {place!r} ({name}) of the chain, expected {names} by the configuration."
+            names = [self._cfg.skills[n].name for n in due]
+            name = self._record.skills[index].get("name")
+            if begun or place not in due or name != self._cfg.skills[place].name:
+                wanted = " or ".join(f"{n} ({each})" for n, each in zip(due, names, strict=True)) or "no further entry"
+                yield (
+                    f"skills[{index}] is skill {place!r} ({name}) of the chain, expected {wanted} by the configuration."
+                )
                 return
             attempts[place] = 1
 
@@ -108,7 +112,6 @@ class ExpectedSkills:
             "part": part.name,
             "language": step_language(entry.language, entry.name, asset, part.name, self._draws[index]),
             "joint": part.joint,
-            "strategy": chosen.strategy if kind.executes else None,
             "s_closed": part.openness.closed,
             "s_open": part.openness.open,
             "s0": s,
@@ -138,8 +141,8 @@ class ExpectedSkills:
         stated = self._cfg.skills[place].arm or self._record.skills[index].get("arm")
         name = next(iter(arms)) if len(arms) == 1 else stated
         if name not in arms:
-            raise RecordingError(f"skills[{index}].arm is {name!r} in the record, expected one of {', '.join(arms)}.")
-        return arms[name]
+            self.problems.append(f"skills[{index}].arm is {name!r} in the record, expected one of {', '.join(arms)}.")
+        return arms.get(str(name), self._cfg.robot.arms[0])
 
     def _find_strategy(self, index: int, place: int, part: Part, arm: ArmCfg, s: float) -> SkillCfg:
         """Returns the entry of the chain with the strategy that the record names; a part at s [rad or m] decides which
@@ -153,5 +156,5 @@ class ExpectedSkills:
         chosen = next((item for item in strategies if item.strategy == stated), None)
         if chosen is None:
             names = ", ".join(item.strategy for item in strategies)
-            raise RecordingError(f"skills[{index}].strategy is {stated!r} in the record, expected one of {names}.")
-        return chosen
+            self.problems.append(f"skills[{index}].strategy is {stated!r} in the record, expected one of {names}.")
+        return chosen or strategies[0]
