@@ -11,8 +11,8 @@ from unlatch.simcore.recording.criteria import ABSENT, CompleteMap
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.observed.object_geometry import movable_joints
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD
-from unlatch.skills.catalog import SKILLS
 from unlatch.skills.holding import moves_part
+from unlatch.workflows.checks.expected_skills import skill_class
 
 _OF_POLICY = ("reached", "reached_frame", "hold_frames", "chain_length", "chain_motions", "max_changes")
 
@@ -49,7 +49,7 @@ class ExpectedGoal:
             "conditions": self._conditions,
             "hold_frames": self._hold_frames,
             "chain_length": len(self._cfg.skills),
-            "chain_motions": sum(moves_part(SKILLS.load(entry.name)) for entry in self._cfg.skills),
+            "chain_motions": sum(moves_part(skill_class(entry.name)) for entry in self._cfg.skills),
             "max_changes": CompleteMap(self._max_changes if self._record.skills else {}),
         }
 

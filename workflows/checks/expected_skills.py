@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from unlatch.configs.derivation.derived_episode import part_of_skill, skill_strategies
@@ -18,11 +19,22 @@ from unlatch.simcore.recording.observed.object_geometry import movable_joints
 from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, stages_of
+from unlatch.skills.contract.skill import Skill
 from unlatch.skills.gripping import grip_force, handle_load
 from unlatch.tasks.language import phrasing_draws, step_language
 
 _OF_FIRST_ATTEMPT = ("success_mode", "success_threshold", "s0")
 """Keys in which every attempt at a skill equals the first one."""
+
+
+@lru_cache(maxsize=64)
+def skill_class(name: str) -> type[Skill]:
+    """Returns the class of a skill by its name in the catalog.
+
+    Raises:
+        PluginError: It is not installed.
+    """
+    return SKILLS.load(name)
 
 
 class ExpectedSkills:
@@ -104,7 +116,7 @@ class ExpectedSkills:
         start = read_frame(recorded, "frame_start", self._record.n_actions)
         s = float(joint_positions(self._record, where)[start])
         chosen = self._find_strategy(index, place, part, arm, s)
-        kind, entry = SKILLS.load(chosen.name), cfg.skills[place]
+        kind, entry = skill_class(chosen.name), cfg.skills[place]
         return {
             "name": entry.name,
             **self._expect_place(index, place, arm),
@@ -149,7 +161,7 @@ class ExpectedSkills:
         there are.
         """
         entry = self._cfg.skills[place]
-        if not SKILLS.load(entry.name).executes:
+        if not skill_class(entry.name).executes:
             return replace(entry, arm=arm.name)
         strategies = skill_strategies(self._cfg, place, self._assets, part=part, arm=arm, s=s)
         stated = self._record.skills[index].get("strategy")

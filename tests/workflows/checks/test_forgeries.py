@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,8 +14,11 @@ from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.checks.check_data_set import check_data_set
+from unlatch.workflows.checks.replayed_arrays import replay_problems
 from unlatch.workflows.commands.collect import main as collect_main
 from unlatch.workflows.commands.evaluate import main as evaluate_main
+from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.runs.runner import EpisodeRunner
 
 pytest.importorskip("gymnasium")
 
@@ -297,3 +300,73 @@ def test_a_record_alone_cannot_show_a_goal_that_was_made_easier(sets: dict[str, 
         forged.write(record)
     assert check_dataset(forged.path) == []
     assert len(check_data_set(forged)) == 1
+
+
+def move_the_door(record: EpisodeRecord) -> None:
+    """Puts the door where it is one frame later, with its keypoints, while it moves fastest."""
+    door = "objects.microwave.joint_positions"
+    frame = int(np.argmax(np.abs(np.diff(record.arrays[door][:, 0]))))
+    for key in [door, *(key for key in record.arrays if key.startswith("keypoints."))]:
+        array = record.arrays[key].copy()
+        array[frame] = array[frame + 1]
+        record.arrays[key] = array
+
+
+def move_an_action(record: EpisodeRecord) -> None:
+    """Repeats an action for a frame, with its pose and its gripper target."""
+    for key in record.arrays:
+        if key.startswith("actions."):
+            array = record.arrays[key].copy()
+            array[60] = array[59]
+            record.arrays[key] = array
+    target = record.arrays[f"{ROBOT}.gripper_target"].copy()
+    target[61] = target[60]
+    record.arrays[f"{ROBOT}.gripper_target"] = target
+
+
+def change_a_drawn_value(record: EpisodeRecord) -> None:
+    """Changes a value that the randomization wrote at the reset."""
+    firing = next(item for item in record.applied["firings"] if any(item[2]))
+    firing[2] = [0.5 * value for value in firing[2]]
+
+
+PHYSICAL_FORGERIES = {
+    "a door that moved by itself": (move_the_door, "'keypoints.microwave.door."),
+    "an action with its pose": (move_an_action, f"'{ROBOT}.joint_positions' is "),
+    "contact forces that are lower": (scale("contacts.", 0.5), "'contacts.franka_panda.left.fingers.force_max_n' is "),
+    "motors that worked less": (scale("joint_efforts", 0.5), f"'{ROBOT}.joint_efforts' is "),
+    "slower joints": (
+        both(scale("joint_velocities", 0.5), scale("speeds.", 0.5)),
+        f"'{ROBOT}.joint_velocities' is ",
+    ),
+    "a drawn value": (change_a_drawn_value, "applied.firings["),
+}
+"""What only physics can tell: `check` finds nothing, `check replay=true` does."""
+
+
+@pytest.fixture(scope="session")
+def runner(sets: dict[str, DataSet]) -> Iterator[EpisodeRunner]:
+    with EpisodeRunner(config_of(sets["opened"])) as opened:
+        yield opened
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", PHYSICAL_FORGERIES)
+def test_only_a_replay_finds_what_physics_decides(
+    sets: dict[str, DataSet],
+    find_problems: Callable[[str, Forge], list[str]],
+    runner: EpisodeRunner,
+    tmp_path: Path,
+    name: str,
+):
+    forge, said = PHYSICAL_FORGERIES[name]
+    assert find_problems("opened", forge) == []
+    record = DataSet.open(tmp_path / "set").read(0)
+    problems = list(replay_problems(runner, record))
+    assert any(problem.startswith(said) for problem in problems), problems
+
+
+@pytest.mark.integration
+def test_a_replay_from_the_configuration_reproduces_an_honest_record(sets: dict[str, DataSet], runner: EpisodeRunner):
+    assert sets["opened"].read(0).applied["firings"]
+    assert list(replay_problems(runner, sets["opened"].read(0))) == []
