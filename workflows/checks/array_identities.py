@@ -58,9 +58,9 @@ def identity_problems(
     arrays = record.arrays
     frames = np.arange(record.n_actions + 1)
     yield from _differing("time", arrays["time"], frames / cfg.world.record_hz, why="the rate of frames")
-    starts = [entry.get("frame_start") for entry in record.skills]
-    begun = np.sum([frames > start for start in starts if isinstance(start, int)], axis=0, initial=0)
-    yield from _differing("skills.index", arrays["skills.index"], begun - 1, why="frame_start of the skills")
+    starts = sorted(entry["frame_start"] for entry in record.skills if isinstance(entry.get("frame_start"), int))
+    current = np.searchsorted(starts, frames) - 1  # a skill is the current one from the state after its first
+    yield from _differing("skills.index", arrays["skills.index"], current, why="frame_start of the skills")
     for arm in cfg.robot.arms:
         yield from _arm_problems(cfg, arm, record)
         if "q_home" in layout:  # else a rule has moved the arms
