@@ -25,7 +25,7 @@ from unlatch.simcore.recording.measurements import (
     start_position,
 )
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome
-from unlatch.simcore.recording.verdict import recompute_success
+from unlatch.simcore.recording.verdict import contradicts_success, recompute_success
 
 _QUAT_TOLERANCE = 1e-6
 IndexedValues = tuple[bool, str | None, int, PolicyOutcome | None]
@@ -209,6 +209,8 @@ def _verdict_problems(record: EpisodeRecord, criteria: Criteria | None) -> Itera
         )
     elif verdict.code != record.code:
         yield f"code is {record.code!r} in the record, recomputed {verdict.code!r} ({verdict.evidence})."
+    if criteria is not None and contradicts_success(record, criteria):
+        yield f"it was stopped with code {record.code!r}, but every rule of success holds at its end."
     yield from _goal_problems(record)
     for number, (skill, judged) in enumerate(zip(record.skills, verdict.skills, strict=True)):
         yield from _skill_problems(record, number, skill, judged)

@@ -36,6 +36,8 @@ class Criteria:
     the record. Keys that are not here are free."""
     problems: tuple[str, ...] = ()
     """What else in the record contradicts the configuration, or cannot be derived."""
+    success_settle: Mapping[str, Any] = field(default_factory=dict)
+    """What `settle` would state if the episode had succeeded in its last frame."""
     chain_length: int | None = None
     """Number of skills that must begin; None: not judged."""
     max_duration_s: float | None = None

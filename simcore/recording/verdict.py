@@ -37,7 +37,7 @@ one frame, it is the code that comes first in `FAILURE_CODES`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,10 @@ from unlatch.simcore.recording.skill_verdict import BrokenRule, JudgedSkill, bro
 
 ABORT_CODES = frozenset(FAILURE_CODES) - {"collision", "overload", "not_reached", "unsettled", "overspeed"}
 """Codes of attempts that may be stopped early for a reason that the arrays do not show."""
+
+
+AMBIGUOUS_ABORT = "motion_blocked"
+"""An arm may be found to be blocked in the very frame in which its episode would succeed."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,20 @@ def recompute_success(record: EpisodeRecord, criteria: Criteria | None = None) -
     first = min(broken, key=lambda rule: (rule.frame, CODE_ORDER[rule.code]))
     evidence = {"frame": first.frame, **first.evidence}
     return Verdict(success=False, code=first.code, evidence=evidence, skills=tuple(results))
+
+
+def contradicts_success(record: EpisodeRecord, criteria: Criteria) -> bool:
+    """Returns whether an attempt that was stopped for a reason that arrays do not show would have succeeded by then.
+
+    The judge takes an attempt as a success as soon as every rule holds, so that nothing can stop it after that.
+
+    Raises:
+        RecordingError: The record lacks what a judgement needs.
+    """
+    if record.code not in ABORT_CODES - {AMBIGUOUS_ABORT} or not record.arrays:
+        return False
+    claimed = replace(record, success=True, code=None, evidence={}, settle=dict(criteria.success_settle))
+    return recompute_success(claimed, criteria).success
 
 
 def _unrepeated_attempts(skills: list[JudgedSkill]) -> Iterator[BrokenRule]:

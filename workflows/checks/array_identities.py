@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,23 +11,21 @@ from scipy.spatial.transform import Rotation
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.robots.description import ArmCfg, base_pose
-from unlatch.robots.model import model_path
+from unlatch.robots.description import ArmCfg
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.criteria import TOLERANCE
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.observed.object_geometry import movable_joints
 from unlatch.simcore.urdf.model import UrdfModel
-from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.solver.kinematics import ChainJoint, Kinematics
-from unlatch.workflows.checks.randomized_values import randomizes
+from unlatch.workflows.checks.arm_frames import base_of, kinematics_of
+from unlatch.workflows.checks.randomized_values import POSES, randomizes
 
 Array = np.ndarray
 
 _FRAME_TOLERANCE = 5e-6
 """Largest difference between a link frame of the engine and the kinematics of the URDF [m, or of a rotation matrix].
 The engine keeps link frames in single precision, which differs by up to 2e-7 m and 7e-7 in 50 episodes of 16 tasks."""
-_POSES = ("position", "orientation")
 _FORCES = (("force_mean_n", "force_max_n"), ("force_sustained_n", "force_max_n"))
 """Endings of arrays of which the first is at most the second."""
 
@@ -73,10 +69,10 @@ def identity_problems(
 
 def _arm_problems(cfg: EpisodeCfg, arm: ArmCfg, record: EpisodeRecord) -> Iterator[str]:
     arrays, key = record.arrays, f"robots.{cfg.robot.name}.{arm.name}"
-    kinematics, T_root_base = _read_arm(model_path(cfg.robot), arm.base_link, arm.ee_link)
+    kinematics = kinematics_of(cfg.robot, arm)
     q, ee, tcp = arrays[f"{key}.joint_positions"], f"{key}.ee", f"{key}.tcp"
-    T_world_base = base_pose(cfg.robot) @ T_root_base
-    if randomizes(cfg, *_POSES):  # the robot may stand elsewhere: where the first state has it
+    T_world_base = base_of(cfg.robot, arm)
+    if randomizes(cfg, *POSES):  # the robot may stand elsewhere: where the first state has it
         T_world_ee = Pose.from_quat_xyzw(arrays[f"{ee}_position"][0], arrays[f"{ee}_quat_xyzw"][0])
         T_world_base = T_world_ee @ kinematics.pose(q[0]).inverse()
     yield from _pose_problems(arrays, ee, kinematics.fk_batch(q), T_world_base, why="the joints of the arm")
@@ -121,7 +117,7 @@ def _object_problems(
         at_start = [[placed["joint_positions"].get(joint, 0.0) for joint in joints]]
         yield from _differing(f"{key}.joint_positions", s[:1], at_start, why="the layout")
     root_p, root_quat = arrays[f"{key}.root_position"], arrays[f"{key}.root_quat_xyzw"]
-    if not randomizes(cfg, *_POSES):
+    if not randomizes(cfg, *POSES):
         for word, value in (("root_position", placed["position"]), ("root_quat_xyzw", placed["quat_xyzw"])):
             wanted = np.tile(value, (len(s), 1))
             yield from _differing(f"{key}.{word}", arrays[f"{key}.{word}"], wanted, why="the layout")
@@ -176,12 +172,6 @@ def _below(key: str, got: Array, least: Array, *, why: str) -> Iterator[str]:
     if rows.size:
         row = int(rows[0])
         yield f"'{key}' is {got[row]:.9g} in row {row}, expected at least {least[row]:.9g}, as {why} has there."
-
-
-@lru_cache(maxsize=16)
-def _read_arm(urdf: Path, base_link: str, ee_link: str) -> tuple[Kinematics, Pose]:
-    """Returns the kinematics of an arm and `T_root_base`."""
-    return Kinematics.from_urdf(urdf, base_link=base_link, tip_link=ee_link), read_urdf(urdf).link_pose(base_link)
 
 
 def _link_frames(model: UrdfModel, link: str, joints: tuple[str, ...], s: Array) -> tuple[Array, Array]:

@@ -31,6 +31,10 @@ _MOST_ASSETS = 32
 """Objects that are kept: data sets use the same object in many episodes."""
 
 
+UNDERIVED = "its criteria cannot be derived"
+"""Beginning of the problem of an episode whose objects or skills are not what the configuration needs."""
+
+
 class CriteriaSource:
     """Derives the criteria of the episodes of one configuration."""
 
@@ -77,7 +81,7 @@ class CriteriaSource:
                 return Criteria(statements)  # the task did not fit the object
             return self._derive(with_derived_task(self._cfg, assets), assets, record, statements, rng)
         except SimCoreError as exc:
-            return Criteria(statements, problems=(f"its criteria cannot be derived: {exc.message}",))
+            return Criteria(statements, problems=(f"{UNDERIVED}: {exc.message}",))
 
     def _load_assets(self, number: int, rng: np.random.Generator) -> dict[str, ObjectAsset]:
         found = {}
@@ -106,9 +110,13 @@ class CriteriaSource:
         goal = ExpectedGoal(cfg, assets, record, [entry for entry in entries if entry])
         rules = self._evaluation or {"success_when": "still", "end_at_violation": True}
         statements |= {"skills": entries, "goal": goal.statement(goes_on=not rules.get("end_at_violation", True))}
-        if record.settle is not None or record.success:
-            statements["settle"] = goal.settle()
+        settle = goal.settle()
+        if record.success:
+            statements["settle"] = settle
+        elif record.settle is not None:  # a scene that did not settle may have ended before the time was over
+            statements["settle"] = {key: value for key, value in settle.items() if key != "frame_start"}
         return Criteria(
+            success_settle=settle,
             statements=statements,
             problems=(*problems, *skills.problems, *identity_problems(cfg, assets, placed, record)),
             chain_length=len(cfg.skills),

@@ -55,14 +55,12 @@ class ExpectedGoal:
 
     def settle(self) -> dict[str, Any]:
         """Returns what `settle` must state: a success has settled in the last frames, for as long as the task says."""
-        found: dict[str, Any] = {
+        return {
+            "frame_start": max(0, self._record.n_actions - self._hold_frames),
             "frame_end": self._record.n_actions,
             "max_change": min(self._max_changes.values(), default=None),
             "max_changes": CompleteMap(self._max_changes),
         }
-        if self._record.success:
-            found["frame_start"] = self._record.n_actions - self._hold_frames
-        return found
 
     def _describe(self, index: int) -> dict[str, Any]:
         goal = self._cfg.task.goal[index]

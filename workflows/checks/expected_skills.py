@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from unlatch.configs.derivation.derived_episode import part_of_skill, skill_strategies
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part
@@ -17,13 +19,16 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.measurements import joint_positions, read_frame
 from unlatch.simcore.recording.observed.object_geometry import movable_joints
 from unlatch.simcore.recording.success_rules import INITIAL_S
+from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, stages_of
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.gripping import grip_force, handle_load
 from unlatch.tasks.language import phrasing_draws, step_language
+from unlatch.workflows.checks.arm_frames import base_of
+from unlatch.workflows.checks.randomized_values import POSES, randomizes
 
-_OF_FIRST_ATTEMPT = ("success_mode", "success_threshold", "s0")
+_OF_FIRST_ATTEMPT = ("arm", "success_mode", "success_threshold", "s0")
 """Keys in which every attempt at a skill equals the first one."""
 
 
@@ -41,7 +46,8 @@ class ExpectedSkills:
     """The entries that one record must have. When a skill began and ended, and its strategy, are read from the record.
 
     Note:
-        The arm of a skill that names none is read from the record too: it depends on what could be planned.
+        After a search for a layout, the arm of a skill that names none is read from the record too: it depends on what
+        could be planned.
     """
 
     def __init__(self, cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], record: EpisodeRecord, *, seed: int) -> None:
@@ -55,6 +61,7 @@ class ExpectedSkills:
         """
         self._cfg, self._assets, self._record = cfg, assets, record
         self._stages = stages_of(cfg.skills)
+        self._is_searched = bool(cfg.skills) and isinstance(cfg.skills[0], ArtPreplanCfg)
         self._places = [entry.get("entry", index) for index, entry in enumerate(record.skills)]
         self._draws = phrasing_draws(seed, 1 + len(self._places))[1:]
         parts = {(cfg.skills[n].objects[0], part_of_skill(cfg, n, assets).name) for n in range(len(cfg.skills))}
@@ -111,9 +118,10 @@ class ExpectedSkills:
     def _expect(self, index: int, place: int) -> dict[str, Any]:
         cfg, recorded = self._cfg, self._record.skills[index]
         part, name = part_of_skill(cfg, place, self._assets), cfg.skills[place].objects[0]
-        asset, arm = self._assets[name], self._find_arm(index, place)
+        asset = self._assets[name]
         where = {"object": name, "joint_index": movable_joints(asset.model).index(part.joint)}
         start = read_frame(recorded, "frame_start", self._record.n_actions)
+        arm = self._find_arm(index, place, part, start)
         s = float(joint_positions(self._record, where)[start])
         chosen = self._find_strategy(index, place, part, arm, s)
         kind, entry = skill_class(chosen.name), cfg.skills[place]
@@ -147,11 +155,17 @@ class ExpectedSkills:
             found["broken_off"] = place in self._places[index + 1 :]
         return found
 
-    def _find_arm(self, index: int, place: int) -> ArmCfg:
-        """Returns the arm of an entry: that of the configuration, or else one that the record names."""
-        arms = {arm.name: arm for arm in self._cfg.robot.arms}
-        stated = self._cfg.skills[place].arm or self._record.skills[index].get("arm")
-        name = next(iter(arms)) if len(arms) == 1 else stated
+    def _find_arm(self, index: int, place: int, part: Part, start: int) -> ArmCfg:
+        """Returns the arm of an entry that begins at a state frame: that of the configuration, or else the nearest one;
+        after a search for a layout, the one that the record names.
+        """
+        cfg, entry = self._cfg, self._cfg.skills[place]
+        arms = {arm.name: arm for arm in cfg.robot.arms}
+        name = next(iter(arms)) if len(arms) == 1 else entry.arm or self._record.skills[index].get("arm")
+        if len(arms) > 1 and entry.arm is None and not (self._is_searched or randomizes(cfg, *POSES)):
+            keys = [f"keypoints.{entry.objects[0]}.{part.name}.{key}" for key in part.keypoints]
+            middle = np.mean([self._record.arrays[key][start] for key in keys], axis=0)
+            name = min(arms, key=lambda each: float(np.linalg.norm(base_of(cfg.robot, arms[each]).p - middle)))
         if name not in arms:
             self.problems.append(f"skills[{index}].arm is {name!r} in the record, expected one of {', '.join(arms)}.")
         return arms.get(str(name), self._cfg.robot.arms[0])

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 from unlatch.configs.schema import EpisodeCfg
 
+POSES = ("position", "orientation")
+"""Attributes that put a body elsewhere."""
+
 
 def randomizes(cfg: EpisodeCfg, *attributes: str) -> bool:
     """Returns whether a rule of the randomization, or of the record that it repeats, writes one of the attributes."""
