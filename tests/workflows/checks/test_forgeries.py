@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
+from unlatch.objects.config import ObjectCfg
+from unlatch.simcore.errors import AssetError
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.rng import episode_seed
+from unlatch.workflows.checks import criteria_source
 from unlatch.workflows.checks.check_data_set import check_data_set
 from unlatch.workflows.checks.replayed_arrays import replay_problems
 from unlatch.workflows.commands.collect import main as collect_main
@@ -260,6 +265,12 @@ FORGERIES = {
     "a success that was a failure": Forgery("evaluated", claim(None), "success is True (code None) in the record, "),
     "a failure that was a success": Forgery("opened", claim("not_reached"), "success is False (code 'not_reached') in"),
     "a timeout before the time is over": Forgery("opened", claim("timeout"), "success is False (code 'timeout') in"),
+    "a failure of the planner that was a success": Forgery(
+        "closed", claim("plan_infeasible"), "it was stopped with code 'plan_infeasible', but every rule of success"
+    ),
+    "a bug that was a success": Forgery(
+        "opened", claim("error"), "it was stopped with code 'error', but every rule of success holds at its end"
+    ),
     "another code": Forgery("evaluated", claim("not_reached"), "code is 'not_reached' in the record, recomputed '"),
     "a goal that holds for a shorter time": Forgery(
         "evaluated", put("goal.hold_frames", 1), "goal.hold_frames is 1 in the record, expected 15 by the configuration"
@@ -290,6 +301,52 @@ def test_check_names_a_forgery(find_problems: Callable[[str, Forge], list[str]],
     problems = find_problems(forgery.of, forgery.forge)
     wanted = f"Episode 0: {forgery.said}"
     assert any(problem.startswith(wanted) for problem in problems), problems
+
+
+@pytest.mark.integration
+def test_objects_that_are_gone_are_one_problem_for_all_episodes(
+    sets: dict[str, DataSet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def find_nothing(cfg: ObjectCfg) -> None:
+        raise AssetError("The files of 'microwave' are gone. Bring them back.")
+
+    monkeypatch.setattr(criteria_source, "load_instance", find_nothing)
+    with DataSet.create_or_resume(tmp_path / "set", header=sets["opened"].header) as found:
+        for number in range(3):
+            seed = episode_seed(7, number)
+            assert found.write(replace(sets["opened"].read(0), number=number, seed=seed))
+    assert [str(problem) for problem in check_data_set(found)] == [
+        "Episodes 0 to 2: its criteria cannot be derived: The files of 'microwave' are gone. Bring them back."
+    ]
+
+
+@pytest.mark.integration
+def test_a_skill_that_is_not_installed_is_a_problem_and_its_record_is_judged_by_what_it_states(
+    sets: dict[str, DataSet], tmp_path: Path
+):
+    header = deepcopy(sets["opened"].header)
+    header["config"]["skills"][0]["name"] = "levitate"
+    found = {}
+    for name, forge in (("honest", put("skills.0.name", "levitate")), ("forged", claim("not_reached"))):
+        record = sets["opened"].read(0)
+        both(put("skills.0.name", "levitate"), forge)(record)
+        with DataSet.create_or_resume(tmp_path / name, header=header) as data_set:
+            assert data_set.write(record)
+        found[name] = [str(problem) for problem in check_data_set(data_set)]
+    (underived,) = found["honest"]
+    assert underived.startswith("Episode 0: its criteria cannot be derived: Unknown skill 'levitate'")
+    assert found["forged"][0] == underived
+    assert found["forged"][1].startswith("Episode 0: success is False (code 'not_reached') in the record, recomputed")
+
+
+@pytest.mark.integration
+def test_a_configuration_that_cannot_be_read_is_one_problem_of_the_set(sets: dict[str, DataSet], tmp_path: Path):
+    header = deepcopy(sets["opened"].header)
+    header["config"]["skills"][0]["wish"] = 1
+    with DataSet.create_or_resume(tmp_path / "set", header=header) as data_set:
+        assert data_set.write(sets["opened"].read(0))
+    (problem,) = check_data_set(data_set)
+    assert str(problem).startswith("dataset.json: the criteria of its episodes cannot be derived: The configuration of")
 
 
 @pytest.mark.integration
@@ -370,3 +427,39 @@ def test_only_a_replay_finds_what_physics_decides(
 def test_a_replay_from_the_configuration_reproduces_an_honest_record(sets: dict[str, DataSet], runner: EpisodeRunner):
     assert sets["opened"].read(0).applied["firings"]
     assert list(replay_problems(runner, sets["opened"].read(0))) == []
+
+
+@pytest.mark.integration
+def test_the_command_replays_and_names_the_array_the_frame_and_both_values(
+    sets: dict[str, DataSet], run_command: Callable[..., tuple[int, str, str]], tmp_path: Path
+):
+    folder = sets["evaluated"].path
+    code, out, _ = run_command("check", folder, "replay=true", "workers=1")
+    assert (code, out) == (0, f"{folder}: 1 episodes, all whole, every verdict agrees, every replay is exact\n")
+    record, key = sets["evaluated"].read(0), "contacts.franka_panda.environment.force_max_n"
+    add(key, 2, 7.0)(record)  # before the first skill, where nothing is judged
+    info = {**sets["evaluated"].info, "host": "elsewhere"}
+    with DataSet.create_or_resume(tmp_path / "set", header=sets["evaluated"].header, info=info) as forged:
+        forged.write(record)
+    assert run_command("check", forged.path)[0] == 0
+    code, out, _ = run_command("check", forged.path, "replay=true", "workers=1")
+    assert code == 1
+    wanted, value = (array[key][2] for array in (sets["evaluated"].read(0).arrays, record.arrays))
+    assert out.startswith(
+        f"{forged.path}: Episode 0: '{key}' is {value:.9g} at frame 2, expected {wanted:.9g} by a replay of its "
+        "actions. The data set was made with host elsewhere, here "
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["workers=2"], "workers=2 has no effect without replay=true"),
+        (["replay=maybe"], "replay"),
+        (["replay=true", "workers=0"], "workers"),
+    ],
+)
+def test_wrong_options_are_one_line(
+    assert_refused: Callable[..., str], tmp_path: Path, arguments: list[str], said: str
+):
+    assert_refused("check", tmp_path, *arguments, text=said, folder=tmp_path)
