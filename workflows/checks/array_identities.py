@@ -72,7 +72,7 @@ def _arm_problems(cfg: EpisodeCfg, arm: ArmCfg, record: EpisodeRecord) -> Iterat
     kinematics = kinematics_of(cfg.robot, arm)
     q, ee, tcp = arrays[f"{key}.joint_positions"], f"{key}.ee", f"{key}.tcp"
     T_world_base = base_of(cfg.robot, arm)
-    if randomizes(cfg, *POSES):  # the robot may stand elsewhere: where the first state has it
+    if randomizes(cfg, cfg.robot.name, *POSES):  # the robot may stand elsewhere: where the first state has it
         T_world_ee = Pose.from_quat_xyzw(arrays[f"{ee}_position"][0], arrays[f"{ee}_quat_xyzw"][0])
         T_world_base = T_world_ee @ kinematics.pose(q[0]).inverse()
     yield from _pose_problems(arrays, ee, kinematics.fk_batch(q), T_world_base, why="the joints of the arm")
@@ -113,11 +113,11 @@ def _object_problems(
 ) -> Iterator[str]:
     arrays, key, model = record.arrays, f"objects.{name}", asset.model
     joints, s = movable_joints(model), arrays[f"{key}.joint_positions"]
-    if not randomizes(cfg, "joint_positions"):
+    if not randomizes(cfg, name, "joint_positions"):
         at_start = [[placed["joint_positions"].get(joint, 0.0) for joint in joints]]
         yield from _differing(f"{key}.joint_positions", s[:1], at_start, why="the layout")
     root_p, root_quat = arrays[f"{key}.root_position"], arrays[f"{key}.root_quat_xyzw"]
-    if not randomizes(cfg, *POSES):
+    if not randomizes(cfg, name, *POSES):
         for word, value in (("root_position", placed["position"]), ("root_quat_xyzw", placed["quat_xyzw"])):
             wanted = np.tile(value, (len(s), 1))
             yield from _differing(f"{key}.{word}", arrays[f"{key}.{word}"], wanted, why="the layout")

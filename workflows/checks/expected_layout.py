@@ -76,7 +76,7 @@ class ExpectedLayout:
     def _draw(self) -> dict[str, Any]:
         homes = [(arm.name, arm.home, arm.home_std) for arm in self._cfg.robot.arms]
         drawn = sample_layout(self._cfg.task, self._assets, homes, self._rng).to_dict()
-        if randomizes(self._cfg, _START_JOINTS):
+        if randomizes(self._cfg, self._cfg.robot.name, _START_JOINTS):
             del drawn["q_home"]  # a rule has replaced the drawn joints
         return {key: CompleteMap(value) for key, value in drawn.items()}
 

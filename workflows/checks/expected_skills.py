@@ -162,7 +162,7 @@ class ExpectedSkills:
         cfg, entry = self._cfg, self._cfg.skills[place]
         arms = {arm.name: arm for arm in cfg.robot.arms}
         name = next(iter(arms)) if len(arms) == 1 else entry.arm or self._record.skills[index].get("arm")
-        if len(arms) > 1 and entry.arm is None and not (self._is_searched or randomizes(cfg, *POSES)):
+        if len(arms) > 1 and entry.arm is None and not (self._is_searched or randomizes(cfg, cfg.robot.name, *POSES)):
             keys = [f"keypoints.{entry.objects[0]}.{part.name}.{key}" for key in part.keypoints]
             middle = np.mean([self._record.arrays[key][start] for key in keys], axis=0)
             name = min(arms, key=lambda each: float(np.linalg.norm(base_of(cfg.robot, arms[each]).p - middle)))

@@ -40,7 +40,7 @@ def replay_arrays(data_set: DataSet, *, workers: int | None = None) -> Generator
     if numbers:
         n = min(workers or cpu_count(), len(numbers))
         executor = EXECUTORS.load("process" if n > 1 else "serial")(workers=n)
-        yield from executor.run(ReplayArraysJob(config_of(data_set), data_set, _describe_machine(data_set)), numbers)
+        yield from executor.run(ReplayArraysJob(config_of(data_set), data_set, describe_machine(data_set)), numbers)
 
 
 @dataclass(frozen=True)
@@ -88,14 +88,22 @@ def replay_problems(runner: EpisodeRunner, record: EpisodeRecord) -> Iterator[st
     arrays, applied = runner.replay_redrawn(record)
     yield from Criteria({"applied": CompleteMap(applied)}).differences(record)
     for item in sorted(deviations(arrays, record.arrays), key=lambda item: (item.first_frame, item.key)):
+        other = record.arrays.get(item.key)
+        if other is None or other.shape != arrays[item.key].shape:
+            shape = "missing" if other is None else f"of shape {list(other.shape)}"
+            yield f"'{item.key}' is {shape}, expected shape {list(arrays[item.key].shape)} by a replay of its actions."
+            continue
         yield (
             f"'{item.key}' is {item.recorded:.9g} at frame {item.first_frame}, expected {item.replayed:.9g} by a "
             "replay of its actions."
         )
 
 
-def _describe_machine(data_set: DataSet) -> str:
-    """Returns the versions and the host that differ from those of the data set, for the end of a message."""
+def describe_machine(data_set: DataSet) -> str:
+    """Returns the versions and the host that differ from those of a data set, for the end of a message.
+
+    Derived numbers and replays may then differ without a forgery. Empty if nothing is known to differ.
+    """
     found = [f"{name} {then}, here {now}" for name, (then, now) in differing_versions(data_set).items()]
     host: Any = data_set.info.get("host")
     if host is not None and host != platform.node():

@@ -15,7 +15,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
 from unlatch.simcore.recording.images.renders import RenderSet, render_names
 from unlatch.workflows.checks.check_data_set import check_data_set
-from unlatch.workflows.checks.replayed_arrays import replay_arrays
+from unlatch.workflows.checks.replayed_arrays import describe_machine, replay_arrays
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
@@ -65,6 +65,9 @@ def main(arguments: list[str]) -> int:
         for problem in problems:
             print_line(f"{path}: {problem}")
         bad += len(problems)
+        machine = describe_machine(data_set)
+        if problems and machine:
+            print_note(f"note:{machine} Derived values and replays may differ.")
         if not problems:
             replayed = ", every replay is exact" if cfg.replay else ""
             print_line(f"{path}: {len(data_set)} episodes, all whole, every verdict agrees{replayed}")

@@ -19,7 +19,7 @@ from typing import Any
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
@@ -127,7 +127,12 @@ class Episode:
         Args:
             recorded: The record of the episode; None: all values are drawn.
             redraws: Whether the values of a recorded episode are drawn again all the same. Of the record, only the
-                number of the layout that a search chose is used then: nothing is planned.
+                number of the layout that a search chose is used then: nothing is planned. Where a search chose none,
+                the values of the record are applied.
+
+        Raises:
+            ConfigError, AssetError: The configuration names something that does not exist.
+            RecordingError: The record does not fit the present objects, or names a layout that was not drawn.
         """
         start = time.perf_counter()
         rng = self._streams["layout"]
@@ -143,9 +148,8 @@ class Episode:
         if recorded is None:
             first = cfg.skills[0]
             layout, failure = self._search_layout(first, draw) if isinstance(first, ArtPreplanCfg) else (draw(), None)
-        elif redraws:
-            chosen = recorded.layout.get("preplan", {}).get("chosen") or 0
-            layout = [draw() for _ in range(1 + chosen)][-1]
+        elif redraws and (number := _layout_number(cfg, recorded)) is not None:
+            layout = [draw() for _ in range(1 + number)][-1]
         else:
             layout = Layout.from_dict(recorded.layout)
             self.cfg = replace(cfg, randomization=recorded_randomization(recorded.applied, name=cfg.randomization.name))
@@ -301,3 +305,22 @@ class Episode:
             if not isinstance(entry, ArtPreplanCfg)
         ]
         return task_language(self.cfg.task.language, steps, phrasing_draws(self.seed, 1)[0])
+
+
+def _layout_number(cfg: EpisodeCfg, recorded: EpisodeRecord) -> int | None:
+    """Returns which of its draws is the layout of a recorded episode; None if a search chose none of them.
+
+    Raises:
+        RecordingError: The search could not draw it.
+    """
+    first = cfg.skills[0] if cfg.skills else None
+    if not isinstance(first, ArtPreplanCfg):
+        return 0
+    chosen = recorded.layout.get("preplan", {}).get("chosen")
+    if chosen is not None and not (isinstance(chosen, int) and 0 <= chosen < first.candidates):
+        raise RecordingError(
+            f"layout.preplan.chosen={chosen!r} of episode {recorded.number}, expected a number below "
+            f"{first.candidates}. The record is damaged.",
+            number=recorded.number,
+        )
+    return chosen

@@ -397,6 +397,10 @@ PHYSICAL_FORGERIES = {
         f"'{ROBOT}.joint_velocities' is ",
     ),
     "a drawn value": (change_a_drawn_value, "applied.firings["),
+    "an array that is missing": (
+        lambda record: record.arrays.pop(f"{ROBOT}.gripper_joint_positions"),
+        f"'{ROBOT}.gripper_joint_positions' is missing, expected shape [",
+    ),
 }
 """What only physics can tell: `check` finds nothing, `check replay=true` does."""
 
