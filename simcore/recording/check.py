@@ -82,7 +82,10 @@ def check_dataset(
 
 def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criteria] | None = None) -> list[str]:
     """Returns all problems of one record; see `check_dataset` for `derive`."""
-    messages = [*_array_problems(record), *_missing_keys(record)]
+    messages = [
+        f"skills[{n}] is {item!r}, expected a map." for n, item in enumerate(record.skills) if not _is_map(item)
+    ]
+    messages = messages or [*_array_problems(record), *_missing_keys(record)]
     if messages:
         return messages  # arrays of the wrong shape are reported once; a verdict from them has no meaning
     criteria = None if derive is None else derive(record)
@@ -90,6 +93,10 @@ def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criter
         messages = [*criteria.problems, *criteria.differences(record)]
         record = criteria.apply_to(record)
     return [*messages, *_verdict_problems(record, criteria)]
+
+
+def _is_map(value: Any) -> bool:
+    return isinstance(value, dict)
 
 
 def _foreign_entries(data_set: DataSet) -> Iterator[str]:

@@ -113,13 +113,13 @@ by what they state themselves.
   set, and it passes. So does a data set of a changed simulator, if the check runs with the same change. To hand out a
   data set that nobody can exchange, publish the SHA-256 of its files elsewhere.
 - Without `replay=true`, measured arrays can be changed so that they fit each other: forces, efforts, speeds, or the
-  position of a part together with its keypoints.
+  position of a part together with its keypoints. The values that a randomization wrote are not drawn again then.
 - Who made the actions: a record whose actions reach the goal by the rules is a success, whatever its plan, its labels
   and its header say of their origin.
 - That no episode was left out: which numbers were asked for is not recorded.
 - Why an attempt was stopped, if arrays do not show it. The codes of planning, `grasp_missed`, `slipped` and `error`
   are only refused where every rule of success holds at the end; `motion_blocked` is always believed.
-- Plans, refused strategies, messages, evidence, events and times are not compared.
+- Plans, refused strategies, messages, evidence, first violations, events and times are not compared.
 """
 
 

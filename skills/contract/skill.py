@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from unlatch.objects.annotation import Articulation
 from unlatch.robots.action import ArmAction
 from unlatch.robots.gripper import GripperCfg
 from unlatch.simcore.errors import SkillError
@@ -28,6 +29,14 @@ from unlatch.solver.settings.setting import SuccessMode
 _BLOCKED_ERROR_RAD = 0.15
 _BLOCKED_S = 0.5
 """An arm that is away from its target for this time is blocked."""
+
+
+_DECLARED = {
+    "finger_contact_required": "a class attribute",
+    "success_rule": "declare_rule()",
+    "touched_link": "declare_link()",
+}
+"""What a skill states as a class, and where a subclass writes it."""
 
 
 class Skill(ABC):
@@ -47,7 +56,7 @@ class Skill(ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        for name, remedy in (("finger_contact_required", "a class attribute"), ("success_rule", "declare_rule()")):
+        for name, remedy in _DECLARED.items():
             if isinstance(cls.__dict__.get(name), property):
                 raise SkillError(
                     f"{cls.__qualname__}.{name} is a property, which only a running episode can read. Expected "
@@ -178,10 +187,18 @@ class Skill(ABC):
         """What this skill must do to succeed: the rule that its class declares for its entry and its arm."""
         return self.declare_rule(self.cfg, self.context.arm.cfg.gripper)
 
+    @classmethod
+    def declare_link(cls, cfg: SkillCfg, articulation: Articulation) -> str | None:
+        """Returns the link of the object that the fingers may touch; None = the link of its part.
+
+        Like `declare_rule`, it knows only the entry in the chain, and the annotation of the object.
+        """
+        return None
+
     @property
     def touched_link(self) -> str | None:
-        """Link of the object that the fingers may touch; None = the link of its part."""
-        return None
+        """The link that the class of this skill declares for its entry and its object."""
+        return self.declare_link(self.cfg, self.context.objects[self.cfg.objects[0]].asset.articulation)
 
     @property
     def phase(self) -> Phase:

@@ -122,20 +122,24 @@ class ExpectedSkills:
         where = {"object": name, "joint_index": movable_joints(asset.model).index(part.joint)}
         start = read_frame(recorded, "frame_start", self._record.n_actions)
         arm = self._find_arm(index, place, part, start)
-        s = float(joint_positions(self._record, where)[start])
-        chosen = self._find_strategy(index, place, part, arm, s)
+        s = joint_positions(self._record, where)
+        chosen = self._find_strategy(index, place, part, arm, float(s[start]))
         kind, entry = skill_class(chosen.name), cfg.skills[place]
+        link = kind.declare_link(chosen, asset.articulation)
         return {
             "name": entry.name,
             **self._expect_place(index, place, arm),
             **where,
             "part": part.name,
+            "link": ABSENT if link is None else link,
             "language": step_language(entry.language, entry.name, asset, part.name, self._draws[index]),
             "joint": part.joint,
             "s_closed": part.openness.closed,
             "s_open": part.openness.open,
-            "s0": s,
+            "s0": float(s[start]),
+            "s_end": float(s[read_frame(recorded, "frame_end", self._record.n_actions)]),
             "grip_force_n": grip_force(arm.gripper, self._load_n),
+            **({} if kind.executes else {"strategy": None}),
             "holds": ABSENT,
             **kind.declare_rule(chosen, arm.gripper).to_entry(),
         }
@@ -151,8 +155,9 @@ class ExpectedSkills:
             found["attempt"] = self._places[:index].count(place)
         elif found["arm"] is ABSENT:
             found["broken_off"] = ABSENT
-        if self._record.success and "broken_off" not in found:
-            found["broken_off"] = place in self._places[index + 1 :]
+        if self._record.success:
+            found["success"] = place not in self._places[index + 1 :]
+            found.setdefault("broken_off", not found["success"])
         return found
 
     def _find_arm(self, index: int, place: int, part: Part, start: int) -> ArmCfg:
@@ -166,9 +171,10 @@ class ExpectedSkills:
             keys = [f"keypoints.{entry.objects[0]}.{part.name}.{key}" for key in part.keypoints]
             middle = np.mean([self._record.arrays[key][start] for key in keys], axis=0)
             name = min(arms, key=lambda each: float(np.linalg.norm(base_of(cfg.robot, arms[each]).p - middle)))
-        if name not in arms:
+        if not isinstance(name, str) or name not in arms:
             self.problems.append(f"skills[{index}].arm is {name!r} in the record, expected one of {', '.join(arms)}.")
-        return arms.get(str(name), self._cfg.robot.arms[0])
+            return cfg.robot.arms[0]
+        return arms[name]
 
     def _find_strategy(self, index: int, place: int, part: Part, arm: ArmCfg, s: float) -> SkillCfg:
         """Returns the entry of the chain with the strategy that the record names; a part at s [rad or m] decides which

@@ -37,7 +37,12 @@ def test_the_class_of_a_skill_declares_its_rule():
 
 
 @pytest.mark.parametrize(
-    ("name", "remedy"), [("finger_contact_required", "a class attribute"), ("success_rule", r"declare_rule\(\)")]
+    ("name", "remedy"),
+    [
+        ("finger_contact_required", "a class attribute"),
+        ("success_rule", r"declare_rule\(\)"),
+        ("touched_link", r"declare_link\(\)"),
+    ],
 )
 def test_a_rule_that_only_a_running_episode_can_read_is_refused(name: str, remedy: str):
     with pytest.raises(SkillError, match=rf"Lift\.{name} is a property, .* Expected {remedy}"):

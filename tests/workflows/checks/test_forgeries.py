@@ -228,6 +228,8 @@ FORGERIES = {
         "opened", begin_late, "skills[0].frame_start is 9 in the record, expected 5 by the configuration"
     ),
     "a displacement from elsewhere": Forgery("closed", put("skills.1.s0", -1.5), "skills[1].s0 is -1.5 in the record"),
+    "another link": Forgery("closed", put("skills.1.link", "body"), "skills[1].link is 'body' in the record, expected"),
+    "an entry that is no map": Forgery("closed", put("skills.1", None), "skills[1] is None, expected a map"),
     "another strategy": Forgery(
         "closed", put("skills.1.strategy", "wish"), "skills[1].strategy is 'wish' in the record, expected one of "
     ),
