@@ -82,10 +82,7 @@ def check_dataset(
 
 def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criteria] | None = None) -> list[str]:
     """Returns all problems of one record; see `check_dataset` for `derive`."""
-    messages = [
-        f"skills[{n}] is {item!r}, expected a map." for n, item in enumerate(record.skills) if not _is_map(item)
-    ]
-    messages = messages or [*_array_problems(record), *_missing_keys(record)]
+    messages = list(_entry_problems(record)) or [*_array_problems(record), *_missing_keys(record)]
     if messages:
         return messages  # arrays of the wrong shape are reported once; a verdict from them has no meaning
     criteria = None if derive is None else derive(record)
@@ -95,8 +92,10 @@ def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criter
     return [*messages, *_verdict_problems(record, criteria)]
 
 
-def _is_map(value: Any) -> bool:
-    return isinstance(value, dict)
+def _entry_problems(record: EpisodeRecord) -> Iterator[str]:
+    for place, entry in enumerate(record.skills):
+        if not isinstance(entry, dict):
+            yield f"skills[{place}] is {entry!r}, expected a map."
 
 
 def _foreign_entries(data_set: DataSet) -> Iterator[str]:

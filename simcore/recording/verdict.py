@@ -101,7 +101,7 @@ def recompute_success(record: EpisodeRecord, criteria: Criteria | None = None) -
         broken += _moving_targets(record) if criteria.targets_rest else ()
     begun = {skill.entry.get("entry", skill.index) for skill in skills if skill.ran}
     if not broken and len(begun) < (criteria.chain_length or 0):
-        reason = {"reason": f"{len(begun)} skills of the chain began, expected {criteria.chain_length}"}
+        reason = {"reason": f"skills of the chain that began: {len(begun)}, expected {criteria.chain_length}"}
         broken = [BrokenRule(record.n_actions, "not_reached", reason)]
     if not broken:
         reason = {"reason": "the skill never ran"}

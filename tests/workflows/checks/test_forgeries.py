@@ -229,7 +229,6 @@ FORGERIES = {
     ),
     "a displacement from elsewhere": Forgery("closed", put("skills.1.s0", -1.5), "skills[1].s0 is -1.5 in the record"),
     "another link": Forgery("closed", put("skills.1.link", "body"), "skills[1].link is 'body' in the record, expected"),
-    "an entry that is no map": Forgery("closed", put("skills.1", None), "skills[1] is None, expected a map"),
     "another strategy": Forgery(
         "closed", put("skills.1.strategy", "wish"), "skills[1].strategy is 'wish' in the record, expected one of "
     ),
