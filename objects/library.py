@@ -33,7 +33,15 @@ URDF_FILE = "object.urdf"
 
 
 def load_object(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
-    """Finds, generates or converts an object and checks its annotation.
+    """Finds, generates or converts the object of an episode and checks its annotation.
+
+    It is `load_instance` of what `choose_instance` chooses; see there for the arguments and the errors.
+    """
+    return load_instance(choose_instance(cfg, rng=rng, number=number))
+
+
+def choose_instance(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectCfg:
+    """Returns the configuration of the instance that an episode uses.
 
     Exactly one number is drawn from `rng`, whatever the source, so that later draws do not depend on it.
 
@@ -43,16 +51,25 @@ def load_object(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) ->
         number: Number of the episode; it chooses the instance for `round_robin`.
 
     Raises:
+        ConfigError: Unknown category, or no data set folder.
+    """
+    draw = int(rng.integers(SEEDS))
+    if not chooses_instance(cfg):
+        return cfg
+    instance = cfg.choice.choose(_available_ids(cfg), draw=draw, number=number)
+    if cfg.where and cfg.instances == RANDOM and instance is not None:
+        check_category(cfg, GENERATORS.names())
+        instance = first_matching_seed(cfg.category, cfg.where, int(instance), in_split=cfg.choice.is_in_split)
+    return cfg if instance is None else cfg.with_instance(instance)
+
+
+def load_instance(cfg: ObjectCfg) -> ObjectAsset:
+    """Finds, generates or converts one instance of an object and checks its annotation.
+
+    Raises:
         ConfigError: Unknown category or instance, or no data set folder.
         AssetError: The object is damaged or its annotation does not fit it.
     """
-    draw = int(rng.integers(SEEDS))
-    if chooses_instance(cfg):
-        instance = cfg.choice.choose(_available_ids(cfg), draw=draw, number=number)
-        if cfg.where and cfg.instances == RANDOM and instance is not None:
-            check_category(cfg, GENERATORS.names())
-            instance = first_matching_seed(cfg.category, cfg.where, int(instance), in_split=cfg.choice.is_in_split)
-        cfg = cfg if instance is None else cfg.with_instance(instance)
     if cfg.source is ObjectSource.procedural:
         asset = _load_procedural(cfg)
     elif cfg.source is ObjectSource.urdf:

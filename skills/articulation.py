@@ -11,6 +11,7 @@ import numpy as np
 
 from unlatch.objects.annotation import HandleType, Part
 from unlatch.objects.scene_object import SceneObject
+from unlatch.robots.gripper import GripperCfg
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
@@ -186,11 +187,12 @@ class ArticulationSkill(Skill):
         """How the joint's displacement is measured: as the setting says, or the default of the skill."""
         return self.cfg.planner_setting.success_mode or self.success_modes[0]
 
-    @property
-    def success_rule(self) -> SuccessRule:
-        """See `Skill.success_rule`: the joint is judged too, unless the skill only holds for others."""
-        rule = super().success_rule
-        return rule if rule.holds else replace(rule, success_mode=self.success_mode.value)
+    @classmethod
+    def declare_rule(cls, cfg: SkillCfg, gripper: GripperCfg) -> SuccessRule:
+        """See `Skill.declare_rule`: the joint is judged too, unless the skill only holds for others."""
+        rule = super().declare_rule(cfg, gripper)
+        mode = cfg.planner_setting.success_mode or cls.success_modes[0]
+        return rule if rule.holds else replace(rule, success_mode=mode.value)
 
     def displacement(self) -> Displacement:
         """Returns the displacement of the joint since the skill began, with its threshold."""

@@ -6,6 +6,7 @@ Where the hand is placed on the part is decided in `unlatch.skills.strategies` (
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +35,9 @@ part runs ahead of it until friction stops it. At half the speed it runs for a q
 
 class GraspingSkill(ArticulationSkill):
     """Grasps a part, leads it along its joint, lets go and steps back."""
+
+    finger_contact_required: ClassVar[bool] = True
+    """The fingers lead the part, they do not throw it."""
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         super().__init__(cfg, context)
@@ -89,11 +93,6 @@ class GraspingSkill(ArticulationSkill):
         if not self.closed_gripper:
             return None
         return _HOOKED_SPEED[self.object.body.joint(self.part.joint).prismatic]
-
-    @property
-    def finger_contact_required(self) -> bool:
-        """True: the fingers lead the part, they do not throw it."""
-        return True
 
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """See `ArticulationSkill.make_commands`."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from omegaconf import MISSING
 
+from unlatch.objects.annotation import Articulation
 from unlatch.simcore.errors import SkillError
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
@@ -45,10 +46,10 @@ class Hold(HoldingSkill, ArticulationSkill):
             raise SkillError(f"Skill 'hold' got a {type(cfg).__name__}. Expected a HoldCfg.", skill=cfg.name)
         self.handle = self.object.asset.articulation.fixed_handle(cfg.handle)
 
-    @property
-    def touched_link(self) -> str:
-        """See `Skill.touched_link`: that of the handle."""
-        return self.handle.link
+    @classmethod
+    def declare_link(cls, cfg: SkillCfg, articulation: Articulation) -> str | None:
+        """See `Skill.declare_link`: that of the handle."""
+        return articulation.fixed_handle(cfg.handle).link if isinstance(cfg, HoldCfg) else None
 
     @property
     def follow_to(self) -> float:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from unlatch.robots.gripper import GripperCfg
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.config import SkillCfg
@@ -34,10 +35,10 @@ class HoldingSkill(Skill):
     def gripper_hold_m(self) -> float:
         """Opening of the gripper while it holds [m]."""
 
-    @property
-    def success_rule(self) -> SuccessRule:
-        """See `Skill.success_rule`: the fingers touch what they hold; no joint is judged."""
-        return replace(super().success_rule, success_mode=None, holds=True)
+    @classmethod
+    def declare_rule(cls, cfg: SkillCfg, gripper: GripperCfg) -> SuccessRule:
+        """See `Skill.declare_rule`: the fingers touch what they hold; no joint is judged."""
+        return replace(super().declare_rule(cfg, gripper), success_mode=None, holds=True)
 
     @property
     def is_holding(self) -> bool:

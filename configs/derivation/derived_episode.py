@@ -23,7 +23,7 @@ from unlatch.skills.hold import HoldCfg
 from unlatch.skills.strategies.hold import hold_setting
 from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies
 from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
-from unlatch.tasks.task import TaskCfg
+from unlatch.tasks.task import GoalKind, TaskCfg
 
 
 def fill_skill_setting(
@@ -59,6 +59,47 @@ def fill_skill_setting(
         planner_setting=setting,
         strategies=[StrategyCfg(name=name, planner_setting=other) for name, other in others],
     )
+
+
+def skill_strategies(
+    cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], *, part: Part, arm: ArmCfg, s: float
+) -> list[SkillCfg]:
+    """Returns the entry of a skill once for each of its strategies, in the order in which they are tried.
+
+    Args:
+        cfg: The episode, with its derived task.
+        index: Place of the skill in the chain.
+        assets: The episode's objects by name.
+        part: The part that the skill acts on.
+        arm: The arm that acts.
+        s: Joint position of the part when the skill begins [rad or m].
+
+    Raises:
+        ConfigError: The skill does not fit the part, or has no settings to derive.
+    """
+    entry = replace(cfg.skills[index], arm=arm.name)
+    wanted = _displacement_of_goal(cfg, index, assets, part)
+    asset = assets[entry.objects[0]]
+    return fill_skill_setting(entry, asset, part, robot=cfg.robot, arm=arm, s=s, wanted=wanted).entries_by_strategy()
+
+
+def part_of_skill(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset]) -> Part:
+    """Returns the part that a skill of the chain acts on; for `artpreplan`, that of the skill after it."""
+    entry = cfg.skills[index]
+    if isinstance(entry, ArtPreplanCfg):
+        return part_of_skill(cfg, index + 1, assets)
+    return part_acted_on(entry.name, entry.part, assets[entry.objects[0]].articulation)
+
+
+def _displacement_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> float:
+    """Returns the displacement of a part that the goal needs [rad or m]; 0 if a later skill moves the part too."""
+    name = cfg.skills[index].objects[0]
+    later = range(index + 1, len(cfg.skills))
+    if any(cfg.skills[i].objects[0] == name and part_of_skill(cfg, i, assets).name == part.name for i in later):
+        return 0.0
+    units = {GoalKind.moved: 1.0, GoalKind.moved_fraction: part.openness.span}
+    goals = [goal for goal in cfg.task.goal if (goal.object, goal.part) == (name, part.name) and goal.kind in units]
+    return max((goal.value * units[goal.kind] for goal in goals), default=0.0)
 
 
 def _lead_at_least(setting: PlannerSettingCfg, wanted: float) -> PlannerSettingCfg:

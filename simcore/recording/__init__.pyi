@@ -3,6 +3,7 @@ from .check import check_dataset as check_dataset
 from .check import check_record as check_record
 from .codes import CODE_ORDER as CODE_ORDER
 from .codes import FAILURE_CODES as FAILURE_CODES
+from .criteria import Criteria as Criteria
 from .data_set.data_set import DataSet as DataSet
 from .data_set.index import EpisodeSummary as EpisodeSummary
 from .episode import EPISODE_FILE as EPISODE_FILE
@@ -20,6 +21,7 @@ from .motion_share import compute_motion_share as compute_motion_share
 from .policy_outcome import PolicyOutcome as PolicyOutcome
 from .recorder import EpisodeRecorder as EpisodeRecorder
 from .state_file import encode_state as encode_state
+from .success_rules import INITIAL_S as INITIAL_S
 from .success_rules import MAX_JOINT_SPEED as MAX_JOINT_SPEED
 from .success_rules import MAX_SETTLE_CHANGE_M as MAX_SETTLE_CHANGE_M
 from .success_rules import MAX_SETTLE_CHANGE_RAD as MAX_SETTLE_CHANGE_RAD

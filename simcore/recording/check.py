@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.criteria import Criteria
 from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.episode_folders import numbers_in
@@ -24,7 +25,7 @@ from unlatch.simcore.recording.measurements import (
     start_position,
 )
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome
-from unlatch.simcore.recording.verdict import recompute_success
+from unlatch.simcore.recording.verdict import contradicts_success, recompute_success
 
 _QUAT_TOLERANCE = 1e-6
 IndexedValues = tuple[bool, str | None, int, PolicyOutcome | None]
@@ -44,11 +45,18 @@ class Problem:
         return self.message if self.number is None else f"Episode {self.number}: {self.message}"
 
 
-def check_dataset(path: str | Path, *, on_episode: Callable[[int, int], None] | None = None) -> list[Problem]:
+def check_dataset(
+    path: str | Path,
+    *,
+    derive: Callable[[EpisodeRecord], Criteria] | None = None,
+    on_episode: Callable[[int, int], None] | None = None,
+) -> list[Problem]:
     """Returns all problems of a data set; an empty list means that it is complete and its verdicts agree.
 
     Args:
         path: Folder of the data set.
+        derive: Returns what the configuration says of the episode of a record whose arrays have the right shapes.
+            None: each record is judged by the criteria that it states itself.
         on_episode: Called after each episode with the number of checked episodes and their total.
     """
     try:
@@ -65,18 +73,29 @@ def check_dataset(path: str | Path, *, on_episode: Callable[[int, int], None] | 
             problems.append(Problem(number, str(exc)))
         else:
             records[number] = _indexed_values(record)
-            problems += [Problem(number, message) for message in check_record(record)]
+            problems += [Problem(number, message) for message in check_record(record, derive)]
         if on_episode is not None:
             on_episode(done, len(numbers))
     problems += _index_problems(data_set, records)
     return problems
 
 
-def check_record(record: EpisodeRecord) -> list[str]:
-    """Returns all problems of one record."""
-    messages = [*_array_problems(record), *_missing_keys(record)]
-    # arrays of the wrong shape are reported once; a verdict from them has no meaning
-    return messages or list(_verdict_problems(record))
+def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criteria] | None = None) -> list[str]:
+    """Returns all problems of one record; see `check_dataset` for `derive`."""
+    messages = list(_entry_problems(record)) or [*_array_problems(record), *_missing_keys(record)]
+    if messages:
+        return messages  # arrays of the wrong shape are reported once; a verdict from them has no meaning
+    criteria = None if derive is None else derive(record)
+    if criteria is not None:
+        messages = [*criteria.problems, *criteria.differences(record)]
+        record = criteria.apply_to(record)
+    return [*messages, *_verdict_problems(record, criteria)]
+
+
+def _entry_problems(record: EpisodeRecord) -> Iterator[str]:
+    for place, entry in enumerate(record.skills):
+        if not isinstance(entry, dict):
+            yield f"skills[{place}] is {entry!r}, expected a map."
 
 
 def _foreign_entries(data_set: DataSet) -> Iterator[str]:
@@ -183,9 +202,9 @@ def _fill_pattern(pattern: str, names: dict[str, list[str]]) -> list[str]:
     return keys
 
 
-def _verdict_problems(record: EpisodeRecord) -> Iterator[str]:
+def _verdict_problems(record: EpisodeRecord, criteria: Criteria | None) -> Iterator[str]:
     try:
-        verdict = recompute_success(record)
+        verdict = recompute_success(record, criteria)
     except RecordingError as exc:
         yield f"its verdict cannot be recomputed: {exc}"
         return
@@ -196,6 +215,8 @@ def _verdict_problems(record: EpisodeRecord) -> Iterator[str]:
         )
     elif verdict.code != record.code:
         yield f"code is {record.code!r} in the record, recomputed {verdict.code!r} ({verdict.evidence})."
+    if criteria is not None and contradicts_success(record, criteria):
+        yield f"it was stopped with code {record.code!r}, but every rule of success holds at its end."
     yield from _goal_problems(record)
     for number, (skill, judged) in enumerate(zip(record.skills, verdict.skills, strict=True)):
         yield from _skill_problems(record, number, skill, judged)

@@ -80,6 +80,49 @@ first frame has no arrays.
 """
 
 
+_PROOF = """## What `unlatch check` proves
+
+A record holds the verdict of the judge, and the thresholds and limits by which it judged. Checksums show that a file
+was not damaged, but anyone can renew them. `unlatch check` therefore believes neither.
+
+**`unlatch check DATA`** derives what each record must state from the configuration in `dataset.json` and the number
+of the episode. It generates or loads the objects again and repeats the draws of the layout. It reports every
+statement that differs, with its key, the recorded and the expected value:
+
+- the seed, the objects with their hashes and parameters, the layout, the start joints and the phrasings;
+- the skills of the chain, their order, objects, parts and joints, their thresholds, force limits and switches, and
+  the force of the grip;
+- the conditions of the goal, the time and the tolerances of settling, and the time limit.
+
+It computes every verdict again with the derived values. It also compares arrays with each other where no physics is
+needed: time with the rate of frames, poses of hands, targets and keypoints with the joints, the first state with the
+layout, the largest speeds and forces of a row with other values of that row.
+
+**`unlatch check DATA replay=true`** also simulates every episode again. Layout and randomization are drawn anew, and
+only the actions are those of the record. Every array of the world must be the same. On another machine, or with other
+versions, a replay may differ; the messages then name what is different.
+
+Some things are read from the record, because only the planner or the policy decides them: the actions; when a skill
+began and ended, in which strategy and, after a search for a layout, with which arm; which of the drawn layouts a
+search chose. If an object or a skill is not installed, its episodes are a problem of their own, and they are judged
+by what they state themselves.
+
+### What it cannot prove
+
+- It takes `dataset.json` as true. Who changes the configuration and makes records that fit it has made another data
+  set, and it passes. So does a data set of a changed simulator, if the check runs with the same change. To hand out a
+  data set that nobody can exchange, publish the SHA-256 of its files elsewhere.
+- Without `replay=true`, measured arrays can be changed so that they fit each other: forces, efforts, speeds, or the
+  position of a part together with its keypoints. The values that a randomization wrote are not drawn again then.
+- Who made the actions: a record whose actions reach the goal by the rules is a success, whatever its plan, its labels
+  and its header say of their origin.
+- That no episode was left out: which numbers were asked for is not recorded.
+- Why an attempt was stopped, if arrays do not show it. The codes of planning, `grasp_missed`, `slipped` and `error`
+  are only refused where every rule of success holds at the end; `motion_blocked` is always believed.
+- Plans, refused strategies, messages, evidence, first violations, events and times are not compared.
+"""
+
+
 def record_format_page() -> str:
     """Returns the text of `docs/record_format.md`."""
     parts = [_HEAD]
@@ -102,6 +145,7 @@ def record_format_page() -> str:
         "If two happen in one frame, the code is the one that comes first in this table.\n"
     )
     parts.append(_meaning_table(FAILURE_CODES, "Code"))
+    parts.append(_PROOF)
     return "\n".join(parts)
 
 

@@ -64,6 +64,8 @@ class JudgedSkill:
         """
         entry, where = record.skills[index], f"entry {index} of the skills of episode {record.number}"
         check_type(entry, "name", str, where=where)
+        if "entry" in entry:
+            check_type(entry, "entry", int, where=where)
         rule = SuccessRule.from_entry(entry, where=where)
         if rule.success_mode is not None:
             check_type(entry, "object", str, where=where)

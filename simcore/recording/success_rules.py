@@ -22,7 +22,7 @@ Two implementations apply the rule. They share these values and no code, so that
 
 - the judge of a running episode: `unlatch.workflows.episode.judge`, with the goal in `goal` beside it;
 - the verdict that is recomputed from a record: `unlatch.simcore.recording.verdict`, with `skill_verdict` and
-  `goal_verdict` beside it.
+  `goal_verdict` beside it. `unlatch.workflows.checks` derives thresholds and limits for it from the configuration.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from typing import Any
 
 from unlatch.simcore.errors import RecordingError
 
+INITIAL_S = 0.16
+"""Time of standing still before the first skill begins, in which nothing is judged [s]."""
 MAX_JOINT_SPEED = 5.0
 """Joint speed above which an attempt is invalid [rad/s or m/s]."""
 MOVING_STEP = 1e-4
@@ -54,8 +56,8 @@ HOLD_PHASE = 8
 class SuccessRule:
     """What one skill must do to succeed, as data.
 
-    A skill declares its rule (`Skill.success_rule`), and its entry in the record carries it: a record can be judged
-    where the skill is not installed. The fields are keys of that entry.
+    The class of a skill declares its rule (`Skill.declare_rule`), and its entry in the record carries it: a record can
+    be judged where the skill is not installed. The fields are keys of that entry.
     """
 
     success_mode: str | None

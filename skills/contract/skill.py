@@ -13,7 +13,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from unlatch.objects.annotation import Articulation
 from unlatch.robots.action import ArmAction
+from unlatch.robots.gripper import GripperCfg
 from unlatch.simcore.errors import SkillError
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.contract.command import ManipCommand, Phase
@@ -29,6 +31,14 @@ _BLOCKED_S = 0.5
 """An arm that is away from its target for this time is blocked."""
 
 
+_DECLARED = {
+    "finger_contact_required": "a class attribute",
+    "success_rule": "declare_rule()",
+    "touched_link": "declare_link()",
+}
+"""What a skill states as a class, and where a subclass writes it."""
+
+
 class Skill(ABC):
     """One skill of one episode. A subclass writes `plan`, `_on_frame` and `unmet_condition`."""
 
@@ -41,6 +51,18 @@ class Skill(ABC):
     `planner_setting`; None = none. Those three serve themselves."""
     success_modes: ClassVar[tuple[SuccessMode, ...]] = ()
     """Values of `success_mode` that the skill accepts, its default first."""
+    finger_contact_required: ClassVar[bool] = False
+    """Whether the fingers must be on the part while it moves."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name, remedy in _DECLARED.items():
+            if isinstance(cls.__dict__.get(name), property):
+                raise SkillError(
+                    f"{cls.__qualname__}.{name} is a property, which only a running episode can read. Expected "
+                    f"{remedy}: `unlatch check` asks the class for its rule. Change it.",
+                    name=name,
+                )
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         self.cfg = cfg
@@ -143,28 +165,40 @@ class Skill(ABC):
         """Returns joints, by object, that are held in place during the next frame, with at most their own friction."""
         return {}
 
-    @property
-    def finger_contact_required(self) -> bool:
-        """Whether the fingers must be on the part while it moves."""
-        return False
+    @classmethod
+    def declare_rule(cls, cfg: SkillCfg, gripper: GripperCfg) -> SuccessRule:
+        """Returns what the skill must do to succeed, as data, from its entry in the chain and the arm's gripper alone.
 
-    @property
-    def success_rule(self) -> SuccessRule:
-        """What the skill must do to succeed, as data: the judge uses it, and its entry in the record carries it."""
+        The judge of a running episode uses it, and the skill's entry in the record carries it. `unlatch check` asks
+        for it again, without an episode: a skill with a rule of its own overrides this method.
+        """
         return SuccessRule(
             success_mode=None,
-            success_threshold=float(self.cfg.planner_setting.success_threshold) if self.executes else None,
-            finger_contact_required=self.finger_contact_required,
-            collision_valid_enabled=self.cfg.collision_valid,
-            process_valid_enabled=self.cfg.process_valid,
-            contact_force_threshold_n=self.cfg.contact_force_threshold_n,
-            finger_force_limit_n=self.context.arm.cfg.gripper.finger_force_limit_n,
+            success_threshold=float(cfg.planner_setting.success_threshold) if cls.executes else None,
+            finger_contact_required=cls.finger_contact_required,
+            collision_valid_enabled=cfg.collision_valid,
+            process_valid_enabled=cfg.process_valid,
+            contact_force_threshold_n=cfg.contact_force_threshold_n,
+            finger_force_limit_n=gripper.finger_force_limit_n,
         )
 
     @property
-    def touched_link(self) -> str | None:
-        """Link of the object that the fingers may touch; None = the link of its part."""
+    def success_rule(self) -> SuccessRule:
+        """What this skill must do to succeed: the rule that its class declares for its entry and its arm."""
+        return self.declare_rule(self.cfg, self.context.arm.cfg.gripper)
+
+    @classmethod
+    def declare_link(cls, cfg: SkillCfg, articulation: Articulation) -> str | None:
+        """Returns the link of the object that the fingers may touch; None = the link of its part.
+
+        Like `declare_rule`, it knows only the entry in the chain, and the annotation of the object.
+        """
         return None
+
+    @property
+    def touched_link(self) -> str | None:
+        """The link that the class of this skill declares for its entry and its object."""
+        return self.declare_link(self.cfg, self.context.objects[self.cfg.objects[0]].asset.articulation)
 
     @property
     def phase(self) -> Phase:

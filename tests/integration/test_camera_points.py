@@ -19,8 +19,8 @@ from unlatch.simcore.recording.export.columns import CAMERA_CLOUD, CLOUD
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.observed import ObservedScene, PointSource
+from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.simcore.sim.world import WorldCfg
-from unlatch.workflows.episode.episode import INITIAL_S
 from unlatch.workflows.episode.observed_scene import recorded_scene
 from unlatch.workflows.gym.env import UnlatchEnv
 from unlatch.workflows.runs.recorded_config import config_of

@@ -10,6 +10,7 @@ import pytest
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.skills.close import Close
+from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
@@ -39,7 +40,7 @@ def test_a_chain_is_carried_out(task: str):
     assert all(skill["success"] for skill in record.skills)
     ends = [(skill["frame_start"], skill["frame_end"]) for skill in record.skills]
     assert all(first[1] == second[0] for first, second in itertools.pairwise(ends))
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(config(task)).derive) == []
     assert recompute_success(record).success
 
 

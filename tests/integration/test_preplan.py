@@ -17,6 +17,7 @@ from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.close import Close
 from unlatch.skills.contract.config import StrategyCfg
 from unlatch.skills.open import Open
+from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
@@ -72,7 +73,7 @@ def test_the_first_candidate_is_the_layout_without_a_search():
     first, second = record.skills
     assert (first["name"], first["frame_start"], first["success"]) == ("artpreplan", first["frame_end"], True)
     assert second["frame_start"] == first["frame_end"]
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(config(candidates=4)).derive) == []
     assert recompute_success(record).success == record.success
     assert record.timings_ms["preplan"] > 0.0
 
@@ -100,7 +101,7 @@ def test_an_episode_without_a_layout_that_plans_is_refused_with_counts(monkeypat
         "None of 3 layouts tried has a plan: 1 open: path_infeasible 3. Number 2, open: not this one"
     )
     assert record.layout["preplan"]["chosen"] is None
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(config(candidates=3)).derive) == []
 
 
 def test_the_most_promising_layouts_are_tried_with_the_full_budget_where_no_first_look_plans(
@@ -232,7 +233,7 @@ def test_the_next_strategy_is_taken_where_the_first_does_not_plan(monkeypatch: p
         record = runner.run(0)
     assert record.skills[0]["strategy"] == "other"
     assert record.skills[0]["refused"] == [{"strategy": "given", "code": "path_infeasible", "message": "not this way"}]
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(replace(cfg, skills=cfg.skills[1:])).derive) == []
 
 
 def test_the_reason_of_the_first_strategy_is_recorded_where_none_plans(monkeypatch: pytest.MonkeyPatch):

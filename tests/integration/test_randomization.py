@@ -15,6 +15,7 @@ from unlatch.simcore.randomization.config import DistractorsCfg, RandomizationCf
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.runs.header import header_of
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation
@@ -65,7 +66,7 @@ def record() -> EpisodeRecord:
 
 
 def test_applied_values_are_in_the_record(record: EpisodeRecord) -> None:
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(with_rules(*RULES.values())).derive) == []
     applied = record.applied
     assert [rule["attribute"] for rule in applied["rules"]] == ["joint_friction", "joint_efforts"]
     resets = [entry for entry in applied["firings"] if entry[1] == 0]

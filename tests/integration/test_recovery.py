@@ -16,6 +16,7 @@ from unlatch.simcore.recording.export.trajectory import TrajectoryMaker
 from unlatch.skills.contract.command import Phase
 from unlatch.skills.grasping import GraspingSkill
 from unlatch.solver.planning import present_grasp
+from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.gym.config import SuccessWhen
 from unlatch.workflows.gym.env import UnlatchEnv
 from unlatch.workflows.policies.labels import PlannerLabels
@@ -42,7 +43,7 @@ def disturbed() -> EpisodeRecord:
 
 
 def test_a_disturbed_episode_has_the_planners_targets_as_labels(disturbed: EpisodeRecord) -> None:
-    assert check_record(disturbed) == []
+    assert check_record(disturbed, CriteriaSource(config("disturb=strong")).derive) == []
     assert disturbed.success
     executed, planned = (disturbed.arrays[f"{word}.{ARM}.joint_targets"] for word in ("actions", "labels"))
     phases = disturbed.arrays["skills.phase"][1:]
@@ -94,7 +95,7 @@ def test_a_part_that_was_lost_is_grasped_again_and_led_to_its_goal() -> None:
     with EpisodeRunner(cfg) as runner:
         record = runner.run(0)
     assert record.success
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(cfg).derive) == []
     first, second = record.skills
     assert (first["attempt"], first["broken_off"], first["code"]) == (0, True, "slipped")
     assert (second["attempt"], second["broken_off"], second["success"]) == (1, False, True)
@@ -120,7 +121,7 @@ def test_a_part_that_is_pushed_on_the_way_to_it_is_planned_anew_without_a_replan
     with EpisodeRunner(cfg) as runner:
         record = runner.run(0)
     assert record.success
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(cfg).derive) == []
     first, second = record.skills
     assert (first["code"], first["attempt"], second["attempt"]) == ("part_moved", 0, 1)
     pushes = record.arrays["actions.push"]
@@ -173,7 +174,7 @@ def test_the_planner_takes_over_from_a_policy_and_labels_only_its_own_part() -> 
     frames = 30  # in transit
     record = correct(frames)
     assert record.success
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(config()).derive) == []
     assert record.events == [
         {"event": "takeover", "frame": 5 + frames, "policy": "recorded rows", "reason": "as drawn"}
     ]
@@ -191,7 +192,7 @@ def test_the_planner_takes_over_from_a_policy_and_labels_only_its_own_part() -> 
 def test_the_planner_goes_on_with_the_grasp_that_a_policy_left(task: str, frames: int) -> None:
     record = correct(frames, task=task)
     assert record.success
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(config(task=task)).derive) == []
     assert events(record) == ["takeover", "grasp_kept"]
     assert [entry.get("code") for entry in record.skills] == ["taken_over", None]
     assert [segment["kind"] for segment in record.skills[1]["plan"]["segments"]] == ["follow", "retreat"]
@@ -209,7 +210,7 @@ def test_a_hand_opens_and_steps_back_where_there_is_no_plan_from_its_grasp(monke
     monkeypatch.setattr(present_grasp, "_OFF_M", 0.0)
     record = correct(110)
     assert record.success
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(config()).derive) == []
     assert events(record) == ["takeover", "grasp_released"]
     assert "off the place of its grasp" in record.events[1]["reason"]
     kinds = [segment["kind"] for segment in record.skills[1]["plan"]["segments"]]
@@ -220,7 +221,7 @@ def test_a_hand_opens_and_steps_back_where_there_is_no_plan_from_its_grasp(monke
 def test_a_part_that_reaches_its_goal_while_the_arm_of_a_policy_brakes_counts_as_moved_by_the_policy() -> None:
     record = correct(154, task="open_microwave")  # the door is 4 degrees short of its threshold, and moves
     assert record.success
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(config(task="open_microwave")).derive) == []
     assert events(record) == ["takeover"]
     assert [entry["success"] for entry in record.skills] == [True]
 
@@ -252,7 +253,7 @@ def test_labels_of_a_policy_that_acts_like_the_planner_are_its_own_actions() -> 
     frames = 150
     record = correct(frames, "variety=0", rows=rows_of(demonstration), label_every=8)
     assert record.success
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(config("variety=0")).derive) == []
     acted = slice(5, 5 + frames)
     joints = f"robots.{ARM}.joint_positions"  # the planner of labels leaves the world alone
     np.testing.assert_array_equal(record.arrays[joints][acted], demonstration.arrays[joints][acted])

@@ -12,6 +12,7 @@ from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.skills.close import Close
+from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
@@ -56,7 +57,7 @@ def test_a_record_has_the_status_of_each_arm(record: EpisodeRecord):
         phases = record.arrays[f"skills.{skill['arm']}.phase"][skill["frame_start"] + 1 : skill["frame_end"] + 1]
         assert len(set(phases.tolist())) >= 3
     assert np.all(record.arrays["skills.index"][left["frame_start"] + 1 :] == 2)
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(config(search=True)).derive) == []
     verdict = recompute_success(record)
     assert (verdict.success, verdict.skills) == (True, (True, True, True))
 
@@ -105,7 +106,7 @@ def test_a_skill_that_fails_ends_the_chain_with_its_index_and_arm(monkeypatch: p
     assert (record.evidence["skill"], record.evidence["arm"]) == (1, "right")
     assert [(skill["success"], skill["broken_off"]) for skill in record.skills] == [(False, True), (False, True)]
     assert record.skills[0]["frame_end"] == record.skills[1]["frame_end"] == record.n_actions
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(config()).derive) == []
 
 
 def test_a_failure_at_the_end_of_one_arm_stops_the_other(monkeypatch: pytest.MonkeyPatch):
@@ -121,7 +122,7 @@ def test_a_failure_at_the_end_of_one_arm_stops_the_other(monkeypatch: pytest.Mon
         record = runner.run(0)
     assert (record.code, record.evidence["skill"], record.evidence["arm"]) == ("not_reached", 1, "right")
     assert [skill["broken_off"] for skill in record.skills] == [True, False]
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(config()).derive) == []
     assert recompute_success(record).skills == (None, False)
 
 
@@ -170,7 +171,7 @@ def test_the_reason_of_the_second_arm_is_recorded_where_no_strategy_leaves_it_ro
     assert (record.code, record.evidence["arm"], record.evidence["skill"]) == ("path_infeasible", "right", 1)
     assert record.evidence["message"] == "no room beside the left arm"
     assert [skill["broken_off"] for skill in record.skills] == [True, True]
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(config()).derive) == []
 
 
 @pytest.mark.slow
@@ -183,7 +184,7 @@ def test_a_sequence_continues_while_the_other_arm_acts():
     assert [(skill["arm"], skill["entry"]) for skill in record.skills] == [("left", 0), ("right", 2), ("left", 1)]
     assert record.skills[2]["frame_start"] == record.skills[0]["frame_end"]
     assert record.skills[1]["frame_start"] == record.skills[0]["frame_start"]
-    assert check_record(record) == []
+    assert check_record(record, CriteriaSource(cfg).derive) == []
     assert recompute_success(record).success == record.success
 
 

@@ -3,28 +3,52 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from unlatch.configs.setting_file import read_setting_file
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.checks import limit_problems
-from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError
-from unlatch.simcore.recording.check import check_dataset
+from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError, check_range
+from unlatch.simcore.recording.check import Problem
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
 from unlatch.simcore.recording.images.renders import RenderSet, render_names
+from unlatch.workflows.checks.check_data_set import check_data_set
+from unlatch.workflows.checks.replayed_arrays import describe_machine, replay_arrays
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
 from unlatch.workflows.runs.data_folders import data_sets_below
+from unlatch.workflows.runs.progress import Progress
 from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.runs.schema import MAX_WORKERS
 
 _YAML = (".yaml", ".yml")
+_OPTIONS = ("replay=", "workers=")
 _MOST_NAMED = 8
 
 
+@dataclass
+class CheckCfg:
+    """Options of `unlatch check`."""
+
+    replay: bool = False
+    """Whether the actions of every episode are simulated again, and all arrays compared."""
+    workers: int | None = None
+    """Processes for the replays; null: one for each CPU core."""
+
+    def __post_init__(self) -> None:
+        check_range("workers", self.workers, 1, MAX_WORKERS)
+        if self.workers is not None and not self.replay:
+            raise ConfigError(f"workers={self.workers} has no effect without replay=true. Set replay.", key="workers")
+
+
 @command
-def main(paths: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
+    paths = [argument for argument in arguments if not argument.startswith(_OPTIONS)]
+    cfg = read_pairs(CheckCfg, [argument for argument in arguments if argument.startswith(_OPTIONS)])
     if not paths or paths[0].startswith("-"):
         print_note("unlatch: check expects the folder of a data set, or YAML files. Example: unlatch check data/demo")
         return BAD_INPUT
@@ -35,12 +59,18 @@ def main(paths: list[str]) -> int:
     sets = {path: DataSet.open(path) for path in folders}  # a folder that is not a data set is bad input
     bad = sum(_check_settings(path) for path in files)
     for path, data_set in sets.items():
-        problems = [*check_dataset(path), *_configuration_problems(data_set), *_render_problems(data_set)]
+        problems = [*check_data_set(data_set), *_robot_problems(data_set), *_render_problems(data_set)]
+        if cfg.replay:
+            problems += _replay_problems(data_set, cfg.workers)
         for problem in problems:
             print_line(f"{path}: {problem}")
         bad += len(problems)
+        machine = describe_machine(data_set)
+        if problems and machine:
+            print_note(f"note:{machine} Derived values and replays may differ.")
         if not problems:
-            print_line(f"{path}: {len(data_set)} episodes, all whole, every verdict agrees")
+            replayed = ", every replay is exact" if cfg.replay else ""
+            print_line(f"{path}: {len(data_set)} episodes, all whole, every verdict agrees{replayed}")
     return FAILED if bad else OK
 
 
@@ -85,12 +115,19 @@ def _render_problems(data_set: DataSet) -> list[str]:
     return found
 
 
-def _configuration_problems(data_set: DataSet) -> list[str]:
-    """Returns limits of the robot that the configuration of a data set exceeds."""
-    try:
-        return [
-            f"dataset.json: config.{problem.message}"
-            for problem in limit_problems(config_of(data_set).robot, object_friction=OBJECT_FRICTION)
-        ]
-    except SimCoreError as exc:
-        return [f"dataset.json: {exc.message}"]
+def _replay_problems(data_set: DataSet, workers: int | None) -> list[Problem]:
+    """Returns what replays of the episodes do not reproduce; none if the configuration cannot be read."""
+    found: list[Problem] = []
+    with suppress(RecordingError), Progress(total=len(data_set), success_word="exact") as progress:
+        for outcome in replay_arrays(data_set, workers=workers):
+            progress.update(outcome)
+            found += [Problem(outcome.number, text) for text in outcome.problems]
+    return sorted(found, key=lambda problem: problem.number or 0)
+
+
+def _robot_problems(data_set: DataSet) -> list[str]:
+    """Returns limits of the robot that the configuration of a data set exceeds; none if it cannot be read."""
+    with suppress(SimCoreError):  # `check_data_set` reports it
+        found = limit_problems(config_of(data_set).robot, object_friction=OBJECT_FRICTION)
+        return [f"dataset.json: config.{problem.message}" for problem in found]
+    return []

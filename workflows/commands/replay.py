@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_paths
@@ -61,7 +62,8 @@ def main(arguments: list[str]) -> int:
 def _replay_one(data_set: DataSet, number: int, cfg: ReplayCfg) -> int:
     record = data_set.read(number)
     with EpisodeRunner(config_of(data_set)) as runner:
-        outcome = replay_outcome(runner, record, cfg.mode, check=cfg.check)
+        derive = CriteriaSource.of(data_set).derive if cfg.check else None
+        outcome = replay_outcome(runner, record, cfg.mode, derive=derive)
     frames = f"{cfg.mode.value} replay of {outcome.frames} frames"
     print_line(f"episode {number} ({record.outcome}), {frames}: {outcome.deviation}")
     for problem in outcome.problems:

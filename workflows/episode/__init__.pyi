@@ -1,6 +1,5 @@
 from .asset_checks import check_assets as check_assets
 from .attempt import Attempt as Attempt
-from .episode import INITIAL_S as INITIAL_S
 from .episode import Episode as Episode
 from .goal import goal_conditions as goal_conditions
 from .goal import goal_failure as goal_failure

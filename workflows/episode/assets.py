@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.configs.derivation.derived_episode import fill_derived_task
+from unlatch.configs.derivation.derived_episode import fill_derived_task, part_of_skill
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import chooses_instance, load_object, split_record
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.skills.artpreplan import ArtPreplanCfg
-from unlatch.skills.contract.config import part_acted_on
 from unlatch.tasks.layout import check_opening, describe_object
 
 
@@ -102,10 +100,7 @@ def describe_instances(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> di
 
 def part_acted_on_by(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], index: int) -> str:
     """Returns the name of the part that a skill acts on; for `artpreplan`, the part of the skill after it."""
-    entry = cfg.skills[index]
-    if isinstance(entry, ArtPreplanCfg):
-        return part_acted_on_by(cfg, assets, index + 1)
-    return part_acted_on(entry.name, entry.part, assets[entry.objects[0]].articulation).name
+    return part_of_skill(cfg, index, assets).name
 
 
 def _check_same_objects(assets: Mapping[str, ObjectAsset], recorded: EpisodeRecord) -> None:

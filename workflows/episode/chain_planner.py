@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unlatch.configs.derivation.derived_episode import fill_skill_setting
+from unlatch.configs.derivation.derived_episode import skill_strategies
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.collision import BulletCollisionChecker
@@ -27,7 +26,6 @@ from unlatch.skills.holding import HoldingSkill
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.settings.setting import FollowJointCfg
 from unlatch.tasks.layout import Layout
-from unlatch.tasks.task import GoalKind
 from unlatch.workflows.episode.assets import naming_drawn_object, part_acted_on_by
 from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.episode.scene import EpisodeScene, arm_model, robot_model
@@ -256,29 +254,15 @@ class ChainPlanner:
             ConfigError: The skill does not fit the part.
             AssetError: It does not fit the part of the drawn object.
         """
-        entry = replace(self.cfg.skills[index], arm=arm_name)
-        item, arm = self.scene.objects[entry.objects[0]], self.scene.robot.arm(arm_name)
+        item, arm = self.scene.objects[self.cfg.skills[index].objects[0]], self.scene.robot.arm(arm_name)
         part = item.asset.articulation.part(self.part_of(index))
         s = item.joint_position(part.joint)
         if (index, arm_name, s) not in self._derived:
-            wanted = self._displacement_of_goal(index, part)
-            asset, robot = item.asset, self.cfg.robot
-            with naming_drawn_object(self.cfg.all_objects()[asset.name], asset):
-                derived = fill_skill_setting(entry, asset, part, robot=robot, arm=arm.cfg, s=s, wanted=wanted)
-            self._derived[index, arm_name, s] = derived.entries_by_strategy()
+            with naming_drawn_object(self.cfg.all_objects()[item.asset.name], item.asset):
+                self._derived[index, arm_name, s] = skill_strategies(
+                    self.cfg, index, self._assets, part=part, arm=arm.cfg, s=s
+                )
         return self._derived[index, arm_name, s]
-
-    def _displacement_of_goal(self, index: int, part: Part) -> float:
-        """Returns the displacement of a part that the goal needs [rad or m]; 0 if a later skill moves the part too."""
-        cfg = self.cfg
-        name = cfg.skills[index].objects[0]
-        later = range(index + 1, len(cfg.skills))
-        if any(cfg.skills[i].objects[0] == name and self.part_of(i) == part.name for i in later):
-            return 0.0
-        span = abs(part.openness.open - part.openness.closed)
-        units = {GoalKind.moved: 1.0, GoalKind.moved_fraction: span}
-        goals = [goal for goal in cfg.task.goal if (goal.object, goal.part) == (name, part.name) and goal.kind in units]
-        return max((goal.value * units[goal.kind] for goal in goals), default=0.0)
 
     def _planner_stream(self, index: int, skill: Skill, *, attempt: int = 0) -> np.random.Generator:
         """Returns the planner stream of one strategy of one entry, and of one attempt after the first.

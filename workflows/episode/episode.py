@@ -19,8 +19,9 @@ from typing import Any
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.world import World
@@ -42,9 +43,6 @@ from unlatch.workflows.episode.randomization.episode_randomization import (
 )
 from unlatch.workflows.episode.scene import EpisodeScene, build_scene
 from unlatch.workflows.episode.skill_run import SkillRun
-
-INITIAL_S = 0.16
-"""Time of standing still before the first skill begins [s]."""
 
 
 class Episode:
@@ -123,22 +121,35 @@ class Episode:
             self.frames.record_state()
         self.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
 
-    def reset(self, recorded: EpisodeRecord | None = None) -> None:
-        """Draws the layout, or takes that of a record, and builds the scene."""
+    def reset(self, recorded: EpisodeRecord | None = None, *, redraws: bool = False) -> None:
+        """Draws the layout, or takes that of a record, and builds the scene.
+
+        Args:
+            recorded: The record of the episode; None: all values are drawn.
+            redraws: Whether the values of a recorded episode are drawn again all the same. Of the record, only the
+                number of the layout that a search chose is used then: nothing is planned. Where a search chose none,
+                the values of the record are applied.
+
+        Raises:
+            ConfigError, AssetError: The configuration names something that does not exist.
+            RecordingError: The record does not fit the present objects, or names a layout that was not drawn.
+        """
         start = time.perf_counter()
         rng = self._streams["layout"]
         self._assets = load_assets(self.cfg, self.number, recorded, rng)
         self.cfg = cfg = with_derived_task(self.cfg, self._assets)
         self.planner = ChainPlanner(cfg, self._assets, self._checker, seed=self.seed)
         failure: Failure | None = None
+        homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
+
+        def draw() -> Layout:
+            return sample_layout(cfg.task, self._assets, homes, rng)
+
         if recorded is None:
-            homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
-
-            def draw() -> Layout:
-                return sample_layout(cfg.task, self._assets, homes, rng)
-
             first = cfg.skills[0]
             layout, failure = self._search_layout(first, draw) if isinstance(first, ArtPreplanCfg) else (draw(), None)
+        elif redraws and (number := _layout_number(cfg, recorded)) is not None:
+            layout = [draw() for _ in range(1 + number)][-1]
         else:
             layout = Layout.from_dict(recorded.layout)
             self.cfg = replace(cfg, randomization=recorded_randomization(recorded.applied, name=cfg.randomization.name))
@@ -294,3 +305,22 @@ class Episode:
             if not isinstance(entry, ArtPreplanCfg)
         ]
         return task_language(self.cfg.task.language, steps, phrasing_draws(self.seed, 1)[0])
+
+
+def _layout_number(cfg: EpisodeCfg, recorded: EpisodeRecord) -> int | None:
+    """Returns which of its draws is the layout of a recorded episode; None if a search chose none of them.
+
+    Raises:
+        RecordingError: The search could not draw it.
+    """
+    first = cfg.skills[0] if cfg.skills else None
+    if not isinstance(first, ArtPreplanCfg):
+        return 0
+    chosen = recorded.layout.get("preplan", {}).get("chosen")
+    if chosen is not None and not (isinstance(chosen, int) and 0 <= chosen < first.candidates):
+        raise RecordingError(
+            f"layout.preplan.chosen={chosen!r} of episode {recorded.number}, expected a number below "
+            f"{first.candidates}. The record is damaged.",
+            number=recorded.number,
+        )
+    return chosen

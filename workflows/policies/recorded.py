@@ -10,7 +10,7 @@ import numpy as np
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.json_values import differences
-from unlatch.workflows.episode.episode import INITIAL_S
+from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.workflows.gym.config import ActionMode
 from unlatch.workflows.gym.env import UnlatchEnv
 from unlatch.workflows.policies.policy import Policy

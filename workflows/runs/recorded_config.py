@@ -45,7 +45,7 @@ def check_episode(data_set: DataSet, number: int) -> None:
     numbers = data_set.numbers()
     if number not in numbers:
         raise RecordingError(
-            f"episode={number} is not in '{data_set.path}'. It has {_format_ranges(numbers)}. Name one of them.",
+            f"episode={number} is not in '{data_set.path}'. It has {format_ranges(numbers)}. Name one of them.",
             number=number,
             available=numbers,
         )
@@ -63,7 +63,7 @@ def chosen_summaries(data_set: DataSet, *, only: Sequence[int] | None, all: bool
     return [item for item in found if (all or item.success if only is None else item.number in only)]
 
 
-def _format_ranges(numbers: Sequence[int]) -> str:
+def format_ranges(numbers: Sequence[int]) -> str:
     """Returns `0 to 4, 7` for sorted numbers; of many, the first few."""
     runs = [[number for _, number in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
     words = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]

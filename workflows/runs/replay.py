@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -13,8 +13,10 @@ from loky import cpu_count
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.criteria import Criteria
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.runs.executors.catalog import EXECUTORS
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.runs.recorded_config import config_of
@@ -49,6 +51,12 @@ class Deviation:
     """The first row in which it is that large."""
     arrays: int = 0
     """Number of arrays that were compared."""
+    first_frame: int = 0
+    """The first row in which it differs."""
+    recorded: float = 0.0
+    """The recorded value there that differs most."""
+    replayed: float = 0.0
+    """The value of the replay in its place."""
 
     def __str__(self) -> str:
         if self.value == 0.0:
@@ -135,11 +143,12 @@ class ReplayJob:
     @contextmanager
     def open(self, worker: str) -> Iterator[EpisodeMaker]:
         """See `Job`."""
+        derive = CriteriaSource.of(self.data_set).derive if self.check else None
         with EpisodeRunner(self.cfg) as runner:
 
             def replay_episode(number: int) -> Outcome:
                 try:
-                    return replay_outcome(runner, self.data_set.read(number), self.mode, check=self.check)
+                    return replay_outcome(runner, self.data_set.read(number), self.mode, derive=derive)
                 except RecordingError as exc:
                     return ReplayOutcome(number, False, "damaged", problems=(exc.message,))
 
@@ -152,14 +161,18 @@ class ReplayJob:
 
 
 def replay_outcome(
-    runner: EpisodeRunner, record: EpisodeRecord, mode: ReplayMode, *, check: bool = False
+    runner: EpisodeRunner,
+    record: EpisodeRecord,
+    mode: ReplayMode,
+    *,
+    derive: Callable[[EpisodeRecord], Criteria] | None = None,
 ) -> ReplayOutcome:
-    """Replays a record and compares it; with `check`, verifies its content and its verdict too.
+    """Replays a record and compares it; with `derive`, verifies its content and its verdict too (`check_record`).
 
     Raises:
         RecordingError: The record does not fit the present objects or the present robot.
     """
-    problems = tuple(check_record(record)) if check else ()
+    problems = () if derive is None else tuple(check_record(record, derive))
     deviation = replay_deviation(runner, record, mode)
     code = "damaged" if problems else "deviates" if deviation.value else None
     return ReplayOutcome(
@@ -183,24 +196,35 @@ def replay_deviation(runner: EpisodeRunner, record: EpisodeRecord, mode: ReplayM
 
 
 def largest_deviation(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> Deviation:
-    """Returns the largest difference of arrays by key.
+    """Returns the largest difference of arrays by key; see `deviations`."""
+    return max(deviations(found, wanted), key=lambda item: item.value, default=Deviation(arrays=len(found)))
+
+
+def deviations(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> list[Deviation]:
+    """Returns one deviation for each array that differs, sorted by key.
 
     Args:
         found: The arrays of the replay.
         wanted: The recorded arrays; keys that are not in `found` are left out.
     """
-    worst = Deviation(arrays=len(found))
+    differing = []
     for key, array in sorted(found.items()):
         other = wanted.get(key)
         if other is None or other.shape != array.shape:
-            return Deviation(float("inf"), key, 0, len(found))
+            differing.append(Deviation(float("inf"), key, 0, len(found)))
+            continue
         if array.tobytes() == other.tobytes() or not array.size:
             continue
-        a: Array = array.astype(float)
-        b: Array = other.astype(float)
+        a: Array = array.astype(float).reshape(len(array), -1)
+        b: Array = other.astype(float).reshape(len(array), -1)
         same = (a == b) | (np.isnan(a) & np.isnan(b))
         difference = np.where(same, 0.0, np.nan_to_num(np.abs(a - b), nan=np.inf, posinf=np.inf))
-        rows = difference.reshape(len(array), -1).max(axis=1)
-        if rows.max() > worst.value:
-            worst = Deviation(float(rows.max()), key, int(np.argmax(rows)), len(found))
-    return worst
+        rows = difference.max(axis=1)
+        if rows.max() > 0.0:
+            row = int(np.flatnonzero(rows)[0])
+            place = row, int(np.argmax(difference[row]))
+            values = {"recorded": float(b[place]), "replayed": float(a[place])}
+            differing.append(
+                Deviation(float(rows.max()), key, int(np.argmax(rows)), len(found), first_frame=row, **values)
+            )
+    return differing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack, suppress
+from typing import Any
 
 import numpy as np
 
@@ -91,8 +92,22 @@ class EpisodeRunner:
         Raises:
             RecordingError: Its objects have changed since the recording, or its actions do not fit the robot.
         """
+        return self._drive(record, redraws=False)[0]
+
+    def replay_redrawn(self, record: EpisodeRecord) -> tuple[dict[str, Array], dict[str, Any]]:
+        """As `replay`, but layout and randomization are drawn again from the configuration.
+
+        Returns:
+            The arrays of the replay by record key, and the values of the randomization, as `applied` of a record.
+
+        Raises:
+            RecordingError: See `replay`.
+        """
+        return self._drive(record, redraws=True)
+
+    def _drive(self, record: EpisodeRecord, *, redraws: bool) -> tuple[dict[str, Array], dict[str, Any]]:
         episode = self.episode(record.number)
-        episode.reset(record)
+        episode.reset(record, redraws=redraws)
         episode.frames.record_state()
         arms, stage = list(episode.scene.robot.arms), None
         for index in range(record.n_actions):
@@ -110,7 +125,8 @@ class EpisodeRunner:
             episode.frames.advance_action(episode.scene.action_at(record.arrays, index))
             episode.frames.record_state()
         arrays = episode.frames.recorder.arrays()
-        return {key: value for key, value in arrays.items() if not key.startswith(PLANNER_KEYS)}
+        applied = {} if episode.randomization is None else episode.randomization.applied()
+        return {key: value for key, value in arrays.items() if not key.startswith(PLANNER_KEYS)}, applied
 
     def write_states(self, record: EpisodeRecord) -> dict[str, Array]:
         """Writes every recorded state into the world and reads the world again.

@@ -14,6 +14,7 @@ from rich.table import Table
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.verdict import recompute_success
+from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg
@@ -93,7 +94,8 @@ def measure(name: str, cfg: CollectCfg) -> TaskMeasurement:
     numbers = set(cfg.numbers())
     summaries = [item for item in data_set.summaries() if item.number in numbers]
     records = (data_set.read(item.number) for item in summaries)
-    agreeing = sum(recompute_success(record).success == record.success for record in records)
+    derive = CriteriaSource.of(data_set).derive
+    agreeing = sum(recompute_success(record, derive(record)).success == record.success for record in records)
     timed = [item.number for item in summaries if item.success][:_TIMED_EPISODES]
     return TaskMeasurement(name, RunStatistics.of(summaries), agreeing, sensor_ratio(cfg, timed))
 

@@ -11,6 +11,7 @@ from unlatch.simcore.errors import SkillError
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.catalog import SKILLS
+from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.replay import ReplayMode, replay_deviation
@@ -37,8 +38,8 @@ def check_skill(
     """Makes episodes of a task and checks the contract of a skill.
 
     The skill is listed; it refuses to start without a plan; planning changes nothing in the scene; an episode that is
-    made twice is the same; its record is complete, its verdict is recomputed from the record alone, and a replay of its
-    actions gives its states. At least one episode succeeds.
+    made twice is the same; its record is complete and states what the configuration and the skill say, its verdict is
+    recomputed, and a replay of its actions gives its states. At least one episode succeeds.
 
     Args:
         name: Name of the skill.
@@ -62,7 +63,7 @@ def check_skill(
         if kind.executes:
             _check_plan(runner, name)
         for number in range(episodes):
-            records.append(_make_checked_episode(runner, number))
+            records.append(_make_checked_episode(runner, number, CriteriaSource(cfg)))
     require_success(records, task)
     return SkillReport(records)
 
@@ -84,13 +85,13 @@ def _check_plan(runner: EpisodeRunner, name: str) -> None:
         require(episode.scene.world.signature() == before, f"Planning '{name}' moves something in the scene.")
 
 
-def _make_checked_episode(runner: EpisodeRunner, number: int) -> EpisodeRecord:
+def _make_checked_episode(runner: EpisodeRunner, number: int, source: CriteriaSource) -> EpisodeRecord:
     record, again = runner.run(number), runner.run(number)
     trace = record.evidence.get("traceback", "")
     require(record.code != "error", f"Episode {number} ended with an error: {record.evidence.get('message')}\n{trace}")
     for key, array in record.arrays.items():
         require(np.array_equal(array, again.arrays[key]), f"Episode {number} made twice differs in '{key}'.")
-    problems = check_record(record)
+    problems = check_record(record, source.derive)
     require(not problems, f"The record of episode {number}: {'; '.join(problems)}")
     deviation = replay_deviation(runner, record, ReplayMode.action)
     require(deviation.value == 0.0, f"The actions of episode {number} do not reproduce its states: {deviation}")

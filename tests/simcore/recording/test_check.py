@@ -225,6 +225,10 @@ class TestVerdict:
         del record.skills[0]["success_threshold"]
         assert check_record(record)[0].startswith("its verdict cannot be recomputed: success_threshold=None in entry 0")
 
+    def test_an_entry_of_skills_that_is_no_map_is_a_problem(self, record):
+        record.skills.append(None)
+        assert check_record(record) == ["skills[1] is None, expected a map."]
+
     def test_an_attempt_that_was_broken_off_is_consistent(self, make_record):
         record = make_record(success=False, code="plan_infeasible", settle=None)
         record.skills[0].update(frame_start=20, frame_end=20, success=False, s0=0.8, s_end=0.8)

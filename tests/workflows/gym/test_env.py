@@ -20,8 +20,8 @@ from unlatch.simcore.recording.export import StateKind  # noqa: E402
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm  # noqa: E402
 from unlatch.simcore.recording.export.trajectory import ACTION, TrajectoryMaker  # noqa: E402
 from unlatch.simcore.recording.json_values import plain  # noqa: E402
+from unlatch.simcore.recording.success_rules import INITIAL_S  # noqa: E402
 from unlatch.simcore.sim.world import WorldCfg  # noqa: E402
-from unlatch.workflows.episode.episode import INITIAL_S  # noqa: E402
 from unlatch.workflows.episode.observed_scene import recorded_scene  # noqa: E402
 from unlatch.workflows.gym.env import UnlatchEnv  # noqa: E402
 from unlatch.workflows.gym.registration import register_environments  # noqa: E402

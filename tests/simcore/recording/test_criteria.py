@@ -1,0 +1,129 @@
+"""What a record must state, and verdicts by criteria that are not its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unlatch.simcore.recording import EpisodeRecord, recompute_success
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.criteria import ABSENT, CompleteMap, Criteria
+
+Make = Callable[..., EpisodeRecord]
+TARGETS = "actions.panda.left.joint_targets"
+
+
+@pytest.fixture
+def still(make_record: Make) -> EpisodeRecord:
+    """A record whose arms have the same targets while the scene settles, in frames 17 to 20."""
+    record = make_record()
+    record.arrays[TARGETS][17:] = record.arrays[TARGETS][17]
+    return record
+
+
+@pytest.mark.parametrize(
+    ("statements", "said"),
+    [
+        ({"seed": 1000}, []),
+        ({"seed": 7}, ["seed is 1000 in the record, expected 7 by the configuration."]),
+        ({"skills": [{"s_open": 1.6 + 1e-12}]}, []),
+        ({"skills": [{"s_open": 1.7}]}, ["skills[0].s_open is 1.6 in the record, expected 1.7 by the configuration."]),
+        (
+            {"skills": [{"collision_valid_enabled": 1}]},
+            ["skills[0].collision_valid_enabled is True in the record, expected 1 by the configuration."],
+        ),
+        ({"skills": [{"holds": ABSENT}]}, []),
+        (
+            {"skills": [{"part": ABSENT}]},
+            ["skills[0].part is 'door' in the record, expected nothing by the configuration."],
+        ),
+        (
+            {"skills": [{"arm": "left"}]},
+            ["skills[0].arm is nothing in the record, expected 'left' by the configuration."],
+        ),
+        ({"assets": {}}, []),
+        (
+            {"assets": CompleteMap()},
+            ["assets.microwave is 'ab12' in the record, expected nothing by the configuration."],
+        ),
+        (
+            {"language": ["a", "b"]},
+            ["language is ['open the microwave'] in the record, expected ['a', 'b'] by the configuration."],
+        ),
+        (
+            {"settle": {"frame_start": 17}, "layout": {"objects": {"microwave": {"p": [0.7, 0.1, 0.1]}}}},
+            ["layout.objects.microwave.p[1] is 0.0 in the record, expected 0.1 by the configuration."],
+        ),
+    ],
+)
+def test_a_statement_that_differs_is_named(make_record: Make, statements: dict[str, Any], said: list[str]):
+    assert list(Criteria(statements).differences(make_record())) == said
+
+
+def test_derived_statements_replace_those_of_the_record(make_record: Make):
+    statements = {"skills": [{"success_threshold": 1.5, "part": ABSENT}], "assets": CompleteMap({"oven": "cd"})}
+    record = make_record()
+    found = Criteria(statements).apply_to(record)
+    assert found.skills[0] == {**{k: v for k, v in record.skills[0].items() if k != "part"}, "success_threshold": 1.5}
+    assert found.assets == {"oven": "cd"}
+    assert record.skills[0]["success_threshold"] == 0.7
+
+
+def test_a_verdict_is_computed_with_the_derived_threshold(make_record: Make):
+    record = make_record()
+    assert recompute_success(record).success
+    criteria = Criteria({"skills": [{"success_threshold": 1.5}]})
+    assert recompute_success(record, criteria).code == "not_reached"
+    assert [text[:40] for text in check_record(record, lambda _: criteria)] == [
+        "skills[0].success_threshold is 0.7 in th",
+        "success is True (code None) in the recor",
+        "skill 0 (open) has success=True in the r",
+    ]
+
+
+def test_targets_must_rest_only_where_the_criteria_say_so(still: EpisodeRecord):
+    rests = Criteria(targets_rest=True)
+    assert recompute_success(still, rests).success
+    still.arrays[TARGETS][19, 2] += 1e-3
+    assert recompute_success(still).success
+    verdict = recompute_success(still, rests)
+    assert (verdict.code, verdict.evidence["frame"], verdict.evidence["key"]) == ("unsettled", 19, TARGETS)
+
+
+@pytest.mark.parametrize(("allowed_s", "frame"), [(0.6, 19), (20 / 30, None), (1.0, None)])
+def test_an_episode_that_took_too_long_is_a_timeout(make_record: Make, allowed_s: float, frame: int | None):
+    verdict = recompute_success(make_record(), Criteria(max_duration_s=allowed_s))
+    assert (verdict.code, verdict.evidence.get("frame")) == (None if frame is None else "timeout", frame)
+
+
+def test_a_timeout_is_believed_only_without_a_time_limit(make_record: Make):
+    record = make_record(success=False, code="timeout", settle=None, evidence={"frame": 10})
+    record.skills[0].update(frame_end=10, s_end=0.4, success=False)
+    assert recompute_success(record).code == "timeout"
+    assert recompute_success(record, Criteria(max_duration_s=0.3)).code == "timeout"
+    assert recompute_success(record, Criteria(max_duration_s=5.0)).code == "not_reached"
+
+
+def test_every_skill_of_the_chain_must_have_begun(make_record: Make):
+    assert recompute_success(make_record(), Criteria(chain_length=1)).success
+    verdict = recompute_success(make_record(), Criteria(chain_length=2))
+    assert (verdict.code, verdict.evidence["frame"]) == ("not_reached", 20)
+    assert verdict.evidence["reason"] == "skills of the chain that began: 1, expected 2"
+
+
+@pytest.mark.parametrize(
+    ("code", "is_problem"), [("error", True), ("slipped", True), ("plan_infeasible", True), ("motion_blocked", False)]
+)
+def test_an_attempt_that_was_stopped_although_it_had_succeeded_is_a_problem(
+    make_record: Make, code: str, is_problem: bool
+):
+    criteria = Criteria(success_settle={"frame_start": 17, "frame_end": 20, "max_change": 0.02})
+    record = make_record(success=False, code=code, settle=None)
+    said = f"it was stopped with code '{code}', but every rule of success holds at its end."
+    assert (said in check_record(record, lambda _: criteria)) == is_problem
+    assert said not in check_record(record)
+    record.arrays["objects.microwave.joint_positions"][-1, 1] = np.float64(0.3)
+    assert said not in check_record(record, lambda _: criteria)

@@ -1,0 +1,49 @@
+"""A skill declares its rule of success as a class, so that it is known without a running episode."""
+
+from __future__ import annotations
+
+import pytest
+
+from unlatch.robots.gripper import GripperCfg
+from unlatch.simcore.errors import SkillError
+from unlatch.simcore.recording.success_rules import SuccessRule
+from unlatch.skills.close import Close
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.hold import Hold
+from unlatch.skills.open import Open
+from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
+
+
+def declared(skill: type[Open | Close | Hold], **setting: object) -> SuccessRule:
+    cfg = SkillCfg(name="x", contact_force_threshold_n=3.0, planner_setting=PlannerSettingCfg(**setting))
+    return skill.declare_rule(cfg, GripperCfg(finger_force_limit_n=80.0))
+
+
+def test_the_class_of_a_skill_declares_its_rule():
+    assert declared(Open, success_threshold=0.7) == SuccessRule(
+        success_mode="abs",
+        success_threshold=0.7,
+        finger_contact_required=True,
+        collision_valid_enabled=True,
+        process_valid_enabled=True,
+        contact_force_threshold_n=3.0,
+        finger_force_limit_n=80.0,
+    )
+    closed = declared(Close, success_threshold=0.1)
+    assert (closed.success_mode, closed.finger_contact_required, closed.holds) == ("zero", False, False)
+    assert declared(Open, success_threshold=0.7, success_mode=SuccessMode.fraction).success_mode == "fraction"
+    held = declared(Hold, success_threshold=0.7)
+    assert (held.success_mode, held.holds) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("finger_contact_required", "a class attribute"),
+        ("success_rule", r"declare_rule\(\)"),
+        ("touched_link", r"declare_link\(\)"),
+    ],
+)
+def test_a_rule_that_only_a_running_episode_can_read_is_refused(name: str, remedy: str):
+    with pytest.raises(SkillError, match=rf"Lift\.{name} is a property, .* Expected {remedy}"):
+        type("Lift", (Open,), {name: property(lambda self: None)})

@@ -1,0 +1,476 @@
+"""Forged records with renewed checksums: `unlatch check` names what is wrong, or its replay does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from unlatch.objects.config import ObjectCfg
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.recording.check import check_dataset
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.rng import episode_seed
+from unlatch.workflows.checks import criteria_source
+from unlatch.workflows.checks.check_data_set import check_data_set
+from unlatch.workflows.checks.replayed_arrays import replay_problems
+from unlatch.workflows.commands.collect import main as collect_main
+from unlatch.workflows.commands.evaluate import main as evaluate_main
+from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.runs.runner import EpisodeRunner
+
+pytest.importorskip("gymnasium")
+
+Forge = Callable[[EpisodeRecord], None]
+ROBOT = "robots.franka_panda.left"
+ACTIONS = "actions.franka_panda.left"
+SETS = {
+    "opened": ["task=open_microwave", "randomization=light", "seed=7"],
+    "closed": ["object=refrigerator", "skill=close", "seed=2"],
+    "evaluated": ["task=close_drawer", "policy=random", "task.max_duration_s=2"],
+}
+"""Arguments of one episode each: a stated setting; a derived one, after a search for a layout; a policy."""
+
+
+@pytest.fixture(scope="session")
+def sets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, DataSet]:
+    folder = tmp_path_factory.mktemp("forged")
+    for name, arguments in SETS.items():
+        main = evaluate_main if name == "evaluated" else collect_main
+        assert main([*arguments, "episodes=1", "executor=serial", "pictures=0", f"out={folder / name}"]) == 0
+    found = {name: DataSet.open(folder / name) for name in SETS}
+    assert [found[name].read(0).success for name in SETS] == [True, True, False]
+    return found
+
+
+@pytest.fixture
+def find_problems(sets: dict[str, DataSet], tmp_path: Path) -> Callable[[str, Forge], list[str]]:
+    """Forges episode 0 of a set, writes it with checksums and index of its own, and checks it."""
+
+    def find(name: str, forge: Forge) -> list[str]:
+        record = deepcopy(sets[name].read(0))
+        forge(record)
+        with DataSet.create_or_resume(tmp_path / "set", header=sets[name].header, info=sets[name].info) as forged:
+            assert forged.write(record)
+            return [str(problem) for problem in check_data_set(forged)]
+
+    return find
+
+
+def put(where: str, value: Any) -> Forge:
+    """Replaces a value of a record: `goal.conditions.0.value`."""
+
+    def forge(record: EpisodeRecord) -> None:
+        *path, last = [int(word) if word.isdigit() else word for word in where.split(".")]
+        place: Any = vars(record)
+        for word in path:
+            place = place[word]
+        place[last] = value
+
+    return forge
+
+
+def scale(pattern: str, factor: float) -> Forge:
+    """Scales every array whose key has a text."""
+
+    def forge(record: EpisodeRecord) -> None:
+        found = {key: array * factor for key, array in record.arrays.items() if pattern in key}
+        assert found
+        record.arrays.update(found)
+
+    return forge
+
+
+def add(key: str, frame: int, value: float) -> Forge:
+    """Adds a value to one frame of an array."""
+
+    def forge(record: EpisodeRecord) -> None:
+        array = record.arrays[key].copy()
+        array[frame, ...] += value
+        record.arrays[key] = array
+
+    return forge
+
+
+def both(*forgeries: Forge) -> Forge:
+    def forge(record: EpisodeRecord) -> None:
+        for each in forgeries:
+            each(record)
+
+    return forge
+
+
+def drop_last_skill(record: EpisodeRecord) -> None:
+    record.skills.pop()
+
+
+def claim(code: str | None) -> Forge:
+    return both(put("success", code is None), put("code", code), put("evidence", {}))
+
+
+def hide_the_goal(record: EpisodeRecord) -> None:
+    record.goal["conditions"] = []
+
+
+def stretch_time(record: EpisodeRecord) -> None:
+    record.arrays["time"] = record.arrays["time"] * 0.5
+
+
+def begin_late(record: EpisodeRecord) -> None:
+    record.skills[0]["frame_start"] = 9
+    record.arrays["skills.index"] = np.where(np.arange(record.n_actions + 1) > 9, 0, -1)
+
+
+def move_action(place: int, source: int) -> Forge:
+    """Puts the action of another row in place of one, with its pose and its gripper target."""
+
+    def forge(record: EpisodeRecord) -> None:
+        for key in [key for key in record.arrays if key.startswith("actions.")]:
+            array = record.arrays[key].copy()
+            array[place] = array[source]
+            record.arrays[key] = array
+        target = record.arrays[f"{ROBOT}.gripper_target"].copy()
+        target[1:] = record.arrays[f"{ACTIONS}.gripper_target"]
+        record.arrays[f"{ROBOT}.gripper_target"] = target
+
+    return forge
+
+
+class Forgery(NamedTuple):
+    """One forgery, and the beginning of what `check` says of it."""
+
+    of: str
+    """Which of the data sets."""
+    forge: Forge
+    said: str
+
+
+INSTANCE = "layout.instances.microwave.parameters.door_mass_kg"
+FORGERIES = {
+    "a goal that is easier": Forgery(
+        "opened",
+        put("goal.conditions.0.value", 0.05),
+        "goal.conditions[0].value is 0.05 in the record, expected 0.7 by the configuration",
+    ),
+    "no goal": Forgery("opened", hide_the_goal, "goal.conditions is [] in the record, expected [{'object'"),
+    "a collision rule that is off and a force limit of 1e6 N": Forgery(
+        "opened",
+        both(put("skills.0.collision_valid_enabled", False), put("skills.0.contact_force_threshold_n", 1e6)),
+        "skills[0].collision_valid_enabled is False in the record, expected True by the configuration",
+    ),
+    "a force limit of 1e6 N": Forgery(
+        "opened", put("skills.0.contact_force_threshold_n", 1e6), "skills[0].contact_force_threshold_n is 1000000.0"
+    ),
+    "fingers that may bear more": Forgery(
+        "opened", put("skills.0.finger_force_limit_n", 1e6), "skills[0].finger_force_limit_n is 1000000.0 in the"
+    ),
+    "a speed rule that is off": Forgery(
+        "opened", put("skills.0.process_valid_enabled", False), "skills[0].process_valid_enabled is False in the"
+    ),
+    "a door of another mass": Forgery("opened", put(INSTANCE, 0.1), f"{INSTANCE} is 0.1 in the record, expected "),
+    "another object": Forgery("opened", put("assets.microwave", "0" * 64), "assets.microwave is '0000000000000"),
+    "another instance": Forgery(
+        "opened", put("layout.instances.microwave.instance", "5"), "layout.instances.microwave.instance is '5' in"
+    ),
+    "an arm joint elsewhere": Forgery(
+        "opened", add(f"{ROBOT}.joint_positions", 40, 1e-3), f"'{ROBOT}.ee_position' is "
+    ),
+    "a hand elsewhere": Forgery("opened", add(f"{ROBOT}.ee_position", 40, 1e-4), f"'{ROBOT}.ee_position' is "),
+    "an action": Forgery("opened", add(f"{ACTIONS}.joint_targets", 40, 1e-3), f"'{ACTIONS}.ee_target_position' is "),
+    "an opening of the gripper": Forgery(
+        "opened", add(f"{ROBOT}.gripper_opening", 40, 1e-3), f"'{ROBOT}.gripper_opening' is "
+    ),
+    "a gripper's target": Forgery(
+        "opened", add(f"{ACTIONS}.gripper_target", 40, 1e-3), f"'{ROBOT}.gripper_target' is "
+    ),
+    "a door elsewhere": Forgery(
+        "opened", add("objects.microwave.joint_positions", 40, 1e-3), "'keypoints.microwave.door."
+    ),
+    "a keypoint elsewhere": Forgery(
+        "opened", add("keypoints.microwave.door.articulated_object_head", 40, 1e-4), "'keypoints.microwave.door."
+    ),
+    "an object that moved": Forgery(
+        "closed", add("objects.refrigerator.root_position", 40, 1e-3), "'objects.refrigerator.root_position' is "
+    ),
+    "an arm that moves while the scene settles": Forgery(
+        "opened", move_action(-4, 60), "success is True (code None) in the record, recomputed False (code 'unsettled', "
+    ),
+    "a settling tolerance times 100": Forgery(
+        "opened",
+        both(put("settle.max_change", 2.0), put("settle.max_changes", {"microwave.0": 2.0})),
+        "settle.max_change is 2.0 in the record, expected 0.02 by the configuration",
+    ),
+    "a settling time that is shorter": Forgery(
+        "opened", lambda record: record.settle.update(frame_start=record.settle["frame_end"] - 1), "settle.frame_start"
+    ),
+    "a joint that need not rest": Forgery(
+        "opened", put("settle.max_changes", {}), "settle.max_changes.microwave.0 is nothing in the record, expected 0."
+    ),
+    "a closed position that is shifted": Forgery(
+        "closed", put("skills.1.s_closed", -0.3), "skills[1].s_closed is -0.3 in the record, expected "
+    ),
+    "a threshold that is easier": Forgery(
+        "closed", put("skills.1.success_threshold", 1.0), "skills[1].success_threshold is 1.0 in the record, expected "
+    ),
+    "another success mode": Forgery(
+        "closed", put("skills.1.success_mode", "dis_to_init"), "skills[1].success_mode is 'dis_to_init' in the record"
+    ),
+    "fingers that need not touch": Forgery(
+        "opened", put("skills.0.finger_contact_required", False), "skills[0].finger_contact_required is False in the"
+    ),
+    "a skill that only holds": Forgery(
+        "opened", put("skills.0.holds", True), "skills[0].holds is True in the record, expected nothing by the"
+    ),
+    "a skill that was broken off": Forgery(
+        "opened", put("skills.0.broken_off", True), "skills[0].broken_off is True in the record, expected nothing"
+    ),
+    "the joint of another part": Forgery(
+        "closed", put("skills.1.joint_index", 1), "skills[1].joint_index is 1 in the record, expected 0 by the"
+    ),
+    "another part": Forgery("closed", put("skills.1.part", "door_2"), "skills[1].part is 'door_2' in the record"),
+    "a skill that is missing": Forgery(
+        "closed", drop_last_skill, "success is True (code None) in the record, recomputed False (code 'not_reached', "
+    ),
+    "skills in another order": Forgery(
+        "closed",
+        lambda record: record.skills.reverse(),
+        "skills[0] is skill 0 (close) of the chain, expected 0 (artpreplan",
+    ),
+    "a skill that begins later": Forgery(
+        "opened", begin_late, "skills[0].frame_start is 9 in the record, expected 5 by the configuration"
+    ),
+    "a displacement from elsewhere": Forgery("closed", put("skills.1.s0", -1.5), "skills[1].s0 is -1.5 in the record"),
+    "another link": Forgery("closed", put("skills.1.link", "body"), "skills[1].link is 'body' in the record, expected"),
+    "another strategy": Forgery(
+        "closed", put("skills.1.strategy", "wish"), "skills[1].strategy is 'wish' in the record, expected one of "
+    ),
+    "a grip that is stronger": Forgery("opened", put("skills.0.grip_force_n", 300.0), "skills[0].grip_force_n is 300."),
+    "the seed of another episode": Forgery("opened", put("seed", 1), "seed is 1 in the record, expected "),
+    "a layout that was not drawn": Forgery(
+        "opened", put("layout.objects.microwave.position.0", 0.9), "layout.objects.microwave.position[0] is 0.9 in"
+    ),
+    "a start of the arm that was not drawn": Forgery(
+        "opened", put("layout.q_home.left.0", 0.3), "layout.q_home.left[0] is 0.3 in the record, expected "
+    ),
+    "another layout of the search": Forgery(
+        "closed",
+        both(put("layout.preplan.tried", 3), put("layout.preplan.chosen", 2)),
+        "layout.objects.refrigerator.position[0] is ",
+    ),
+    "a layout beyond the search": Forgery(
+        "closed", put("layout.preplan.tried", 99), "layout.preplan.tried is 99, expected 1 to 16 by the configuration"
+    ),
+    "another instruction": Forgery("opened", put("language", ["dance"]), "language is ['dance'] in the record"),
+    "another instruction of a skill": Forgery(
+        "opened", put("skills.0.language.0", "dance"), "skills[0].language[0] is 'dance' in the record, expected "
+    ),
+    "randomization that is not configured": Forgery(
+        "closed", put("applied.rules", []), "applied.rules is [] in the record, expected nothing by the configuration"
+    ),
+    "time at another rate": Forgery("opened", stretch_time, "'time' is 0.0166666667 at frame 1, expected 0.0333333333"),
+    "speeds that are lower": Forgery("opened", scale("speeds.", 0.5), "'speeds.franka_panda.max' is "),
+    "peak forces that are lower": Forgery("opened", scale("force_max_n", 0.2), "'contacts.franka_panda.left."),
+    "a flag of a broken rule": Forgery(
+        "evaluated",
+        lambda record: record.arrays.update({"validity.process_valid": record.arrays["validity.process_valid"] | True}),
+        "skill 0 (close) has validity.process_valid=True at frame ",
+    ),
+    "a success that was a failure": Forgery("evaluated", claim(None), "success is True (code None) in the record, "),
+    "a failure that was a success": Forgery("opened", claim("not_reached"), "success is False (code 'not_reached') in"),
+    "a timeout before the time is over": Forgery("opened", claim("timeout"), "success is False (code 'timeout') in"),
+    "a failure of the planner that was a success": Forgery(
+        "closed", claim("plan_infeasible"), "it was stopped with code 'plan_infeasible', but every rule of success"
+    ),
+    "a bug that was a success": Forgery(
+        "opened", claim("error"), "it was stopped with code 'error', but every rule of success holds at its end"
+    ),
+    "another code": Forgery("evaluated", claim("not_reached"), "code is 'not_reached' in the record, recomputed '"),
+    "a goal that holds for a shorter time": Forgery(
+        "evaluated", put("goal.hold_frames", 1), "goal.hold_frames is 1 in the record, expected 15 by the configuration"
+    ),
+    "a chain that is shorter": Forgery(
+        "evaluated", put("goal.chain_length", 0), "goal.chain_length is 0 in the record, expected 1 by the config"
+    ),
+    "a goal that was reached": Forgery(
+        "evaluated",
+        both(put("goal.reached", True), put("goal.reached_frame", 30)),
+        "goal.reached and goal.reached_frame are (True, 30) in the record, recomputed (False, None)",
+    ),
+    "a policy judged as a demonstration": Forgery(
+        "evaluated", lambda record: record.goal.pop("hold_frames"), "goal.hold_frames is nothing in the record"
+    ),
+}
+
+
+@pytest.mark.integration
+def test_honest_records_have_no_problem(sets: dict[str, DataSet]):
+    assert {name: check_data_set(data_set) for name, data_set in sets.items()} == {name: [] for name in SETS}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", FORGERIES)
+def test_check_names_a_forgery(find_problems: Callable[[str, Forge], list[str]], name: str):
+    forgery = FORGERIES[name]
+    problems = find_problems(forgery.of, forgery.forge)
+    wanted = f"Episode 0: {forgery.said}"
+    assert any(problem.startswith(wanted) for problem in problems), problems
+
+
+@pytest.mark.integration
+def test_objects_that_are_gone_are_one_problem_for_all_episodes(
+    sets: dict[str, DataSet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def find_nothing(cfg: ObjectCfg) -> None:
+        raise AssetError("The files of 'microwave' are gone. Bring them back.")
+
+    monkeypatch.setattr(criteria_source, "load_instance", find_nothing)
+    with DataSet.create_or_resume(tmp_path / "set", header=sets["opened"].header) as found:
+        for number in range(3):
+            seed = episode_seed(7, number)
+            assert found.write(replace(sets["opened"].read(0), number=number, seed=seed))
+    assert [str(problem) for problem in check_data_set(found)] == [
+        "Episodes 0 to 2: its criteria cannot be derived: The files of 'microwave' are gone. Bring them back."
+    ]
+
+
+@pytest.mark.integration
+def test_a_skill_that_is_not_installed_is_a_problem_and_its_record_is_judged_by_what_it_states(
+    sets: dict[str, DataSet], tmp_path: Path
+):
+    header = deepcopy(sets["opened"].header)
+    header["config"]["skills"][0]["name"] = "levitate"
+    found = {}
+    for name, forge in (("honest", put("skills.0.name", "levitate")), ("forged", claim("not_reached"))):
+        record = sets["opened"].read(0)
+        both(put("skills.0.name", "levitate"), forge)(record)
+        with DataSet.create_or_resume(tmp_path / name, header=header) as data_set:
+            assert data_set.write(record)
+        found[name] = [str(problem) for problem in check_data_set(data_set)]
+    (underived,) = found["honest"]
+    assert underived.startswith("Episode 0: its criteria cannot be derived: Unknown skill 'levitate'")
+    assert found["forged"][0] == underived
+    assert found["forged"][1].startswith("Episode 0: success is False (code 'not_reached') in the record, recomputed")
+
+
+@pytest.mark.integration
+def test_a_configuration_that_cannot_be_read_is_one_problem_of_the_set(sets: dict[str, DataSet], tmp_path: Path):
+    header = deepcopy(sets["opened"].header)
+    header["config"]["skills"][0]["wish"] = 1
+    with DataSet.create_or_resume(tmp_path / "set", header=header) as data_set:
+        assert data_set.write(sets["opened"].read(0))
+    (problem,) = check_data_set(data_set)
+    assert str(problem).startswith("dataset.json: the criteria of its episodes cannot be derived: The configuration of")
+
+
+@pytest.mark.integration
+def test_a_record_alone_cannot_show_a_goal_that_was_made_easier(sets: dict[str, DataSet], tmp_path: Path):
+    record = sets["opened"].read(0)
+    FORGERIES["a goal that is easier"].forge(record)
+    with DataSet.create_or_resume(tmp_path / "set", header=sets["opened"].header) as forged:
+        forged.write(record)
+    assert check_dataset(forged.path) == []
+    assert len(check_data_set(forged)) == 1
+
+
+def move_the_door(record: EpisodeRecord) -> None:
+    """Puts the door where it is one frame later, with its keypoints, while it moves fastest."""
+    door = "objects.microwave.joint_positions"
+    frame = int(np.argmax(np.abs(np.diff(record.arrays[door][:, 0]))))
+    for key in [door, *(key for key in record.arrays if key.startswith("keypoints."))]:
+        array = record.arrays[key].copy()
+        array[frame] = array[frame + 1]
+        record.arrays[key] = array
+
+
+def change_a_drawn_value(record: EpisodeRecord) -> None:
+    """Changes a value that the randomization wrote at the reset."""
+    firing = next(item for item in record.applied["firings"] if any(item[2]))
+    firing[2] = [0.5 * value for value in firing[2]]
+
+
+PHYSICAL_FORGERIES = {
+    "a door that moved by itself": (move_the_door, "'keypoints.microwave.door."),
+    "an action with its pose": (move_action(60, 59), f"'{ROBOT}.joint_positions' is "),
+    "contact forces that are lower": (scale("contacts.", 0.5), "'contacts.franka_panda.left.fingers.force_max_n' is "),
+    "motors that worked less": (scale("joint_efforts", 0.5), f"'{ROBOT}.joint_efforts' is "),
+    "slower joints": (
+        both(scale("joint_velocities", 0.5), scale("speeds.", 0.5)),
+        f"'{ROBOT}.joint_velocities' is ",
+    ),
+    "a drawn value": (change_a_drawn_value, "applied.firings["),
+    "an array that is missing": (
+        lambda record: record.arrays.pop(f"{ROBOT}.gripper_joint_positions"),
+        f"'{ROBOT}.gripper_joint_positions' is missing, expected shape [",
+    ),
+}
+"""What only physics can tell: `check` finds nothing, `check replay=true` does."""
+
+
+@pytest.fixture(scope="session")
+def runner(sets: dict[str, DataSet]) -> Iterator[EpisodeRunner]:
+    with EpisodeRunner(config_of(sets["opened"])) as opened:
+        yield opened
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", PHYSICAL_FORGERIES)
+def test_only_a_replay_finds_what_physics_decides(
+    sets: dict[str, DataSet],
+    find_problems: Callable[[str, Forge], list[str]],
+    runner: EpisodeRunner,
+    tmp_path: Path,
+    name: str,
+):
+    forge, said = PHYSICAL_FORGERIES[name]
+    assert find_problems("opened", forge) == []
+    record = DataSet.open(tmp_path / "set").read(0)
+    problems = list(replay_problems(runner, record))
+    assert any(problem.startswith(said) for problem in problems), problems
+
+
+@pytest.mark.integration
+def test_a_replay_from_the_configuration_reproduces_an_honest_record(sets: dict[str, DataSet], runner: EpisodeRunner):
+    assert sets["opened"].read(0).applied["firings"]
+    assert list(replay_problems(runner, sets["opened"].read(0))) == []
+
+
+@pytest.mark.integration
+def test_the_command_replays_and_names_the_array_the_frame_and_both_values(
+    sets: dict[str, DataSet], run_command: Callable[..., tuple[int, str, str]], tmp_path: Path
+):
+    folder = sets["evaluated"].path
+    code, out, _ = run_command("check", folder, "replay=true", "workers=1")
+    assert (code, out) == (0, f"{folder}: 1 episodes, all whole, every verdict agrees, every replay is exact\n")
+    record, key = sets["evaluated"].read(0), "contacts.franka_panda.environment.force_max_n"
+    add(key, 2, 7.0)(record)  # before the first skill, where nothing is judged
+    info = {**sets["evaluated"].info, "host": "elsewhere"}
+    with DataSet.create_or_resume(tmp_path / "set", header=sets["evaluated"].header, info=info) as forged:
+        forged.write(record)
+    assert run_command("check", forged.path)[0] == 0
+    code, out, _ = run_command("check", forged.path, "replay=true", "workers=1")
+    assert code == 1
+    wanted, value = (array[key][2] for array in (sets["evaluated"].read(0).arrays, record.arrays))
+    assert out.startswith(
+        f"{forged.path}: Episode 0: '{key}' is {value:.9g} at frame 2, expected {wanted:.9g} by a replay of its "
+        "actions. The data set was made with host elsewhere, here "
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["workers=2"], "workers=2 has no effect without replay=true"),
+        (["replay=maybe"], "replay"),
+        (["replay=true", "workers=0"], "workers"),
+    ],
+)
+def test_wrong_options_are_one_line(
+    assert_refused: Callable[..., str], tmp_path: Path, arguments: list[str], said: str
+):
+    assert_refused("check", tmp_path, *arguments, text=said, folder=tmp_path)

@@ -1,0 +1,134 @@
+"""Derives what the records of a data set must state from its configuration, never from a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from unlatch.configs.derivation.derived_episode import part_of_skill
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.library import choose_instance, load_instance
+from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.lru_cache import LRUCache
+from unlatch.simcore.recording.criteria import CompleteMap, Criteria
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.rng import EpisodeStreams, episode_seed
+from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.tasks.language import phrasing_draws, task_language
+from unlatch.workflows.checks.array_identities import identity_problems
+from unlatch.workflows.checks.expected_goal import ExpectedGoal
+from unlatch.workflows.checks.expected_layout import ExpectedLayout
+from unlatch.workflows.checks.expected_skills import ExpectedSkills
+from unlatch.workflows.episode.assets import describe_instances, with_derived_task
+from unlatch.workflows.runs.recorded_config import config_of
+
+_MOST_ASSETS = 32
+"""Objects that are kept: data sets use the same object in many episodes."""
+
+
+UNDERIVED = "its criteria cannot be derived"
+"""Beginning of the problem of an episode whose objects or skills are not what the configuration needs."""
+
+
+class CriteriaSource:
+    """Derives the criteria of the episodes of one configuration."""
+
+    def __init__(self, cfg: EpisodeCfg, *, evaluation: Mapping[str, Any] | None = None) -> None:
+        """Derives nothing yet.
+
+        Args:
+            cfg: The configuration of the episodes.
+            evaluation: How a policy is judged, as `evaluate` of a data set's header has it; None: the episodes are
+                demonstrations.
+        """
+        self._cfg = cfg
+        self._evaluation = evaluation
+        self._assets: LRUCache[ObjectAsset] = LRUCache(_MOST_ASSETS)
+
+    @classmethod
+    def of(cls, data_set: DataSet) -> CriteriaSource:
+        """Reads the configuration of a data set.
+
+        Raises:
+            RecordingError: It has none, or one that this version cannot read, such as with a skill that is not
+                installed.
+        """
+        evaluation = data_set.header.get("evaluate")
+        return cls(config_of(data_set), evaluation=evaluation if isinstance(evaluation, Mapping) else None)
+
+    def derive(self, record: EpisodeRecord) -> Criteria:
+        """Returns what the record of an episode must state; what cannot be derived is one of its `problems`.
+
+        Args:
+            record: The record, whose arrays have the right shapes. Only its number decides about the episode; from the
+                rest, what was executed is read: when each skill began, and in which strategy.
+        """
+        seed = episode_seed(self._cfg.seed, record.number)
+        statements: dict[str, Any] = {"seed": seed}
+        if not (record.assets or record.arrays):
+            return Criteria(statements)  # the worker was lost, or the object could not be loaded
+        rng = EpisodeStreams(seed)["layout"]
+        try:
+            assets = self._load_assets(record.number, rng)
+            statements["assets"] = CompleteMap({name: asset.content_hash for name, asset in assets.items()})
+            statements["layout"] = {"instances": CompleteMap(describe_instances(self._cfg, assets))}
+            if not record.arrays:
+                return Criteria(statements)  # the task did not fit the object
+            return self._derive(with_derived_task(self._cfg, assets), assets, record, statements, rng)
+        except SimCoreError as exc:
+            return Criteria(statements, problems=(f"{UNDERIVED}: {exc.message}",))
+
+    def _load_assets(self, number: int, rng: np.random.Generator) -> dict[str, ObjectAsset]:
+        found = {}
+        for item in (self._cfg.object, *self._cfg.objects):
+            chosen = choose_instance(item, rng=rng, number=number)
+            found[item.name] = self._assets.get((item.name, chosen.instance), partial(load_instance, chosen))
+        return found
+
+    def _derive(
+        self,
+        cfg: EpisodeCfg,
+        assets: Mapping[str, ObjectAsset],
+        record: EpisodeRecord,
+        statements: dict[str, Any],
+        rng: np.random.Generator,
+    ) -> Criteria:
+        layout = ExpectedLayout(cfg, assets, record, rng)
+        skills = ExpectedSkills(cfg, assets, record, seed=statements["seed"])
+        problems = [*layout.problems(), *skills.order_problems()]
+        placed = layout.statement()
+        statements["layout"] |= placed
+        statements["language"] = _language(cfg, assets, statements["seed"])
+        if not cfg.randomization.active:
+            statements["applied"] = CompleteMap()
+        entries = [{} for _ in record.skills] if problems else skills.entries()
+        goal = ExpectedGoal(cfg, assets, record, [entry for entry in entries if entry])
+        rules = self._evaluation or {"success_when": "still", "end_at_violation": True}
+        statements |= {"skills": entries, "goal": goal.statement(goes_on=not rules.get("end_at_violation", True))}
+        settle = goal.settle()
+        if record.success:
+            statements["settle"] = settle
+        elif record.settle is not None:  # a scene that did not settle may have ended before the time was over
+            statements["settle"] = {key: value for key, value in settle.items() if key != "frame_start"}
+        return Criteria(
+            success_settle=settle,
+            statements=statements,
+            problems=(*problems, *skills.problems, *identity_problems(cfg, assets, placed, record)),
+            chain_length=len(cfg.skills),
+            max_duration_s=cfg.task.max_duration_s,
+            targets_rest=rules.get("success_when") == "still",
+        )
+
+
+def _language(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], seed: int) -> list[str]:
+    steps = [
+        (entry.name, assets[entry.objects[0]], part_of_skill(cfg, index, assets).name)
+        for index, entry in enumerate(cfg.skills)
+        if not isinstance(entry, ArtPreplanCfg)
+    ]
+    return task_language(cfg.task.language, steps, phrasing_draws(seed, 1)[0])

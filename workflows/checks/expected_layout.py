@@ -1,0 +1,84 @@
+"""What a record must state of its layout: the draws of the episode's stream `layout`, made again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.simcore.recording.criteria import CompleteMap, Criteria
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.tasks.layout import sample_layout
+from unlatch.workflows.checks.randomized_values import randomizes
+
+_START_JOINTS = "joint_positions"
+
+
+class ExpectedLayout:
+    """The layout that one record must state.
+
+    `artpreplan` tries one draw after the other. Which of them it chooses is read from the record: nothing is planned
+    again.
+    """
+
+    def __init__(
+        self, cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], record: EpisodeRecord, rng: np.random.Generator
+    ) -> None:
+        """Draws nothing yet.
+
+        Args:
+            cfg: The episode, with its derived task.
+            assets: The episode's objects by name.
+            record: The record.
+            rng: Its stream `layout`, from which the objects have been drawn.
+        """
+        self._cfg, self._assets, self._record, self._rng = cfg, assets, record, rng
+
+    def statement(self) -> dict[str, Any]:
+        """Returns the poses, openings and start joints that the record must state.
+
+        If the search chose no layout, the record has one of those that it tried: that one.
+        """
+        first = self._cfg.skills[0] if self._cfg.skills else None
+        if not isinstance(first, ArtPreplanCfg):
+            return self._draw()
+        report = self._record.layout.get("preplan")
+        report = report if isinstance(report, Mapping) else {}
+        tried, chosen = report.get("tried"), report.get("chosen")
+        most = tried if isinstance(tried, int) and 0 < tried <= first.candidates else first.candidates
+        draws = [self._draw() for _ in range(most if chosen is None else self._place(chosen, most) + 1)]
+        return draws[-1] if chosen is not None else next(filter(self._is_recorded, reversed(draws)), draws[-1])
+
+    def problems(self) -> Iterator[str]:
+        """Yields what is wrong with the report of the search for a layout."""
+        first = self._cfg.skills[0] if self._cfg.skills else None
+        if not isinstance(first, ArtPreplanCfg):
+            return
+        report = self._record.layout.get("preplan")
+        if not isinstance(report, Mapping):
+            yield f"layout.preplan is {report!r}, but the chain begins with a search for a layout."
+            return
+        tried, chosen = report.get("tried"), report.get("chosen")
+        if not isinstance(tried, int) or not 0 < tried <= first.candidates:
+            yield f"layout.preplan.tried is {tried!r}, expected 1 to {first.candidates} by the configuration."
+        elif chosen is not None and not (isinstance(chosen, int) and 0 <= chosen < tried):
+            yield f"layout.preplan.chosen is {chosen!r}, expected one of the {tried} layouts that were tried."
+        elif chosen is None and (self._record.skills or self._record.success):
+            yield "layout.preplan.chosen is None, but skills began."
+
+    def _place(self, chosen: Any, most: int) -> int:
+        return chosen if isinstance(chosen, int) and 0 <= chosen < most else 0
+
+    def _draw(self) -> dict[str, Any]:
+        homes = [(arm.name, arm.home, arm.home_std) for arm in self._cfg.robot.arms]
+        drawn = sample_layout(self._cfg.task, self._assets, homes, self._rng).to_dict()
+        if randomizes(self._cfg, self._cfg.robot.name, _START_JOINTS):
+            del drawn["q_home"]  # a rule has replaced the drawn joints
+        return {key: CompleteMap(value) for key, value in drawn.items()}
+
+    def _is_recorded(self, drawn: Mapping[str, Any]) -> bool:
+        return not list(Criteria({"layout": drawn}).differences(self._record))

@@ -1,0 +1,192 @@
+"""What the entries of a record's `skills` must state, derived from the chain of the configuration and the objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from unlatch.configs.derivation.derived_episode import part_of_skill, skill_strategies
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.annotation import Part
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.robots.description import ArmCfg
+from unlatch.simcore.recording.criteria import ABSENT
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.measurements import joint_positions, read_frame
+from unlatch.simcore.recording.observed.object_geometry import movable_joints
+from unlatch.simcore.recording.success_rules import INITIAL_S
+from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.skills.catalog import SKILLS
+from unlatch.skills.contract.config import SkillCfg, stages_of
+from unlatch.skills.contract.skill import Skill
+from unlatch.skills.gripping import grip_force, handle_load
+from unlatch.tasks.language import phrasing_draws, step_language
+from unlatch.workflows.checks.arm_frames import base_of
+from unlatch.workflows.checks.randomized_values import POSES, randomizes
+
+_OF_FIRST_ATTEMPT = ("arm", "success_mode", "success_threshold", "s0")
+"""Keys in which every attempt at a skill equals the first one."""
+
+
+@lru_cache(maxsize=64)
+def skill_class(name: str) -> type[Skill]:
+    """Returns the class of a skill by its name in the catalog.
+
+    Raises:
+        PluginError: It is not installed.
+    """
+    return SKILLS.load(name)
+
+
+class ExpectedSkills:
+    """The entries that one record must have. When a skill began and ended, and its strategy, are read from the record.
+
+    Note:
+        After a search for a layout, the arm of a skill that names none is read from the record too: it depends on what
+        could be planned.
+    """
+
+    def __init__(self, cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], record: EpisodeRecord, *, seed: int) -> None:
+        """Reads the place of each entry in the chain.
+
+        Args:
+            cfg: The episode, with its derived task.
+            assets: The episode's objects by name.
+            record: The record; its arrays have the right shapes.
+            seed: Seed of the episode.
+        """
+        self._cfg, self._assets, self._record = cfg, assets, record
+        self._stages = stages_of(cfg.skills)
+        self._is_searched = bool(cfg.skills) and isinstance(cfg.skills[0], ArtPreplanCfg)
+        self._places = [entry.get("entry", index) for index, entry in enumerate(record.skills)]
+        self._draws = phrasing_draws(seed, 1 + len(self._places))[1:]
+        parts = {(cfg.skills[n].objects[0], part_of_skill(cfg, n, assets).name) for n in range(len(cfg.skills))}
+        loads = (handle_load(assets[name], assets[name].articulation.part(part)) for name, part in parts)
+        self._load_n = max(loads, default=0.0)
+        self.problems: list[str] = []
+        """Arms and strategies that the configuration does not have; `entries` adds them."""
+
+    def order_problems(self) -> Iterator[str]:
+        """Yields the first entry that does not follow those before it in the chain."""
+        attempts: dict[int, int] = {}
+        for index, place in enumerate(self._places):
+            begun = attempts.get(place, 0) if isinstance(place, int) else 0
+            if begun and self._record.skills[index].get("attempt") == begun:
+                attempts[place] += 1
+                continue
+            due = self._due(attempts)
+            names = [self._cfg.skills[n].name for n in due]
+            name = self._record.skills[index].get("name")
+            if begun or place not in due or name != self._cfg.skills[place].name:
+                wanted = " or ".join(f"{n} ({each})" for n, each in zip(due, names, strict=True)) or "no further entry"
+                yield (
+                    f"skills[{index}] is skill {place!r} ({name}) of the chain, expected {wanted} by the configuration."
+                )
+                return
+            attempts[place] = 1
+
+    def _due(self, begun: Mapping[int, int]) -> list[int]:
+        """Returns the skills of the chain that may begin after those that have begun."""
+        for sequences in self._stages:
+            due = [next((n for n in sequence if n not in begun), None) for sequence in sequences]
+            if any(n is not None for n in due):
+                return [n for n in due if n is not None]
+        return []
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Returns what each entry must state.
+
+        Raises:
+            ConfigError, AssetError: A skill does not fit its part.
+            RecordingError: An entry lacks a value on which the others depend.
+        """
+        found: list[dict[str, Any]] = []
+        for index, place in enumerate(self._places):
+            entry = self._expect(index, place)
+            first = self._places.index(place)
+            if first < index:
+                entry |= {key: found[first][key] for key in _OF_FIRST_ATTEMPT}
+            found.append(entry)
+        if found:
+            found[0]["frame_start"] = self._cfg.world.frames(INITIAL_S)
+        return found
+
+    def _expect(self, index: int, place: int) -> dict[str, Any]:
+        cfg, recorded = self._cfg, self._record.skills[index]
+        part, name = part_of_skill(cfg, place, self._assets), cfg.skills[place].objects[0]
+        asset = self._assets[name]
+        where = {"object": name, "joint_index": movable_joints(asset.model).index(part.joint)}
+        start = read_frame(recorded, "frame_start", self._record.n_actions)
+        arm = self._find_arm(index, place, part, start)
+        s = joint_positions(self._record, where)
+        chosen = self._find_strategy(index, place, part, arm, float(s[start]))
+        kind, entry = skill_class(chosen.name), cfg.skills[place]
+        link = kind.declare_link(chosen, asset.articulation)
+        return {
+            "name": entry.name,
+            **self._expect_place(index, place, arm),
+            **where,
+            "part": part.name,
+            "link": ABSENT if link is None else link,
+            "language": step_language(entry.language, entry.name, asset, part.name, self._draws[index]),
+            "joint": part.joint,
+            "s_closed": part.openness.closed,
+            "s_open": part.openness.open,
+            "s0": float(s[start]),
+            "s_end": float(s[read_frame(recorded, "frame_end", self._record.n_actions)]),
+            "grip_force_n": grip_force(arm.gripper, self._load_n),
+            **({} if kind.executes else {"strategy": None}),
+            "holds": ABSENT,
+            **kind.declare_rule(chosen, arm.gripper).to_entry(),
+        }
+
+    def _expect_place(self, index: int, place: int, arm: ArmCfg) -> dict[str, Any]:
+        """Returns the keys that say which attempt of which arm an entry is."""
+        found: dict[str, Any] = {"arm": ABSENT, "stage": ABSENT}
+        if len(self._cfg.robot.arms) > 1:
+            found["arm"] = arm.name
+            found["stage"] = next(n for n, each in enumerate(self._stages) if any(place in some for some in each))
+        recorded = self._record.skills[index]
+        if "attempt" in recorded:
+            found["attempt"] = self._places[:index].count(place)
+        elif found["arm"] is ABSENT:
+            found["broken_off"] = ABSENT
+        if self._record.success:
+            found["success"] = place not in self._places[index + 1 :]
+            found.setdefault("broken_off", not found["success"])
+        return found
+
+    def _find_arm(self, index: int, place: int, part: Part, start: int) -> ArmCfg:
+        """Returns the arm of an entry that begins at a state frame: that of the configuration, or else the nearest one;
+        after a search for a layout, the one that the record names.
+        """
+        cfg, entry = self._cfg, self._cfg.skills[place]
+        arms = {arm.name: arm for arm in cfg.robot.arms}
+        name = next(iter(arms)) if len(arms) == 1 else entry.arm or self._record.skills[index].get("arm")
+        if len(arms) > 1 and entry.arm is None and not (self._is_searched or randomizes(cfg, cfg.robot.name, *POSES)):
+            keys = [f"keypoints.{entry.objects[0]}.{part.name}.{key}" for key in part.keypoints]
+            middle = np.mean([self._record.arrays[key][start] for key in keys], axis=0)
+            name = min(arms, key=lambda each: float(np.linalg.norm(base_of(cfg.robot, arms[each]).p - middle)))
+        if not isinstance(name, str) or name not in arms:
+            self.problems.append(f"skills[{index}].arm is {name!r} in the record, expected one of {', '.join(arms)}.")
+            return cfg.robot.arms[0]
+        return arms[name]
+
+    def _find_strategy(self, index: int, place: int, part: Part, arm: ArmCfg, s: float) -> SkillCfg:
+        """Returns the entry of the chain with the strategy that the record names; a part at s [rad or m] decides which
+        there are.
+        """
+        entry = self._cfg.skills[place]
+        if not skill_class(entry.name).executes:
+            return replace(entry, arm=arm.name)
+        strategies = skill_strategies(self._cfg, place, self._assets, part=part, arm=arm, s=s)
+        stated = self._record.skills[index].get("strategy")
+        chosen = next((item for item in strategies if item.strategy == stated), None)
+        if chosen is None:
+            names = ", ".join(item.strategy for item in strategies)
+            self.problems.append(f"skills[{index}].strategy is {stated!r} in the record, expected one of {names}.")
+        return chosen or strategies[0]
