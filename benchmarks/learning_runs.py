@@ -43,6 +43,8 @@ class View:
     state: tuple[str, ...]
     points: int = 0
     """Points of the object."""
+    part_share: float | None = None
+    """Share of them that lies on the part; None: the density is the same everywhere."""
     cameras: tuple[str, ...] = ()
     size_px: int = 128
     renderer: str = "tiny"
@@ -57,6 +59,7 @@ class View:
         """Returns the options of `unlatch export`."""
         options = [f"state=[{','.join(self.state)}]", "objects=false", "keypoints=false"]
         options += [f"point_cloud={self.points}"] * bool(self.points)
+        options += [f"point_cloud_part_share={self.part_share}"] * (self.part_share is not None)
         return options + [f"render={self.key}"] * bool(self.cameras)
 
     def observation_options(self, executed: int) -> list[str]:

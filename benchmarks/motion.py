@@ -46,11 +46,11 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
-from any_urdf import TASK, Job, rate
 from motion_samples import EpisodeMeter, EpisodeMotion, MotionSamples
 from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
+from success_runs import TASK, Job, rate
 
 import unlatch
 from unlatch.robots.catalog import ROBOTS
@@ -108,8 +108,8 @@ class MotionCfg:
             job
             for robot in self.robots.split(",")
             for job in (
-                *(Job(task, TASK, "shipped", task, robot=robot) for task in TASKS),
-                *(Job(name, skill, "generated", name, robot=robot) for name, skill in LIBRARY),
+                *(Job("tasks", task, TASK, task, robot=robot) for task in TASKS),
+                *(Job("library", name, skill, name, robot=robot) for name, skill in LIBRARY),
             )
             if not parts or any(part in entry_name(job) for part in parts)
         ]

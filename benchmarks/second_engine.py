@@ -30,11 +30,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-from any_urdf import with_interval
 from mujoco_replay import Deviation, compare, replay_in_mujoco
 from rich.box import MARKDOWN
 from rich.table import Table
-from skill_matrix import DEFAULT_ROBOT, DOES_NOT_FIT
+from success_runs import DOES_NOT_FIT, ROBOT, with_interval
 
 import unlatch
 from unlatch.objects.procedural.catalog import GENERATORS
@@ -59,7 +58,7 @@ class SecondEngineCfg:
     """Episodes of each task or entry."""
     seed: int = 0
     """Seed of the runs."""
-    robot: str = DEFAULT_ROBOT
+    robot: str = ROBOT
     """The robot."""
     tasks: str = BASE_TASKS
     """Tasks, separated by commas; `library`: every entry of the object library."""

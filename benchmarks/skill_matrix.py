@@ -1,12 +1,15 @@
 """Measures how often each skill succeeds on each object category with each robot, with a new object in every episode.
 
-Usage: python benchmarks/skill_matrix.py [n=100] [seed=0] [workers=2] [only=TEXT] [skills=open,close,rotate]
-       [robots=franka_panda,xarm6,ur5,baxter] [picture=FILE.png] [out=data/bench-skill-matrix] [results=FILE.json]
+Usage: python benchmarks/skill_matrix.py [n=100] [seed=0] [seed_is=fresh] [workers=2] [only=TEXT]
+       [skills=open,close,rotate] [robots=franka_panda,xarm6,ur5,baxter] [search_off=false] [picture=FILE.png]
+       [out=data/bench-skill-matrix] [results=FILE.json]
 
 Runs `unlatch collect object=CATEGORY skill=SKILL robot=ROBOT`, which derives the task in each episode. Leaves out
 categories that do not fit a skill. Names what a robot cannot reach, with the reason. Data sets stay in the folder. The
 same command again continues an interrupted benchmark. `picture=` draws a heat map. `results=` saves the counts of every
-entry with the commit of the code. An entry that the file already has does not run again.
+entry with the commit of the code, and what `seed_is`: `fresh`, or `development` if its failures were studied before. An
+entry that the file already has does not run again. `search_off=true` also counts successes without a search for a
+layout: episodes whose first layout has no plan run a second time with `skills.0.candidates=1`.
 
 For every entry, prints the successes with their Wilson interval, and these counts of episodes:
 
@@ -19,17 +22,15 @@ For every entry, prints the successes with their Wilson interval, and these coun
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from any_urdf import Job, Result, RunCfg, rate, run_all, summary_lines, with_interval
+from any_urdf import summary_lines
 from rich.box import MARKDOWN
 from rich.table import Table
-from saved_results import entry_of, read_results, result_of, write_results
+from success_runs import DOES_NOT_FIT, ROBOT, Job, Result, RunCfg, rate, run_or_read, with_interval
 
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
@@ -39,19 +40,13 @@ from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.console import OK, print_line, result_console
 from unlatch.workflows.runs.statistics import wilson_interval
 
-DOES_NOT_FIT = "does not fit"
-DEFAULT_ROBOT = "franka_panda"
-_KEYS = ("robot", "name", "skill", "seed")
-
 
 @dataclass
 class CountedCfg(RunCfg):
     """The keys of a benchmark that counts successes of robots."""
 
-    robots: str = DEFAULT_ROBOT
+    robots: str = ROBOT
     """Robots, separated by commas."""
-    results: str | None = None
-    """File of counts. Entries with the same number of episodes and seed are read from it; others run and are added."""
 
     def __post_init__(self) -> None:
         for name in self.robots.split(","):
@@ -84,16 +79,16 @@ def matrix_table(results: Sequence[Result]) -> Table:
     for column in (*columns, "contact-valid", "strict", "failures"):
         table.add_column(column, no_wrap=column != "failures")
     for result in results:
-        n = len(result.all)
-        low, high = wilson_interval(sum(result.all.values()), n)
+        n, successes = result.n, len(result.succeeded)
+        low, high = wilson_interval(successes, n)
         table.add_row(
             result.job.robot,
             result.job.name,
             result.job.skill,
-            rate(result.all.values()),
+            rate(result.successes()),
             f"{100 * low:.0f} to {100 * high:.0f} %",
-            f"{sum(result.all.values())}/{n - result.refused}",
-            str(result.planned),
+            f"{successes}/{n - len(result.refusals)}",
+            str(len(result.planned)),
             str(result.executed),
             str(result.contact_valid),
             str(sum(result.strict)),
@@ -107,18 +102,18 @@ def robot_lines(results: Sequence[Result]) -> list[str]:
     lines = []
     for robot in dict.fromkeys(result.job.robot for result in results):
         own = [result for result in results if result.job.robot == robot]
-        values = [value for result in own for value in result.all.values()]
-        reached = [value for r in own for number, value in r.all.items() if number not in r.refusals]
+        values = [value for result in own for value in result.successes()]
+        reached = [value for r in own for number, value in enumerate(r.successes()) if number not in r.refusals]
         lines.append(
             f"{robot}: {len(own)} entries, pooled {with_interval(values)}, over what artpreplan calls reachable "
             f"{with_interval(reached)}; refused layouts {len(values) - len(reached)}"
         )
         for result in own:
-            if result.refusals and 2 * len(result.refusals) >= len(result.all):
+            if result.refusals and 2 * len(result.refusals) >= result.n:
                 reason = Counter(result.refusals.values()).most_common(1)[0][0]
                 lines.append(
                     f"  {robot} does not reach {result.job.name} {result.job.skill}: {len(result.refusals)} of "
-                    f"{len(result.all)} layouts refused, mostly: {reason}"
+                    f"{result.n} layouts refused, mostly: {reason}"
                 )
     return lines
 
@@ -134,7 +129,7 @@ def draw_heat_map(results: Sequence[Result], path: str) -> None:
     robots, skills, names = (
         list(dict.fromkeys(getattr(result.job, key) for result in results)) for key in ("robot", "skill", "name")
     )
-    found = {(r.job.robot, r.job.name, r.job.skill): r for r in results if r.all}
+    found = {(r.job.robot, r.job.name, r.job.skill): r for r in results if r.n}
     figure, axes = plt.subplots(
         1, len(robots), figsize=(1.2 + 2.1 * len(robots), 1.2 + 0.27 * len(names)), sharey=True, squeeze=False
     )
@@ -145,15 +140,15 @@ def draw_heat_map(results: Sequence[Result], path: str) -> None:
                 result = found.get((robot, name, skill))
                 if result is None:
                     continue
-                shares[row, column] = sum(result.all.values()) / len(result.all)
-                refused = f" ({result.refused})" if result.refused else ""
+                shares[row, column] = len(result.succeeded) / result.n
+                refused = f" ({len(result.refusals)})" if result.refusals else ""
                 ink = "black" if 0.2 < shares[row, column] < 0.9 else "white"
                 text = f"{100 * shares[row, column]:.0f}{refused}"
                 axis.text(column, row, text, ha="center", va="center", size=7, color=ink)
         image = axis.imshow(shares, vmin=0.0, vmax=1.0, cmap="RdYlGn", aspect="auto")
         axis.set_xticks(range(len(skills)), skills, size=8)
         axis.set_yticks(range(len(names)), [name.replace("_", " ") for name in names], size=8)
-        counts = [len(r.all) for r in results if r.job.robot == robot and r.all] or [0]
+        counts = [r.n for r in results if r.job.robot == robot and r.n] or [0]
         least, most = min(counts), max(counts)
         axis.set_title(f"{robot}, n = {least}" + (f" to {most}" if most > least else ""), size=9)
     figure.suptitle("successes in %; in brackets: refused layouts", size=9)
@@ -162,34 +157,12 @@ def draw_heat_map(results: Sequence[Result], path: str) -> None:
     print_line(f"picture: {path}")
 
 
-def run_or_read(jobs: Sequence[Job], cfg: CountedCfg) -> list[Result]:
-    """Returns the results of the jobs. Reads those in the file of results; runs the others and adds them."""
-    if cfg.results is None:
-        return run_all(jobs, cfg)
-    path = Path(cfg.results)
-    entries = {tuple(entry[key] for key in _KEYS): entry for entry in read_results(path)}
-    keys = {job: (job.robot, job.name, job.skill, cfg.seed) for job in jobs}
-
-    def is_there(job: Job) -> bool:
-        entry = entries.get(keys[job])
-        return entry is not None and (DOES_NOT_FIT in entry["problem"] or entry["n"] >= cfg.n)
-
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
-
-    def add(result: Result) -> None:
-        entries[keys[result.job]] = entry_of(result, seed=cfg.seed, commit=commit.strip())
-        write_results(path, list(entries.values()))
-
-    run_all([job for job in jobs if not is_there(job)], cfg, on_result=add)
-    return [result_of(entries[keys[job]], job) for job in jobs]
-
-
 def main(arguments: list[str]) -> int:
     """Runs every job and prints the results."""
     cfg = read_pairs(SkillMatrixCfg, arguments)
     names = [name for name in GENERATORS.names() if cfg.wants(name)]
     jobs = [
-        Job(name, skill, "generated", name, robot=robot)
+        Job("library", name, skill, name, robot=robot)
         for robot in cfg.robots.split(",")
         for name in names
         for skill in cfg.skills.split(",")

@@ -1,19 +1,296 @@
-"""Saves the results of jobs in a file, so that a table or picture needs no episode to run again."""
+"""Runs `unlatch collect` for many objects, skills and robots, and counts what succeeds; keeps the counts in a file."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from any_urdf import Job, Result
-
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.cli.console import print_line
+from unlatch.workflows.runs.statistics import wilson_interval
+
+RESULTS = Path(__file__).with_name("results.json")
+"""The counts from which `results_page.py` writes the page of results."""
+TASK = "task"
+"""Replaces the skill if the job is a shipped task."""
+DOES_NOT_FIT = "does not fit"
+ROBOT = "franka_panda"
+STRICT_SHARE = 0.9
+"""Share of the range that the strict rule asks for."""
+_LIMIT_S = 3600.0
+_NOT_PLANNED = ("invalid_layout", "plan_infeasible", "path_infeasible", "error")
+_MOVED = (None, "collision", "overspeed", "unsettled")
+"""Codes of episodes in which the part reached its goal."""
+_KEYS = ("kind", "robot", "name", "skill", "keypoints", "seed")
+"""Keys that tell the entries of a file of results apart."""
+_NO_CONTACT_FAULT = (None, "overspeed", "unsettled")
+
+
+class Seed(Enum):
+    """What a seed was used for before."""
+
+    fresh = "fresh"
+    """Nobody had used it."""
+    development = "development"
+    """Its failures were studied while the code was written."""
+
+
+@dataclass
+class RunCfg:
+    """The keys of a benchmark that runs `unlatch collect` for many objects."""
+
+    n: int = 20
+    """Episodes of each object and skill."""
+    seed: int = 0
+    """Seed of the runs."""
+    seed_is: Seed = Seed.fresh
+    """What the seed was used for before; kept with the results."""
+    workers: int = 2
+    """Number of objects that run in parallel."""
+    only: str = ""
+    """Only objects whose name or path contains one of these texts, separated by commas."""
+    skills: str = "open,close"
+    """Skills, separated by commas."""
+    search_off: bool = False
+    """Whether episodes whose first layout has no plan run a second time without the search for a layout."""
+    out: str = "data/bench-any-urdf"
+    """Folder of the data sets."""
+    results: str | None = None
+    """File of counts. Entries with as many episodes of this seed are read from it; others run and are added."""
+
+    def wants(self, text: str) -> bool:
+        """Returns whether `only` selects a name or path."""
+        parts = [part for part in self.only.split(",") if part]
+        return not parts or any(part in text for part in parts)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run with one object, one skill, one robot and one source of keypoints."""
+
+    kind: str
+    """Name of the table to which it belongs: `library`, `real` or `tasks`."""
+    name: str
+    skill: str
+    source: str
+    """Value of `object=`, or of `task=`."""
+    robot: str = ROBOT
+    keypoints: str = "derived"
+
+    @property
+    def words(self) -> list[str]:
+        """Returns the arguments of `unlatch collect`."""
+        what = [f"task={self.source}"] if self.skill == TASK else [f"object={self.source}", f"skill={self.skill}"]
+        return [*what, f"robot={self.robot}"]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Returns what makes it another entry of a file of results, beside the seed."""
+        return self.kind, self.robot, self.name, self.skill, self.keypoints
+
+
+@dataclass
+class Result:
+    """The counts of a job, as sets of episode numbers."""
+
+    job: Job
+    n: int = 0
+    succeeded: set[int] = field(default_factory=set)
+    ajar: set[int] = field(default_factory=set)
+    """Episodes in which a part stood open at the start, however little."""
+    first: set[int] = field(default_factory=set)
+    """Episodes with a plan for the first layout."""
+    without_search: set[int] | None = None
+    """Successes without a search for a layout; None: not measured."""
+    planned: set[int] = field(default_factory=set)
+    """Episodes with a plan for every skill."""
+    codes: Counter[str] = field(default_factory=Counter)
+    refusals: dict[int, str] = field(default_factory=dict)
+    """Reason for refusing the layout, by episode."""
+    shares: dict[int, float] = field(default_factory=dict)
+    """Where the part of a success ends, as a share of its range on the way to open, or to closed for `close`."""
+    executed: int = 0
+    """Number of planned episodes in which the part reached its goal."""
+    contact_valid: int = 0
+    """Number of executed episodes with valid contacts."""
+    search_ms: list[float] = field(default_factory=list)
+    """Time of the search for a layout, by episode [ms]; not kept in the file."""
+    problem: str = ""
+    """Reason if there is no episode."""
+
+    def successes(self, *, ajar: bool | None = None) -> list[bool]:
+        """Returns the success of every episode; `ajar`: only of those that started ajar, or only of the others."""
+        return [i in self.succeeded for i in range(self.n) if ajar is None or (i in self.ajar) == ajar]
+
+    @property
+    def strict(self) -> list[bool]:
+        """Returns for every episode whether it is a success with the part in the last tenth of its way at the end."""
+        return [self.shares.get(i, 0.0) >= STRICT_SHARE for i in range(self.n)]
+
+    def to_entry(self, cfg: RunCfg, commit: str) -> dict[str, Any]:
+        """Returns the counts as an entry of a file of results."""
+        everything, without = set(range(self.n)), self.without_search
+        return {
+            **dict(zip(_KEYS, (*self.job.key, cfg.seed), strict=True)),
+            "seed_is": cfg.seed_is.value,
+            "n": self.n,
+            "commit": commit,
+            "failed": sorted(everything - self.succeeded),
+            "ajar": sorted(self.ajar),
+            "not_first": sorted(everything - self.first),
+            "not_planned": sorted(everything - self.planned),
+            "failed_without_search": None if without is None else sorted(everything - without),
+            "codes": dict(self.codes),
+            "refusals": {str(number): reason for number, reason in self.refusals.items()},
+            "shares": [round(self.shares[i], 3) for i in sorted(self.shares)],
+            "executed": self.executed,
+            "contact_valid": self.contact_valid,
+            "problem": self.problem,
+        }
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any], job: Job) -> Result:
+        """Returns the counts of an entry."""
+        everything, without = set(range(entry["n"])), entry["failed_without_search"]
+        succeeded = everything - set(entry["failed"])
+        return cls(
+            job,
+            n=entry["n"],
+            succeeded=succeeded,
+            ajar=set(entry["ajar"]),
+            first=everything - set(entry["not_first"]),
+            without_search=None if without is None else everything - set(without),
+            planned=everything - set(entry["not_planned"]),
+            codes=Counter(entry["codes"]),
+            refusals={int(number): reason for number, reason in entry["refusals"].items()},
+            shares=dict(zip(sorted(succeeded), entry["shares"], strict=True)),
+            executed=entry["executed"],
+            contact_valid=entry["contact_valid"],
+            problem=entry["problem"],
+        )
+
+
+def run(job: Job, cfg: RunCfg) -> Result:
+    """Runs the command of a job and counts the episodes of its data set."""
+    prefix = "" if job.robot == ROBOT else f"{job.robot}-"
+    folder = Path(cfg.out) / f"{prefix}{job.name.replace('/', '-')}-{job.skill}-{job.keypoints}-s{cfg.seed}"
+    problem = _collect(job, cfg, folder, [f"episodes={cfg.n}"])
+    result = Result(job, problem=problem)
+    if problem:
+        return result
+    for record in _read(folder, cfg.n):
+        _count(result, record)
+    if cfg.search_off:
+        result.without_search = result.first & result.succeeded
+        again = sorted(set(range(result.n)) - result.first)
+        if again:
+            numbers = f"only=[{','.join(map(str, again))}]"
+            alone = folder.with_name(f"{folder.name}-first-layout")
+            problem = _collect(job, cfg, alone, [numbers, "skills.0.candidates=1"])
+            if problem:
+                raise RuntimeError(f"{job}: {problem}")
+            result.without_search |= {record.number for record in _read(alone, cfg.n) if record.success}
+    return result
+
+
+def _collect(job: Job, cfg: RunCfg, folder: Path, options: Sequence[str]) -> str:
+    """Runs `unlatch collect`; returns why there are no episodes, or an empty text."""
+    command = [sys.executable, "-m", "unlatch", "collect", *job.words, *options, f"seed={cfg.seed}"]
+    command += ["executor=serial", "pictures=0", f"out={folder}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LIMIT_S)
+    return "" if done.returncode in (0, 1) else (done.stderr.strip().splitlines() or ["no output"])[-1]
+
+
+def _read(folder: Path, n: int) -> Iterable[EpisodeRecord]:
+    data_set = DataSet.open(str(folder))
+    return (data_set.read(number) for number in data_set.numbers() if number < n)
+
+
+def _count(result: Result, record: EpisodeRecord) -> None:
+    number, code = record.number, record.code
+    placed, search = record.layout.get("objects", {}), record.layout.get("preplan", {})
+    drawn = [entry for place in placed.values() for entry in place.get("drawn", {}).items()]
+    found = [skill["plan"]["found"] for skill in record.skills if skill.get("plan")]
+    planned = code not in _NOT_PLANNED and bool(found) and all(found)
+    result.n += 1
+    result.search_ms += [record.timings_ms["preplan"]] if "preplan" in record.timings_ms else []
+    for chosen, numbers in (
+        (record.success, result.succeeded),
+        (any(value > 0.0 for key, value in drawn if key.startswith("opening.")), result.ajar),
+        (search.get("chosen") == 0 if search else planned, result.first),
+        (planned, result.planned),
+    ):
+        if chosen:
+            numbers.add(number)
+    result.executed += planned and code in _MOVED
+    result.contact_valid += planned and code in _NO_CONTACT_FAULT
+    if record.success:
+        result.shares[number] = share_of_range(record.skills[-1])
+    if code == "invalid_layout":
+        failed = search.get("failures") or [{"message": record.evidence.get("message", code)}]
+        result.refusals[number] = str(failed[0]["message"])
+    if code is not None:
+        result.codes[code] += 1
+
+
+def share_of_range(skill: Mapping[str, Any]) -> float:
+    """Returns where a part ends on the way from closed to open; for `close`, on the way from open to closed."""
+    if skill.get("success_mode") is None:
+        return 1.0
+    share = (skill["s_end"] - skill["s_closed"]) / (skill["s_open"] - skill["s_closed"])
+    return float(1.0 - share if skill["name"] == "close" else share)
+
+
+def run_all(jobs: Sequence[Job], cfg: RunCfg, *, on_result: Callable[[Result], None] = lambda _: None) -> list[Result]:
+    """Runs jobs in parallel and prints a line for each; calls `on_result` with each result, in order of completion."""
+    print_line(f"{len(jobs)} jobs of {cfg.n} episodes")
+    results = []
+    with ThreadPoolExecutor(cfg.workers) as pool:
+        for result in pool.map(lambda job: run(job, cfg), jobs):
+            results.append(result)
+            on_result(result)
+            line = result.problem or f"{rate(result.successes())} {dict(result.codes) or ''}"
+            about = f"{result.job.robot} {result.job.name} {result.job.skill} {result.job.keypoints}"
+            print_line(f"{len(results)}/{len(jobs)} {about}: {line}")
+    return results
+
+
+def run_or_read(jobs: Sequence[Job], cfg: RunCfg) -> list[Result]:
+    """Returns the results of the jobs. Reads those in the file of results; runs the others and adds them."""
+    if cfg.results is None:
+        return run_all(jobs, cfg)
+    path = Path(cfg.results)
+    entries = {_key_of(entry): entry for entry in read_results(path)}
+    keys = {job: (*job.key, cfg.seed) for job in jobs}
+
+    def is_there(job: Job) -> bool:
+        entry = entries.get(keys[job])
+        measured = entry is not None and (not cfg.search_off or entry["failed_without_search"] is not None)
+        return entry is not None and (DOES_NOT_FIT in entry["problem"] or (entry["n"] >= cfg.n and measured))
+
+    git = ["git", "-C", str(RESULTS.parent), "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout
+
+    def add(result: Result) -> None:
+        entries[keys[result.job]] = result.to_entry(cfg, commit.strip())
+        write_results(path, list(entries.values()))
+
+    run_all([job for job in jobs if not is_there(job)], cfg, on_result=add)
+    return [Result.from_entry(entries[keys[job]], job) for job in jobs]
 
 
 def read_results(path: Path) -> list[dict[str, Any]]:
-    """Returns the entries of a file; none if the file does not exist.
+    """Returns the entries of a file of results; none if the file does not exist.
 
     Raises:
         ConfigError: The file does not contain results.
@@ -22,6 +299,8 @@ def read_results(path: Path) -> list[dict[str, Any]]:
         return []
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))["entries"]
+        for entry in entries:
+            _key_of(entry)
     except (ValueError, KeyError, TypeError, OSError) as exc:
         raise ConfigError(
             f"{path} contains no results: {exc}. Name another file, or one that does not exist yet."
@@ -31,49 +310,23 @@ def read_results(path: Path) -> list[dict[str, Any]]:
 
 def write_results(path: Path, entries: list[dict[str, Any]]) -> None:
     """Writes entries in a fixed order, one per line; replaces the whole file."""
-    keys = ("robot", "name", "skill", "seed")
-    lines = [json.dumps(entry) for entry in sorted(entries, key=lambda entry: [entry[key] for key in keys])]
+    lines = [json.dumps(entry) for entry in sorted(entries, key=_key_of)]
     temporary = path.with_name(path.name + ".part")
     temporary.write_text('{"entries": [\n' + ",\n".join(lines) + "\n]}\n", encoding="utf-8")
     temporary.replace(path)
 
 
-def entry_of(result: Result, *, seed: int, commit: str) -> dict[str, Any]:
-    """Returns a result as data: for successes only the episode numbers, grouped by their start."""
-    return {
-        "robot": result.job.robot,
-        "name": result.job.name,
-        "skill": result.job.skill,
-        "seed": seed,
-        "n": len(result.all),
-        "commit": commit,
-        "ajar": sorted(result.ajar),
-        "failed": sorted(number for number, success in result.all.items() if not success),
-        "codes": dict(result.codes),
-        "refusals": {str(number): reason for number, reason in result.refusals.items()},
-        "planned": result.planned,
-        "executed": result.executed,
-        "contact_valid": result.contact_valid,
-        "strict": sum(result.strict),
-        "first_layouts": result.first_layouts,
-        "problem": result.problem,
-    }
+def _key_of(entry: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(entry[key] for key in _KEYS)
 
 
-def result_of(entry: dict[str, Any], job: Job) -> Result:
-    """Returns the result of an entry; the times of the search for layouts are not saved."""
-    ajar, failed = set(entry["ajar"]), set(entry["failed"])
-    success = {number: number not in failed for number in range(entry["n"])}
-    return Result(
-        job,
-        closed={number: value for number, value in success.items() if number not in ajar},
-        ajar={number: value for number, value in success.items() if number in ajar},
-        strict=[index < entry["strict"] for index in range(entry["n"])],
-        first_layouts=entry["first_layouts"],
-        codes=Counter(entry["codes"]),
-        refusals={int(number): reason for number, reason in entry["refusals"].items()},
-        planned=entry["planned"],
-        executed=entry["executed"],
-        contact_valid=entry["contact_valid"],
-        problem=entry["problem"],
-    )
+def rate(successes: Iterable[bool]) -> str:
+    """Returns `18/20`, or a dash without attempts."""
+    found = list(successes)
+    return f"{sum(found)}/{len(found)}" if found else "-"
+
+
+def with_interval(successes: Sequence[bool]) -> str:
+    """Returns `18/20 (69.9 to 97.2 %)`, or a dash without attempts."""
+    low, high = wilson_interval(sum(successes), len(successes))
+    return f"{rate(successes)} ({100 * low:.1f} to {100 * high:.1f} %)" if successes else "-"

@@ -13,8 +13,8 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from any_urdf import TASK, Job
-from skill_matrix import CountedCfg, matrix_table, robot_lines, run_or_read
+from skill_matrix import CountedCfg, matrix_table, robot_lines
+from success_runs import TASK, Job, run_or_read
 
 from unlatch.configs.config_files import option_names
 from unlatch.workflows.cli.arguments import read_pairs
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
     """Runs every job and prints the results."""
     cfg = read_pairs(TaskMatrixCfg, arguments)
     names = [name for name in option_names(TASK) if cfg.wants(name)]
-    jobs = [Job(name, TASK, "shipped", name, robot=robot) for robot in cfg.robots.split(",") for name in names]
+    jobs = [Job("tasks", name, TASK, name, robot=robot) for robot in cfg.robots.split(",") for name in names]
     results = run_or_read(jobs, cfg)
     result_console().print(matrix_table(results))
     for line in robot_lines(results):

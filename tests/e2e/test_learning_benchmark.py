@@ -30,18 +30,20 @@ def test_real_objects_are_evaluated_by_category_with_the_network_of_the_study(
     learning: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.delenv("UNLATCH_PARTNET_DIR", raising=False)
-    (without,) = learning.list_points()
+    without = list(learning.list_points())
     root = tmp_path / "real objects"
     for place in ("laptop/10211", "laptop/9992", "safe/102318", "bottle/3398"):  # any_urdf.py opens no bottles
         (root / place).mkdir(parents=True)
         (root / place / "mobility.urdf").write_text(GENERATORS.load("laptop")(1).model.to_urdf())
     monkeypatch.setenv("UNLATCH_PARTNET_DIR", str(root))
-    every, *real = learning.list_points()
-    assert every == without
+    even, *real, dense, dense_laptop, dense_safe = learning.list_points()
+    assert [even, dense] == without
     assert [(item.name, item.episodes, item.key) for item in real] == [
-        ("real_laptop", 10, every.key),
-        ("real_safe", 5, every.key),
+        ("every_category/real_laptop", 10, even.key),
+        ("every_category/real_safe", 5, even.key),
     ]
+    assert {dense.key, dense_laptop.key, dense_safe.key} == {dense.key}
+    assert dense.key != even.key
     from learning_runs import as_file_name, task_options
 
     assert task_options(real[0].tasks[0]) == [
@@ -53,7 +55,7 @@ def test_real_objects_are_evaluated_by_category_with_the_network_of_the_study(
     names = [as_file_name(item.tasks[0]) for item in real]
     assert len(set(names)) == 2
     for name in names:
-        (tmp_path / f"{every.key}-20-{name}.log").write_text("")
+        (tmp_path / f"{even.key}-20-{name}.log").write_text("")
 
 
 def test_other_words_give_another_name_of_a_file(learning: ModuleType):

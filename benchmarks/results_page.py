@@ -1,0 +1,236 @@
+"""Writes docs/results.md and the tables of results in other pages from the counts in benchmarks/results.json.
+
+Usage: python benchmarks/results_page.py [check=true]
+
+The benchmarks add the counts: `skill_matrix.py`, `task_matrix.py` and `any_urdf.py` with `results=`. A table of another
+page stands between `<!-- results: NAME -->` and `<!-- end of results -->`. `check=true` writes nothing and ends with
+exit code 1 if a page differs from the counts.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from statistics import mean
+
+from success_runs import DOES_NOT_FIT, RESULTS, STRICT_SHARE, TASK, Job, Result, Seed, read_results
+
+from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.command import run_guarded
+from unlatch.workflows.cli.console import OK, print_line
+from unlatch.workflows.runs.statistics import wilson_interval
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "results.md"
+PAGES_WITH_TABLES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+ROBOTS = {
+    "franka_panda": "Panda",
+    "dual_panda": "two Pandas",
+    "xarm6": "xArm 6",
+    "ur5": "UR5",
+    "baxter": "Baxter",
+}
+KINDS = {
+    "library": ("Object library", "skill_matrix.py", "one skill on one category of generated objects"),
+    "real": ("Real objects", "any_urdf.py", "one skill on one PartNet-Mobility object, from its URDF alone"),
+    "tasks": ("Shipped tasks", "task_matrix.py", "one task"),
+}
+"""Title of each kind of runs, its benchmark, and what an entry is."""
+SKILLS = ("open", "close", "rotate", TASK)
+_FAILED = 1
+_MARKED = re.compile(r"(<!-- results: (\w+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
+_HEAD = """\
+# Success rates
+
+`python benchmarks/results_page.py` writes this page from the counts in `benchmarks/results.json`, which the benchmarks
+below add. README and other pages take their tables from the same counts, and a test compares them.
+
+Nobody had used the *fresh* seed before its run. Failures of the *development* seed were studied while the code was
+written. Intervals are 95 % Wilson intervals. Every layout counts: a layout without a plan is a failure, for every
+robot. The columns:
+
+- fresh seed: successful episodes of all episodes with this seed;
+- first layout has a plan: episodes in which the first drawn layout has a plan. If it has none, `artpreplan` tries up to
+  15 more;
+- without search: successes if only the first layout is tried;
+- refused: episodes in which no layout has a plan;
+- strict: successes whose part is in the last tenth of its range at the end. `open` and `rotate` do not try to reach it;
+- range: where the part of a success ends on the way from closed to open (`close`: from open to closed), mean.
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The episodes of one line of a table, pooled over entries."""
+
+    label: str
+    results: tuple[Result, ...]
+    ajar: bool | None = None
+    """Only episodes that start ajar, or only those that start closed; None: all."""
+
+    def numbers(self, result: Result) -> set[int]:
+        """Returns the episodes of an entry that count."""
+        return {i for i in range(result.n) if self.ajar is None or (i in result.ajar) == self.ajar}
+
+    def count(self, numbers: Callable[[Result], Iterable[int]]) -> int:
+        """Returns how many of the episodes are among some numbers of each entry."""
+        return sum(len(self.numbers(result) & set(numbers(result))) for result in self.results)
+
+    @property
+    def n(self) -> int:
+        """Returns the number of episodes."""
+        return self.count(lambda result: range(result.n))
+
+    @property
+    def successes(self) -> int:
+        """Returns the number of successes."""
+        return self.count(lambda result: result.succeeded)
+
+    def share(self) -> str:
+        """Returns where the parts of successes end, in percent of the range."""
+        shares = [r.shares[i] for r in self.results for i in self.numbers(r) & set(r.shares) if r.job.skill != TASK]
+        return f"{100 * mean(shares):.0f} %" if shares else ""
+
+
+def read_rows(seed_is: Seed) -> dict[tuple[str, str], list[Row]]:
+    """Returns the lines of the tables by kind and robot, from the entries of one kind of seed."""
+    entries = [entry for entry in read_results(RESULTS) if entry["seed_is"] == seed_is.value]
+    found = [
+        Result.from_entry(entry, Job(*(entry[key] for key in ("kind", "name", "skill")), "", entry["robot"]))
+        for entry in entries
+        if DOES_NOT_FIT not in entry["problem"] and entry["n"]
+    ]
+    tables: dict[tuple[str, str], list[Row]] = {}
+    place = {(kind, robot): (i, j) for i, kind in enumerate(KINDS) for j, robot in enumerate(ROBOTS)}
+    found.sort(key=lambda result: (*place[result.job.kind, result.job.robot], SKILLS.index(result.job.skill)))
+    for (kind, robot, skill), group in groupby(found, lambda r: (r.job.kind, r.job.robot, r.job.skill)):
+        results = tuple(group)
+        rows = [Row(skill, results)]
+        if skill == "open":
+            rows = [Row("open, from closed", results, ajar=False), Row("open, from ajar", results, ajar=True)]
+        if skill == TASK:
+            rows = [Row("all", results)]
+        tables.setdefault((kind, robot), []).extend(row for row in rows if row.n)
+    return tables
+
+
+def describe(row: Row | None) -> str:
+    """Returns `461/462 = 99.8 % (98.8 to 100.0 %)`; an empty text without episodes."""
+    if row is None or not row.n:
+        return ""
+    low, high = wilson_interval(row.successes, row.n)
+    return f"{row.successes:,}/{row.n:,} = {100 * row.successes / row.n:.1f} % ({100 * low:.1f} to {100 * high:.1f} %)"
+
+
+def table_of(kind: str, *, robots: Sequence[str] = tuple(ROBOTS), brief: bool = False) -> list[str]:
+    """Returns the table of a kind of runs, one line for each robot, skill and start."""
+    fresh, development = read_rows(Seed.fresh), read_rows(Seed.development)
+    names = ["robot", "skill", "entries", "fresh seed"]
+    names += [] if brief else ["first layout has a plan", "without search", "refused", "strict", "range"]
+    names += ["development seed"]
+    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
+    for robot in robots:
+        others = {row.label: row for row in development.get((kind, robot), [])}
+        rows = {row.label: row for row in fresh.get((kind, robot), [])}
+        for label in dict.fromkeys((*rows, *others)):
+            row = rows.get(label)
+            entries = len({r.job.key for r in (row or others[label]).results})
+            cells = [ROBOTS[robot], label, str(entries), describe(row)]
+            if not brief:
+                cells += ["", "", "", "", ""] if row is None else _details(row)
+            lines.append(f"| {' | '.join([*cells, describe(others.get(label))])} |")
+    return lines
+
+
+def _details(row: Row) -> list[str]:
+    n, measured = row.n, all(result.without_search is not None for result in row.results)
+    without = row.count(lambda result: result.without_search or ())
+    strict = row.count(lambda result: (i for i, value in result.shares.items() if value >= STRICT_SHARE))
+    refused = row.count(lambda result: result.refusals)
+    counts = [f"{row.count(lambda result: result.first)}/{n}", f"{without}/{n}" if measured else "not measured"]
+    is_task = row.results[0].job.skill == TASK
+    return [*counts, str(refused), "" if is_task else f"{strict}/{n}", row.share()]
+
+
+def lowest_entries(kind: str) -> list[str]:
+    """Returns a table of the entries with failures on the fresh seed, the lowest first."""
+    lines = ["| robot | entry | successes | failures |", "|---|---|---|---|"]
+    results = {
+        id(r): r for (of, _), rows in read_rows(Seed.fresh).items() if of == kind for row in rows for r in row.results
+    }
+    failed = [result for result in results.values() if len(result.succeeded) < result.n]
+    for result in sorted(failed, key=lambda result: len(result.succeeded) / result.n):
+        entry = result.job.name if result.job.skill == TASK else f"{result.job.name} {result.job.skill}"
+        codes = ", ".join(f"{code} {count}" for code, count in result.codes.most_common())
+        lines.append(f"| {ROBOTS[result.job.robot]} | `{entry}` | {len(result.succeeded)}/{result.n} | {codes} |")
+    return lines if failed else ["None."]
+
+
+def commands_of(kind: str) -> list[str]:
+    """Returns what was run: command, seed, episodes of an entry and commits."""
+    entries = [entry for entry in read_results(RESULTS) if entry["kind"] == kind and entry["n"]]
+    lines = []
+    for key, group in groupby(
+        sorted(entries, key=lambda e: (e["seed_is"] != "fresh", e["seed"], [*ROBOTS].index(e["robot"]), e["n"])),
+        lambda e: (e["seed"], e["seed_is"], e["robot"], e["n"]),
+    ):
+        seed, seed_is, robot, n = key
+        commits = sorted({entry["commit"] for entry in group})
+        robots = "" if kind == "real" else f" robots={robot}"
+        command = f"python benchmarks/{KINDS[kind][1]} n={n} seed={seed} seed_is={seed_is}{robots}"
+        lines.append(f"- `{command} results=benchmarks/results.json` (commit {', '.join(commits)})")
+    return lines
+
+
+def make_page() -> str:
+    """Returns the page of results."""
+    lines = [_HEAD]
+    present = {entry["kind"] for entry in read_results(RESULTS)}
+    for kind, (title, _, entry) in KINDS.items():
+        if kind not in present:
+            continue
+        lines += [f"## {title}", "", f"An entry is {entry}. The runs:", "", *commands_of(kind), ""]
+        lines += [*table_of(kind), "", "Entries with failures on the fresh seed:", "", *lowest_entries(kind), ""]
+    return "\n".join(lines)
+
+
+TABLES: dict[str, Callable[[], list[str]]] = {
+    "library": lambda: table_of("library", robots=["franka_panda"], brief=True),
+    "library_all": lambda: table_of("library", brief=True),
+    "real": lambda: table_of("real", brief=True),
+    "tasks": lambda: table_of("tasks", brief=True),
+}
+"""Tables of other pages by name."""
+
+
+def with_tables(text: str) -> str:
+    """Returns the text of a page with its tables of results made again."""
+    return _MARKED.sub(lambda found: "".join([found[1], "\n".join(["", *TABLES[found[2]](), "", ""]), found[3]]), text)
+
+
+@dataclass
+class Cfg:
+    """The keys of this command."""
+
+    check: bool = False
+
+
+def main(arguments: list[str]) -> int:
+    """Writes the pages, or says which differ from the counts."""
+    cfg = read_pairs(Cfg, arguments)
+    wanted = {page: with_tables(page.read_text(encoding="utf-8")) for page in PAGES_WITH_TABLES if page != PAGE}
+    wanted[PAGE] = make_page()
+    changed = [page for page, text in wanted.items() if not page.exists() or page.read_text(encoding="utf-8") != text]
+    for page in changed:
+        if not cfg.check:
+            page.write_text(wanted[page], encoding="utf-8")
+        print_line(f"{page.relative_to(ROOT)} {'differs from benchmarks/results.json' if cfg.check else 'written'}")
+    return _FAILED if cfg.check and changed else OK
+
+
+if __name__ == "__main__":
+    sys.exit(run_guarded(lambda: main(sys.argv[1:])))
