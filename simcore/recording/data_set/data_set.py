@@ -158,7 +158,10 @@ class DataSet(EpisodeFolders):
         return found
 
     def set_aside(self, number: int) -> Path:
-        """Moves a damaged episode aside, so that it can be made again; returns its new folder.
+        """Moves a damaged episode aside, so that it can be made again, and erases its line in the index.
+
+        Returns:
+            Its new folder.
 
         Raises:
             RecordingError: The data set cannot be written.
@@ -166,6 +169,7 @@ class DataSet(EpisodeFolders):
         folder = self.folder_of(number)
         damaged = self.path / DAMAGED
         with report_unwritable(self.path):
+            index.erase_lines(self.path, {number})
             damaged.mkdir(exist_ok=True)
             count = 0
             while (place := damaged / f"{folder.name}-{count}").exists():

@@ -77,3 +77,8 @@ class TestIndex:
         assert [(s.number, s.code) for s in filled.summaries()] == true
         filled.write(make_record(5))
         assert [s.number for s in read_lines(filled.path)] == [0, 2, 3, 5]
+
+    def test_the_line_of_an_episode_that_is_set_aside_is_erased(self, filled, make_record):
+        filled.set_aside(4)
+        filled.write(make_record(4))
+        assert [(s.number, s.code) for s in read_lines(filled.path) if s.number == 4] == [(4, None)]
