@@ -49,10 +49,11 @@ def read_results(module: str) -> dict[str, dict[str, str]]:
 
 def describe(name: str, module: str) -> Mutant:
     """Returns a mutant by mutmut's name, `module.x_function__mutmut_1` or `module.xǁClassǁmethod__mutmut_1`."""
-    words = name.removeprefix(f"{module}.").rpartition("__mutmut_")[0].removeprefix("x")
+    words = name.removeprefix(f"{module}.").rpartition("__mutmut_")[0]
+    function = words.removeprefix("x_").removeprefix("xǁ").replace("ǁ", ".")
     lines = get_diff_for_mutant(name).splitlines()
     changed = [f"{line[0]} {line[1:].strip()}" for line in lines if line[:1] in "+-" and line[:3] not in ("+++", "---")]
-    return Mutant(f"{module}.{words.strip('ǁ_' if words[0] == 'ǁ' else '_').replace('ǁ', '.')}", "\n".join(changed))
+    return Mutant(f"{module}.{function}", "\n".join(changed))
 
 
 def read_explained(module: str) -> set[Mutant]:

@@ -349,12 +349,19 @@ class TestContact:
         stage.skills[0].unmet = NOT_OPEN
         assert [failure.code for failure in stage.judge.unmet_conditions(run)] == ["not_reached", "grasp_missed"]
 
-    @pytest.mark.parametrize(("step", "moving"), [(0.9, 0), (1.1, 1)])
+    @pytest.mark.parametrize(("step", "moving"), [(0.9, 0), (1.0, 0), (1.1, 1)])
     def test_a_part_moves_where_its_position_changes_by_more_than_the_least_step(self, step: float, moving: int):
         stage = Stage(make_skill())
         run = stage.begin()
         stage.frame(s=step * MOVING_STEP)
         assert (run.moving_frames, run.s) == (moving, step * MOVING_STEP)
+
+    def test_any_force_of_the_fingers_is_a_touch(self):
+        stage = Stage(make_skill())
+        run = stage.begin()
+        stage.views["panda.left.oven.fingers_link"].force_max_n.n = 0.01
+        stage.frame()
+        assert (run.touching_frames, run.free_frames) == (1, 0)
 
     def test_a_skill_that_has_ended_counts_no_contact(self):
         stage = Stage(make_skill(finger_contact_required=False), make_skill("knob"))
@@ -380,7 +387,7 @@ class TestSkills:
         assert (run.joint, run.joint_index, run.chain_index, run.stage) == ("hinge", 0, 0, 0)
         assert (run.frame_start, run.s0, run.s, run.attempt) == (2, 0.3, 0.3, 0)
         assert stage.acted == [(("oven", "door"), {"arm": "left", "alone": True, "link": "panel"})]
-        assert stage.judge.goal.settle_entry(0, 0)["max_changes"].keys() == {"oven.0"}
+        assert stage.judge.goal.max_changes().keys() == {"oven.0"}
         run = stage.begin(1)
         assert (run.joint, run.joint_index, run.chain_index, run.stage, run.s0) == ("axle", 1, 1, 1, 0.4)
         assert stage.judge.current == [run]
@@ -462,6 +469,14 @@ class TestSkills:
         stage.frame(speeds=FrameSpeeds(99.0, {}))
         stage.judge.end_skill(run)
         assert (stage.codes(), run.success) == (["overspeed"], False)
+
+    def test_no_skill_of_a_demonstration_succeeds_after_a_failure_of_another_arm(self):
+        stage = Stage(*two_arms(finger_contact_required=False), arms=("left", "right"))
+        left, right = stage.begin(0), stage.begin(1)
+        stage.views["panda.left.oven.forbid_collision"].violation = hit("panda.left.oven.forbid_collision")
+        stage.frame()
+        stage.judge.end_skill(right)
+        assert (left.broke_rule, right.broke_rule, right.success) == (True, False, False)
 
     def test_a_skill_that_is_broken_off_is_not_judged(self):
         stage = Stage(make_skill())
@@ -763,6 +778,14 @@ class TestPolicies:
         stage.judge.end_skill(second)
         assert (first.success, second.success) == (False, True)
 
+    def test_a_skill_without_its_conditions_does_not_succeed(self):
+        stage = self.make(make_skill(finger_contact_required=False))
+        run = stage.begin()
+        stage.skills[0].unmet = NOT_OPEN
+        stage.frame()
+        stage.judge.end_skill(run)
+        assert (run.broke_rule, run.success) == (False, False)
+
     def test_conditions_are_judged_after_a_broken_rule_too(self):
         stage = self.make(make_skill(finger_contact_required=False))
         run = stage.begin()
@@ -839,6 +862,19 @@ class TestFollowingSkills:
         stage = self.make(make_skill(), make_skill())
         stage.begin()
         open_door(stage)
+        assert stage.judge.end_reached_skills() == [1]
+
+    def test_the_next_skill_of_a_stage_begins_in_the_last_stage_too(self):
+        stage = self.make(make_skill(stage=1, finger_contact_required=False), make_skill("knob", stage=1))
+        stage.begin()
+        stage.frames(SETTLE_FRAMES)
+        assert stage.judge.end_reached_skills() == [1]
+
+    def test_of_three_stages_the_second_follows_the_first(self):
+        free = {"finger_contact_required": False}
+        stage = self.make(make_skill(**free), make_skill("knob", **free), make_skill(**free))
+        stage.begin()
+        stage.frames(SETTLE_FRAMES)
         assert stage.judge.end_reached_skills() == [1]
 
     def test_a_skill_that_moves_nothing_has_nothing_to_let_go(self):
