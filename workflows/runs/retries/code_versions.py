@@ -22,6 +22,7 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.registry import DISTRIBUTION, installed_version
+from unlatch.workflows.policies.catalog import parse_spec
 
 MADE_WITH = "made_with"
 """Key of the evidence of an `error`."""
@@ -46,8 +47,11 @@ class CodeVersions:
         Args:
             config: The configuration as plain values. An installed plugin counts if one of its entry points has a name
                 that is a value in it.
-            policy: A spec `module:name`, or an object; anything else adds nothing. Of an object, the module that
-                defines its class or function counts.
+            policy: A spec such as `module:name`, or an object; None: there is no policy. Of an object, the module that
+                defines its class or function counts. A server, recorded or random actions add nothing.
+
+        Raises:
+            ConfigError: The spec cannot be read.
         """
         modules = {DISTRIBUTION: installed_version(DISTRIBUTION) or "", **_find_plugins(set(_each_text(config)))}
         module = _find_module(policy)
@@ -130,8 +134,8 @@ def _each_text(value: Any) -> Iterator[str]:
 def _find_module(policy: Any) -> str | None:
     """Returns the name of the top-level module that defines a policy; None if there is none."""
     if isinstance(policy, str):
-        address, colon, attribute = policy.partition(":")
-        return address.partition(".")[0] if colon and attribute.isidentifier() else None
+        kind, address = parse_spec(policy)
+        return address.partition(":")[0].partition(".")[0] if kind == "module" else None
     module = None if policy is None else getattr(policy, "__module__", None)
     return module.partition(".")[0] if isinstance(module, str) else None
 

@@ -111,7 +111,7 @@ def test_a_changed_policy_is_a_change(spec: str, tmp_path: Path, monkeypatch: py
     ]
 
 
-@pytest.mark.parametrize("policy", [None, "random", "tcp://localhost:1", "recorded:data/demo"])
+@pytest.mark.parametrize("policy", [None, "random", "tcp://localhost:1", "recorded:data/demo", "recorded:data"])
 def test_other_policies_add_no_code(policy: str | None):
     assert set(CodeVersions.of({}, policy=policy).packages) == {"unlatch"}
 
