@@ -122,11 +122,13 @@ def test_of_several_arms_an_entry_names_the_arm_and_its_place_in_the_chain(spoke
     ("changes", "broken_off"),
     [({"frame_end": 40}, False), ({}, True), ({"frame_end": 40, "broken_off": True}, True)],
 )
-@pytest.mark.parametrize("arms", [("left",), ("left", "right")])
+@pytest.mark.parametrize(
+    ("arms", "may_repeat"), [(("left",), True), (("left", "right"), True), (("left", "right"), False)]
+)
 def test_an_entry_says_whether_the_run_ended_before_its_time(
-    spoken: list[Any], changes: dict[str, Any], broken_off: bool, arms: tuple[str, ...]
+    spoken: list[Any], changes: dict[str, Any], broken_off: bool, arms: tuple[str, ...], may_repeat: bool
 ):
-    entry = make_run(arms=arms, **changes).to_entry(last_frame=9, draw=0.0, may_repeat=True)
+    entry = make_run(arms=arms, **changes).to_entry(last_frame=9, draw=0.0, may_repeat=may_repeat)
     assert entry["broken_off"] is broken_off
 
 
