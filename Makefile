@@ -4,13 +4,15 @@
 # lint             Checks format, lint, types and layers.
 # format           Formats the code.
 # fuzz             Tests thousands of mutated task files and URDFs. Takes about 20 minutes.
+# mutants          Changes the judge and the verdict in small ways, and checks that a test notices each change. Takes six
+#                  minutes. Add ONLY=unlatch.workflows.episode.goal for one module.
 # docs             Builds the site in build/site.
 # check-lerobot    Opens an export with LeRobot, trains on it, and evaluates the policy. Makes a separate environment
 #                  (Python 3.12, 5.5 GB). Add LEROBOT_PYTHON=/path/to/python3.12 if there is no `python3.12`.
 # check-robomimic  Opens an export with robomimic, in a separate environment (torch, several GB).
 # check-maniskill  Opens an export with ManiSkill, in a separate environment (torch, several GB).
 # clean            Removes environments, builds and caches.
-.PHONY: demo test check lint format fuzz docs check-lerobot check-robomimic check-maniskill clean
+.PHONY: demo test check lint format fuzz mutants docs check-lerobot check-robomimic check-maniskill clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -54,6 +56,11 @@ format: $(STAMP)
 
 fuzz: $(STAMP)
 	UNLATCH_FUZZ=2000 $(BIN)/python -m pytest -n 2 -m slow tests/integration/configs/test_fuzz.py tests/workflows/commands/test_annotate.py
+
+mutants: $(STAMP)
+	rm -rf mutants
+	$(BIN)/mutmut run $(if $(ONLY),'$(ONLY).*')
+	$(BIN)/python tests/mutants/check_mutants.py $(ONLY)
 
 # LeRobot needs Python 3.12 or later.
 LEROBOT_PYTHON ?= $(shell for p in python3.12 python3.13; do $$p -c '' 2>/dev/null && echo $$p && break; done)
@@ -123,4 +130,4 @@ $(STAMP): pyproject.toml
 	@touch $@ $(RUNNABLE)
 
 clean:
-	rm -rf $(VENV) $(LEROBOT_VENV) $(ROBOMIMIC_VENV) $(MANISKILL_VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf mutants $(VENV) $(LEROBOT_VENV) $(ROBOMIMIC_VENV) $(MANISKILL_VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -27,7 +27,10 @@ _EPISODE_FIELDS = {
     "format, format_version": "`unlatch-episode` and the version of this page.",
     "number, seed": "Episode number, from 0, and the seed of all its random streams.",
     "success, code, evidence": "The verdict: `success` is true or false. If false, `code` is a failure code, and "
-    "`evidence` has the numbers behind it.",
+    "`evidence` has the numbers behind it. That of an `error` has the `traceback`, and in `made_with` the code that "
+    "made it. `packages`: by name of the top-level module, of Unlatch, the plugins and the policy, the `version` and "
+    "the `sha256` of all Python files together. `files`: the SHA-256 of other files in the traceback, by path; empty "
+    "if the file was changed during the run.",
     "language": "Phrasings of the instruction. The first was drawn for this episode, from its stream `language`.",
     "assets": "Hash of the content of every asset (robot or object), by name.",
     "layout": "Values that the reset applied: poses, joint openness, start joints, drawn object parameters. If the "
@@ -64,6 +67,9 @@ episodes/<number // 1000, 7 digits>/<number, 10 digits>/state.npz
 index/<worker>.jsonl                                one line per episode; rebuilt from the episodes if it is lost
 renders/<render name>/                              images rendered later, in the same folder structure
 .tmp/                                               episodes in progress; leftovers are cleaned up
+replaced/                                           `error` episodes while new ones take their places; leftovers of a
+                                                    killed run are moved back
+damaged/                                            damaged episodes that were moved out of the way
 ```
 
 An episode folder is either complete or absent. Units are SI, with radians and seconds. Quaternions are x, y, z, w. The

@@ -11,16 +11,15 @@ from rich.table import Table
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path, result_console
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
-from unlatch.workflows.runs.executors.executor import Job
 from unlatch.workflows.runs.progress import Interruption
-from unlatch.workflows.runs.run import PICTURE, RunResult, has_picture, run_episodes
+from unlatch.workflows.runs.run import PICTURE, RecordingJob, RunResult, has_picture, run_episodes
 from unlatch.workflows.runs.schema import RunCfg
 from unlatch.workflows.runs.statistics import SEARCH, STAGES, RunStatistics
 
 
 def run_and_report(
     cfg: RunCfg,
-    make_job: Callable[[DataSet], Job],
+    make_job: Callable[[DataSet], RecordingJob],
     *,
     prefix: str = "",
     identity: dict[str, Any] | None = None,
@@ -59,6 +58,11 @@ def run_and_report(
         print_note(
             f"unlatch: {stop.successes} of successes={stop.wanted} after {stop.attempts} attempts; the key `attempts` "
             "allows no more"
+        )
+    if n_errors := statistics.codes.get("error"):
+        print_note(
+            f"unlatch: {n_errors} ended as `error`; the same command makes them again once the code has changed, and "
+            "with retry=error at once"
         )
     if has_picture(cfg):
         print_line(f"picture: {relative_path(folder / PICTURE)}")

@@ -13,11 +13,11 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_some_paths
-from unlatch.workflows.cli.console import OK, print_line
+from unlatch.workflows.cli.console import OK, print_line, print_note
 from unlatch.workflows.runs.data_folders import data_sets_in, short_names
 from unlatch.workflows.viewing.output_file import check_suffix, output_path, write_output
 from unlatch.workflows.viewing.report.content import make_report
-from unlatch.workflows.viewing.report.tally import tally
+from unlatch.workflows.viewing.report.tally import Tally, tally
 from unlatch.workflows.viewing.template import fill_template
 
 MAX_PICTURES = 10
@@ -42,17 +42,25 @@ def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
     paths, pairs = split_some_paths("report", arguments)
     started = time.perf_counter()
-    page = write_report(paths, read_pairs(ReportCfg, pairs))
+    page, tallies = write_report(paths, read_pairs(ReportCfg, pairs))
+    for item in tallies:
+        for line in item.damaged.lines():
+            print_note(f"unlatch: {item.name}: {line}")
+    if n_damaged := sum(len(item.damaged.numbers) for item in tallies):
+        print_note(
+            f"unlatch: {n_damaged:,} damaged, not counted; the page names them. The command that made a data set makes "
+            "its damaged episodes again, if you run it once more"
+        )
     took = f"{page.stat().st_size / 1e6:.1f} MB, {time.perf_counter() - started:.1f} s"
     print_line(f"report: {page} ({took}), its numbers beside it in {page.with_suffix('.json').name}")
     return OK
 
 
-def write_report(paths: Sequence[str], cfg: ReportCfg) -> Path:
+def write_report(paths: Sequence[str], cfg: ReportCfg) -> tuple[Path, list[Tally]]:
     """Writes the page of data sets, or of folders that contain some, and its JSON.
 
     Returns:
-        The page's path; the JSON is beside it.
+        The page's path, beside which the JSON is, and what was counted in each data set.
 
     Raises:
         SimCoreError: The input is wrong. Nothing is written.
@@ -61,7 +69,11 @@ def write_report(paths: Sequence[str], cfg: ReportCfg) -> Path:
     sets = [DataSet.open(folder) for folder in folders]
     tallies = [tally(data_set, name=name) for data_set, name in zip(sets, short_names(folders), strict=True)]
     if not any(item.total.n for item in tallies):
-        raise ConfigError(f"There is no episode in {', '.join(map(str, folders[:3]))}. Expected at least one attempt.")
+        damage = "".join(f" {line}" for item in tallies for line in item.damaged.lines(most=1))
+        raise ConfigError(
+            f"There is no episode that can be read in {', '.join(map(str, folders[:3]))}. Expected at least one "
+            f"attempt.{damage}"
+        )
     report = make_report(tallies, pictures=cfg.pictures)
     page = fill_template(
         "unlatch.workflows.viewing.report",
@@ -74,4 +86,4 @@ def write_report(paths: Sequence[str], cfg: ReportCfg) -> Path:
     target = output_path(cfg.out, (folders[0] if len(folders) == 1 else Path.cwd()) / "report.html")
     write_output(target, page.encode())
     write_output(target.with_suffix(".json"), numbers)
-    return target
+    return target, tallies

@@ -46,9 +46,16 @@ class GoalJudge:
         self._acted_on.add(joint)
         self._positions[-1][joint] = s
 
+    def max_changes(self) -> dict[str, float]:
+        """Returns how far each joint that was acted on may move while the scene settles [rad or m].
+
+        The keys are `<object>.<index of the joint>`.
+        """
+        return {f"{name}.{index}": self._max_change((name, index)) for name, index in sorted(self._acted_on)}
+
     def settle_entry(self, frame_start: int, frame_end: int) -> dict[str, Any]:
         """Returns the settling period between two frames, as the record's `settle` holds it."""
-        allowed = {f"{name}.{index}": self._max_change((name, index)) for name, index in sorted(self._acted_on)}
+        allowed = self.max_changes()
         return {
             "frame_start": frame_start,
             "frame_end": frame_end,

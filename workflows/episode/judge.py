@@ -258,7 +258,7 @@ class Judge:
         """Returns the goal of the episode as the record holds it; whether it was reached only where nothing hid it."""
         entry: dict[str, Any] = {"conditions": self.goal.conditions}
         if self._goes_on:
-            allowed = self.goal.settle_entry(0, 0)["max_changes"] if self.runs else {}
+            allowed = self.goal.max_changes() if self.runs else {}
             reached = self.goal_frame is not None
             entry |= {"reached": reached, "reached_frame": self.goal_frame}
             entry |= {"hold_frames": self.settle_frames, "chain_length": len(self._cfg.skills)}

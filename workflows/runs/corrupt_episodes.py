@@ -5,6 +5,9 @@ from __future__ import annotations
 from unlatch.simcore.errors import RecordingError
 
 MOST_NAMED = 5
+"""How many episodes are named in a terminal."""
+MOST_KEPT = 1000
+"""How many reasons are kept."""
 
 
 class CorruptEpisodes:
@@ -12,19 +15,29 @@ class CorruptEpisodes:
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
-        self._messages: list[str] = []
+        self._reasons: dict[int, str] = {}
 
     def add(self, number: int, exc: RecordingError) -> None:
         """Adds an episode and the error that reading it raised."""
         self.numbers.append(number)
-        if len(self._messages) < MOST_NAMED:
-            self._messages.append(f"episode {number} is damaged: {exc.message}")
+        if len(self._reasons) < MOST_KEPT:
+            self._reasons[number] = exc.message
 
-    def lines(self) -> list[str]:
-        """Returns one line for each of the first few, and one that counts the rest."""
-        more = len(self.numbers) - len(self._messages)
-        return [*self._messages, *([f"{more:,} more episodes are damaged; `unlatch check` names all"] if more else [])]
+    def lines(self, most: int = MOST_NAMED) -> list[str]:
+        """Returns one line for each of the first `most` episodes, up to `MOST_KEPT`, and one that counts the rest."""
+        shown = sorted(self._reasons.items())[:most]
+        more = len(self.numbers) - len(shown)
+        return [
+            *(f"episode {number} is damaged: {reason}" for number, reason in shown),
+            *([f"{more:,} more episodes are damaged; `unlatch check` names all"] if more else []),
+        ]
 
     def count_text(self) -> list[str]:
-        """Returns `["damaged 2"]`, or an empty list."""
-        return [f"damaged {len(self.numbers)}"] if self.numbers else []
+        """Returns `["damaged 2 (episodes 3, 17)"]`, or an empty list."""
+        if not self.numbers:
+            return []
+        named = [str(number) for number in sorted(self.numbers)[:MOST_NAMED]]
+        if len(self.numbers) > MOST_NAMED:
+            named.append("...")
+        word = "episode" if len(self.numbers) == 1 else "episodes"
+        return [f"damaged {len(self.numbers):,} ({word} {', '.join(named)})"]

@@ -198,6 +198,7 @@ def evaluate(
         result = run_episodes(
             run,
             lambda data_set: EvaluateJob(run, data_set, target if served is None else served.address),
+            policy=target,
             prefix=PREFIX,
             identity=identity_of(run),
             progress=progress,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +44,9 @@ def merge(
 ) -> MergeReport:
     """Joins data sets of the same configuration, byte by byte.
 
+    An episode that ended as `error` is taken only if it ended so in every set; in the joined set, another outcome
+    replaces it.
+
     Args:
         out: Folder of the joined set: new, or one that an earlier call began.
         sources: Folders of the sets.
@@ -60,33 +63,48 @@ def merge(
     left_out = taken = 0
     name = writer_name("merged")
     with DataSet.create_or_resume(out, header=sets[0].header, info=sets[0].info, worker=name) as joined:
-        fingerprints, damaged = _Fingerprints(), CorruptEpisodes()
+        fingerprints, damaged, errors = _Fingerprints(), CorruptEpisodes(), set[int]()
         for summary in joined.each_summary(damaged.add):
-            fingerprints.add(summary)
+            if summary.code == "error":
+                errors.add(summary.number)
+            else:
+                fingerprints.add(summary)
         for number in damaged.numbers:
             notify(f"episode {number} of '{joined.path}' is damaged; kept as {joined.set_aside(number)}")
-        for source in sets:
+        if errors:
+            joined.replace_errors(errors.intersection(_other_outcomes(sets)))
+        for source, with_errors in [*((source, False) for source in sets), *((source, True) for source in sets)]:
             corrupt = CorruptEpisodes()
             for summary in source.each_summary(corrupt.add):
+                if (summary.code == "error") != with_errors or (with_errors and summary.number in joined):
+                    continue
                 problem = _find_problem(source, summary, fingerprints.get(summary.number))
                 if problem is not None:
                     notify(f"unlatch: left out: {problem}")
                     left_out += 1
                 elif fingerprints.get(summary.number) is None:
-                    joined.copy_episode(source.folder_of(summary.number), summary, link=link)
+                    taken += joined.copy_episode(source.folder_of(summary.number), summary, link=link)
                     fingerprints.add(summary)
-                    taken += 1
-            for line in corrupt.lines():
-                notify(f"unlatch: left out of '{source.path}': {line}")
-            left_out += len(corrupt.numbers)
-    return MergeReport(joined, fingerprints.n, taken, left_out)
+            if not with_errors:
+                for line in corrupt.lines():
+                    notify(f"unlatch: left out of '{source.path}': {line}")
+                left_out += len(corrupt.numbers)
+        episodes = len(joined)
+    return MergeReport(joined, episodes, taken, left_out)
+
+
+def _other_outcomes(sets: Sequence[DataSet]) -> Iterator[int]:
+    """Yields the numbers of the episodes that did not end as `error`."""
+    for source in sets:
+        for summary in source.each_summary(CorruptEpisodes().add):
+            if summary.code != "error":
+                yield summary.number
 
 
 class _Fingerprints:
     """Fingerprints of episodes by number, eight bytes each: there may be ten million episodes."""
 
     def __init__(self) -> None:
-        self.n = 0
         self._shards: dict[int, Array] = {}
         """By shard, (SHARD_SIZE,) uint64; 0: no episode."""
 
@@ -94,7 +112,6 @@ class _Fingerprints:
         """Adds the fingerprint of an episode."""
         shard, place = divmod(summary.number, SHARD_SIZE)
         values = self._shards.setdefault(shard, np.zeros(SHARD_SIZE, dtype=np.uint64))
-        self.n += values[place] == 0
         values[place] = _fingerprint(summary)
 
     def get(self, number: int) -> int | None:

@@ -9,7 +9,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,11 @@ from unlatch.simcore.rng import episode_seed
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.executors.catalog import make_executor
-from unlatch.workflows.runs.executors.executor import EpisodeMaker, Job, Outcome
+from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.runs.header import NOTED_DISTRIBUTIONS, header_of, versions_of
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress
+from unlatch.workflows.runs.retries.choice import choose_retries
+from unlatch.workflows.runs.retries.code_versions import CodeVersions
 from unlatch.workflows.runs.schema import CollectCfg, RunCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.runs.stop_condition import StopCondition
@@ -59,8 +61,9 @@ class RunResult:
 
 def run_episodes(
     cfg: RunCfg,
-    make_job: Callable[[DataSet], Job],
+    make_job: Callable[[DataSet], RecordingJob],
     *,
+    policy: Any = None,
     prefix: str = "",
     identity: dict[str, Any] | None = None,
     progress: OnProgress = None,
@@ -68,16 +71,18 @@ def run_episodes(
     notify: Callable[[str], None] = logger.info,
     command: Sequence[str] = (),
 ) -> RunResult:
-    """Makes the missing episodes of a run.
+    """Makes the missing episodes of a run, and those that ended as `error` again, as far as `cfg.retry` says.
 
     Args:
         cfg: The run.
         make_job: Makes the job that is sent to the workers, from the data set.
+        policy: The policy, if it is an object; None: that of the configuration, if there is one.
         prefix: Beginning of the default folder's name.
         identity: Further keys of the header, beside the configuration of the episodes.
         progress: True: a live display on stderr; a function: called after each episode.
         interruption: Ends the run softly on the first Ctrl-C; None: Ctrl-C raises KeyboardInterrupt.
-        notify: Called with one line for each damaged episode that is made again.
+        notify: Called with one line for each damaged episode that is made again, and one for all that ended as `error`
+            and are made again.
         command: The `unlatch` command that makes the run, for its report; empty: it is not known.
 
     Raises:
@@ -90,19 +95,29 @@ def run_episodes(
     stop = _stop_condition(cfg)
     folder = output_folder(cfg, prefix=prefix)
     header = {**header_of(cfg), **(identity or {})}
+    code = CodeVersions.of(header["config"], policy=getattr(cfg, "policy", None) if policy is None else policy)
     with DataSet.create_or_resume(
         folder, header=header, info=_make_info(cfg, command), worker=writer_name("main")
     ) as data_set:
         for number, problem in data_set.damaged(numbers).items():
             notify(f"episode {number} is damaged and is made again; kept as {data_set.set_aside(number)}: {problem}")
         missing = data_set.missing(numbers)
-        _count_existing(data_set, set(numbers).difference(missing), stop)
+        errors = _count_existing(data_set, set(numbers).difference(missing), stop)
+        again = choose_retries(data_set, errors, cfg.retry, code)
+        for number in set(errors).difference(again.numbers):
+            stop.count(Outcome(number, False, "error"))
+        to_make = sorted([*missing, *again.numbers])
+        left_again = set(again.numbers)
         started = time.perf_counter()
         stopped = False
-        if missing and not stop.is_met:
-            left = stop.until(missing) if interruption is None else interruption.until(stop.until(missing))
-            outcomes = executor.run(make_job(data_set), left, max_episodes=len(missing))
-            done = stop.successes if stop.wanted is not None else len(numbers) - len(missing)
+        if to_make and not stop.is_met:
+            if again.numbers:
+                notify(again.text())
+                data_set.replace_errors(again.numbers)
+            left = stop.until(to_make) if interruption is None else interruption.until(stop.until(to_make))
+            job = replace(make_job(data_set), code=code)
+            outcomes = executor.run(job, left, max_episodes=len(to_make))
+            done = stop.successes if stop.wanted is not None else len(numbers) - len(to_make)
             counts = Progress(
                 total=stop.wanted or len(numbers),
                 done=done,
@@ -114,6 +129,7 @@ def run_episodes(
                 try:
                     for outcome in outcomes:
                         stop.count(outcome)
+                        left_again.discard(outcome.number)
                         counts.update(outcome)
                 except KeyboardInterrupt:
                     outcomes.close()
@@ -121,11 +137,11 @@ def run_episodes(
                         raise
                     stopped = True
         seconds = time.perf_counter() - started
-        made = len(missing) - len(data_set.missing(missing))
+        made = len(to_make) - len(data_set.missing(missing)) - len(left_again)
         if stop.wanted is not None:
             numbers = [number for number in numbers if number in data_set]
         asked = interruption is not None and interruption.asked
-        interrupted = stopped or (asked and made < len(missing) and not stop.has_enough)
+        interrupted = stopped or (asked and made < len(to_make) and not stop.has_enough)
         if not interrupted:
             _draw_picture(cfg, data_set, numbers, again=made > 0)
     return RunResult(data_set, numbers, made, seconds, stop, interrupted)
@@ -137,12 +153,16 @@ def _stop_condition(cfg: RunCfg) -> StopCondition:
     return StopCondition()
 
 
-def _count_existing(data_set: DataSet, numbers: set[int], stop: StopCondition) -> None:
-    """Counts the episodes that earlier runs made."""
-    if numbers:
-        for summary in data_set.each_summary(CorruptEpisodes().add):
-            if summary.number in numbers:
+def _count_existing(data_set: DataSet, numbers: set[int], stop: StopCondition) -> list[int]:
+    """Counts the episodes that earlier runs made, except those that ended as `error`, whose numbers it returns."""
+    errors = []
+    for summary in data_set.each_summary(CorruptEpisodes().add) if numbers else ():
+        if summary.number in numbers:
+            if summary.code == "error":
+                errors.append(summary.number)
+            else:
                 stop.count(summary)
+    return sorted(errors)
 
 
 def _draw_picture(cfg: RunCfg, data_set: DataSet, numbers: Sequence[int], *, again: bool) -> None:
@@ -178,6 +198,8 @@ class RecordingJob(ABC):
 
     cfg: RunCfg
     data_set: DataSet
+    code: CodeVersions = field(default=CodeVersions({}), kw_only=True)
+    """The code that makes the episodes, noted in those that end as `error`."""
 
     @abstractmethod
     def open_episode_source(self) -> AbstractContextManager[Callable[[int], EpisodeRecord]]:
@@ -190,9 +212,11 @@ class RecordingJob(ABC):
             self.open_episode_source() as make_record,
             DataSet.open(self.data_set.path, worker=writer_name(worker)) as data_set,
         ):
+            data_set.replaceable = self.data_set.replaceable
 
             def make_episode(number: int) -> Outcome:
                 record = make_record(number)
+                self.code.note_in(record)
                 data_set.write(record)
                 return Outcome(number, record.success, record.code, dict(record.timings_ms))
 
@@ -202,7 +226,9 @@ class RecordingJob(ABC):
         """See `Job`."""
         evidence = {"message": f"Episode {number} was lost: {reason}.", "reason": reason}
         seed = episode_seed(self.cfg.seed, number)
-        self.data_set.write(EpisodeRecord(number=number, seed=seed, success=False, code=code, evidence=evidence))
+        record = EpisodeRecord(number=number, seed=seed, success=False, code=code, evidence=evidence)
+        self.code.note_in(record)
+        self.data_set.write(record)
         return Outcome(number, False, code)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from omegaconf import MISSING
@@ -28,6 +29,17 @@ class ExecutorCfg(WorkerLimits):
     """Name in the executor catalog."""
     episode_timeout_s: float | None = 600.0
     max_retries: int = 2
+
+
+class Retry(Enum):
+    """Which episodes that ended as `error` a run makes again."""
+
+    changed = "changed"
+    """Those whose code has changed since: that of Unlatch, a plugin or the policy."""
+    error = "error"
+    """All."""
+    never = "never"
+    """None."""
 
 
 @dataclass
@@ -56,6 +68,9 @@ class RunCfg(EpisodeCfg):
     shard: str | None = None
     """Share of the episodes that this run makes: `3/16` is every sixteenth, from the third on. Runs on other hosts can
     make the other shares in the same folder."""
+    retry: Retry = Retry.changed
+    """Which episodes that ended as `error` in an earlier run are made again: `changed` (those whose code, of Unlatch, a
+    plugin or the policy, has changed since), `error` (all) or `never`."""
     workers: int | None = None
     """Worker processes; null: one for each CPU core."""
     out: str | None = None

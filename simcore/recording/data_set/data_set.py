@@ -6,6 +6,7 @@
     index/<worker>.jsonl                                one line per episode; may be lost
     .tmp/                                               episodes being written
     damaged/                                            damaged episodes that were moved out of the way
+    replaced/                                           `error` episodes while new ones take their places
 
 An episode folder is complete or does not exist: it is written under `.tmp/` and renamed into its place.
 """
@@ -13,7 +14,7 @@ An episode folder is complete or does not exist: it is written under `.tmp/` and
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,8 @@ class DataSet(EpisodeFolders):
     """A folder of episodes: make it with `create_or_resume` or `open`, and use it as a context manager.
 
     Several processes may write into one data set at once, each with its own `worker` name. If two write the same
-    episode, the first one stays. A `DataSet` may be sent to another process.
+    episode, the first one stays, unless it ended as `error` and `replace_errors` allowed that it is replaced. A
+    `DataSet` may be sent to another process.
     """
 
     def __init__(self, path: Path, *, header: dict[str, Any], info: dict[str, Any], worker: str) -> None:
@@ -69,6 +71,8 @@ class DataSet(EpisodeFolders):
         """Notes of the first run, such as its command and date; they may differ."""
         self.worker = worker
         """Name of this writer's index."""
+        self.replaceable: frozenset[int] = frozenset()
+        """Episodes that `write` and `copy_episode` replace if they ended as `error`; see `replace_errors`."""
 
     @classmethod
     def create_or_resume(
@@ -112,6 +116,7 @@ class DataSet(EpisodeFolders):
             data_set.close()
             raise
         data_set.header, data_set.info = there["header"], there["info"]
+        data_set.restore_replaced()
         clean_areas(folder / AREAS)
         return data_set
 
@@ -153,7 +158,10 @@ class DataSet(EpisodeFolders):
         return found
 
     def set_aside(self, number: int) -> Path:
-        """Moves a damaged episode aside, so that it can be made again; returns its new folder.
+        """Moves a damaged episode aside, so that it can be made again, and erases its line in the index.
+
+        Returns:
+            Its new folder.
 
         Raises:
             RecordingError: The data set cannot be written.
@@ -161,12 +169,26 @@ class DataSet(EpisodeFolders):
         folder = self.folder_of(number)
         damaged = self.path / DAMAGED
         with report_unwritable(self.path):
+            index.erase_lines(self.path, {number})
             damaged.mkdir(exist_ok=True)
             count = 0
             while (place := damaged / f"{folder.name}-{count}").exists():
                 count += 1
             folder.rename(place)
         return place
+
+    def replace_errors(self, numbers: Iterable[int]) -> None:
+        """Lets `write` and `copy_episode` replace these episodes, as far as they ended as `error`.
+
+        An old episode stays until the new one is complete. Its line in the index is erased now, so that it cannot
+        contradict the new episode: until then, summaries come from its folder.
+
+        Raises:
+            RecordingError: The data set cannot be written.
+        """
+        self.replaceable = frozenset(numbers)
+        with report_unwritable(self.path):
+            index.erase_lines(self.path, self.replaceable)
 
     def write(self, record: EpisodeRecord) -> bool:
         """Writes an episode in one step; stores the time that this takes in `record.timings_ms["write"]`.
@@ -184,10 +206,10 @@ class DataSet(EpisodeFolders):
         state = encode_state(record.arrays)
         record.timings_ms["write"] = _ms_since(started)
         content = encode_episode(record, state)
-        if record.number in self:
+        if self._keeps(record.number):
             return False
         try:
-            written = self.write_folder(record.number, lambda draft: _write_files(draft, content, state))
+            written = self._write_or_replace(record.number, lambda draft: _write_files(draft, content, state))
         except OSError as exc:
             raise RecordingError(
                 f"Episode {record.number} cannot be written into '{self.path}': {exc.strerror or exc}. Expected "
@@ -200,6 +222,15 @@ class DataSet(EpisodeFolders):
         if written:
             index.append_line(self.path, self.worker, EpisodeSummary.of(record, state))
         return written
+
+    def _keeps(self, number: int) -> bool:
+        """Whether an episode exists and must not be replaced, so that no other one needs to be prepared."""
+        return number in self and not (number in self.replaceable and _is_error(self.folder_of(number)))
+
+    def _write_or_replace(self, number: int, fill: Callable[[Path], None]) -> bool:
+        if number in self.replaceable and number in self:
+            return self.replace_folder(number, fill, may_replace=_is_error)
+        return self.write_folder(number, fill)
 
     def copy_episode(self, source: Path, summary: EpisodeSummary, *, link: bool = False) -> bool:
         """Copies an episode of another data set, byte by byte, in one step.
@@ -215,10 +246,10 @@ class DataSet(EpisodeFolders):
         Raises:
             RecordingError: The source cannot be read, or the disk cannot be written.
         """
-        if summary.number in self:
+        if self._keeps(summary.number):
             return False
         with report_unwritable(self.path):
-            written = self.write_folder(
+            written = self._write_or_replace(
                 summary.number, lambda draft: copy_files(source, draft, (STATE_FILE, EPISODE_FILE), link=link)
             )
         if written:
@@ -329,6 +360,14 @@ def _read_header(folder: Path) -> dict[str, dict[str, Any]]:
 def _write_files(draft: Path, content: bytes, state: bytes) -> None:
     write_durably(draft / STATE_FILE, state)
     write_durably(draft / EPISODE_FILE, content)
+
+
+def _is_error(folder: Path) -> bool:
+    """Whether the episode in a folder can be read and ended as `error`."""
+    try:
+        return read_episode(folder, arrays=False).code == "error"
+    except RecordingError:
+        return False
 
 
 def _ms_since(started: float) -> float:

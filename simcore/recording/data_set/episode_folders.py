@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +21,8 @@ from unlatch.simcore.recording.json_values import encode_sealed
 
 AREAS = ".tmp"
 """Name of the folder of all areas of writers."""
+REPLACED = "replaced"
+"""Name of the folder of episodes that are being replaced; empty or absent, except for a moment in each replacement."""
 SHARD_SIZE = 1000
 """Episodes in one shard at most."""
 MAX_NUMBER = 10**10 - 1
@@ -107,22 +110,61 @@ class EpisodeFolders:
         Raises:
             OSError: The set cannot be written.
         """
+        with self._filled_draft(number, fill) as draft:
+            return _move_unless_taken(draft, self.folder_of(number))
+
+    def replace_folder(self, number: int, fill: Callable[[Path], None], *, may_replace: Callable[[Path], bool]) -> bool:
+        """Replaces the folder of an episode by a new one, once the new one is complete; `fill` as in `write_folder`.
+
+        A writer that is killed in between leaves the old folder in `replaced/`; `restore_replaced` moves it back.
+
+        Args:
+            number: The episode's number.
+            fill: Writes all files into the empty folder that it is given.
+            may_replace: Whether the folder that it is given, the old one, is to be replaced. No other writer can reach
+                that folder meanwhile.
+
+        Returns:
+            Whether it was replaced; False if the old folder stays, or another writer was faster.
+
+        Raises:
+            OSError: The set cannot be written.
+        """
+        target, aside = self.folder_of(number), self.path / REPLACED / f"{number:010d}"
+        with self._filled_draft(number, fill) as draft:
+            aside.parent.mkdir(exist_ok=True)
+            try:
+                target.rename(aside)  # not every file system can exchange two folders in one step
+            except OSError:
+                if aside.exists() or not target.exists():
+                    return False  # another writer is replacing it
+                raise
+            try:
+                replaced = may_replace(aside) and _move_unless_taken(draft, target)
+            finally:
+                _move_unless_taken(aside, target)  # the old one returns, unless the new one is there
+                shutil.rmtree(aside, ignore_errors=True)
+        return replaced
+
+    def restore_replaced(self) -> None:
+        """Moves old folders back that a killed writer left in `replaced/`, unless the new ones are in their places."""
+        for aside in sorted((self.path / REPLACED).glob("*")):
+            if _EPISODE.match(aside.name):
+                with suppress(OSError):  # its own writer may be at work after all
+                    _move_unless_taken(aside, self.folder_of(int(aside.name)))
+                    shutil.rmtree(aside, ignore_errors=True)
+
+    @contextmanager
+    def _filled_draft(self, number: int, fill: Callable[[Path], None]) -> Iterator[Path]:
+        """Gives a folder that `fill` has filled, beside which the shard of the episode exists; removes what is left."""
         target = self.folder_of(number)
         draft = self.new_draft(target.name)
         try:
             fill(draft)
             target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                draft.rename(target)
-            except OSError:
-                if target.exists():
-                    return False
-                raise
-            # folders are not synced: a power cut may take the newest folders, which the rerun makes again, but never
-            # leaves one with half its content, since its files were on the disk before the rename
+            yield draft
         finally:
             shutil.rmtree(draft, ignore_errors=True)
-        return True
 
     def new_draft(self, name: str) -> Path:
         """Makes an empty folder in the area; what an earlier failure left under the name is removed."""
@@ -151,6 +193,24 @@ class EpisodeFolders:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_area": None}
+
+
+def _move_unless_taken(folder: Path, target: Path) -> bool:
+    """Moves a folder to its place; returns False if there is one already, which then stays.
+
+    Folders are not synced: a power cut may take the newest folders, which the rerun makes again, but never leaves one
+    with half its content, since its files were on the disk before.
+
+    Raises:
+        OSError: It cannot be moved.
+    """
+    try:
+        folder.rename(target)
+    except OSError:
+        if target.exists():
+            return False
+        raise
+    return True
 
 
 def numbers_in(shard: Path) -> list[int]:

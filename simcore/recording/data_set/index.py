@@ -7,8 +7,10 @@ import json
 import logging
 import math
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ FOLDER = "index"
 REBUILT = "rebuilt"
 """Name of the index that `DataSet.rebuild_index` writes."""
 _MAX_LINE_BYTES = 1 << 20
+_NUMBER = re.compile(rb'"number": (\d{1,10})[,}]')
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,29 @@ def read_raw_lines(data_set: Path) -> Iterator[bytes]:
         with path.open("rb") as file:
             while line := file.readline(_MAX_LINE_BYTES):
                 yield line
+
+
+def erase_lines(data_set: Path, numbers: Collection[int]) -> None:
+    """Overwrites the lines of some episodes with blanks, in every index.
+
+    Files keep their sizes, so other processes can append to them at the same time.
+
+    Raises:
+        OSError: An index cannot be written.
+    """
+    for path in sorted((data_set / FOLDER).glob("*.jsonl")):
+        with path.open("r+b") as file:
+            for line in iter(partial(file.readline, _MAX_LINE_BYTES), b""):
+                if number_of_line(line) in numbers:
+                    length = len(line.rstrip(b"\n"))
+                    os.pwrite(file.fileno(), b" " * length, file.tell() - len(line))
+            os.fsync(file.fileno())
+
+
+def number_of_line(line: bytes) -> int | None:
+    """Returns the episode number of a line without reading the rest; None for a blank or damaged line."""
+    match = _NUMBER.search(line)
+    return None if match is None else int(match[1])
 
 
 def write_all(data_set: Path, summaries: Iterable[EpisodeSummary], *, scratch: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -18,7 +17,6 @@ Array = np.ndarray
 OnDamaged = Callable[[int, RecordingError], None]
 """Called with the number of an episode that cannot be read, and why."""
 
-_NUMBER = re.compile(rb'"number": (\d{1,10})[,}]')
 _MASK = (1 << 64) - 1
 _NO_EPISODE, _NO_LINE, _LINES_DIFFER, _YIELDED, _LEAST_FINGERPRINT = 0, 1, 2, 3, 4
 
@@ -93,10 +91,10 @@ class _IndexReader:
     def _lines(self) -> Iterator[tuple[bytes, Array, int]]:
         """Yields every line about an existing episode, with the marks of its shard and its place in them."""
         for line in index.read_raw_lines(self._path):
-            match = _NUMBER.search(line)
-            if match is None:
+            number = index.number_of_line(line)
+            if number is None:
                 continue
-            shard, place = divmod(int(match[1]), SHARD_SIZE)
+            shard, place = divmod(number, SHARD_SIZE)
             marks = self._marks.get(shard)
             if marks is not None and marks[place] != _NO_EPISODE:
                 yield line, marks, place

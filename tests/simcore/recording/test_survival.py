@@ -12,7 +12,7 @@ from unlatch.simcore.locked_area import LockedArea, clean_areas
 from unlatch.simcore.recording import DataSet, check_dataset
 
 HEADER = {"seed": 7}
-CALLS = ("open", "write", "fsync", "mkdir", "rename", "link", "unlink", "rmdir", "close")
+CALLS = ("open", "write", "pwrite", "fsync", "mkdir", "rename", "link", "unlink", "rmdir", "close")
 EPISODES = 2
 
 
@@ -187,3 +187,79 @@ def test_a_run_that_was_killed_before_it_wrote_its_header_is_taken_over(tmp_path
     (tmp_path / "data" / ".tmp" / "0123").mkdir(parents=True)
     with DataSet.create_or_resume(tmp_path / "data", header=HEADER) as data_set:
         assert data_set.numbers() == []
+
+
+def replace_error(folder, make_record, *, worker="main"):
+    with DataSet.create_or_resume(folder, header=HEADER, worker=worker) as data_set:
+        data_set.replace_errors([0])
+        return data_set.write(make_record(0))
+
+
+def survive_kill_while_replacing(folder, make_record, count):
+    """Whether the writer was killed before that call; whenever it was, the old episode is there, or the new one."""
+    with DataSet.create_or_resume(folder, header=HEADER) as data_set:
+        data_set.write(make_record(0, success=False, code="error", arrays={}, skills=[], goal={}, settle=None))
+
+    def work():
+        kill_before_call(count)
+        replace_error(folder, make_record)
+
+    status = status_of(fork(work))
+    assert status in (0, -signal.SIGKILL)
+    data_set = DataSet.create_or_resume(folder, header=HEADER)
+    data_set.close()
+    codes = [data_set.read(0).code]
+    assert codes == [item.code for item in data_set.summaries()]
+    assert check_dataset(folder) == []
+    assert list((folder / "replaced").glob("*")) == []
+    replace_error(folder, make_record)
+    assert [item.code for item in data_set.summaries()] == [None]
+    assert_complete(folder, 1)
+    return codes, status != 0
+
+
+@pytest.mark.slow
+def test_killed_before_each_of_its_calls_a_replacing_writer_leaves_the_old_episode_or_the_new_one(
+    tmp_path, make_record
+):
+    seen, count, killed = [], 0, True
+    while killed:
+        codes, killed = survive_kill_while_replacing(tmp_path / str(count), make_record, count)
+        seen += codes
+        count += 1
+    assert sorted(set(seen), key=str) == [None, "error"]
+    assert seen == sorted(seen, key=lambda code: code is None)  # the new one replaces the old one once, and stays
+
+
+def test_an_episode_that_is_moved_aside_returns_when_its_writer_was_killed(tmp_path, make_record):
+    folder = tmp_path / "data"
+    with DataSet.create_or_resume(folder, header=HEADER) as data_set:
+        data_set.write(make_record(0, success=False, code="error"))
+        (folder / "replaced").mkdir()
+        data_set.folder_of(0).rename(folder / "replaced" / "0000000000")
+        assert data_set.numbers() == []
+    with DataSet.create_or_resume(folder, header=HEADER) as data_set:
+        assert data_set.read(0).code == "error"
+        assert list((folder / "replaced").iterdir()) == []
+
+
+def test_two_writers_at_once_replace_an_error_and_lose_nothing(tmp_path, make_record):
+    folder, total = tmp_path / "data", 12
+    with DataSet.create_or_resume(folder, header=HEADER) as data_set:
+        for number in range(total):
+            data_set.write(make_record(number, success=False, code="error", arrays={}, skills=[], goal={}, settle=None))
+
+    def work(worker):
+        with DataSet.create_or_resume(folder, header=HEADER, worker=worker) as data_set:
+            data_set.replace_errors(range(total))
+            numbers = range(total) if worker == "w0" else reversed(range(total))
+            return sum(data_set.write(make_record(number)) for number in numbers)
+
+    made = [status_of(pid) for pid in [fork(lambda worker=worker: work(worker)) for worker in ("w0", "w1")]]
+    assert sum(made) <= total  # the second writer may move an episode back that the first one has just moved aside
+    with DataSet.create_or_resume(folder, header=HEADER) as data_set:
+        left = [item.number for item in data_set.summaries() if item.code == "error"]
+        assert len(left) == total - sum(made)
+        data_set.replace_errors(left)
+        assert all(data_set.write(make_record(number)) for number in left)
+    assert_complete(folder, total)

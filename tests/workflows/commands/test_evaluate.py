@@ -108,6 +108,23 @@ def test_a_bug_in_a_policy_ends_the_episode_not_the_run(here: Path):
 
 @pytest.mark.integration
 @pytest.mark.slow
+def test_a_fixed_policy_acts_again_in_the_episodes_that_its_bug_ended(here: Path, capsys: pytest.CaptureFixture[str]):
+    (here / "to_fix.py").write_text("from to_fix_too import act\n")
+    (here / "to_fix_too.py").write_text("def act(observation):\n    raise KeyError('wrist')\n")
+    words = ["task=close_drawer", "pictures=0", "workers=1", "out=eval", "policy=to_fix:act", "episodes=2"]
+    assert main(words) == 1
+    capsys.readouterr()
+    assert main(words) == 1
+    assert "made again" not in capsys.readouterr().err  # nothing has changed
+    (here / "to_fix_too.py").write_text("def act(observation):\n    return None\n")
+    assert main(words) == 0
+    assert "2 episodes ended as `error`; made again now: to_fix_too.py has changed" in capsys.readouterr().err
+    assert [item.code for item in DataSet.open("eval").summaries()] == ["not_reached"] * 2
+    assert check_dataset("eval") == []
+
+
+@pytest.mark.integration
+@pytest.mark.slow
 def test_a_policy_that_breaks_a_rule_and_goes_on_reaches_the_goal_and_is_not_clean(
     here: Path, capsys: pytest.CaptureFixture[str]
 ):

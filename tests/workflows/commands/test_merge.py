@@ -10,7 +10,7 @@ import pytest
 from unlatch import command_table
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.data_set.index import EpisodeSummary, read_lines
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK
 
@@ -88,6 +88,39 @@ def test_a_damaged_episode_is_left_out_and_named(tmp_path: Path, capsys: pytest.
     assert merge(tmp_path / "out", tmp_path / "a") == FAILED
     assert "is damaged" in capsys.readouterr().err
     assert DataSet.open(tmp_path / "out").numbers() == [1]
+
+
+def make_outcomes(folder: Path, outcomes: dict[int, str | None]) -> DataSet:
+    with DataSet.create_or_resume(folder, header={"config": {}}) as data_set:
+        for number, code in outcomes.items():
+            data_set.write(EpisodeRecord(number=number, seed=number, success=code is None, code=code))
+    return data_set
+
+
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_another_outcome_is_taken_in_place_of_an_error_in_any_order(names: str, tmp_path: Path):
+    make_outcomes(tmp_path / "a", {0: "error", 1: None, 2: "error", 3: "error"})
+    make_outcomes(tmp_path / "b", {0: None, 1: "error", 2: "error", 4: "error"})
+    assert merge(tmp_path / "out", *(tmp_path / name for name in names)) == OK
+    joined = DataSet.open(tmp_path / "out")
+    assert [item.code for item in joined.summaries()] == [None, None, "error", "error", "error"]
+
+
+def test_an_error_in_the_joined_set_is_replaced_by_the_episode_that_was_made_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    made_again = {0: None, 1: None, 2: "error"}
+    make_outcomes(tmp_path / "a", {0: "error", 1: None, 2: "error"})
+    assert merge(tmp_path / "out", tmp_path / "a") == OK
+    make_outcomes(tmp_path / "b", made_again)
+    make_outcomes(tmp_path / "c", made_again)
+    capsys.readouterr()
+    assert merge(tmp_path / "out", tmp_path / "b", tmp_path / "c") == OK
+    assert "3 episodes, 1 taken" in capsys.readouterr().out
+    joined = DataSet.open(tmp_path / "out")
+    assert [item.code for item in joined.summaries()] == [None, None, "error"]
+    assert joined.read(0).code is None
+    assert [item.code for item in read_lines(joined.path) if item.number == 0] == [None]
 
 
 def test_merging_a_set_into_itself_raises_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -37,9 +37,10 @@ def test_watch_and_list_count_corrupt_episodes(data_set: DataSet, capsys: pytest
     watched = capsys.readouterr().out
     assert "2/3 (21 to 94 %)" in watched
     assert "damaged 1" in watched
+    assert "episode 2)" in watched
     assert command_table.main(["list", "data", str(data_set.path)]) == OK
     assert "2/3" in (listed := capsys.readouterr().out)
-    assert "damaged 1" in listed
+    assert "damaged 1 (episode 2)" in listed
 
 
 def test_a_report_names_corrupt_episodes(data_set: DataSet):
@@ -68,3 +69,5 @@ def test_only_the_first_few_corrupt_episodes_are_named():
         damaged.add(number, RecordingError("it is cut off"))
     assert len(damaged.lines()) == MOST_NAMED + 1
     assert damaged.lines()[-1].startswith("15 more")
+    assert damaged.count_text() == ["damaged 20 (episodes 0, 1, 2, 3, 4, ...)"]
+    assert len(damaged.lines(most=1000)) == 20

@@ -15,6 +15,7 @@ import yaml
 from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.recording.json_values import differences
 from unlatch.simcore.recording.policy_outcome import STAGES
+from unlatch.workflows.runs.corrupt_episodes import MOST_KEPT
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.statistics import SEARCH, MeanShare, SuccessMeasure
 from unlatch.workflows.runs.statistics import STAGES as TIMED_STAGES
@@ -122,6 +123,8 @@ class Report:
     """Wall times by column and stage, of all attempts or of an evenly spaced sample [ms]."""
     differences: list[tuple[str, str, str]]
     """Keys whose values differ between two data sets, with both values."""
+    n_damaged: int
+    """How many episodes cannot be read and are not counted."""
     series: dict[str, list[EpisodeCurves]]
     places: dict[str, list[MapPoint]]
     maps: list[tuple[str, list[str]]] = field(default_factory=list)
@@ -156,11 +159,7 @@ class Report:
 
 
 def make_report(tallies: Sequence[Tally], *, pictures: int) -> Report:
-    """Makes a report with `pictures` strips of each outcome; two data sets are compared, more are counted together.
-
-    Raises:
-        RecordingError: An example cannot be read.
-    """
+    """Makes a report with `pictures` strips of each outcome; two data sets are compared, more are counted together."""
     groups = [[item] for item in tallies] if len(tallies) == 2 else [list(tallies)]
     names = [item.name for item in tallies] if len(tallies) <= 2 else [f"{len(tallies)} data sets"]
     paces = {item.name: pace_of(item.data_set) for item in tallies}
@@ -181,7 +180,8 @@ def make_report(tallies: Sequence[Tally], *, pictures: int) -> Report:
         differences=list(differences(*(item.data_set.header for item in tallies))) if len(tallies) == 2 else [],
         series={item.name: read_curves(item) for item in tallies},
         places={item.name: item.places for item in tallies},
-        notices=[f"{item.name}: {line}" for item in tallies for line in item.damaged.lines()],
+        n_damaged=sum(len(item.damaged.numbers) for item in tallies),
+        notices=[f"{item.name}: {line}" for item in tallies for line in _describe_damage(item)],
         policies=[PolicyResult.of(item) for item in tallies if item.policy.n],
     )
     _draw_charts(report)
@@ -190,6 +190,18 @@ def make_report(tallies: Sequence[Tally], *, pictures: int) -> Report:
             _take_pictures(report, item, pictures)
         report.strips.sort(key=lambda strip: -1 if strip.code is None else list(codes).index(strip.code))
     return report
+
+
+def _describe_damage(item: Tally) -> list[str]:
+    """Returns a line for each episode that cannot be read, what to do, and how many were not looked at."""
+    lines = item.damaged.lines(most=MOST_KEPT)
+    if lines:
+        lines.append("the command that made this data set makes its damaged episodes again, if you run it once more")
+    if item.verified_every > 1:
+        lines.append(
+            f"only one in {item.verified_every} episodes was read to find damaged ones; `unlatch check` reads all"
+        )
+    return lines
 
 
 def _report_title(tallies: Sequence[Tally]) -> str:

@@ -6,13 +6,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.episode import verify_episode
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.statistics import PolicyCounter, wilson_interval
 
 SAMPLE = 10_000
 """Largest number of attempts for maps and distributions; of more, every second, fourth, ... is kept."""
+MOST_VERIFIED = 10_000
+"""Largest number of attempts whose files are verified; of more, every second, third, ... attempt."""
 EXAMPLES = 12
 """How many episode numbers are kept for each outcome."""
 MAX_INSTANCES = 100_000
@@ -94,6 +98,8 @@ class Tally:
     """Wall times by stage, of all attempts or of an evenly spaced sample [ms]."""
     damaged: CorruptEpisodes = field(default_factory=CorruptEpisodes)
     """Episodes that cannot be read; they are not counted."""
+    verified_every: int = 1
+    """1: the files of every attempt were verified; 2: those of every second attempt, and so on."""
     policy: PolicyCounter = field(default_factory=PolicyCounter)
     """Counts of a policy by both measures of success and by stage; empty for demonstrations."""
     _stride: int = 1
@@ -159,13 +165,21 @@ class Tally:
 
 
 def tally(data_set: DataSet, *, name: str) -> Tally:
-    """Counts the attempts of a data set; opens only the folders of episodes whose index lines lack objects.
+    """Counts the attempts of a data set that can be read.
+
+    The files of up to `MOST_VERIFIED` attempts are verified; the values that are counted come from the index.
 
     Raises:
         FormatVersionError: An episode has a format that this version cannot read.
     """
-    counted = Tally(name, data_set)
-    for summary in data_set.each_summary(counted.damaged.add):
+    counted = Tally(name, data_set, verified_every=1 + len(data_set) // MOST_VERIFIED)
+    for place, summary in enumerate(data_set.each_summary(counted.damaged.add)):
+        if place % counted.verified_every == 0:
+            try:
+                verify_episode(data_set.folder_of(summary.number))
+            except RecordingError as exc:
+                counted.damaged.add(summary.number, exc)
+                continue
         counted.add(summary)
     for numbers in counted.examples.values():
         numbers.sort()

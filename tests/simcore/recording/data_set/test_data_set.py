@@ -134,6 +134,70 @@ class TestEpisodes:
             make_record(success=success, code=code)
 
 
+class TestReplacedErrors:
+    @pytest.fixture
+    def with_errors(self, data_set, make_record):
+        for number in range(3):
+            changes = {"success": False, "code": "error", "evidence": {"message": "a bug"}} if number else {}
+            data_set.write(make_record(number, **changes))
+        return data_set
+
+    def test_an_error_is_replaced_where_that_is_allowed(self, with_errors, make_record):
+        with_errors.replace_errors([1])
+        assert with_errors.write(make_record(1, seed=99))
+        assert not with_errors.write(make_record(2, seed=99))
+        assert [(item.number, item.seed, item.code) for item in with_errors.summaries()] == [
+            (0, 1000, None),
+            (1, 99, None),
+            (2, 1002, "error"),
+        ]
+        assert with_errors.read(1).seed == 99
+        assert check_dataset(with_errors.path) == []
+
+    def test_an_error_can_be_replaced_by_an_error(self, with_errors, make_record):
+        with_errors.replace_errors([1])
+        assert with_errors.write(make_record(1, success=False, code="error", evidence={"message": "another bug"}))
+        assert with_errors.read(1).message == "another bug"
+
+    def test_only_an_error_is_replaced(self, with_errors, make_record):
+        with_errors.replace_errors(range(3))
+        assert not with_errors.write(make_record(0, seed=99))
+        assert with_errors.write(make_record(1, seed=98))
+        assert not with_errors.write(make_record(1, seed=99))
+        assert [with_errors.read(number).seed for number in range(2)] == [1000, 98]
+
+    def test_an_episode_that_another_writer_replaced_meanwhile_stays(self, with_errors, make_record, monkeypatch):
+        with_errors.replace_errors([1])
+        other = DataSet.open(with_errors.path, worker="other")
+        other.replace_errors([1])
+        fill = DataSet._write_or_replace
+
+        def replace_late(data_set, number, fill_draft):
+            monkeypatch.setattr(DataSet, "_write_or_replace", fill)
+            with other:
+                assert other.write(make_record(1, seed=98))
+            return fill(data_set, number, fill_draft)
+
+        monkeypatch.setattr(DataSet, "_write_or_replace", replace_late)
+        assert not with_errors.write(make_record(1, success=False, code="error"))
+        assert with_errors.read(1).seed == 98
+        assert [item.seed for item in with_errors.summaries()] == [1000, 98, 1002]
+
+    def test_a_failed_replacement_leaves_the_old_episode(self, with_errors, make_record, monkeypatch):
+        with_errors.replace_errors([1])
+
+        def refuse(descriptor, data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        before = [path for path in tree(with_errors.path) if not path.startswith("replaced")]
+        monkeypatch.setattr(os, "write", refuse)
+        with pytest.raises(RecordingError, match="No space left on device"):
+            with_errors.write(make_record(1))
+        monkeypatch.undo()
+        assert [path for path in tree(with_errors.path) if not path.startswith("replaced")] == before
+        assert with_errors.read(1).code == "error"
+
+
 class TestResume:
     def test_a_run_with_the_same_header_resumes(self, data_set, make_record):
         data_set.write(make_record(0))

@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from unlatch.simcore.recording import DataSet
+from unlatch.simcore.recording.data_set.index import erase_lines, read_lines
 
 
 @pytest.fixture
@@ -66,3 +67,18 @@ class TestIndex:
         assert filled.rebuild_index() == 5
         assert [path.name for path in (filled.path / "index").iterdir()] == ["rebuilt.jsonl"]
         assert [(s.number, s.code, s.state_sha256) for s in filled.summaries()] == true
+
+    def test_lines_can_be_erased_while_others_are_appended(self, filled, make_record):
+        true = [(s.number, s.code) for s in filled.summaries()]
+        size = self.index(filled).stat().st_size
+        erase_lines(filled.path, {1, 4})
+        assert self.index(filled).stat().st_size == size
+        assert [s.number for s in read_lines(filled.path)] == [0, 2, 3]
+        assert [(s.number, s.code) for s in filled.summaries()] == true
+        filled.write(make_record(5))
+        assert [s.number for s in read_lines(filled.path)] == [0, 2, 3, 5]
+
+    def test_the_line_of_an_episode_that_is_set_aside_is_erased(self, filled, make_record):
+        filled.set_aside(4)
+        filled.write(make_record(4))
+        assert [(s.number, s.code) for s in read_lines(filled.path) if s.number == 4] == [(4, None)]

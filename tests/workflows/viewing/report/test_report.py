@@ -13,9 +13,10 @@ import pytest
 
 from unlatch import command_table
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.episode import EPISODE_FILE, EpisodeRecord
-from unlatch.workflows.cli.console import OK
+from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
+from unlatch.workflows.cli.console import BAD_INPUT, OK
 from unlatch.workflows.runs.statistics import wilson_interval
+from unlatch.workflows.viewing.report import tally as tally_module
 from unlatch.workflows.viewing.report.charts import MOST_POINTS, table_map
 from unlatch.workflows.viewing.report.pace import pace_of_times
 from unlatch.workflows.viewing.report.reproduction import commands_of
@@ -131,6 +132,102 @@ def test_text_of_a_data_set_is_escaped(alone: Path):
     assert "<script>alert" in page.text
 
 
+def cut_state(folder: Path) -> None:
+    path = folder / STATE_FILE
+    path.write_bytes(path.read_bytes()[:-5])
+
+
+def change_state(folder: Path) -> None:
+    path = folder / STATE_FILE
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+
+
+def change_verdict(folder: Path) -> None:
+    path = folder / EPISODE_FILE
+    path.write_text(path.read_text().replace('"code": "slipped"', '"code": "overload"'))
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "cut": (cut_state, "state.npz' is damaged: its SHA-256 is "),
+    "changed": (change_state, "state.npz' is damaged: its SHA-256 is "),
+    "changed verdict": (change_verdict, "episode.json' was changed since it was written"),
+    "no arrays": (lambda folder: (folder / STATE_FILE).unlink(), "state.npz' is missing"),
+    "no record": (lambda folder: (folder / EPISODE_FILE).unlink(), "episode.json' is missing"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_an_episode_that_cannot_be_read_is_named_with_the_reason_and_is_not_counted(
+    damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    data_set = make_set(tmp_path / "a")
+    break_it, reason = DAMAGES[damage]
+    break_it(data_set.folder_of(4))
+    assert report(data_set.path) == OK
+    said = capsys.readouterr().err
+    assert re.search(rf"a: episode 4 is damaged: File '.*{re.escape(reason)}", said), said
+    assert "1 damaged, not counted; the page names them. The command that made a data set makes its damaged" in said
+    numbers = json.loads((data_set.path / "report.json").read_text())
+    assert numbers["total"]["a"] | {"interval_95": 0, "rate": 0} == {
+        "n": 7,
+        "successes": 4,
+        "rate": 0,
+        "interval_95": 0,
+        "codes": {"slipped": 1, "collision": 1, "plan_infeasible": 1},
+    }
+    assert 4 not in [place["number"] for place in numbers["places"]["a"]]
+    text = Page(data_set.path / "report.html").text
+    assert "1 episode cannot be read and is not counted" in text
+    assert "a: episode 4 is damaged" in text
+    assert reason in text
+
+
+def test_a_page_names_every_episode_that_cannot_be_read_and_the_terminal_the_first_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    data_set = make_set(tmp_path / "a")
+    for number in range(1, 8):
+        cut_state(data_set.folder_of(number))
+    assert report(data_set.path, "pictures=0") == OK
+    said = capsys.readouterr().err
+    assert [f"episode {number} is damaged" in said for number in range(8)] == [False, *[True] * 5, False, False]
+    assert "2 more episodes are damaged" in said
+    text = Page(data_set.path / "report.html").text
+    assert [f"episode {number} is damaged" in text for number in range(8)] == [False, *[True] * 7]
+
+
+def test_a_set_without_a_readable_episode_gives_an_error_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    data_set = make_set(tmp_path / "a", [None])
+    cut_state(data_set.folder_of(0))
+    assert report(data_set.path, "pictures=0") == BAD_INPUT
+    said = capsys.readouterr().err
+    assert "There is no episode that can be read in" in said
+    assert "episode 0 is damaged: File '" in said
+    assert not (data_set.path / "report.html").exists()
+
+
+def test_a_page_of_whole_episodes_says_nothing_about_damage(alone: Path):
+    text = Page(alone).text
+    assert "cannot be read" not in text
+    assert "Left out" not in text
+
+
+def test_of_a_large_set_only_some_episodes_are_verified_and_the_page_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    data_set = make_set(tmp_path / "a")
+    for number in range(8):
+        cut_state(data_set.folder_of(number))
+    monkeypatch.setattr(tally_module, "MOST_VERIFIED", 3)
+    counted = tally(data_set, name="a")
+    assert (counted.damaged.numbers, counted.total.n) == ([0, 3, 6], 5)
+    assert report(data_set.path, "pictures=0") == OK
+    assert "only one in 3 episodes was read to find damaged ones" in Page(data_set.path / "report.html").text
+
+
 @pytest.mark.slow
 def test_two_sets_are_side_by_side_with_what_differs(tmp_path: Path):
     make_set(tmp_path / "a")
@@ -153,10 +250,9 @@ def test_a_folder_of_three_sets_is_counted_together(tmp_path: Path):
     assert numbers["success"]["data set"].keys() == {"a", "b", "c"}
 
 
-def test_no_episode_is_opened_if_the_index_suffices(tmp_path: Path):
+def test_counted_values_come_from_the_index_if_it_suffices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     data_set = make_set(tmp_path / "a")
-    for number in range(8):
-        (data_set.folder_of(number) / EPISODE_FILE).write_text("unreadable")
+    monkeypatch.setattr(DataSet, "read", lambda *args, **options: pytest.fail("an episode was read"))
     counted = tally(data_set, name="a")
     assert (counted.total.n, counted.total.successes) == (8, 4)
     assert [place.x_m for place in counted.places] == pytest.approx([0.5 + 0.01 * number for number in range(8)])

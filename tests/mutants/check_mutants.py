@@ -1,0 +1,99 @@
+"""Compares the mutants that survived `mutmut run` with those that `explained.yaml` explains; `make mutants` runs it.
+
+A mutant is a copy of a function with one small change, such as `<` for `<=`. A test kills it by failing. Exits with 1
+if fewer than 90 % are killed in a module, if a mutant survived without an explanation, or if an explanation has no
+mutant any more.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from mutmut.mutation.data import SourceFileMutationData
+from mutmut.mutation.diff_apply import get_diff_for_mutant
+from mutmut.stats import status_by_exit_code
+from mutmut.utils.file_utils import walk_mutatable_files
+
+LEAST_KILLED = 0.9
+"""Least share of killed mutants in each module."""
+EXPLAINED = Path(__file__).with_name("explained.yaml")
+KILLED = ("killed", "timeout", "segfault")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One changed function."""
+
+    function: str
+    """Full name: `unlatch.workflows.episode.goal.GoalJudge.observe`."""
+    change: str
+    """The lines that are removed and added, without indentation."""
+
+
+def read_results(module: str) -> dict[str, dict[str, str]]:
+    """Returns the status of each mutant that was tested, by module and mutmut's name; `module` filters, "" does not."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for path in walk_mutatable_files():
+        data = SourceFileMutationData(path=path)
+        data.load()
+        for name, exit_code in data.exit_code_by_key.items():
+            owner = name.partition(".x_" if ".x_" in name else ".xǁ")[0]
+            if exit_code is not None and module in ("", owner):
+                found[owner][name] = status_by_exit_code[exit_code]
+    return dict(found)
+
+
+def describe(name: str, module: str) -> Mutant:
+    """Returns a mutant by mutmut's name, `module.x_function__mutmut_1` or `module.xǁClassǁmethod__mutmut_1`."""
+    words = name.removeprefix(f"{module}.").rpartition("__mutmut_")[0]
+    function = words.removeprefix("x_").removeprefix("xǁ").replace("ǁ", ".")
+    lines = get_diff_for_mutant(name).splitlines()
+    changed = [f"{line[0]} {line[1:].strip()}" for line in lines if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    return Mutant(f"{module}.{function}", "\n".join(changed))
+
+
+def read_explained(module: str) -> set[Mutant]:
+    """Returns the explained mutants of a module; of all modules if it is ""."""
+    entries = yaml.safe_load(EXPLAINED.read_text(encoding="utf-8"))
+    for entry in entries:
+        if not str(entry["reason"]).strip():
+            sys.exit(f"{EXPLAINED}: the mutant of {entry['function']} has no reason. State why no test can kill it.")
+    found = {
+        Mutant(entry["function"], "\n".join(f"{line[0]} {line[1:].strip()}" for line in entry["change"].splitlines()))
+        for entry in entries
+    }
+    return {mutant for mutant in found if mutant.function.startswith(module)}
+
+
+def main(module: str) -> int:
+    """Prints the killed share of each module and the mutants without explanation; returns the exit code."""
+    results, explained = read_results(module), read_explained(module)
+    if not results:
+        print(f"No mutant of '{module}' was tested. Expected a module of `source_paths` in pyproject.toml.")
+        return 1
+    survived, is_good = set(), True
+    for name, statuses in sorted(results.items()):
+        counts = Counter(statuses.values())
+        killed = sum(counts[status] for status in KILLED)
+        survivors = {describe(mutant, name) for mutant, status in statuses.items() if status not in KILLED}
+        unexplained = survivors - explained
+        survived |= survivors
+        share = killed / len(statuses)
+        is_good &= share >= LEAST_KILLED and not unexplained
+        print(f"{name}: {killed} of {len(statuses)} killed ({100 * share:.1f} %), {len(unexplained)} without a reason")
+        for mutant in sorted(unexplained, key=lambda item: (item.function, item.change)):
+            print(f"\n  {mutant.function}\n    " + mutant.change.replace("\n", "\n    "))
+    for mutant in sorted(explained - survived, key=str):
+        is_good = False
+        print(
+            f"\nexplained, but no such mutant survived: {mutant.function}\n    " + mutant.change.replace("\n", "\n    ")
+        )
+    return 0 if is_good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else ""))

@@ -1,0 +1,155 @@
+"""The entry of a skill in the record says what the judge saw of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from unlatch.simcore.recording.success_rules import SuccessRule
+from unlatch.simcore.sim.contacts import Violation
+from unlatch.skills.contract.failure import Failure
+from unlatch.workflows.episode import skill_run
+from unlatch.workflows.episode.skill_run import SkillRun
+
+RULE = SuccessRule("abs", 0.7, True, True, True, 1.0, 140.0)
+
+
+@pytest.fixture
+def spoken(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The arguments of each call for phrasings."""
+    calls: list[Any] = []
+
+    def note(*arguments: object) -> list[str]:
+        calls.append(arguments)
+        return ["open the door"]
+
+    monkeypatch.setattr(skill_run, "step_language", note)
+    return calls
+
+
+def make_run(*, arms: tuple[str, ...] = ("left",), **changes: Any) -> SkillRun:
+    openness = SimpleNamespace(closed=0.1, open=1.7)
+    parts = {"door": SimpleNamespace(openness=openness)}
+    asset = SimpleNamespace(articulation=SimpleNamespace(part=parts.__getitem__))
+    arm = SimpleNamespace(name="left", cfg=SimpleNamespace(gripper=SimpleNamespace(grip_force_n=40.0)))
+    context = SimpleNamespace(
+        arm=arm, robot=SimpleNamespace(arms=dict.fromkeys(arms)), objects={"oven": SimpleNamespace(asset=asset)}
+    )
+    skill: Any = SimpleNamespace(
+        cfg=SimpleNamespace(name="open", objects=["oven", "other"], language=["text"], strategy="edge"),
+        context=context,
+        success_rule=RULE,
+        touched_link=None,
+        executes=True,
+        keyframe_plan=None,
+    )
+    for key in [key for key in changes if hasattr(skill, key)]:
+        setattr(skill, key, changes.pop(key))
+    fields = {"chain_index": 2, "stage": 1, "frame_start": 5, "s0": 0.2, "s": 0.9, **changes}
+    return SkillRun(skill, "door", "hinge", 3, **fields)
+
+
+def test_an_entry_has_the_skill_its_rule_and_what_was_reached(spoken: list[Any]):
+    run = make_run(frame_end=40, success=True, zero_force_contacts=7, refused=[{"code": "collision"}])
+    assert run.to_entry(last_frame=99, draw=0.5) == {
+        "name": "open",
+        "object": "oven",
+        "part": "door",
+        "language": ["open the door"],
+        "joint": "hinge",
+        "joint_index": 3,
+        "strategy": "edge",
+        "refused": [{"code": "collision"}],
+        "success_mode": "abs",
+        "success_threshold": 0.7,
+        "finger_contact_required": True,
+        "collision_valid_enabled": True,
+        "process_valid_enabled": True,
+        "contact_force_threshold_n": 1.0,
+        "finger_force_limit_n": 140.0,
+        "s0": 0.2,
+        "s_end": 0.9,
+        "s_closed": 0.1,
+        "s_open": 1.7,
+        "frame_start": 5,
+        "frame_end": 40,
+        "first_violation": None,
+        "success": True,
+        "zero_force_contacts": 7,
+        "grip_force_n": 40.0,
+        "plan": None,
+    }
+    assert spoken == [(["text"], "open", run.skill.context.objects["oven"].asset, "door", 0.5)]
+
+
+def test_a_run_that_is_open_ends_with_the_episode_and_has_not_succeeded(spoken: list[Any]):
+    run = make_run()
+    assert (run.is_open, run.success, run.zero_force_contacts) == (True, False, 0)
+    entry = run.to_entry(last_frame=99, draw=0.0)
+    assert (entry["frame_end"], entry["success"]) == (99, False)
+    run.frame_end = 0
+    assert not run.is_open
+    assert run.to_entry(last_frame=99, draw=0.0)["frame_end"] == 0
+
+
+def test_an_entry_has_the_link_the_plan_and_the_first_violation_where_there_are_some(spoken: list[Any]):
+    violation = Violation("panda.environment", ("hand", "table"), 3.5, 120, 0.5)
+    plan = SimpleNamespace(to_dict=lambda: {"grasp": 1})
+    run = make_run(touched_link="panel", keyframe_plan=plan, executes=False, first_violation=violation)
+    entry = run.to_entry(last_frame=1, draw=0.0)
+    assert (entry["link"], entry["plan"], entry["strategy"]) == ("panel", {"grasp": 1}, None)
+    assert entry["first_violation"] == {
+        "view": "panda.environment",
+        "pair": ["hand", "table"],
+        "force_n": 3.5,
+        "physics_step": 120,
+        "time_s": 0.5,
+    }
+
+
+def test_of_several_arms_an_entry_names_the_arm_and_its_place_in_the_chain(spoken: list[Any]):
+    run = make_run(arms=("left", "right"), frame_end=40)
+    keys = ("arm", "stage", "entry", "broken_off")
+    assert [run.to_entry(last_frame=9, draw=0.0).get(key) for key in keys] == ["left", 1, 2, False]
+    alone = make_run(frame_end=40).to_entry(last_frame=9, draw=0.0)
+    assert not alone.keys() & {*keys}
+
+
+@pytest.mark.parametrize(
+    ("changes", "broken_off"),
+    [({"frame_end": 40}, False), ({}, True), ({"frame_end": 40, "broken_off": True}, True)],
+)
+@pytest.mark.parametrize(
+    ("arms", "may_repeat"), [(("left",), True), (("left", "right"), True), (("left", "right"), False)]
+)
+def test_an_entry_says_whether_the_run_ended_before_its_time(
+    spoken: list[Any], changes: dict[str, Any], broken_off: bool, arms: tuple[str, ...], may_repeat: bool
+):
+    entry = make_run(arms=arms, **changes).to_entry(last_frame=9, draw=0.0, may_repeat=may_repeat)
+    assert entry["broken_off"] is broken_off
+
+
+def test_an_attempt_has_its_number_and_why_it_was_broken_off(spoken: list[Any]):
+    first = make_run(frame_end=9, broken_by=Failure("slipped", "It slipped", 0.3))
+    again = make_run(attempt=1, frame_end=40)
+    keys = ("entry", "attempt", "code", "message")
+    assert [first.to_entry(last_frame=9, draw=0.0, may_repeat=True).get(key) for key in keys] == [
+        2,
+        0,
+        "slipped",
+        "It slipped",
+    ]
+    entry = again.to_entry(last_frame=9, draw=0.0, may_repeat=True)
+    assert [entry.get(key) for key in ("entry", "attempt")] == [2, 1]
+    assert not entry.keys() & {"code", "message"}
+    assert not first.to_entry(last_frame=9, draw=0.0).keys() & {*keys}
+
+
+def test_a_failure_names_skill_and_arm_only_where_there_are_several_arms():
+    failure = Failure("slipped", "It slipped", 0.3, {"share": 0.5})
+    assert make_run().label_failure(failure) == failure
+    labelled = make_run(arms=("left", "right")).label_failure(failure)
+    assert labelled == replace(failure, evidence={"share": 0.5, "skill": 2, "arm": "left"})

@@ -1,0 +1,181 @@
+"""An `error` notes the code that made it, and a change of that code is seen."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.runs.retries.code_versions import MADE_WITH, CodeVersions
+
+CONFIG = {"skills": [{"name": "press"}], "object": {"category": "toaster"}}
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of installed packages, with the plugin `press_kit` 1.0, whose skill is `press`."""
+    folder = tmp_path / "site"
+    write_plugin(folder, "press_kit", version="1.0", entry="unlatch.skills", name="press")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(folder)])
+    return folder
+
+
+def write_plugin(folder: Path, package: str, *, version: str, entry: str, name: str) -> None:
+    (folder / package).mkdir(parents=True, exist_ok=True)
+    (folder / package / "__init__.py").write_text("")
+    (folder / package / "skill.py").write_text("class Press: ...\n")
+    about = folder / f"{package}-0.dist-info"
+    about.mkdir(exist_ok=True)
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+    (about / "entry_points.txt").write_text(f"[{entry}]\n{name} = {package}.skill:Press\n")
+
+
+def failed_record(code: CodeVersions, *, trace: str = "") -> dict[str, Any]:
+    record = EpisodeRecord(number=0, seed=0, success=False, code="error", evidence={"traceback": trace})
+    code.note_in(record)
+    return record.evidence
+
+
+def test_the_same_code_has_not_changed(site: Path):
+    code = CodeVersions.of(CONFIG)
+    assert set(code.packages) == {"unlatch", "press_kit"}
+    assert CodeVersions.of(CONFIG).changes_since(failed_record(code)) == []
+
+
+def test_only_an_error_notes_its_code(site: Path):
+    record = EpisodeRecord(number=0, seed=0, success=False, code="slipped")
+    CodeVersions.of(CONFIG).note_in(record)
+    assert record.evidence == {}
+
+
+def test_a_changed_file_of_a_plugin_is_a_change(site: Path):
+    evidence = failed_record(CodeVersions.of(CONFIG))
+    (site / "press_kit" / "skill.py").write_text("class Press:\n    fixed = True\n")
+    assert CodeVersions.of(CONFIG).changes_since(evidence) == ["the code of press_kit has changed"]
+
+
+def test_a_new_file_of_a_plugin_is_a_change(site: Path):
+    evidence = failed_record(CodeVersions.of(CONFIG))
+    (site / "press_kit" / "deep").mkdir()
+    (site / "press_kit" / "deep" / "more.py").write_text("x = 1\n")
+    assert CodeVersions.of(CONFIG).changes_since(evidence) == ["the code of press_kit has changed"]
+
+
+def test_a_new_version_of_a_plugin_is_named(site: Path):
+    evidence = failed_record(CodeVersions.of(CONFIG))
+    write_plugin(site, "press_kit", version="1.1", entry="unlatch.skills", name="press")
+    assert CodeVersions.of(CONFIG).changes_since(evidence) == ["press_kit 1.0 is 1.1 now"]
+
+
+def test_a_plugin_that_the_configuration_does_not_name_does_not_count(site: Path):
+    write_plugin(site, "wiggle_kit", version="1.0", entry="unlatch.skills", name="wiggle")
+    write_plugin(site, "other_kit", version="1.0", entry="other.skills", name="press")
+    assert set(CodeVersions.of(CONFIG).packages) == {"unlatch", "press_kit"}
+
+
+def test_a_changed_file_of_unlatch_is_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    evidence = failed_record(CodeVersions.of({}))
+    (tmp_path / "changed.py").write_text("x = 1\n")
+    monkeypatch.setattr("unlatch.workflows.runs.retries.code_versions._find_places", lambda module: [tmp_path])
+    assert CodeVersions.of({}).changes_since(evidence) == ["the code of unlatch has changed"]
+
+
+def test_the_code_of_unlatch_is_that_of_all_its_folders(monkeypatch: pytest.MonkeyPatch):
+    from unlatch.workflows.runs.retries import code_versions
+
+    (place,) = code_versions._find_places("unlatch")
+    names = {path.relative_to(place).as_posix() for path in code_versions._files_in(place)}
+    assert {"simcore/errors.py", "workflows/runs/run.py", "skills/open.py", "command_table.py"} <= names
+
+
+@pytest.mark.parametrize("spec", ["my_policy:act", "nets.pull:Net"])
+def test_a_changed_policy_is_a_change(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    module = spec.partition(":")[0]
+    path = tmp_path / f"{module.replace('.', '/')}.py"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("x = 1\n")
+    code = CodeVersions.of({}, policy=spec)
+    evidence, name = failed_record(code), module.partition(".")[0]
+    assert CodeVersions.of({}, policy=spec).changes_since(evidence) == []
+    path.write_text("x = 2\n")
+    assert CodeVersions.of({}, policy=spec).changes_since(evidence) == [f"the code of {name} has changed"]
+    assert CodeVersions.of({}).changes_since(evidence) == [f"{name} is not used now"]
+    assert CodeVersions.of({}, policy=spec).changes_since(failed_record(CodeVersions.of({}))) == [
+        f"{name} was not used then"
+    ]
+
+
+@pytest.mark.parametrize("policy", [None, "random", "tcp://localhost:1", "recorded:data/demo", "recorded:data"])
+def test_other_policies_add_no_code(policy: str | None):
+    assert set(CodeVersions.of({}, policy=policy).packages) == {"unlatch"}
+
+
+def test_the_code_of_a_policy_object_is_that_of_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "own_net.py").write_text("class Net: ...\n\ndef act(observation): ...\n")
+    import own_net  # type: ignore[import-not-found]
+
+    by_class, by_object, by_function = (
+        CodeVersions.of({}, policy=policy) for policy in (own_net.Net, own_net.Net(), own_net.act)
+    )
+    assert set(by_class.packages) == {"unlatch", "own_net"}
+    assert by_class == by_object == by_function
+    (tmp_path / "own_net.py").write_text("class Net: ...\n")
+    changes = CodeVersions.of({}, policy=own_net.Net).changes_since(failed_record(by_class))
+    assert changes == ["the code of own_net has changed"]
+
+
+def make_trace(path: Path) -> str:
+    """Returns the traceback of an error in a file, called through a file of Unlatch and one of Python."""
+    import unlatch.simcore.errors
+
+    first = f'Traceback (most recent call last):\n  File "{unlatch.simcore.errors.__file__}", line 1, in run\n'
+    second = f'  File "{traceback.__file__}", line 3, in format\n  File "<stdin>", line 1, in <module>\n'
+    return f'{first}{second}  File "{path}", line 2, in help\n    1 / 0\nZeroDivisionError: division by zero\n'
+
+
+def test_a_changed_file_of_the_traceback_is_a_change(tmp_path: Path):
+    path = tmp_path / "helper.py"
+    path.write_text("1 / 0\n")
+    os.utime(path, (1e9, 1e9))
+    code = CodeVersions.of({})
+    evidence = failed_record(code, trace=make_trace(path))
+    assert list(evidence[MADE_WITH]["files"]) == [str(path)]
+    assert code.changes_since(evidence) == []
+    path.write_text("1 / 1\n")
+    assert code.changes_since(evidence) == ["helper.py has changed"]
+    path.unlink()
+    assert code.changes_since(evidence) == []  # the episode may come from another computer
+
+
+def test_a_file_that_was_changed_while_the_run_went_on_counts_as_changed(tmp_path: Path):
+    path = tmp_path / "helper.py"
+    path.write_text("1 / 0\n")  # after this process began, as an edit during a run
+    code = CodeVersions.of({})
+    assert code.changes_since(failed_record(code, trace=make_trace(path))) == ["helper.py has changed"]
+
+
+def test_a_file_of_a_noted_package_is_not_noted_again(site: Path):
+    path = site / "press_kit" / "skill.py"
+    assert failed_record(CodeVersions.of(CONFIG), trace=make_trace(path))[MADE_WITH]["files"] == {}
+
+
+@pytest.mark.parametrize(
+    "evidence", [{}, {MADE_WITH: 3}, {MADE_WITH: {"packages": {}}}, {MADE_WITH: {"packages": [], "files": {}}}]
+)
+def test_an_error_without_a_note_may_come_from_other_code(evidence: dict[str, Any]):
+    assert CodeVersions.of({}).changes_since(evidence) == ["it is not known which code made them"]
+
+
+def test_a_foreign_note_is_read_without_harm():
+    code = CodeVersions.of({})
+    files = {"/dev/zero": "0", "x" * 9999: "0", "a\0b": "0"}
+    assert code.changes_since({MADE_WITH: {"packages": {**code.packages}, "files": files}}) == []
+    changes = code.changes_since({MADE_WITH: {"packages": {"unlatch": 3}, "files": {}}})
+    assert changes == ["unlatch was not used then"]

@@ -1,0 +1,203 @@
+"""Episodes that ended as `error` are made again when their code has changed, or when they are asked for."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from unlatch.simcore.recording.check import check_dataset
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.cli import run_report
+from unlatch.workflows.runs import run
+from unlatch.workflows.runs.loading import load
+from unlatch.workflows.runs.retries.code_versions import CodeVersions
+from unlatch.workflows.runs.run import RecordingJob, RunResult, run_episodes
+from unlatch.workflows.runs.schema import CollectCfg, Retry
+
+CHANGED = "made again now: the code of unlatch has changed"
+
+
+@dataclass(frozen=True)
+class FakeJob(RecordingJob):
+    """Makes empty episodes with given failure codes; the others succeed. Code "dies" kills the worker."""
+
+    codes: dict[int, str] = field(default_factory=dict)
+
+    @contextmanager
+    def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
+        def make(number: int) -> EpisodeRecord:
+            code = self.codes.get(number)
+            if code == "dies":
+                os.kill(os.getpid(), signal.SIGKILL)
+            return EpisodeRecord(number=number, seed=number, success=code is None, code=code)
+
+        yield make
+
+
+@pytest.fixture
+def set_code(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Sets the checksum of the code that makes the episodes from now on."""
+
+    def set_it(digest: str) -> None:
+        found = CodeVersions({"unlatch": {"version": "1", "sha256": digest}})
+        monkeypatch.setattr(run.CodeVersions, "of", lambda config, policy=None: found)
+
+    set_it("old")
+    return set_it
+
+
+@pytest.fixture
+def collect(tmp_path: Path, set_code: Callable[[str], None]) -> Callable[..., tuple[RunResult, list[str]]]:
+    """Runs episodes into `data`; returns the result and the lines that it printed."""
+    base = load("close_drawer", "executor=serial", "pictures=0", f"out={tmp_path}/data", "episodes=5")
+
+    def collect_again(codes: dict[int, str], **changes: object) -> tuple[RunResult, list[str]]:
+        cfg = CollectCfg(**{**vars(base), **changes})
+        lines: list[str] = []
+        return run_episodes(cfg, lambda data_set: FakeJob(cfg, data_set, codes=codes), notify=lines.append), lines
+
+    return collect_again
+
+
+def codes_of(data: DataSet) -> list[str | None]:
+    assert check_codes(data) == []
+    return [item.code for item in data.summaries()]
+
+
+def check_codes(data: DataSet) -> list[str]:
+    """Returns the problems of the index and of the files; the records are empty, so their verdicts do not count."""
+    return [problem.message for problem in check_dataset(data.path) if "index" in problem.message]
+
+
+def test_errors_of_the_same_code_stay(collect):
+    collect({1: "error", 2: "slipped"})
+    result, lines = collect({})
+    assert (result.made, lines) == (0, [])
+    assert codes_of(result.data_set) == [None, "error", "slipped", None, None]
+    assert (result.stop.attempts, result.stop.codes) == (5, {"error": 1, "slipped": 1})
+
+
+def test_errors_are_made_again_when_the_code_has_changed(collect, set_code):
+    collect({1: "error", 2: "slipped", 3: "error"})
+    set_code("new")
+    result, lines = collect({3: "error"})
+    assert lines == [f"2 episodes ended as `error`; {CHANGED}"]
+    assert (result.made, codes_of(result.data_set)) == (2, [None, None, "slipped", "error", None])
+    result, lines = collect({})  # the one that is left was made with the new code
+    assert (result.made, lines) == (0, [])
+
+
+def test_retry_error_makes_every_error_again(collect):
+    collect({1: "error", 2: "slipped", 3: "error"})
+    result, lines = collect({2: "error"}, retry=Retry.error)
+    assert lines == ["2 episodes ended as `error`; made again now: retry=error"]
+    assert (result.made, codes_of(result.data_set)) == (2, [None, None, "slipped", None, None])
+
+
+def test_retry_never_keeps_every_error(collect, set_code):
+    collect({1: "error"})
+    set_code("new")
+    result, lines = collect({}, retry=Retry.never)
+    assert (result.made, lines, codes_of(result.data_set)[1]) == (0, [], "error")
+
+
+def test_an_error_of_an_older_version_without_a_note_is_made_again(collect):
+    result, _ = collect({})
+    data = result.data_set
+    with DataSet.open(data.path) as writer:
+        writer.set_aside(4)
+        writer.write(EpisodeRecord(number=4, seed=4, success=False, code="error"))
+    _, lines = collect({})
+    assert lines == ["1 episode ended as `error`; made again now: it is not known which code made them"]
+    assert codes_of(data) == [None] * 5
+
+
+def test_only_the_asked_episodes_are_made_again(collect, set_code):
+    collect(dict.fromkeys(range(5), "error"))
+    set_code("new")
+    result, _ = collect({}, only=[1, 3])
+    assert (result.made, codes_of(result.data_set)) == (2, ["error", None, "error", None, "error"])
+
+
+def test_each_shard_makes_its_own_errors_again(collect, set_code):
+    collect(dict.fromkeys(range(5), "error"))
+    set_code("new")
+    assert collect({}, shard="1/2")[0].made == 3
+    result, _ = collect({}, shard="2/2")
+    assert (result.made, codes_of(result.data_set)) == (2, [None] * 5)
+
+
+def test_missing_episodes_and_errors_are_made_in_one_run(collect, set_code):
+    collect({1: "error"}, episodes=3)
+    set_code("new")
+    result, _ = collect({}, episodes=6)
+    assert (result.made, codes_of(result.data_set)) == (4, [None] * 6)
+
+
+def test_a_run_that_was_given_up_goes_on_when_the_code_has_changed(collect, set_code):
+    result, _ = collect(dict.fromkeys(range(5), "error"), give_up_after=2)
+    assert (result.stop.is_hopeless, codes_of(result.data_set)) == (True, ["error", "error"])
+    assert collect({}, give_up_after=2)[0].made == 0
+    set_code("new")
+    result, _ = collect({}, give_up_after=2)
+    assert (result.made, codes_of(result.data_set)) == (5, [None] * 5)
+
+
+def test_a_run_that_has_its_successes_makes_no_error_again(collect, set_code):
+    result, _ = collect({0: "error"}, successes=2, episodes=20)
+    set_code("new")
+    result, lines = collect({}, successes=2, episodes=20)
+    assert (result.made, lines, codes_of(result.data_set)) == (0, [], ["error", None, None])
+    result, _ = collect({}, successes=3, episodes=20)
+    assert (result.made, result.stop.successes, codes_of(result.data_set)) == (1, 3, [None] * 3)
+
+
+def test_an_interrupted_retry_goes_on_with_the_same_command(collect, set_code, monkeypatch: pytest.MonkeyPatch):
+    collect(dict.fromkeys(range(4), "error"), episodes=4)
+    set_code("new")
+    write = DataSet.write
+
+    def stop_at_the_third(data_set: DataSet, record: EpisodeRecord) -> bool:
+        if record.number == 2:
+            raise KeyboardInterrupt
+        return write(data_set, record)
+
+    monkeypatch.setattr(DataSet, "write", stop_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        collect({}, episodes=4)
+    monkeypatch.undo()
+    set_code("new")
+    result, lines = collect({}, episodes=4)
+    assert lines == [f"2 episodes ended as `error`; {CHANGED}"]
+    assert (result.made, codes_of(result.data_set)) == (2, [None] * 4)
+
+
+@pytest.mark.slow
+def test_workers_make_errors_again_and_a_killed_worker_notes_its_code(collect, set_code):
+    from unlatch.workflows.runs.schema import ExecutorCfg
+
+    options = {"executor": ExecutorCfg(max_retries=0), "workers": 2}
+    result, _ = collect({1: "error", 3: "dies"}, **options)
+    assert codes_of(result.data_set) == [None, "error", None, "error", None]
+    assert collect({}, **options)[0].made == 0
+    set_code("new")
+    result, lines = collect({3: "dies"}, **options)
+    assert lines == [f"2 episodes ended as `error`; {CHANGED}"]
+    assert codes_of(result.data_set) == [None, None, None, "error", None]
+    result, lines = collect({}, **options)
+    assert lines == []
+    assert result.data_set.read(3).evidence["made_with"]["packages"]["unlatch"]["sha256"] == "new"
+
+
+def test_the_summary_says_how_errors_are_made_again(collect, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    collect({1: "error"})
+    cfg = load("close_drawer", "executor=serial", "pictures=0", f"out={tmp_path}/data", "episodes=5")
+    assert run_report.run_and_report(cfg, lambda data_set: FakeJob(cfg, data_set)) == 0
+    assert "1 ended as `error`; the same command makes them again once the code has changed" in capsys.readouterr().err

@@ -1,0 +1,4 @@
+from .choice import Retries as Retries
+from .choice import choose_retries as choose_retries
+from .code_versions import MADE_WITH as MADE_WITH
+from .code_versions import CodeVersions as CodeVersions

@@ -1,0 +1,200 @@
+"""Notes which code an `error` was made with, and tells whether that code has changed since."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import PathFinder
+from importlib.metadata import distributions
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.files import read_bounded
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.registry import DISTRIBUTION, installed_version
+from unlatch.workflows.policies.catalog import parse_spec
+
+MADE_WITH = "made_with"
+"""Key of the evidence of an `error`."""
+_ENTRY_POINTS = "unlatch."
+"""Beginning of the entry-point groups of plugins."""
+_MAX_FILE_BYTES = 16 << 20
+_TRACED_FILE = re.compile(r'^\s*File "(.+?)", line \d+', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class CodeVersions:
+    """Versions and checksums of the packages that make the episodes of a run."""
+
+    packages: Mapping[str, Mapping[str, str]]
+    """By name of the top-level module: `version` of its distribution, "" if it has none, and `sha256` of its Python
+    files."""
+
+    @classmethod
+    def of(cls, config: Any, *, policy: Any = None) -> CodeVersions:
+        """Reads the code of Unlatch, of the plugins that a configuration names, and of a policy.
+
+        Args:
+            config: The configuration as plain values. An installed plugin counts if one of its entry points has a name
+                that is a value in it.
+            policy: A spec such as `module:name`, or an object; None: there is no policy. Of an object, the module that
+                defines its class or function counts. A server, recorded or random actions add nothing.
+
+        Raises:
+            ConfigError: The spec cannot be read.
+        """
+        modules = {DISTRIBUTION: installed_version(DISTRIBUTION) or "", **_find_plugins(set(_each_text(config)))}
+        module = _find_module(policy)
+        if module is not None:
+            modules.setdefault(module, installed_version(module) or "")
+        return cls(
+            {
+                name: {
+                    "version": version,
+                    "sha256": _digest_files(path for place in _find_places(name) for path in _files_in(place)),
+                }
+                for name, version in modules.items()
+            }
+        )
+
+    def note_in(self, record: EpisodeRecord) -> None:
+        """Adds the code to the evidence of an episode that ended as `error`, with the files of its traceback."""
+        if record.code == "error":
+            files = self._digest_traced_files(str(record.evidence.get("traceback", "")))
+            record.evidence[MADE_WITH] = {"packages": self.packages, "files": files}
+
+    def changes_since(self, evidence: Mapping[str, Any]) -> list[str]:
+        """Returns what has changed since an `error` was made, in words, by its evidence; empty: nothing has.
+
+        A file of its traceback that does not exist here is not compared: the episode may come from another computer.
+        """
+        noted = evidence.get(MADE_WITH)
+        then = noted.get("packages") if isinstance(noted, dict) else None
+        files = noted.get("files") if isinstance(noted, dict) else None
+        if not isinstance(then, dict) or not isinstance(files, dict):
+            return ["it is not known which code made them"]
+        changes = [
+            _describe_change(name, then.get(name), self.packages.get(name))
+            for name in sorted({*then, *self.packages})
+            if then.get(name) != self.packages.get(name)
+        ]
+        return changes or [
+            f"{Path(name).name} has changed"
+            for name, digest in sorted(files.items())
+            if (now := _digest_file(Path(name))) is not None and now != digest
+        ]
+
+    def _digest_traced_files(self, traceback: str) -> dict[str, str]:
+        """Returns checksums of the files in a traceback that belong to none of the packages, nor to an installed one.
+
+        A file that was changed while this process ran has the checksum "", which no file has: the error may come from
+        its earlier content.
+        """
+        known = [*_library_folders(), *(place for name in self.packages for place in _find_places(name))]
+        began = psutil.Process().create_time()
+        return {
+            str(path): "" if path.stat().st_mtime > began else digest
+            for path in sorted({Path(name) for name in _TRACED_FILE.findall(traceback)})
+            if not any(path.is_relative_to(place) for place in known) and (digest := _digest_file(path)) is not None
+        }
+
+
+def _find_plugins(names: set[str]) -> dict[str, str]:
+    """Returns top-level modules of the installed plugins that have one of these names, with their versions."""
+    return {
+        point.module.partition(".")[0]: found.version
+        for found in distributions()
+        for point in found.entry_points
+        if point.group.startswith(_ENTRY_POINTS) and point.name in names
+    }
+
+
+def _each_text(value: Any) -> Iterator[str]:
+    """Yields every text in a value of maps and lists."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _each_text(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _each_text(item)
+
+
+def _find_module(policy: Any) -> str | None:
+    """Returns the name of the top-level module that defines a policy; None if there is none."""
+    if isinstance(policy, str):
+        kind, address = parse_spec(policy)
+        return address.partition(":")[0].partition(".")[0] if kind == "module" else None
+    module = None if policy is None else getattr(policy, "__module__", None)
+    return module.partition(".")[0] if isinstance(module, str) else None
+
+
+def _find_places(module: str) -> list[Path]:
+    """Returns the folders or the file of an installed top-level module, or of one in the current folder.
+
+    Nothing is imported. Of a script, `__main__`, it is the script; a module without files has no place.
+    """
+    if module == "__main__":
+        script = getattr(sys.modules.get(module), "__file__", None)
+        return [Path(script)] if script else []
+    try:
+        spec = find_spec(module) or PathFinder.find_spec(module, [str(Path.cwd())])
+    except (ImportError, ValueError):  # the module was made by other means than an import
+        return []
+    if spec is None:
+        return []
+    if spec.submodule_search_locations is not None:
+        return [Path(place) for place in spec.submodule_search_locations]
+    return [Path(spec.origin)] if spec.has_location and spec.origin else []
+
+
+def _files_in(place: Path) -> Iterator[Path]:
+    """Yields the Python files below a folder, or the file itself."""
+    if not place.is_dir():
+        yield place
+    for folder, folders, files in os.walk(place, followlinks=True):  # of a checkout, `unlatch/` holds links
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__pycache__")))
+        yield from (Path(folder, name) for name in sorted(files) if name.endswith(".py"))
+
+
+def _digest_files(files: Iterable[Path]) -> str:
+    """Returns the SHA-256 over the checksums of files, in their order; a file that cannot be read counts as empty."""
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update((_digest_file(path) or "").encode())
+    return digest.hexdigest()
+
+
+def _digest_file(path: Path) -> str | None:
+    """Returns the SHA-256 of a file; None if it is missing or cannot be read."""
+    try:
+        # the path may come from a data set of somebody else: a device would be read for ever
+        return hashlib.sha256(read_bounded(path, limit=_MAX_FILE_BYTES)).hexdigest()
+    except (RecordingError, ValueError):
+        return None
+
+
+@cache
+def _library_folders() -> list[Path]:
+    return [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+
+
+def _describe_change(name: str, then: Any, now: Mapping[str, str] | None) -> str:
+    if now is None:
+        return f"{name} is not used now"
+    if not isinstance(then, dict):
+        return f"{name} was not used then"
+    if then.get("version") != now["version"]:
+        return f"{name} {then.get('version')} is {now['version']} now"
+    return f"the code of {name} has changed"
