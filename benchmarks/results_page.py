@@ -54,9 +54,9 @@ written. Intervals are 95 % Wilson intervals. Every layout counts: a layout with
 robot. The columns:
 
 - fresh seed: successful episodes of all episodes with this seed;
-- first layout has a plan: episodes in which the first drawn layout has a plan. If it has none, `artpreplan` tries up to
-  15 more;
-- without search: successes if only the first layout is tried;
+- first layout: episodes in which `artpreplan` took the first drawn layout. If it finds no plan there, it tries up to 15
+  more;
+- without search: successes if only the first layout is tried, with all the effort of the planner;
 - refused: episodes in which no layout has a plan;
 - strict: successes whose part is in the last tenth of its range at the end. `open` and `rotate` do not try to reach it;
 - range: where the part of a success ends on the way from closed to open (`close`: from open to closed), mean.
@@ -130,7 +130,7 @@ def table_of(kind: str, *, robots: Sequence[str] = tuple(ROBOTS), brief: bool = 
     """Returns the table of a kind of runs, one line for each robot, skill and start."""
     fresh, development = read_rows(Seed.fresh), read_rows(Seed.development)
     names = ["robot", "skill", "entries", "fresh seed"]
-    names += [] if brief else ["first layout has a plan", "without search", "refused", "strict", "range"]
+    names += [] if brief else ["first layout", "without search", "refused", "strict", "range"]
     names += ["development seed"]
     lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
     for robot in robots:
@@ -138,7 +138,8 @@ def table_of(kind: str, *, robots: Sequence[str] = tuple(ROBOTS), brief: bool = 
         rows = {row.label: row for row in fresh.get((kind, robot), [])}
         for label in dict.fromkeys((*rows, *others)):
             row = rows.get(label)
-            entries = len({r.job.key for r in (row or others[label]).results})
+            shown = row or others[label]
+            entries = sum(bool(shown.numbers(result)) for result in shown.results)
             cells = [ROBOTS[robot], label, str(entries), describe(row)]
             if not brief:
                 cells += ["", "", "", "", ""] if row is None else _details(row)
@@ -179,9 +180,11 @@ def commands_of(kind: str) -> list[str]:
         lambda e: (e["seed"], e["seed_is"], e["robot"], e["n"]),
     ):
         seed, seed_is, robot, n = key
-        commits = sorted({entry["commit"] for entry in group})
+        some = list(group)
+        commits = sorted({entry["commit"] for entry in some})
         robots = "" if kind == "real" else f" robots={robot}"
-        command = f"python benchmarks/{KINDS[kind][1]} n={n} seed={seed} seed_is={seed_is}{robots}"
+        search = " search_off=true" if any(entry["failed_without_search"] is not None for entry in some) else ""
+        command = f"python benchmarks/{KINDS[kind][1]} n={n} seed={seed} seed_is={seed_is}{robots}{search}"
         lines.append(f"- `{command} results=benchmarks/results.json` (commit {', '.join(commits)})")
     return lines
 
