@@ -235,6 +235,7 @@ class TestGoalOfPolicy:
             ([0.0, 0.5, 0.5, 0.25, 0.5, 0.5, 0.5], 4),  # it holds at both ends of the rest
             ([0.0, 0.5, 1.0, 0.5, 1.0, 1.0, 1.0], 6),  # it moves on, further than it may
             ([0.0, 0.5, 0.75, 0.5, 1.0, 1.5, 2.0], 3),  # it moves as far as it may
+            ([0.0, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75], None),  # it goes on in small steps
             ([0.0, 0.5, 0.5, 0.5, 2.0, 2.0, 2.0], 3),  # what comes later does not count
             ([0.0, 0.5, 1.0, 0.5, 0.0, 0.0, 0.0], None),
         ],
