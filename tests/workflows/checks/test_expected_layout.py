@@ -97,6 +97,11 @@ class TestStatement:
     def test_a_search_has_the_draw_that_it_chose(self, report: dict[str, Any], x: float):
         assert x_of(make(report)) == x
 
+    @pytest.mark.usefixtures("seen")
+    def test_a_search_has_the_draw_that_it_chose_although_the_record_states_another_one(self):
+        expected = make({"tried": 3, "chosen": 2}, objects={"oven": {"x": 1.0}}, q_home={"left": [0.1, 0.2]})
+        assert x_of(expected) == 3.0
+
     def test_the_draws_after_the_chosen_one_are_not_made(self, seen: list[tuple[Any, ...]]):
         x_of(make({"tried": 4, "chosen": 1}))
         assert len(seen) == 2
