@@ -63,8 +63,8 @@ def _differences(where: str, expected: Any, got: Any) -> Iterator[str]:
             for key in sorted(map(str, got.keys() - expected.keys())):
                 yield from _differences(f"{where}.{key}", ABSENT, got[key])
     elif isinstance(expected, list | tuple) and isinstance(got, list | tuple) and len(expected) == len(got):
-        for index, (value, other) in enumerate(zip(expected, got, strict=True)):
-            yield from _differences(f"{where}[{index}]", value, other)
+        for index, value in enumerate(expected):
+            yield from _differences(f"{where}[{index}]", value, got[index])
     elif not _is_equal(expected, got):
         yield f"{where} is {_show(got)} in the record, expected {_show(expected)} by the configuration."
 
@@ -92,5 +92,5 @@ def _merge(expected: Any, got: Any) -> Any:
         derived = {key: _merge(value, got.get(key)) for key, value in expected.items() if value is not ABSENT}
         return {**kept, **derived}
     if isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
-        return [_merge(value, other) for value, other in zip(expected, got, strict=True)]
+        return [_merge(value, got[index]) for index, value in enumerate(expected)]
     return expected

@@ -149,10 +149,10 @@ def interval_arrays(record: EpisodeRecord, prefix: str, suffix: str) -> list[tup
     """
     found = [(k, a) for k, a in sorted(record.arrays.items()) if k.startswith(prefix) and k.endswith(suffix)]
     if not found and record.n_actions:
+        key = f"{prefix}*{suffix}"
         raise RecordingError(
-            f"Episode {record.number} has no array '{prefix}...{suffix}', which its verdict needs. "
-            "The record is incomplete.",
-            key=f"{prefix}*{suffix}",
+            f"Episode {record.number} has no array '{key}', which its verdict needs. The record is incomplete.",
+            key=key,
         )
     return found
 

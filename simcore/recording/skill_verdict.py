@@ -135,10 +135,10 @@ def broken_skill_rules(skill: JudgedSkill, skills: Sequence[JudgedSkill], *, lim
         yield from missed_threshold(skill)
 
 
-def _first_row_of_next(skill: JudgedSkill, skills: Sequence[JudgedSkill]) -> int:
-    """Returns the first row of the next skill that ran, or the end. A concurrent skill takes no row from this one."""
+def _first_row_of_next(skill: JudgedSkill, skills: Sequence[JudgedSkill]) -> int | None:
+    """Returns the first row of the next skill that ran; None if there is none. Concurrent skills are not searched."""
     later = (other for other in skills[skill.index + 1 :] if not skill.runs_concurrently_with(other))
-    return next((other.start for other in later if other.ran), skill.record.n_actions)
+    return next((other.start for other in later if other.ran), None)
 
 
 def _rules_broken_while_running(skill: JudgedSkill, rows: slice) -> Iterator[BrokenRule]:

@@ -105,7 +105,7 @@ class SuccessRule:
             process_valid_enabled=entry["process_valid_enabled"],
             contact_force_threshold_n=float(entry.get("contact_force_threshold_n", math.inf)),
             finger_force_limit_n=float(entry["finger_force_limit_n"]),
-            holds=entry.get("holds", False) is True,
+            holds=entry.get("holds") is True,
         )
 
 

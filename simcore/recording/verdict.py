@@ -124,7 +124,7 @@ def contradicts_success(record: EpisodeRecord, criteria: Criteria) -> bool:
     """
     if record.code not in ABORT_CODES - {AMBIGUOUS_ABORT} or not record.arrays:
         return False
-    claimed = replace(record, success=True, code=None, evidence={}, settle=dict(criteria.success_settle))
+    claimed = replace(record, success=True, code=None, settle=dict(criteria.success_settle))
     return recompute_success(claimed, criteria).success
 
 
@@ -149,8 +149,8 @@ def _declared_abort(record: EpisodeRecord, criteria: Criteria) -> Iterator[Broke
     is_derived = record.code == "timeout" and criteria.max_duration_s is not None
     if record.code not in ABORT_CODES or is_derived:
         return
-    frame = record.evidence.get("frame", record.n_actions)
-    if isinstance(frame, bool) or not isinstance(frame, int) or not 0 <= frame <= record.n_actions:
+    frame = record.evidence.get("frame")
+    if isinstance(frame, bool) or not isinstance(frame, int) or frame not in range(record.n_actions):
         frame = record.n_actions
     yield BrokenRule(frame, str(record.code), dict(record.evidence))
 

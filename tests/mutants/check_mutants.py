@@ -69,29 +69,33 @@ def read_explained(module: str) -> set[Mutant]:
     return {mutant for mutant in found if mutant.function.startswith(module)}
 
 
+def print_mutants(what: str, mutants: set[Mutant]) -> None:
+    """Prints each mutant: what is wrong with it, its function and its change."""
+    for mutant in sorted(mutants, key=lambda item: (item.function, item.change)):
+        print(f"\n{what}: {mutant.function}\n    " + mutant.change.replace("\n", "\n    "))
+
+
 def main(module: str) -> int:
-    """Prints the killed share of each module and the mutants without explanation; returns the exit code."""
+    """Prints a table of the modules, and the mutants without explanation; returns the exit code."""
     results, explained = read_results(module), read_explained(module)
     if not results:
         print(f"No mutant of '{module}' was tested. Expected a module of `source_paths` in pyproject.toml.")
         return 1
-    survived, is_good = set(), True
+    survived: set[Mutant] = set()
+    is_good = True
+    print(f"{'module':50} mutants  killed  explained  unexplained")
     for name, statuses in sorted(results.items()):
         counts = Counter(statuses.values())
-        killed = sum(counts[status] for status in KILLED)
+        share = sum(counts[status] for status in KILLED) / len(statuses)
         survivors = {describe(mutant, name) for mutant, status in statuses.items() if status not in KILLED}
-        unexplained = survivors - explained
         survived |= survivors
-        share = killed / len(statuses)
-        is_good &= share >= LEAST_KILLED and not unexplained
-        print(f"{name}: {killed} of {len(statuses)} killed ({100 * share:.1f} %), {len(unexplained)} without a reason")
-        for mutant in sorted(unexplained, key=lambda item: (item.function, item.change)):
-            print(f"\n  {mutant.function}\n    " + mutant.change.replace("\n", "\n    "))
-    for mutant in sorted(explained - survived, key=str):
-        is_good = False
-        print(
-            f"\nexplained, but no such mutant survived: {mutant.function}\n    " + mutant.change.replace("\n", "\n    ")
-        )
+        n_explained = len(survivors & explained)
+        is_good &= share >= LEAST_KILLED and n_explained == len(survivors)
+        killed = f"{int(1000 * share) / 10} %"  # rounded down: 100 % means all
+        print(f"{name:50} {len(statuses):7} {killed:>7} {n_explained:10} {len(survivors) - n_explained:12}")
+    print_mutants("no test fails, and no reason is given", survived - explained)
+    print_mutants("explained, but a test fails or there is no such mutant", explained - survived)
+    is_good &= explained <= survived
     return 0 if is_good else 1
 
 

@@ -49,7 +49,7 @@ class ExpectedLayout:
         report = self._record.layout.get("preplan")
         report = report if isinstance(report, Mapping) else {}
         tried, chosen = report.get("tried"), report.get("chosen")
-        most = tried if isinstance(tried, int) and 0 < tried <= first.candidates else first.candidates
+        most = tried if isinstance(tried, int) and tried in range(1, first.candidates) else first.candidates
         draws = [self._draw() for _ in range(most if chosen is None else self._place(chosen, most) + 1)]
         return draws[-1] if chosen is not None else next(filter(self._is_recorded, reversed(draws)), draws[-1])
 
@@ -71,7 +71,7 @@ class ExpectedLayout:
             yield "layout.preplan.chosen is None, but skills began."
 
     def _place(self, chosen: Any, most: int) -> int:
-        return chosen if isinstance(chosen, int) and 0 <= chosen < most else 0
+        return chosen if isinstance(chosen, int) and chosen in range(most) else 0
 
     def _draw(self) -> dict[str, Any]:
         homes = [(arm.name, arm.home, arm.home_std) for arm in self._cfg.robot.arms]

@@ -127,3 +127,79 @@ def test_an_attempt_that_was_stopped_although_it_had_succeeded_is_a_problem(
     assert said not in check_record(record)
     record.arrays["objects.microwave.joint_positions"][-1, 1] = np.float64(0.3)
     assert said not in check_record(record, lambda _: criteria)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "expected", "is_same"),
+    [
+        ("left", "left", True),
+        ("left", "right", False),
+        (None, None, True),
+        (None, 0, False),
+        (1, "1", False),
+        ("1", 1, False),
+        (True, True, True),
+        (0.0, 0.9e-9, True),  # the absolute tolerance
+        (0.0, 1.1e-9, False),
+        (1e6, 1e6 + 0.9e-3, True),  # the relative tolerance
+        (1e6, 1e6 + 1.1e-3, False),
+        (2, 2.0, True),
+        (np.float64(0.5), 0.5, True),
+        ({"a": 1}, 1, False),
+        (1, {"a": 1}, False),
+        ([1], 1, False),
+        (1, [1], False),
+        ([1, 2], [1], False),
+        ([1], (1,), True),
+    ],
+)
+def test_a_value_is_compared_by_its_type_and_a_number_within_the_tolerance(
+    make_record: Make, recorded: Any, expected: Any, is_same: bool
+):
+    record = make_record(layout={"value": recorded})
+    assert bool(list(Criteria({"layout": {"value": expected}}).differences(record))) != is_same
+
+
+def test_a_key_that_must_be_absent_differs_from_one_whose_value_is_null(make_record: Make):
+    record = make_record(layout={"value": None})
+    assert list(Criteria({"layout": {"value": ABSENT}}).differences(record)) == [
+        "layout.value is None in the record, expected nothing by the configuration."
+    ]
+    assert list(Criteria({"layout": {"other": None}}).differences(record)) == [
+        "layout.other is nothing in the record, expected None by the configuration."
+    ]
+
+
+def test_every_key_beside_those_of_a_complete_map_is_named_in_order(make_record: Make):
+    record = make_record(assets={"microwave": "ab12", "oven": "cd", "kettle": "ef"})
+    assert list(Criteria({"assets": CompleteMap(microwave="ab12")}).differences(record)) == [
+        "assets.kettle is 'ef' in the record, expected nothing by the configuration.",
+        "assets.oven is 'cd' in the record, expected nothing by the configuration.",
+    ]
+
+
+@pytest.mark.parametrize(("n", "shown"), [(158, "x" * 158 + "'"), (159, "x" * 156 + "...")])
+def test_a_value_of_more_than_160_characters_is_cut_to_160(make_record: Make, n: int, shown: str):
+    record = make_record(layout={"value": "x" * n})
+    (said,) = Criteria({"layout": {"value": 0}}).differences(record)
+    assert said == f"layout.value is '{shown} in the record, expected 0 by the configuration."
+
+
+@pytest.mark.parametrize(
+    ("recorded", "derived", "merged"),
+    [
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 3}}, {"a": {"b": 3, "c": 2}}),
+        ({"a": {"b": 1, "c": 2}}, {"a": CompleteMap(b=3)}, {"a": {"b": 3}}),
+        ({"a": [{"b": 1, "c": 2}, 5]}, {"a": [{"b": 3}, 6]}, {"a": [{"b": 3, "c": 2}, 6]}),
+        ({"a": [1, 2]}, {"a": [{"b": 3}]}, {"a": [{"b": 3}]}),  # of another length
+        ({"a": 7}, {"a": {"b": 3}}, {"a": {"b": 3}}),
+        ({"a": {"b": 1}}, {"a": 7}, {"a": 7}),
+        ({"a": 7}, {"a": [3]}, {"a": [3]}),
+        ({"a": [7]}, {"a": 3}, {"a": 3}),
+        ({"a": 7}, {"b": 3}, {"a": 7, "b": 3}),
+    ],
+)
+def test_derived_values_replace_recorded_ones_and_free_keys_stay(
+    make_record: Make, recorded: dict[str, Any], derived: dict[str, Any], merged: dict[str, Any]
+):
+    assert Criteria({"layout": derived}).apply_to(make_record(layout=recorded)).layout == merged

@@ -1,0 +1,133 @@
+"""What a record must state of its goal, for a kitchen with an oven (a door and a knob) and a cabinet (a drawer)."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from unlatch.simcore.recording import EpisodeRecord
+from unlatch.simcore.recording.criteria import ABSENT, Criteria
+from unlatch.tasks.task import GoalCfg, GoalKind
+from unlatch.workflows.checks.expected_goal import ExpectedGoal
+
+
+def make_asset(**kinds: str) -> Any:
+    """Returns an object with a part and a joint for each name; joint `NAME_joint` is of the given kind."""
+    joints = {
+        f"{part}_joint": SimpleNamespace(name=f"{part}_joint", kind=kind, parent="root", child=part, moves=True)
+        for part, kind in kinds.items()
+    }
+    parts = {
+        part: SimpleNamespace(joint=f"{part}_joint", openness=SimpleNamespace(closed=0.25 * n, open=1.0 + n))
+        for n, part in enumerate(kinds)
+    }
+    model = SimpleNamespace(root="root", joints=joints)
+    return SimpleNamespace(model=model, articulation=SimpleNamespace(part=parts.__getitem__))
+
+
+ASSETS = {"oven": make_asset(door="revolute", knob="continuous"), "cabinet": make_asset(drawer="prismatic")}
+KNOB = GoalCfg(object="oven", part="knob", kind=GoalKind.moved_fraction, value=0.5)
+KNOB_ENTRY = {
+    "object": "oven",
+    "part": "knob",
+    "joint_index": 1,
+    "kind": "moved_fraction",
+    "value": 0.5,
+    "s_closed": 0.25,
+    "s_open": 2.0,
+}
+DRAWER = {"object": "cabinet", "joint_index": 0}
+
+
+def make(
+    *skills: dict[str, Any],
+    goal: tuple[GoalCfg, ...] = (KNOB,),
+    chain: tuple[str, ...] = ("open",),
+    n_actions: int = 50,
+) -> ExpectedGoal:
+    cfg: Any = SimpleNamespace(
+        task=SimpleNamespace(goal=list(goal), settle_s=0.5),
+        world=SimpleNamespace(record_hz=30.0),
+        skills=[SimpleNamespace(name=name) for name in chain],
+    )
+    entries = [{"name": name} for name in chain] if skills or goal else []
+    record: Any = SimpleNamespace(n_actions=n_actions, skills=entries)
+    return ExpectedGoal(cfg, ASSETS, record, skills)
+
+
+class TestStatement:
+    def test_a_demonstration_states_its_conditions_and_nothing_of_a_policy(self):
+        found = make().statement(goes_on=False)
+        assert found["conditions"] == [KNOB_ENTRY]
+        keys = {"reached", "reached_frame", "hold_frames", "chain_length", "chain_motions", "max_changes"}
+        assert found.keys() - {"conditions"} == keys
+        assert all(found[key] is ABSENT for key in keys)
+
+    def test_an_episode_that_goes_on_after_a_broken_rule_states_how_its_goal_is_judged(self):
+        found = make(DRAWER, chain=("artpreplan", "hold", "open", "rotate")).statement(goes_on=True)
+        assert found == {
+            "conditions": [KNOB_ENTRY],
+            "hold_frames": 15,
+            "chain_length": 4,
+            "chain_motions": 2,  # neither the search for a layout nor the hold leads a part
+            "max_changes": {"oven.1": 0.02, "cabinet.0": 0.005},
+        }
+
+    def test_no_further_joint_may_be_stated(self):
+        statements = {"goal": make().statement(goes_on=True)}
+        goal = {**statements["goal"], "max_changes": {"oven.1": 0.02, "oven.0": 9.0}}
+        record = EpisodeRecord(number=0, seed=0, success=True, goal=goal)
+        assert list(Criteria(statements).differences(record)) == [
+            "goal.max_changes.oven.0 is 9.0 in the record, expected nothing by the configuration."
+        ]
+
+    def test_no_joint_must_rest_before_a_skill_has_begun(self):
+        assert make(chain=()).statement(goes_on=True)["max_changes"] == {}
+
+    def test_each_condition_of_the_task_has_an_entry_in_its_order(self):
+        door = GoalCfg(object="oven", part="door", kind=GoalKind.within_closed, value=0.1)
+        first, second = make(goal=(door, KNOB)).statement(goes_on=False)["conditions"]
+        limits = {"s_closed": 0.0, "s_open": 1.0}
+        assert first == {
+            "object": "oven",
+            "part": "door",
+            "joint_index": 0,
+            "kind": "within_closed",
+            "value": 0.1,
+            **limits,
+        }
+        assert second == KNOB_ENTRY
+
+
+class TestSettling:
+    def test_a_success_has_settled_in_its_last_frames(self):
+        assert make().settle() == {
+            "frame_start": 35,
+            "frame_end": 50,
+            "max_change": 0.02,
+            "max_changes": {"oven.1": 0.02},
+        }
+
+    @pytest.mark.parametrize(("n_actions", "start"), [(14, 0), (15, 0), (16, 1)])
+    def test_settling_begins_in_a_frame_of_the_episode(self, n_actions: int, start: int):
+        assert make(n_actions=n_actions).settle()["frame_start"] == start
+
+    def test_the_least_change_is_that_of_the_joint_that_may_move_least(self):
+        found = make(DRAWER).settle()
+        assert found["max_change"] == 0.005
+        assert list(found["max_changes"].items()) == [("cabinet.0", 0.005), ("oven.1", 0.02)]
+
+    def test_without_a_joint_nothing_must_rest(self):
+        found = make(goal=()).settle()
+        assert (found["max_change"], found["max_changes"]) == (None, {})
+
+    def test_no_further_joint_may_be_stated(self):
+        settle = make().settle()
+        record = EpisodeRecord(
+            number=0, seed=0, success=True, settle={**settle, "max_changes": {"oven.1": 0.02, "oven.0": 9.0}}
+        )
+        assert list(Criteria({"settle": settle}).differences(record)) == [
+            "settle.max_changes.oven.0 is 9.0 in the record, expected nothing by the configuration."
+        ]

@@ -1,0 +1,182 @@
+"""A scene for tests of the judge of an episode: contacts, forces, speeds and joints are set by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from unlatch.robots.action import Action, ArmAction
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.success_rules import SuccessRule
+from unlatch.simcore.sim.contacts import Violation
+from unlatch.skills.contract.command import Phase
+from unlatch.skills.contract.context import FrameSpeeds
+from unlatch.skills.contract.failure import Failure
+from unlatch.tasks.task import GoalCfg
+from unlatch.workflows.episode.judge import Judge, PolicyRules
+from unlatch.workflows.episode.skill_run import SkillRun
+
+HZ = 30.0
+SETTLE_FRAMES = 3
+RULE = SuccessRule("abs", 0.7, True, True, True, 1.0, 140.0)
+SLOW = FrameSpeeds(1.0, {"oven": 0.5})
+
+
+class Value:
+    """A buffer with one number."""
+
+    def __init__(self) -> None:
+        self.n = 0.0
+
+    def get_value(self) -> np.ndarray:
+        return np.array([self.n])[0]
+
+
+class FakeView:
+    """A contact view that notes from which force on it reports contacts."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.violation: Violation | None = None
+        self.zero_force_points = 0
+        self.force_max_n = Value()
+        self.watched: list[float] = []
+
+    def watch(self, threshold_n: float) -> None:
+        self.watched.append(threshold_n)
+
+
+class FakeObject:
+    """An oven with a door and a knob."""
+
+    def __init__(self) -> None:
+        self.joint_names = ["hinge", "axle"]
+        self.s = np.zeros(2)
+        joints = {"door": "hinge", "knob": "axle"}
+        openness = SimpleNamespace(closed=0.0, open=1.6)
+        part = {name: SimpleNamespace(joint=joint, openness=openness) for name, joint in joints.items()}
+        self.asset = SimpleNamespace(articulation=SimpleNamespace(part=part.__getitem__))
+        self.body = SimpleNamespace(
+            joint_states=lambda: (self.s.copy(), None), joint=lambda name: SimpleNamespace(prismatic=False)
+        )
+
+    def joint_index(self, name: str) -> int:
+        return self.joint_names.index(name)
+
+    def joint_position(self, name: str) -> float:
+        return float(self.s[self.joint_index(name)])
+
+
+class Stage:
+    """A judge, its scene, and skills that do what a test says."""
+
+    def __init__(
+        self,
+        *skills: Any,
+        arms: tuple[str, ...] = ("left",),
+        policy: PolicyRules | None = None,
+        goal: list[GoalCfg] | None = None,
+    ) -> None:
+        self.skills = list(skills)
+        self.oven = FakeObject()
+        names = [f"panda.{arm}.{rest}" for arm in arms for rest in ("oven.fingers_link", "oven.forbid_collision")]
+        self.views = {name: FakeView(name) for name in [*names, "panda.environment"]}
+        self.touch = {
+            arm: {
+                ("oven", part): SimpleNamespace(fingers_link=self.views[f"panda.{arm}.oven.fingers_link"])
+                for part in ("door", "knob")
+            }
+            for arm in arms
+        }
+        self.loads = {
+            arm: SimpleNamespace(force_sustained_n=Value(), fingers=[{"palm"}, {"f2", "f1"}], sustained_on=1)
+            for arm in arms
+        }
+        self.acted: list[Any] = []
+        self.world = SimpleNamespace(time_s=0.0)
+        self.robot = SimpleNamespace(arms={arm: SimpleNamespace(q=np.zeros(2)) for arm in arms})
+        scene: Any = SimpleNamespace(
+            objects={"oven": self.oven},
+            monitor=SimpleNamespace(views=self.views),
+            views=self.touch,
+            loads=self.loads,
+            world=self.world,
+            robot=self.robot,
+            act_on=lambda *names, **options: self.acted.append((names, options)),
+        )
+        task = SimpleNamespace(goal=goal or [], settle_s=SETTLE_FRAMES / HZ, max_duration_s=2.0)
+        cfg: Any = SimpleNamespace(
+            skills=[skill.cfg for skill in skills],
+            task=task,
+            world=SimpleNamespace(record_hz=HZ),
+            robot=SimpleNamespace(name="panda"),
+        )
+        self.targets = dict.fromkeys(arms, 0.0)
+        self.judge = Judge(cfg, scene, [("oven", skill.part) for skill in skills], policy=policy)
+
+    def begin(self, index: int = 0, *, earlier: SkillRun | None = None) -> SkillRun:
+        skill = self.skills[index]
+        return self.judge.begin_skill(skill, skill.part, chain_index=index, earlier=earlier)
+
+    def frame(
+        self, *, s: float | None = None, touch: bool | None = None, speeds: FrameSpeeds = SLOW, arm: str = "left"
+    ) -> None:
+        """Simulates a record frame: sets the door's position and whether the fingers touch."""
+        self.world.time_s += 1.0 / HZ
+        if s is not None:
+            self.oven.s[0] = s
+        if touch is not None:
+            self.views[f"panda.{arm}.oven.fingers_link"].force_max_n.n = 5.0 if touch else 0.0
+        arms = {name: ArmAction(np.array([q, 0.0]), 0.04, Pose.identity()) for name, q in self.targets.items()}
+        self.judge.observe(Action(arms), speeds)
+
+    def frames(self, count: int, **options: Any) -> None:
+        for _ in range(count):
+            self.frame(**options)
+
+    def codes(self) -> list[str]:
+        return [failure.code for failure in self.judge._failures]
+
+
+def make_skill(part: str = "door", *, arm: str = "left", arms: tuple[str, ...] = ("left",), **changes: Any) -> Any:
+    rule = replace(RULE, **{key: changes.pop(key) for key in [*changes] if hasattr(RULE, key)})
+    skill = SimpleNamespace(
+        cfg=SimpleNamespace(
+            name="open", objects=["oven"], stage=changes.pop("stage", None), arm=arm, contact_force_threshold_n=1.5
+        ),
+        part=part,
+        context=SimpleNamespace(arm=SimpleNamespace(name=arm), robot=SimpleNamespace(arms=dict.fromkeys(arms))),
+        success_rule=rule,
+        touched_link=None,
+        executes=True,
+        phase=Phase.follow,
+        unmet=None,
+        **changes,
+    )
+    skill.unmet_condition = lambda: skill.unmet
+    return skill
+
+
+def two_arms(**changes: Any) -> tuple[Any, Any]:
+    """Returns a skill of each arm, side by side in one stage."""
+    both = ("left", "right")
+    return (
+        make_skill("door", arm="left", arms=both, stage=1, **changes),
+        make_skill("knob", arm="right", arms=both, stage=1, **changes),
+    )
+
+
+NOT_OPEN = Failure("not_reached", "The door is not open", 0.1)
+
+
+def hit(view: str, *, step: int = 5, force_n: float = 7.0) -> Violation:
+    return Violation(view, ("hand", "frame"), force_n, step, 0.25)
+
+
+def open_door(stage: Stage, frames: int = 4) -> None:
+    """Opens the door by 0.2 rad a frame with the fingers on it."""
+    for _ in range(frames):
+        stage.frame(s=stage.oven.s[0] + 0.2, touch=True)
