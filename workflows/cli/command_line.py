@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from unlatch.simcore.errors import ConfigError
 
 _WITH_VALUE = {"--cfg": "cfg", "-c": "cfg", "--config-dir": "config_dir", "-cd": "config_dir"}
+_PDB = "--pdb"
 _SWITCHES = {
     "--resolve": "resolve",
     "-r": "resolve",
     "-m": "multirun",
     "--multirun": "multirun",
+    _PDB: "pdb",
 }
 
 
@@ -33,10 +35,16 @@ class CommandLine:
     """Whether to print it with references resolved."""
     multirun: bool = False
     """Whether comma-separated values are swept over."""
+    pdb: bool = False
+    """Whether the debugger is opened where an episode raises an exception."""
 
 
-def parse_command_line(arguments: Sequence[str]) -> CommandLine:
+def parse_command_line(arguments: Sequence[str], *, makes_runs: bool = False) -> CommandLine:
     """Parses the arguments of a command that composes a configuration.
+
+    Args:
+        arguments: The words after the name of the command.
+        makes_runs: Whether the command makes runs: only then the flag `--pdb` is known.
 
     Raises:
         ConfigError: A flag is unknown or lacks its value.
@@ -49,7 +57,7 @@ def parse_command_line(arguments: Sequence[str]) -> CommandLine:
             found.overrides.append(argument)
             continue
         name, equals, value = argument.partition("=")
-        if name in _SWITCHES and not equals:
+        if name in _SWITCHES and not equals and (makes_runs or name != _PDB):
             setattr(found, _SWITCHES[name], True)
         elif name in _WITH_VALUE:
             if not equals:
@@ -63,8 +71,9 @@ def parse_command_line(arguments: Sequence[str]) -> CommandLine:
             else:
                 raise ConfigError(f"Flag {name} is given '{value}'. Expected job. Write --cfg job.", flag=name)
         else:
+            known = "--cfg job, --resolve, -m, --config-dir DIR, --debug" + (f", {_PDB}" if makes_runs else "")
             raise ConfigError(
-                f"Unknown flag '{argument}'. Expected key=value, --cfg job, --resolve, -m, --config-dir DIR or --help.",
+                f"Unknown flag '{argument}'. Expected key=value, {known} or --help.",
                 flag=argument,
             )
     return found
