@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from unlatch.configs.repeated_keys import refuse_repeated_keys
 from unlatch.simcore.errors import ConfigError
 
 _WITH_VALUE = {"--cfg": "cfg", "-c": "cfg", "--config-dir": "config_dir", "-cd": "config_dir"}
@@ -19,6 +20,8 @@ _SWITCHES = {
     "--multirun": "multirun",
     _PDB: "pdb",
 }
+
+_ONE_VALUE = "Remove one; `unlatch collect -m` and `evaluate -m` take several, as in task=a,b."
 
 
 @dataclass
@@ -47,7 +50,7 @@ def parse_command_line(arguments: Sequence[str], *, makes_runs: bool = False) ->
         makes_runs: Whether the command makes runs: only then the flag `--pdb` is known.
 
     Raises:
-        ConfigError: A flag is unknown or lacks its value.
+        ConfigError: A flag is unknown or lacks its value, or a key is given twice.
     """
     found = CommandLine()
     rest = list(arguments)
@@ -76,6 +79,7 @@ def parse_command_line(arguments: Sequence[str], *, makes_runs: bool = False) ->
                 f"Unknown flag '{argument}'. Expected key=value, {known} or --help.",
                 flag=argument,
             )
+    refuse_repeated_keys(found.overrides, advice=_ONE_VALUE)
     return found
 
 
