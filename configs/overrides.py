@@ -38,8 +38,12 @@ _LISTS = frozenset(
 """Keys whose values are lists of entries."""
 _DERIVED_LISTS = frozenset({"images.cameras"})
 """Keys whose lists are derived from other keys if they are not given."""
+_REQUEST_KEYS = ("skill", "part")
+"""Keys of the command line that derive a task from an object, beside those of the configuration."""
 _OPEN_MAPPINGS = frozenset({"object.where"})
 """Keys whose mappings may have any key."""
+_LANGUAGE = re.compile(r"task\.language|skills\.\d+\.language")
+"""Keys whose empty list stands for the phrasings of the skill."""
 _OPTIONAL_GROUPS = frozenset({"experiment"})
 """Groups that need no choice."""
 
@@ -99,6 +103,12 @@ def separate_list_overrides(overrides: Sequence[str]) -> tuple[list[str], list[O
             )
         if match and not match["prefix"] and ".".join(parts[:2]) in _OPEN_MAPPINGS:
             text = f"++{text}"
+        if match and _LANGUAGE.fullmatch(key) and parse_override(f"{key}{match['rest']}").value() == []:
+            raise ConfigError(
+                f"{text} is empty, so the phrasings of the skill would be used. Expected at least one phrasing. Leave "
+                "the key out for those of the skill.",
+                key=key,
+            )
         if match and any(part.isdigit() for part in parts[1:]):
             in_lists.append(parse_override(f"{match['prefix']}{key}{match['rest']}"))
         else:
@@ -130,7 +140,7 @@ def find_misspelt_key(overrides: Sequence[str], schema: type) -> ConfigError | N
         if match and match["rest"] and not match["prefix"]:
             key = re.split(r"[.@/\[]", match["key"])[0]
             if key not in known:
-                return unknown_key(key, key, keys)
+                return unknown_key(key, key, [*keys, *_REQUEST_KEYS])
     return None
 
 

@@ -215,7 +215,7 @@ class ArticulationSkill(Skill):
         else:
             message = f"moved {found.value:.3f} of the {found.threshold:.3f} wanted"
             numbers = {"moved": found.value, "wanted": found.threshold}
-        return self._make_failure("not_reached", f"'{self.part.name}' {message}", **numbers, s=self.s, s0=self.s0)
+        return self.make_failure("not_reached", f"'{self.part.name}' {message}", **numbers, s=self.s, s0=self.s0)
 
     def request(
         self,
@@ -313,10 +313,7 @@ class ArticulationSkill(Skill):
         """Whether `update_art_joint` holds the joint in the next frame."""
         return True
 
-    def _on_frame(self) -> None:
-        """See `Skill._on_frame`; there is nothing more to check."""
-
-    def _motion_commands(
+    def motion_commands(
         self, plan: KeyframePlan, segment_kind: str, kind: ManipKind, phase: Phase, *, gripper_m: float | None = None
     ) -> list[ManipCommand]:
         """Returns motion commands for the segments of one kind."""
@@ -328,7 +325,7 @@ class ArticulationSkill(Skill):
             if segment.kind == segment_kind
         ]
 
-    def _grasp_commands(
+    def grasp_commands(
         self, plan: KeyframePlan, width_m: float, *, held: Sequence[ManipCommand], T_base_release: Pose
     ) -> list[ManipCommand]:
         """Returns the commands to approach with open fingers, grasp, act, release and step back.
@@ -346,28 +343,28 @@ class ArticulationSkill(Skill):
         if not any(segment.kind == "approach" for segment in plan.segments):  # the fingers hold the part already
             closing_s = _SETTLE_S
         return [
-            self._allow_contact(plan, touching=False),
-            *self._motion_commands(plan, "transit", release, Phase.transit, gripper_m=width_m),
-            *self._motion_commands(plan, "approach", release, Phase.approach, gripper_m=width_m),
-            self._allow_contact(plan, touching=True),
+            self.allow_contact(plan, touching=False),
+            *self.motion_commands(plan, "transit", release, Phase.transit, gripper_m=width_m),
+            *self.motion_commands(plan, "approach", release, Phase.approach, gripper_m=width_m),
+            self.allow_contact(plan, touching=True),
             ManipCommand(close, T_base_grasp, Phase.grasp, dwell_frames=frames(closing_s)),
             *held,
             ManipCommand(
                 release, T_base_release, Phase.release, dwell_frames=frames(_RELEASE_S), params={"width_m": width_m}
             ),
-            *self._motion_commands(plan, "retreat", release, Phase.retreat, gripper_m=width_m),
+            *self.motion_commands(plan, "retreat", release, Phase.retreat, gripper_m=width_m),
         ]
 
-    def _closed_gripper_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
+    def closed_gripper_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """Returns the commands to approach, lead the part and step back with closed fingers."""
         return [
-            self._allow_contact(plan, touching=False),
+            self.allow_contact(plan, touching=False),
             *self._close_levers_first(plan),
-            *self._motion_commands(plan, "transit", ManipKind.close_gripper, Phase.transit),
-            *self._motion_commands(plan, "approach", ManipKind.close_gripper, Phase.approach),
-            self._allow_contact(plan, touching=True),
-            *self._motion_commands(plan, "follow", ManipKind.close_gripper, Phase.follow),
-            *self._motion_commands(plan, "retreat", ManipKind.close_gripper, Phase.retreat),
+            *self.motion_commands(plan, "transit", ManipKind.close_gripper, Phase.transit),
+            *self.motion_commands(plan, "approach", ManipKind.close_gripper, Phase.approach),
+            self.allow_contact(plan, touching=True),
+            *self.motion_commands(plan, "follow", ManipKind.close_gripper, Phase.follow),
+            *self.motion_commands(plan, "retreat", ManipKind.close_gripper, Phase.retreat),
         ]
 
     def _close_levers_first(self, plan: KeyframePlan) -> list[ManipCommand]:
@@ -378,7 +375,7 @@ class ArticulationSkill(Skill):
         frames = self.context.frames(_CLOSING_TIME_FACTOR * 0.5 * opening / gripper.max_speed_m_s)
         return [ManipCommand(ManipKind.close_gripper, plan.keyframes[0].T_base_ee, Phase.transit, dwell_frames=frames)]
 
-    def _allow_contact(self, plan: KeyframePlan, *, touching: bool) -> ManipCommand:
+    def allow_contact(self, plan: KeyframePlan, *, touching: bool) -> ManipCommand:
         """Returns the command that sets which pairs may touch from here on."""
         pairs = sorted(self.part_pairs()) if touching else []
         return ManipCommand(

@@ -53,6 +53,3 @@ class ArtPreplan(Skill):
     def unmet_condition(self) -> Failure | None:
         """Returns None: an episode begins only with a layout that has a plan."""
         return None
-
-    def _on_frame(self) -> None:
-        """It has no frames."""

@@ -56,9 +56,9 @@ class Close(ArticulationSkill):
 
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """See `ArticulationSkill.make_commands`."""
-        return self._closed_gripper_commands(plan)
+        return self.closed_gripper_commands(plan)
 
-    def _on_frame(self) -> None:
+    def check_frame(self) -> None:
         """Ends the push of a part at its stop; see `_PRESS_N`."""
         if self.phase is not Phase.follow or not self._is_at_stop():
             return

@@ -97,15 +97,15 @@ class GraspingSkill(ArticulationSkill):
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """See `ArticulationSkill.make_commands`."""
         if self.closed_gripper:
-            return self._closed_gripper_commands(plan)
+            return self.closed_gripper_commands(plan)
         return self._grasp_and_lead(plan, self.approach_width_m)
 
     def _grasp_and_lead(self, plan: KeyframePlan, width_m: float) -> list[ManipCommand]:
         """Returns the commands to grasp the part with fingers open by `width_m` [m], lead it, and let go."""
-        led = self._motion_commands(plan, "follow", ManipKind.close_gripper, Phase.follow)
-        return self._grasp_commands(plan, width_m, held=led, T_base_release=plan.keyframes[-1].T_base_ee)
+        led = self.motion_commands(plan, "follow", ManipKind.close_gripper, Phase.follow)
+        return self.grasp_commands(plan, width_m, held=led, T_base_release=plan.keyframes[-1].T_base_ee)
 
-    def _on_frame(self) -> None:
+    def check_frame(self) -> None:
         """Checks while the part is led that the fingers have grasped it, and then that they keep touching it."""
         if self.phase is not Phase.follow:
             return

@@ -77,7 +77,7 @@ class Hold(HoldingSkill, ArticulationSkill):
         """See `ArticulationSkill.make_commands`."""
         T_base_hold = plan.keyframes[plan.contact_pose_index].T_base_ee
         hold = ManipCommand(ManipKind.close_gripper, T_base_hold, Phase.hold, dwell_frames=1)
-        return self._grasp_commands(plan, self.approach_width_m, held=[hold], T_base_release=T_base_hold)
+        return self.grasp_commands(plan, self.approach_width_m, held=[hold], T_base_release=T_base_hold)
 
     @property
     def gripper_hold_m(self) -> float:
@@ -96,7 +96,8 @@ class Hold(HoldingSkill, ArticulationSkill):
             raise SkillError("Skill 'hold' has no plan that says where the arm holds. Call plan() first.", skill="hold")
         return plan.keyframes[plan.contact_pose_index].q
 
-    def _on_frame(self) -> None:
+    def check_frame(self) -> None:
+        """See `Skill.check_frame`: while it holds, the fingers must stay on the part."""
         if self.phase is not Phase.hold:
             return
         opening_m = self.context.arm.gripper_opening_m
@@ -113,4 +114,4 @@ class Hold(HoldingSkill, ArticulationSkill):
         has_let_go = self._is_to_let_go and self.phase is not Phase.hold
         if has_let_go or (not self.commands and self.is_touched):
             return None
-        return self._make_failure("not_reached", f"No finger is on the handle of '{self.object_name}'")
+        return self.make_failure("not_reached", f"No finger is on the handle of '{self.object_name}'")

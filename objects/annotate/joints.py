@@ -102,6 +102,8 @@ def _find_refusal(geometry: ObjectGeometry, joint: Joint, names: str, extent: fl
     lower, upper = joint_limits(joint)
     least = MIN_RANGE_SHARE * extent if joint.kind == "prismatic" else MIN_RANGE_RAD
     if upper - lower < least:
+        if not joint.has_range:
+            return "has no <limit> with lower and upper, which say how far it moves; add it to the URDF"
         unit = "" if joint.kind == "prismatic" else " rad"
         return f"moves by {max(upper - lower, 0.0):.3g}{unit}, expected at least {least:.3g}{unit}"
     unfit = [word for word in names.split() if word in UNFIT_NAMES]

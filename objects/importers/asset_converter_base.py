@@ -58,7 +58,7 @@ class AssetConverterBaseCfg:
     out_dir: str | None = None
     """Folder of the URDF output. None: `usd_dir` if that is given, else a unique temporary folder."""
     usd: bool = False
-    """Write a USD too, without naming its folder or file."""
+    """Write a USD too, without naming its folder or file. Without it, the USD is made when `usd_path` is first read."""
     force_conversion: bool = False
     """The same as `force_usd_conversion`, under a name that fits both outputs."""
 
@@ -99,10 +99,11 @@ class AssetConverterBase(ABC, Generic[CfgT]):
     two processes convert the same asset at once, one good result stays. Files that others put into the folder stay
     there. Without a folder, the output goes to a new temporary folder each time.
 
-    A subclass writes `VERSION`, `_source_files` (called first) and `_convert_asset` (called if a conversion is due).
+    A subclass writes `_convert_asset`, which is called if a conversion is due. It also writes `_source_files`, which is
+    called first, if the asset refers to other files, and `VERSION` once its output changes.
     """
 
-    VERSION: int
+    VERSION: int = 1
     """Raise it with every change of the output."""
 
     def __init__(self, cfg: CfgT) -> None:
@@ -155,16 +156,17 @@ class AssetConverterBase(ABC, Generic[CfgT]):
 
     @property
     def usd_path(self) -> str:
-        """The absolute path of the USD file.
+        """The absolute path of the USD file; if the configuration does not ask for a USD, it is made now.
 
         Raises:
-            AssetError: None was asked for.
+            AssetError: The extra `usd` is not installed, or the asset cannot be converted.
         """
         if not self.cfg.wants_usd:
-            raise AssetError(
-                f"No USD of '{self._asset.name}' was asked for. Set usd=True, usd_dir or usd_file_name.",
-                path=str(self._asset),
-            )
+            import_openusd()  # without it, the URDF stays as it is
+            self.cfg = replace(self.cfg, usd=True)
+            self._key = self._make_key()
+            if not self._is_intact(self._usd):
+                self._convert_or_clean_up()
         return str(self._usd / self.usd_file_name)
 
     @property
@@ -182,9 +184,12 @@ class AssetConverterBase(ABC, Generic[CfgT]):
         """SHA-256 over the output that holds the URDF."""
         return intact_hash(self._out, key=self._key, allow_unlisted=True) or ""
 
-    @abstractmethod
     def _source_files(self) -> dict[str, Path]:
-        """Returns every file of the asset, by a name that does not depend on its folder."""
+        """Returns every file of the asset, by a name that does not depend on its folder; here the asset file alone.
+
+        The asset is converted again if one of them changes.
+        """
+        return {self._asset.name: self._asset}
 
     @abstractmethod
     def _convert_asset(self, folder: Path) -> ConvertedAsset:

@@ -21,7 +21,8 @@ def on_env_reset() -> AbstractContextManager[None]:
 def on_interval(interval: int) -> AbstractContextManager[None]:
     """Rules inside write for every environment whose counter is a positive multiple of the interval [steps].
 
-    `additive` and `scaling` start from the value of the last `on_env_reset`, never from their own last draw.
+    At a reset the counter is 0, and the rules do not fire: they would overwrite the values of the reset in the same
+    step. `additive` and `scaling` start from the value of the last `on_env_reset`, never from their own last draw.
 
     Raises:
         ConfigError: It is no whole number from 1, or it is outside `on_rl_frame` or inside another gate.

@@ -90,6 +90,8 @@ class Joint:
     velocity: float = 10.0
     friction: float = 0.0
     damping: float = 0.0
+    has_range: bool = True
+    """Whether the file states `lower` or `upper`; without them both are 0, and only a continuous joint moves."""
 
     @property
     def moves(self) -> bool:

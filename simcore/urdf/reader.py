@@ -177,6 +177,7 @@ class _UrdfReader:
             velocity=read_number("limit", "velocity", "10"),
             friction=read_number("dynamics", "friction", "0"),
             damping=read_number("dynamics", "damping", "0"),
+            has_range=any(find_text("limit", key, "") for key in ("lower", "upper")),
         )
 
     def read_origin(self, element: ET.Element, where: str) -> Pose:

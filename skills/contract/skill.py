@@ -40,7 +40,7 @@ _DECLARED = {
 
 
 class Skill(ABC):
-    """One skill of one episode. A subclass writes `plan`, `_on_frame` and `unmet_condition`."""
+    """One skill of one episode. A subclass writes `plan`, `unmet_condition` and, if it may end early, `check_frame`."""
 
     cfg_type: ClassVar[type[SkillCfg]] = SkillCfg
     """Dataclass of its entry in `skills`."""
@@ -56,6 +56,8 @@ class Skill(ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        if "_on_frame" in cls.__dict__:
+            raise SkillError(f"{cls.__qualname__}._on_frame is not called. Expected `check_frame`. Rename it.")
         for name, remedy in _DECLARED.items():
             if isinstance(cls.__dict__.get(name), property):
                 raise SkillError(
@@ -75,7 +77,8 @@ class Skill(ABC):
         )
         self.keyframe_plan: KeyframePlan | None = None
         self._failures: list[Failure] = []
-        self._started = False
+        self.is_started = False
+        """Whether `start` was called; False if a policy acts in place of the skill."""
         self._blocked_frames = 0
 
     @abstractmethod
@@ -85,9 +88,12 @@ class Skill(ABC):
         Called once, before the first frame. It must not change the simulated scene.
         """
 
-    @abstractmethod
-    def _on_frame(self) -> None:
-        """Checks the record frame that just ended; notes failures that end the skill early."""
+    def check_frame(self) -> None:
+        """Checks the record frame that just ended; notes failures that end the skill early, with `fail`.
+
+        Called by `update`, once for every frame.
+        """
+        return
 
     @abstractmethod
     def unmet_condition(self) -> Failure | None:
@@ -108,7 +114,7 @@ class Skill(ABC):
                 f"{self.failure}. Call plan() first, and start() only where is_ready() is true.",
                 skill=self.cfg.name,
             )
-        self._started = True
+        self.is_started = True
         self.executor.load(self.commands)
 
     def next_action(self) -> ArmAction:
@@ -117,7 +123,7 @@ class Skill(ABC):
         Raises:
             SkillError: The skill was not started.
         """
-        if not self._started:
+        if not self.is_started:
             raise SkillError(
                 f"Skill '{self.cfg.name}' was asked for an action before it was started. Call start() first.",
                 skill=self.cfg.name,
@@ -130,7 +136,7 @@ class Skill(ABC):
         The runner checks forbidden contacts, speeds and time for every skill.
         """
         self._check_blocked()
-        self._on_frame()
+        self.check_frame()
         if self._failures:
             self.executor.stop()
         elif self.is_subtask_done():
@@ -138,7 +144,7 @@ class Skill(ABC):
 
     def is_feasible(self) -> bool:
         """Whether nothing failed before the start; called after `plan`."""
-        return self._started or not self._failures
+        return self.is_started or not self._failures
 
     def is_ready(self) -> bool:
         """Whether there is a plan and no failure; called before `start`."""
@@ -207,9 +213,10 @@ class Skill(ABC):
 
     def fail(self, code: str, message: str, **evidence: object) -> None:
         """Notes a violated condition at the present time."""
-        self._failures.append(self._make_failure(code, message, **evidence))
+        self._failures.append(self.make_failure(code, message, **evidence))
 
-    def _make_failure(self, code: str, message: str, **evidence: object) -> Failure:
+    def make_failure(self, code: str, message: str, **evidence: object) -> Failure:
+        """Returns a violated condition at the present time, such as for `unmet_condition`; notes nothing."""
         return Failure(code, message, self.context.time_s, evidence)
 
     def _check_blocked(self) -> None:

@@ -149,6 +149,3 @@ class StepBack(Skill):
     def unmet_condition(self) -> Failure | None:
         """See `Skill.unmet_condition`: it has none."""
         return None
-
-    def _on_frame(self) -> None:
-        """See `Skill._on_frame`; there is nothing more to check."""

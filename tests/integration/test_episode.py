@@ -210,7 +210,7 @@ def test_a_bug_ends_the_episode_and_keeps_its_traceback(runner: EpisodeRunner, m
     def broken(self: Open) -> None:
         raise RuntimeError("made on purpose")
 
-    monkeypatch.setattr(Open, "_on_frame", broken)
+    monkeypatch.setattr(Open, "check_frame", broken)
     record = runner.run(0)
     assert record.code == "error"
     assert "made on purpose" in record.evidence["traceback"]

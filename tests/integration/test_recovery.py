@@ -75,7 +75,7 @@ def test_an_undisturbed_episode_has_the_same_plan_and_no_labels(disturbed: Episo
 @pytest.fixture
 def lost_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first attempt of every episode loses its part halfway."""
-    checked = GraspingSkill._on_frame
+    checked = GraspingSkill.check_frame
 
     def lose_part(skill: GraspingSkill) -> None:
         checked(skill)
@@ -85,7 +85,7 @@ def lost_once(monkeypatch: pytest.MonkeyPatch) -> None:
             if began_here:
                 skill.fail("slipped", "lost on purpose")
 
-    monkeypatch.setattr(GraspingSkill, "_on_frame", lose_part)
+    monkeypatch.setattr(GraspingSkill, "check_frame", lose_part)
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def test_a_skill_that_moves_the_scene_itself_is_an_error(
         if frames[0] == 3:
             cheat(self)
 
-    monkeypatch.setattr(Close, "_on_frame", on_frame)
+    monkeypatch.setattr(Close, "check_frame", on_frame)
     monkeypatch.setattr(Close, "unmet_condition", lambda self: None)
     cfg = load("close_drawer")
     with EpisodeRunner(cfg) as runner:

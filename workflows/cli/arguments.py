@@ -11,6 +11,7 @@ import yaml
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.experiment import require_multirun, sweep_overrides
 from unlatch.configs.overrides import expand_sweep
+from unlatch.configs.repeated_keys import refuse_repeated_keys
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, close_matches, unknown_key
 from unlatch.workflows.cli.command_line import CommandLine
@@ -50,8 +51,9 @@ def read_pairs(schema: type[T], arguments: Sequence[str], *, others: Sequence[st
     """Reads `key=value` arguments of a command that composes no configuration; skips the keys in `others`.
 
     Raises:
-        ConfigError: One cannot be read, or is not in the schema.
+        ConfigError: One cannot be read, is not in the schema, or is given twice.
     """
+    refuse_repeated_keys(arguments)
     values: dict[str, Any] = {}
     for argument in arguments:
         key, equals, text = argument.partition("=")

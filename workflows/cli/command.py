@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 
 from unlatch.simcore.errors import SimCoreError
-from unlatch.workflows.cli.console import BAD_INPUT, INTERRUPTED, OK, print_note
+from unlatch.workflows.cli.console import BAD_INPUT, FAILED, INTERRUPTED, OK, print_note
+
+DEBUG = "--debug"
+"""Flag of every command: whole tracebacks are printed."""
 
 
-def run_guarded(function: Callable[[], int]) -> int:
+def run_guarded(function: Callable[[], int], *, debug: bool = False) -> int:
     """Runs a command; an error of ours becomes one line on stderr.
+
+    Of another exception, the frames in the code of a user are printed: a plugin, such as an exporter or a generator of
+    objects, has a bug. If there are none, it is a bug of Unlatch, and the exception is raised.
+
+    Args:
+        function: The command.
+        debug: Whether the whole traceback of every exception is printed.
 
     Returns:
         The exit code: that of the command; after an error of ours the `exit_code` of the error, `BAD_INPUT` if it has
-        none; `INTERRUPTED` after Ctrl-C.
+        none; `FAILED` after a bug in the code of a user; `INTERRUPTED` after Ctrl-C.
     """
     try:
         return function()
     except SimCoreError as exc:
+        if debug:
+            print_note(traceback.format_exc())
         code: int = getattr(exc, "exit_code", BAD_INPUT)
         print_note("unlatch: " + (" ".join(exc.message.split()) if code == BAD_INPUT else exc.message))
         return code
@@ -28,8 +41,27 @@ def run_guarded(function: Callable[[], int]) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of a pipe is gone; Python would complain about it at exit
         return OK
+    except Exception as exc:
+        # imported here: commands that need no run start quickly
+        from unlatch.workflows.runs.retries.traceback_frames import user_frames_of_plugins
+
+        frames = [] if debug else user_frames_of_plugins(traceback.format_exc())
+        if not frames:
+            raise
+        print_note("\n".join([f"unlatch: {type(exc).__name__}: {exc}", *frames, f"{DEBUG} prints the whole traceback"]))
+        return FAILED
 
 
 def command(run: Callable[[list[str]], int]) -> Callable[[Sequence[str]], int]:
-    """Makes a command of a function of its arguments: the command handles errors, see `run_guarded`."""
-    return lambda argv: run_guarded(lambda: run(list(argv)))
+    """Makes a command of a function of its arguments: the command handles errors, see `run_guarded`, and `--debug`."""
+    return run_command(lambda arguments, _debug: run(arguments))
+
+
+def run_command(run: Callable[[list[str], bool], int]) -> Callable[[Sequence[str]], int]:
+    """Makes a command of a function of its arguments without `--debug`, and of whether this flag is given."""
+
+    def main(argv: Sequence[str]) -> int:
+        debug = DEBUG in argv
+        return run_guarded(lambda: run([word for word in argv if word != DEBUG], debug), debug=debug)
+
+    return main

@@ -8,15 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from unlatch.configs.repeated_keys import refuse_repeated_keys
 from unlatch.simcore.errors import ConfigError
 
 _WITH_VALUE = {"--cfg": "cfg", "-c": "cfg", "--config-dir": "config_dir", "-cd": "config_dir"}
+_PDB = "--pdb"
 _SWITCHES = {
     "--resolve": "resolve",
     "-r": "resolve",
     "-m": "multirun",
     "--multirun": "multirun",
+    _PDB: "pdb",
 }
+
+_ONE_VALUE = "Remove one; `unlatch collect -m` and `evaluate -m` take several, as in task=a,b."
 
 
 @dataclass
@@ -33,13 +38,19 @@ class CommandLine:
     """Whether to print it with references resolved."""
     multirun: bool = False
     """Whether comma-separated values are swept over."""
+    pdb: bool = False
+    """Whether the debugger is opened where an episode raises an exception."""
 
 
-def parse_command_line(arguments: Sequence[str]) -> CommandLine:
+def parse_command_line(arguments: Sequence[str], *, makes_runs: bool = False) -> CommandLine:
     """Parses the arguments of a command that composes a configuration.
 
+    Args:
+        arguments: The words after the name of the command.
+        makes_runs: Whether the command makes runs: only then the flag `--pdb` is known.
+
     Raises:
-        ConfigError: A flag is unknown or lacks its value.
+        ConfigError: A flag is unknown or lacks its value, or a key is given twice.
     """
     found = CommandLine()
     rest = list(arguments)
@@ -49,7 +60,7 @@ def parse_command_line(arguments: Sequence[str]) -> CommandLine:
             found.overrides.append(argument)
             continue
         name, equals, value = argument.partition("=")
-        if name in _SWITCHES and not equals:
+        if name in _SWITCHES and not equals and (makes_runs or name != _PDB):
             setattr(found, _SWITCHES[name], True)
         elif name in _WITH_VALUE:
             if not equals:
@@ -63,10 +74,12 @@ def parse_command_line(arguments: Sequence[str]) -> CommandLine:
             else:
                 raise ConfigError(f"Flag {name} is given '{value}'. Expected job. Write --cfg job.", flag=name)
         else:
+            known = "--cfg job, --resolve, -m, --config-dir DIR, --debug" + (f", {_PDB}" if makes_runs else "")
             raise ConfigError(
-                f"Unknown flag '{argument}'. Expected key=value, --cfg job, --resolve, -m, --config-dir DIR or --help.",
+                f"Unknown flag '{argument}'. Expected key=value, {known} or --help.",
                 flag=argument,
             )
+    refuse_repeated_keys(found.overrides, advice=_ONE_VALUE)
     return found
 
 

@@ -16,6 +16,7 @@ from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.workflows.cli.arguments import load_configs
 from unlatch.workflows.cli.command_line import CommandLine
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, result_console
+from unlatch.workflows.cli.debugger import make_debuggable
 from unlatch.workflows.runs.data_folders import describe_data_set
 from unlatch.workflows.runs.launchers.catalog import LAUNCHERS, SERIAL
 from unlatch.workflows.runs.launchers.sweep import (
@@ -45,6 +46,14 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], i
         print_line("---\n".join(job.yaml for job in jobs).rstrip())
         return OK
     launcher = launcher_of([job.cfg for job in jobs])
+    if line.pdb:
+        if launcher.name != SERIAL:
+            raise ConfigError(
+                f"--pdb with launcher={launcher.name}: jobs in other processes have no debugger. Expected "
+                f"launcher={SERIAL}. Leave out one of both.",
+                flag="--pdb",
+            )
+        jobs = [replace(job, cfg=make_debuggable(job.cfg)) for job in jobs]
     sweep = place_outputs(jobs)
     _check_outputs_differ([job.cfg for job in jobs], prefix=prefix)
     if sweep is not None and launcher.name != SERIAL:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE
@@ -10,11 +10,16 @@ from rich.table import Table
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, relative_path, result_console
+from unlatch.workflows.cli.debugger import open_debugger
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.progress import Interruption
+from unlatch.workflows.runs.retries.traceback_frames import frames_to_show
 from unlatch.workflows.runs.run import PICTURE, RecordingJob, RunResult, has_picture, run_episodes
 from unlatch.workflows.runs.schema import RunCfg
 from unlatch.workflows.runs.statistics import SEARCH, STAGES, RunStatistics
+
+ERROR = "error"
+"""Failure code of an exception."""
 
 
 def run_and_report(
@@ -24,6 +29,8 @@ def run_and_report(
     prefix: str = "",
     identity: dict[str, Any] | None = None,
     command: Sequence[str] = (),
+    debug: bool = False,
+    pdb: bool = False,
 ) -> int:
     """Makes the missing episodes of a run with a live display and prints a summary.
 
@@ -33,6 +40,8 @@ def run_and_report(
         prefix: Beginning of the default folder's name.
         identity: Further keys of the header.
         command: The `unlatch` command that makes the run; empty if it is not known.
+        debug: Whether the whole traceback of an `error` is printed.
+        pdb: Whether the debugger is opened where an episode raises an exception; `cfg` must be a serial run.
 
     Returns:
         The exit code: 0, 1 if every attempt ended as `error`, or 130 after Ctrl-C.
@@ -42,12 +51,13 @@ def run_and_report(
         make_job,
         prefix=prefix,
         identity=identity,
-        progress=True,
-        interruption=Interruption(),
+        progress=not pdb,
+        interruption=None if pdb else Interruption(),
         notify=print_note,
         command=command,
+        on_bug=open_debugger if pdb else None,
     )
-    statistics = print_summary(result)
+    statistics = print_summary(result, debug=debug)
     stop, folder = result.stop, result.data_set.path
     if result.interrupted:
         print_note("unlatch: interrupted; the same command makes the missing episodes")
@@ -59,10 +69,10 @@ def run_and_report(
             f"unlatch: {stop.successes} of successes={stop.wanted} after {stop.attempts} attempts; the key `attempts` "
             "allows no more"
         )
-    if n_errors := statistics.codes.get("error"):
+    if n_errors := statistics.codes.get(ERROR):
         print_note(
             f"unlatch: {n_errors} ended as `error`; the same command makes them again once the code has changed, and "
-            "with retry=error at once"
+            "with retry=error at once; --debug prints whole tracebacks, --pdb opens a debugger"
         )
     if has_picture(cfg):
         print_line(f"picture: {relative_path(folder / PICTURE)}")
@@ -70,8 +80,11 @@ def run_and_report(
     return FAILED if stop.is_hopeless else exit_code(statistics)
 
 
-def print_summary(result: RunResult) -> RunStatistics:
-    """Prints the counts of the episodes asked for, and how fast this run made its share; returns the counts."""
+def print_summary(result: RunResult, *, debug: bool = False) -> RunStatistics:
+    """Prints the counts of the episodes asked for, and how fast this run made its share; returns the counts.
+
+    `debug` prints the whole traceback of an `error` in place of its last frames.
+    """
     corrupt = CorruptEpisodes()
     statistics = result.statistics(corrupt)
     for line in corrupt.lines():
@@ -80,27 +93,30 @@ def print_summary(result: RunResult) -> RunStatistics:
     count = f"{statistics.n} of {len(set(result.numbers))} episodes done"
     print_line(f"{count}, {result.made} made in {result.seconds:.1f} s{pace}")
     result_console().print(summary_table(statistics))
-    for text in _describe_first_failure(result.data_set, statistics):
-        print_line(text)
+    for code in _codes_to_describe(statistics):
+        for text in _describe_first(code, result.data_set, statistics, debug=debug):
+            print_line(text)
     return statistics
 
 
-def _describe_first_failure(data_set: DataSet, statistics: RunStatistics) -> Sequence[str]:
-    """Returns why the first attempt with the most frequent failure code failed, and the command that shows it."""
-    most = next(iter(statistics.codes), None)
-    if most is None:
-        return []
-    number = statistics.first[most]
+def _codes_to_describe(statistics: RunStatistics) -> list[str]:
+    """Returns the most frequent failure code, and `error` if there is one: it is a bug, however rare it is."""
+    return [code for index, code in enumerate(statistics.codes) if index == 0 or code == ERROR]
+
+
+def _describe_first(code: str, data_set: DataSet, statistics: RunStatistics, *, debug: bool) -> Iterator[str]:
+    """Yields why the first attempt with a failure code failed, and the command that shows it."""
+    number = statistics.first[code]
     record = data_set.read(number, arrays=False)
-    return [
-        f"first {most}, episode {number}: {record.message}",
-        f"look: unlatch phases {relative_path(data_set.path)} episode={number}",
-    ]
+    yield f"first {code}, episode {number}: {record.message}"
+    if code == ERROR:
+        yield from (str(record.evidence.get("traceback", "")).splitlines() if debug else frames_to_show(record))
+    yield f"look: unlatch phases {relative_path(data_set.path)} episode={number}"
 
 
 def exit_code(statistics: RunStatistics) -> int:
     """Returns the exit code of a finished run: 1 if every attempt ended as `error`."""
-    return FAILED if statistics.n and statistics.codes.get("error") == statistics.n else OK
+    return FAILED if statistics.n and statistics.codes.get(ERROR) == statistics.n else OK
 
 
 def _stages_text(counts: Mapping[str, int]) -> str:

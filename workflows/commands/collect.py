@@ -11,7 +11,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.console import OK, print_note
 from unlatch.workflows.cli.multirun import run_jobs
@@ -23,19 +23,30 @@ from unlatch.workflows.runs.run import output_folder
 from unlatch.workflows.runs.schema import CollectCfg
 
 
-@command
-def main(arguments: list[str]) -> int:
+@run_command
+def main(arguments: list[str], debug: bool) -> int:
     """Runs the command; returns its exit code."""
-    line = parse_command_line(arguments)
+    line = parse_command_line(arguments, makes_runs=True)
     words, folders = ("unlatch", "collect", *arguments), line.config_dirs
-    return run_jobs("collect", CollectCfg, line, lambda cfg: collect_and_report(cfg, config_dirs=folders, words=words))
+
+    def run(cfg: CollectCfg) -> int:
+        return collect_and_report(cfg, config_dirs=folders, words=words, debug=debug, pdb=line.pdb)
+
+    return run_jobs("collect", CollectCfg, line, run)
 
 
-def collect_and_report(cfg: CollectCfg, *, config_dirs: Sequence[str] = (), words: Sequence[str] = ()) -> int:
+def collect_and_report(
+    cfg: CollectCfg,
+    *,
+    config_dirs: Sequence[str] = (),
+    words: Sequence[str] = (),
+    debug: bool = False,
+    pdb: bool = False,
+) -> int:
     """Makes the missing episodes of a run, prints a summary, renders successes if asked for; see `run_and_report`."""
     if cfg.render:
         _check_images(cfg, config_dirs)
-    code = run_and_report(cfg, lambda data_set: CollectJob(cfg, data_set), command=words)
+    code = run_and_report(cfg, lambda data_set: CollectJob(cfg, data_set), command=words, debug=debug, pdb=pdb)
     return _render_successes(cfg, config_dirs) if cfg.render and code == OK else code
 
 

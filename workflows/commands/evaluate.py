@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.console import print_line
 from unlatch.workflows.cli.multirun import run_jobs
@@ -13,16 +13,18 @@ from unlatch.workflows.runs.evaluate import PREFIX, EvaluateJob, identity_of, se
 from unlatch.workflows.runs.schema import EvaluateCfg
 
 
-@command
-def main(arguments: list[str]) -> int:
+@run_command
+def main(arguments: list[str], debug: bool) -> int:
     """Runs the command; returns its exit code."""
-    line = parse_command_line(arguments)
+    line = parse_command_line(arguments, makes_runs=True)
     words = ("unlatch", "evaluate", *arguments)
 
     def run(cfg: EvaluateCfg) -> int:
         with serve_policy(cfg) as served:
             job = partial(EvaluateJob, cfg, policy=None if served is None else served.address)
-            code = run_and_report(cfg, job, prefix=PREFIX, identity=identity_of(cfg), command=words)
+            code = run_and_report(
+                cfg, job, prefix=PREFIX, identity=identity_of(cfg), command=words, debug=debug, pdb=line.pdb
+            )
         if served is not None and served.statistics is not None and served.statistics.batches:
             print_line(f"policy: {served.statistics}")
         return code

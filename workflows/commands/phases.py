@@ -18,7 +18,7 @@ from unlatch.workflows.viewing.phase_moments import find_rounds, nothing_to_show
 from unlatch.workflows.viewing.phase_pictures import take_phase_pictures
 from unlatch.workflows.viewing.phase_sheet import draw_sheet
 from unlatch.workflows.viewing.picture import write_picture
-from unlatch.workflows.viewing.scene_picture import open_record
+from unlatch.workflows.viewing.scene_picture import add_laid_out_state, open_record
 
 MAX_COLUMNS = 12
 
@@ -59,12 +59,13 @@ def draw_phases(data_set: DataSet, cfg: PhasesCfg) -> tuple[Path, int]:
         SimCoreError: The input is wrong. Nothing is written.
     """
     check_episode(data_set, cfg.episode)
-    record = data_set.read(cfg.episode)
-    rounds = find_rounds(record) if record.arrays else []
-    if not rounds:
-        raise nothing_to_show(record, "phases", before="an arm moved")
-    with open_record(config_of(data_set), record) as recorded:
+    episode_cfg = config_of(data_set)
+    record = add_laid_out_state(episode_cfg, data_set.read(cfg.episode))
+    if not record.arrays:
+        raise nothing_to_show(record)
+    rounds = find_rounds(record)
+    with open_record(episode_cfg, record) as recorded:
         sheet = take_phase_pictures(recorded, rounds)
     path = output_path(cfg.out, data_set.path / f"phases-{cfg.episode}.png")
     write_picture(draw_sheet(sheet, columns=cfg.columns), path)
-    return path, sum(len(item.moments) for item in rounds)
+    return path, sum(len(section.tiles) for section in sheet.sections)

@@ -95,6 +95,8 @@ class Episode:
         """Whether the record has the planner's own targets beside the executed ones; set before `begin`."""
         self.has_pushes = False
         """Whether parts may be pushed from outside; set before `begin`."""
+        self.on_bug: Callable[[Exception], None] | None = None
+        """Called with an unexpected exception before it becomes the failure of the episode, such as by a debugger."""
         self._world = world
         self._checker = checker
         self._policy = policy
@@ -245,6 +247,10 @@ class Episode:
 
     def fail_with_bug(self, exc: Exception) -> None:
         """Makes an unexpected exception the failure of the episode, whatever the judge decides."""
+        if self.on_bug is not None:
+            self.on_bug(exc)
+        if self._is_reset:
+            self.frames.record_open_frame()
         self.failure = self._bug = Failure(
             "error",
             f"{type(exc).__name__}: {exc}",

@@ -68,6 +68,10 @@ class FrameLoop:
         self._scene = scene
         self._judge = judge
         self._before_control_step = None if randomization is None else randomization.step
+        self._is_frame_open = False
+        """Whether a frame is simulated and judged but not recorded yet."""
+        self._statuses: Mapping[str, ArmStatus] = {}
+        """What the arms did in the last recorded frame."""
         self.has_labels = False
         """Whether the record has the planner's own targets beside the executed ones; set before the first frame."""
         self.labels_are_valid = True
@@ -135,12 +139,19 @@ class FrameLoop:
         for name, speed in speeds.objects.items():
             self._interval[f"speeds.{name}.max"] = np.float64(speed)
         self._judge.observe(action, speeds)
+        self._is_frame_open = True
 
     def record_state(self, statuses: Mapping[str, ArmStatus] = MappingProxyType({})) -> None:
         """Records the state that was read last, with what each acting arm is doing."""
+        self._is_frame_open, self._statuses = False, statuses
         scene = self._scene
         state: dict[str, Any] = scene.state_tree.state_dict(exclude_tags=NOT_RECORDED)
         state["time"] = np.float64(scene.world.time_s)
         state.update(status_values(self._judge, statuses, list(scene.robot.arms)))
         self.recorder.add_frame(state, self._interval if self.recorder.n_states else None)
         self.state = state
+
+    def record_open_frame(self) -> None:
+        """Records the state of a frame that is simulated and judged but not recorded: an exception came in between."""
+        if self._is_frame_open:
+            self.record_state(self._statuses)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from typing import Any
@@ -95,6 +95,8 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         self.metadata = {**self.metadata, "render_fps": cfg.world.record_hz}
         self.has_labels = False
         """Whether records of later episodes have labels beside the actions."""
+        self.on_bug: Callable[[Exception], None] | None = None
+        """That of later episodes, see `Episode.on_bug`."""
         self._run_seed = cfg.seed
         self._next_episode = 0
         self._decoder = ActionDecoder(cfg.action, cfg.robot)
@@ -226,7 +228,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
                 arms_may_move=self.cfg.success_when is SuccessWhen.held, end_at_violation=self.cfg.end_at_violation
             ),
         )
-        episode.has_labels = self.has_labels
+        episode.has_labels, episode.on_bug = self.has_labels, self.on_bug
         episode.begin()
         self._images = ObservedImages(episode.scene, self.cfg.observation)
         if episode.failure is None:

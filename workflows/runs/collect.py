@@ -67,9 +67,9 @@ class CollectJob(RecordingJob):
     def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
         """See `RecordingJob`."""
         if self.cfg.policy is not None:
-            with open_corrections(self.cfg) as run:
+            with open_corrections(self.cfg, on_bug=self.on_bug) as run:
                 yield run
             return
-        with EpisodeRunner(self.cfg) as runner:
+        with EpisodeRunner(self.cfg, on_bug=self.on_bug) as runner:
             runner.warm_up()
             yield runner.run

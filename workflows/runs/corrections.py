@@ -28,8 +28,12 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_corrections(cfg: CollectCfg) -> Iterator[Callable[[int], EpisodeRecord]]:
+def open_corrections(
+    cfg: CollectCfg, *, on_bug: Callable[[Exception], None] | None = None
+) -> Iterator[Callable[[int], EpisodeRecord]]:
     """Opens an environment and the policy of a run; yields the function that makes an episode by its number.
+
+    `on_bug` is that of the episodes, see `Episode.on_bug`.
 
     Raises:
         ConfigError: The policy cannot be made.
@@ -40,7 +44,7 @@ def open_corrections(cfg: CollectCfg) -> Iterator[Callable[[int], EpisodeRecord]
         raise ConfigError("policy is missing. Expected the policy that acts before the planner.", key="policy")
     env_cfg = config_as(EnvCfg, cfg, success_when=SuccessWhen.still)
     with closing(UnlatchEnv(cfg=env_cfg)) as env:
-        env.has_labels = True
+        env.has_labels, env.on_bug = True, on_bug
         with closing(load_policy(cfg.policy, env, timeout_s=cfg.policy_timeout_s)) as policy:
             rule = TakeoverRule.parse(cfg.takeover)
             yield partial(run_correction, env, policy, rule, cfg.policy, label_every=cfg.label_every)
@@ -60,7 +64,9 @@ def run_correction(
     """
     try:
         observation, info = env.reset(options={"episode": number})
-    except AssetError as exc:  # as in `EpisodeRunner.run`: an object that cannot be used costs only its episode
+    except Exception as exc:  # as in `EpisodeRunner.run`: an object or a skill with a bug costs only its episode
+        if isinstance(exc, SimCoreError) and not isinstance(exc, AssetError):
+            raise
         env.episode.fail_with_bug(exc)
         return env.record()
     episode = env.episode

@@ -314,6 +314,7 @@ class EvaluateJob(RecordingJob):
     def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
         """See `RecordingJob`."""
         with closing(make_env_of(self.cfg)) as env, closing(_make_policy(self.cfg, self.policy, env)) as policy:
+            env.on_bug = self.on_bug
             yield partial(run_episode, env, policy)
 
 
@@ -327,7 +328,9 @@ def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> EpisodeRecord:
     """
     try:
         observation, info = env.reset(options={"episode": number})
-    except AssetError as exc:  # as in `EpisodeRunner.run`: an object that cannot be used costs only its episode
+    except Exception as exc:  # as in `EpisodeRunner.run`: an object or a skill with a bug costs only its episode
+        if isinstance(exc, SimCoreError) and not isinstance(exc, AssetError):
+            raise
         env.episode.fail_with_bug(exc)
         return env.record()
     over = info["code"] is not None

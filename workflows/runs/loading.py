@@ -16,6 +16,7 @@ from unlatch.configs.cross_checks import check_episode
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.derivation.derived_request import derive_request
 from unlatch.configs.experiment import check_sweep_values
+from unlatch.configs.repeated_keys import refuse_repeated_keys
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.workflows.episode.randomization.recorded_randomization import with_recorded
 from unlatch.workflows.runs.schema import CollectCfg
@@ -62,7 +63,9 @@ def load(task: str, *overrides: str, seed: int | None = None, config_dirs: Seque
     """
     first = task if "=" in task else f"task={task}"
     last = [] if seed is None else [f"seed={seed}"]
-    loaded = load_config("collect", CollectCfg, [first, *overrides, *last], config_dirs=config_dirs)
+    given = [first, *overrides, *last]
+    refuse_repeated_keys(given)
+    loaded = load_config("collect", CollectCfg, given, config_dirs=config_dirs)
     for notice in loaded.notices:
         logger.info(notice)
     return loaded.cfg

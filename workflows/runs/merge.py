@@ -58,7 +58,13 @@ def merge(
     """
     sets = [DataSet.open(path) for path in sources]
     for other in sets[1:]:
-        check_same_header(sets[0].header, other.header, sets[0].path)
+        check_same_header(
+            sets[0].header,
+            other.header,
+            sets[0].path,
+            expected=f"the same values as in '{other.path}'",
+            advice="Merge sets of one configuration only.",
+        )
     _check_apart(absolute_folder(out), sets)
     left_out = taken = 0
     name = writer_name("merged")

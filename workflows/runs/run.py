@@ -70,6 +70,7 @@ def run_episodes(
     interruption: Interruption | None = None,
     notify: Callable[[str], None] = logger.info,
     command: Sequence[str] = (),
+    on_bug: Callable[[Exception], None] | None = None,
 ) -> RunResult:
     """Makes the missing episodes of a run, and those that ended as `error` again, as far as `cfg.retry` says.
 
@@ -84,6 +85,7 @@ def run_episodes(
         notify: Called with one line for each damaged episode that is made again, and one for all that ended as `error`
             and are made again.
         command: The `unlatch` command that makes the run, for its report; empty: it is not known.
+        on_bug: See `RecordingJob.on_bug`.
 
     Raises:
         SimCoreError: The input is wrong.
@@ -115,7 +117,7 @@ def run_episodes(
                 notify(again.text())
                 data_set.replace_errors(again.numbers)
             left = stop.until(to_make) if interruption is None else interruption.until(stop.until(to_make))
-            job = replace(make_job(data_set), code=code)
+            job = replace(make_job(data_set), code=code, on_bug=on_bug)
             outcomes = executor.run(job, left, max_episodes=len(to_make))
             done = stop.successes if stop.wanted is not None else len(numbers) - len(to_make)
             counts = Progress(
@@ -200,6 +202,8 @@ class RecordingJob(ABC):
     data_set: DataSet
     code: CodeVersions = field(default=CodeVersions({}), kw_only=True)
     """The code that makes the episodes, noted in those that end as `error`."""
+    on_bug: Callable[[Exception], None] | None = field(default=None, kw_only=True)
+    """Called with an exception that ends an episode as `error`, before the episode is written; of a serial run only."""
 
     @abstractmethod
     def open_episode_source(self) -> AbstractContextManager[Callable[[int], EpisodeRecord]]:

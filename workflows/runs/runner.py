@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -30,8 +31,10 @@ class EpisodeRunner:
     An episode depends only on the configuration and its number: world, checker and skills are reset for each.
     """
 
-    def __init__(self, cfg: EpisodeCfg) -> None:
+    def __init__(self, cfg: EpisodeCfg, *, on_bug: Callable[[Exception], None] | None = None) -> None:
+        """Makes a runner without an open world; `on_bug` is that of its episodes, see `Episode.on_bug`."""
         self.cfg = cfg
+        self._on_bug = on_bug
         self._stack = ExitStack()
         self._world = World(cfg.world)
         self._checker = BulletCollisionChecker()
@@ -81,7 +84,9 @@ class EpisodeRunner:
 
     def episode(self, number: int) -> Episode:
         """Returns an episode in this runner's world that has not begun; it ends when the next one begins."""
-        return Episode(self.cfg, number, self._world, self._checker)
+        episode = Episode(self.cfg, number, self._world, self._checker)
+        episode.on_bug = self._on_bug
+        return episode
 
     def replay(self, record: EpisodeRecord) -> dict[str, Array]:
         """Drives a fresh world with the recorded reset values, actions and hold events, and records it anew.

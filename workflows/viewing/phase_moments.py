@@ -12,6 +12,7 @@ import numpy as np
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.contract.command import Phase
+from unlatch.workflows.runs.retries.traceback_frames import frames_to_show
 
 _FOLLOW_PICTURES = 3
 """Number of pictures of the phase in which the part moves."""
@@ -72,12 +73,17 @@ def part_openings(record: EpisodeRecord, skill: Mapping[str, Any]) -> np.ndarray
     return openings
 
 
-def nothing_to_show(record: EpisodeRecord, what: str, *, before: str) -> RecordingError:
-    """Returns the error of an episode without states or phases: it ended `before` there were any."""
-    reason = f" ({record.message.rstrip('.')})" if record.message else ""
+def failure_notes(record: EpisodeRecord) -> list[str]:
+    """Returns why an episode failed, as lines of text; of an `error` also the last frames in the code of a user."""
+    return [] if record.success or not record.message else [record.message, *map(str.strip, frames_to_show(record))]
+
+
+def nothing_to_show(record: EpisodeRecord) -> RecordingError:
+    """Returns the error of an episode without states: it ended before the first one."""
+    notes = "; ".join(failure_notes(record)).rstrip(".")
     return RecordingError(
-        f"Episode {record.number} has no {what} to show: it ended with code {record.code} before {before}{reason}. "
-        "Name another episode.",
+        f"Episode {record.number} has no states to show: it ended with code {record.code} before the first one"
+        f"{f' ({notes})' if notes else ''}. Name another episode.",
         number=record.number,
         code=record.code,
     )

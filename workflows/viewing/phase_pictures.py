@@ -12,7 +12,14 @@ from unlatch.skills.contract.command import Phase
 from unlatch.tasks.language import fill_in
 from unlatch.tasks.part_words import part_words
 from unlatch.workflows.viewing.close_up import choose_close_up
-from unlatch.workflows.viewing.phase_moments import PhaseMoment, SkillRound, last_finite_frame, part_openings, phase_of
+from unlatch.workflows.viewing.phase_moments import (
+    PhaseMoment,
+    SkillRound,
+    failure_notes,
+    last_finite_frame,
+    part_openings,
+    phase_of,
+)
 from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX, Curve, PhaseSheet, Section, Tile
 from unlatch.workflows.viewing.scene_picture import RecordedWorld
 
@@ -27,7 +34,7 @@ _HELD_AT, _PUSHED_AT = "articulated_object_head", "link_contact_point"
 
 
 def take_phase_pictures(shown: RecordedWorld, rounds: Sequence[SkillRound]) -> PhaseSheet:
-    """Takes a picture of every moment and collects what the sheet shows."""
+    """Takes a picture of every moment and collects what the sheet shows; if no arm moved, one of the last state."""
     record = shown.record
     end = last_finite_frame(record) + 1
     when = "" if record.success else f" at {record.evidence.get('time_s', 0.0):.1f} s"
@@ -36,8 +43,8 @@ def take_phase_pictures(shown: RecordedWorld, rounds: Sequence[SkillRound]) -> P
     return PhaseSheet(
         title=f"{shown.episode.cfg.task.name}, episode {record.number}, {record.outcome}{when}{instruction}",
         success=record.success,
-        notes=[] if record.success else [record.message],
-        sections=[_make_section(shown, item, views[item.skill]) for item in rounds],
+        notes=failure_notes(record),
+        sections=[_make_section(shown, item, views[item.skill]) for item in rounds] or [_draw_last_state(shown)],
         times_s=record.arrays["time"][:end] - record.arrays["time"][0],
         phases=[phase_of(number) for number in record.arrays["skills.phase"][:end].tolist()],
         curves=list(_opening_curves(shown, rounds, end)),
@@ -80,6 +87,17 @@ def _key_frames(moments: Sequence[PhaseMoment]) -> list[int]:
     """Returns the frames that the camera is chosen for."""
     found = [moment.frame for moment in moments if moment.phase in _KEY_PHASES or moment.failed]
     return found[:_MAX_KEY_FRAMES] or [moments[-1].frame]
+
+
+def _draw_last_state(shown: RecordedWorld) -> Section:
+    """Returns a picture of the whole scene as the episode ended, before an arm moved."""
+    record, frame = shown.record, last_finite_frame(shown.record)
+    shown.show(frame)
+    times = record.arrays["time"]
+    width, height = (OVERSAMPLED * side for side in TILE_PX)
+    picture = take_picture(shown.world, shown.episode.scene.view(), width=width, height=height)
+    tile = Tile(picture, record.outcome, float(times[frame] - times[0]), "", Phase.idle, failed=not record.success)
+    return Section("no arm moved", [tile])
 
 
 def _make_section(shown: RecordedWorld, skill_round: SkillRound, view: LookAtCamera) -> Section:

@@ -34,6 +34,8 @@ _CURVES: tuple[Rgb, ...] = ((30, 60, 150), (160, 80, 20), (90, 30, 130))
 _TITLE_PX, _FONT_PX, _LEAST_FONT_PX = 20, 17, 8
 _LINE_PX = 24
 _CAPTION_PX = 25
+_LEAST_NOTES_PX = 792
+"""Least width of a sheet with the message of a failure: file names of a traceback are long."""
 _GAP_PX = 4
 _MARGIN_PX = 8
 _BAND_PX, _CURVE_PX, _AXIS_PX = 9, 74, 22
@@ -98,6 +100,8 @@ def draw_sheet(sheet: PhaseSheet, *, columns: int) -> Image.Image:
     """Draws a sheet with at most `columns` pictures in a row."""
     across = _choose_row_length([len(section.tiles) for section in sheet.sections], columns)
     width = across * (TILE_PX[0] + _GAP_PX) - _GAP_PX + 2 * _MARGIN_PX
+    if sheet.notes:
+        width = max(width, _LEAST_NOTES_PX)
     strips: list[Image.Image | Array] = [_draw_title(sheet, width)]
     number = 1
     for section in sheet.sections:

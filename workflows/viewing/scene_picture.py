@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -122,3 +122,18 @@ def open_record(
         episode.visual_draw = visual_draw
         episode.reset(record)
         yield RecordedWorld(world, episode, record)
+
+
+def add_laid_out_state(cfg: EpisodeCfg, record: EpisodeRecord) -> EpisodeRecord:
+    """Returns a record without states with one: the scene as it was laid out, such as when planning raised an error.
+
+    A record that has states, and one that ended before the scene was laid out, is returned as it is.
+
+    Raises:
+        RecordingError: Its objects have changed since the recording.
+    """
+    if record.arrays or not record.layout.get("objects"):
+        return record
+    with open_record(cfg, record) as opened:
+        opened.episode.frames.record_state()
+        return replace(record, arrays=opened.episode.frames.recorder.arrays())

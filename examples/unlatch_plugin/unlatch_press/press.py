@@ -53,7 +53,7 @@ class Press(Close):
 
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """Returns the commands of `close` with a wait at the end of the push."""
-        commands = self._closed_gripper_commands(plan)
+        commands = super().make_commands(plan)
         end = next(i for i, command in enumerate(commands) if command.phase is Phase.retreat)
         self._hold = ManipCommand(
             ManipKind.close_gripper, commands[end - 1].T_base_ee, Phase.follow, dwell_frames=self._hold_frames
@@ -66,8 +66,8 @@ class Press(Close):
         If a policy moves the arm, the skill was not started, and only the position of the part counts.
         """
         missing = super().unmet_condition()
-        if missing is None and self._started and len(self._pressed) < self._hold_frames:
-            return self._make_failure(
+        if missing is None and self.is_started and len(self._pressed) < self._hold_frames:
+            return self.make_failure(
                 "not_reached",
                 f"'{self.part.name}' was kept pressed for {len(self._pressed)} of {self._hold_frames} frames",
                 frames=len(self._pressed),
@@ -75,7 +75,7 @@ class Press(Close):
             )
         return missing
 
-    def _on_frame(self) -> None:
+    def check_frame(self) -> None:
         """Counts the frames in which the part is pressed, and judges them after the last one."""
         if self.executor.current is not self._hold:
             return

@@ -89,6 +89,7 @@ def check_same_header(
     folder: Path,
     *,
     what: str = "Data set",
+    expected: str = "the same values on resume",
     advice: str = "Use them, or choose another folder.",
 ) -> None:
     """Raises if the header on disk differs from that of this run; the error has every differing key and both values.
@@ -98,6 +99,7 @@ def check_same_header(
         wanted: The header of this run.
         folder: Folder of the set, for the message.
         what: The first words of the message.
+        expected: What is expected, after `Expected`.
         advice: The last sentence of the message.
 
     Raises:
@@ -112,7 +114,7 @@ def check_same_header(
             listed += f"; and {len(found) - _MOST_LISTED} more"
         raise RecordingError(
             f"{what} '{folder}' was made with another configuration; {len(found)} values differ: {listed}. "
-            f"Expected the same values on resume. {advice}",
+            f"Expected {expected}. {advice}",
             path=str(folder),
             differences=found,
         )

@@ -152,9 +152,9 @@ def test_half_a_second_without_the_part_is_a_slip(planned: Open, record_hz: int,
     skill.executor.load([command for command in planned.commands if command.phase is Phase.follow])
     skill._follow_index = skill.executor.index  # the fingers have closed on the part
     for _ in range(frames - 1):
-        skill._on_frame()
+        skill.check_frame()
     assert skill.failure is None
-    skill._on_frame()
+    skill.check_frame()
     assert skill.failure is not None
     assert skill.failure.code == "slipped"
     assert skill.failure.evidence["frames_without_contact"] == frames
@@ -169,13 +169,13 @@ def test_a_hook_has_time_to_meet_the_part_and_none_to_lose_it(
     skill.executor.load([command for command in planned.commands if command.phase is Phase.follow])
     force = skill.views.fingers_link.force_max_n
     force.set_value(1.0 if has_met else 0.0)
-    skill._on_frame()
+    skill.check_frame()
     force.set_value(0.0)
     frames = 15 if has_met else 59  # the first frame without it is the one above, where it was not met
     for _ in range(frames - 1):
-        skill._on_frame()
+        skill.check_frame()
     assert skill.failure is None
-    skill._on_frame()
+    skill.check_frame()
     assert skill.failure is not None
     assert skill.failure.code == ("slipped" if has_met else "grasp_missed")
     assert has_met or skill.failure.message == "The hooking fingers did not meet 'door' in 2 s"

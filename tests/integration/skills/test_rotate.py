@@ -128,7 +128,7 @@ def test_every_turn_is_asked_whether_the_fingers_hold(planned: Rotate) -> None:
     while skill.executor.index == 0:
         skill.executor.next_action()
         skill.executor.advance()
-    skill._on_frame()
+    skill.check_frame()
     assert skill.failure is not None
     assert skill.failure.code == "grasp_missed"
 

@@ -8,11 +8,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from unlatch.objects.importers.asset_converter_base import MARKER_FILE, MissingAssetError
+from unlatch.objects.importers.asset_converter_base import MARKER_FILE, AssetConverterBase, MissingAssetError
+from unlatch.objects.importers.converted_asset import ConvertedAsset
 from unlatch.objects.importers.mesh_converter import MeshConverter, MeshConverterCfg
 from unlatch.objects.importers.property_groups import MassPropertiesCfg
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
@@ -196,9 +198,41 @@ def test_an_asset_path_is_required():
         MeshConverterCfg()
 
 
-def test_a_usd_that_was_not_asked_for_has_no_path(brick: Path, tmp_path: Path):
-    with pytest.raises(AssetError, match="No USD"):
-        _ = convert_mesh(brick, tmp_path / "out").usd_path
+def test_a_usd_is_made_when_its_path_is_first_read(brick: Path, tmp_path: Path):
+    pytest.importorskip("pxr", reason="the extra usd is not installed")
+    made = MeshConverter(MeshConverterCfg(asset_path=str(brick)))  # as in Isaac Lab's examples
+    assert not list(Path(made.usd_dir).glob("*.usd"))
+    assert Path(made.usd_path).is_file()
+    assert Path(made.urdf_path).is_file()
+    before = files_of(Path(made.usd_dir))
+    assert made.usd_path == str(Path(made.usd_dir) / "brick.usd")
+    assert files_of(Path(made.usd_dir)) == before
+    asked = convert_mesh(brick, tmp_path / "asked", usd=True)
+    assert files_of(Path(asked.usd_dir)).keys() == before.keys()
+
+
+def test_without_the_extra_the_urdf_stays_and_the_error_names_it(brick: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "pxr", None)
+    made = MeshConverter(MeshConverterCfg(asset_path=str(brick)))
+    with pytest.raises(AssetError, match=r"extra 'usd'"):
+        _ = made.usd_path
+    assert Path(made.urdf_path).is_file()
+
+
+def test_a_subclass_needs_the_conversion_alone(brick: Path, tmp_path: Path):
+    class TurnedConverter(AssetConverterBase[MeshConverterCfg]):
+        def _convert_asset(self, folder: Path) -> ConvertedAsset:
+            turned = replace(self.cfg, out_dir=str(tmp_path / "turned"), rotation=(0.0, 1.0, 0.0, 0.0))
+            mesh = MeshConverter(turned)
+            shutil.copytree(mesh.out_dir, folder, dirs_exist_ok=True)
+            return ConvertedAsset(self._asset.stem, {}, {}, {}, approximation="none")
+
+    cfg = MeshConverterCfg(asset_path=str(brick), out_dir=str(tmp_path / "out"))
+    assert TurnedConverter(cfg).was_converted
+    assert not TurnedConverter(cfg).was_converted
+    with brick.open("a") as file:
+        file.write("# changed\n")
+    assert TurnedConverter(cfg).was_converted
 
 
 @pytest.mark.slow

@@ -73,6 +73,11 @@ def test_the_context_must_be_registered(stage: Make) -> None:
     [
         (lambda: dr.physics_view.step_randomization([0]), r"before orchestrator\.run\(\)"),
         (lambda: dr.orchestrator.run(np.random.default_rng(0)), r"on_rl_frame was not entered"),
+        (
+            lambda: dr.orchestrator.run(),
+            r"run\(\) got no random generator\. Expected orchestrator\.run\(np\.random\.default_rng\(seed\)\)",
+        ),
+        (lambda: dr.orchestrator.run(7), r"orchestrator\.run\(\) got 7\. Expected"),  # type: ignore[arg-type]
         (lambda: ball(mass=1.0), r"'ball' is randomized outside of a gate"),
         (lambda: dr.gate.on_env_reset().__enter__(), r"on_env_reset\(\) is outside on_rl_frame"),
         (lambda: dr.gate.on_interval(2).__enter__(), r"on_interval\(2\) is outside on_rl_frame"),

@@ -36,6 +36,11 @@ def test_the_class_of_a_skill_declares_its_rule():
     assert (held.success_mode, held.holds) == (None, True)
 
 
+def test_a_method_under_its_old_name_is_refused():
+    with pytest.raises(SkillError, match=r"Lift\._on_frame is not called\. Expected `check_frame`\."):
+        type("Lift", (Open,), {"_on_frame": lambda self: None})
+
+
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [

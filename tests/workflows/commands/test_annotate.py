@@ -170,6 +170,8 @@ def test_meshes_may_lie_in_the_package_around_the_urdf(cwd: Path):
         (URDF.replace('"revolute"', '"fixed"'), MESH, "no movable joint that a skill fits (j (fixed))"),
         (URDF.replace("1.5", "0"), MESH, "j: moves by 0 rad, expected at least 0.3 rad"),
         (URDF.replace("1.5", "-4"), MESH, "j: moves by 0 rad"),
+        (re.sub("<limit[^>]*/>", "", URDF), MESH, "j: has no <limit> with lower and upper, which say how far it moves"),
+        (re.sub("<limit[^>]*/>", '<limit effort="1" velocity="1"/>', URDF), MESH, "j: has no <limit> with lower and"),
         (URDF.replace("1.5", "nan"), MESH, "has 'nan' where 1 finite number belong"),
         (URDF.replace("0 0 1", "0 0 0"), MESH, "joint 'j' has an axis of length 0"),
         (URDF.replace('child link="b"', 'child link="a"'), MESH, "the joints at link 'a' form a loop"),

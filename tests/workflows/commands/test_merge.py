@@ -123,6 +123,17 @@ def test_an_error_in_the_joined_set_is_replaced_by_the_episode_that_was_made_aga
     assert [item.code for item in read_lines(joined.path) if item.number == 0] == [None]
 
 
+def test_unlike_sets_are_refused_with_the_key_that_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    make_set(tmp_path / "a", [0])
+    with DataSet.create_or_resume(tmp_path / "b", header={"config": {"seed": 8}}):
+        pass
+    assert merge(tmp_path / "out", tmp_path / "a", tmp_path / "b") == BAD_INPUT
+    said = capsys.readouterr().err
+    assert "config.seed: there " in said
+    assert f"Expected the same values as in '{tmp_path / 'b'}'. Merge sets of one configuration only." in said
+    assert "resume" not in said
+
+
 def test_merging_a_set_into_itself_raises_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     make_set(tmp_path / "a", [0])
     make_set(tmp_path / "b", [1])

@@ -35,7 +35,7 @@ FINGERS = "contacts.franka_panda.left.{}.fingers_link.force_max_n"
 
 @pytest.fixture(scope="module")
 def data_set(tmp_path_factory: pytest.TempPathFactory, drawer_episode: tuple[CollectCfg, EpisodeRecord]) -> DataSet:
-    """Episode 0 as it was made; 1 without states; 2 diverged; 5 of another object."""
+    """Episode 0 as it was made; 1 without a layout; 2 diverged; 5 of another object; 6 an error without states."""
     cfg, record = drawer_episode
     cut = {key: array[: 30 + (len(array) == record.n_actions + 1)].copy() for key, array in record.arrays.items()}
     cut["robots.franka_panda.left.joint_positions"][-3:] = np.nan
@@ -43,10 +43,25 @@ def data_set(tmp_path_factory: pytest.TempPathFactory, drawer_episode: tuple[Col
     diverged = {"success": False, "code": "diverged", "evidence": {"message": "q is not finite"}, "arrays": cut}
     with DataSet.create_or_resume(tmp_path_factory.mktemp("view") / "set", header=header_of(cfg)) as made:
         made.write(record)
-        made.write(dataclasses.replace(record, number=1, **never))
+        made.write(dataclasses.replace(record, number=1, **never, layout={}))
+        trace = 'Traceback (most recent call last):\n  File "/home/me/skill.py", line 7, in make_commands\n    framez\n'
+        bug = {**never, "code": "error", "evidence": {"message": "NameError: framez", "traceback": trace}}
+        made.write(dataclasses.replace(record, number=6, **bug))
         made.write(dataclasses.replace(record, number=2, **diverged))
         made.write(dataclasses.replace(record, number=5, assets={"drawer": "0" * 64}))
     return made
+
+
+@pytest.mark.integration
+def test_an_error_before_the_first_state_shows_the_scene_and_the_place_in_the_code(
+    data_set: DataSet, scene: RecordedScene
+):
+    shown, notices = read_scene(data_set, 6)
+    assert notices == []
+    assert shown.notes[1:] == ("NameError: framez", 'File "/home/me/skill.py", line 7, in make_commands', "framez")
+    assert shown.times_s.tolist() == [0.0]
+    for name in ("robot/franka_panda/panda_hand", "object/drawer/drawer"):
+        np.testing.assert_allclose(body(shown, name).positions, body(scene, name).positions[:1], atol=1e-3)
 
 
 @pytest.fixture(scope="module")
@@ -186,8 +201,8 @@ def test_a_recording_is_read_back_as_it_was_recorded(scene: RecordedScene, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["episode=3"], "episode=3 is not in '{set}'. It has episodes 0 to 2, 5. Name one of them."),
-        (["episode=-1"], "episode=-1 is not in '{set}'. It has episodes 0 to 2, 5. Name one of them."),
+        (["episode=3"], "episode=3 is not in '{set}'. It has episodes 0 to 2, 5 to 6. Name one of them."),
+        (["episode=-1"], "episode=-1 is not in '{set}'. It has episodes 0 to 2, 5 to 6. Name one of them."),
         (["format=htm"], "Unknown format 'htm'. Did you mean 'html'? Known: html, rrd."),
         (
             ["episod=3"],

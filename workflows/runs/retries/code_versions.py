@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import PathFinder
@@ -53,7 +53,7 @@ class CodeVersions:
         Raises:
             ConfigError: The spec cannot be read.
         """
-        modules = {DISTRIBUTION: installed_version(DISTRIBUTION) or "", **_find_plugins(set(_each_text(config)))}
+        modules = {DISTRIBUTION: installed_version(DISTRIBUTION) or "", **find_plugins(set(_each_text(config)))}
         module = _find_module(policy)
         if module is not None:
             modules.setdefault(module, installed_version(module) or "")
@@ -61,7 +61,7 @@ class CodeVersions:
             {
                 name: {
                     "version": version,
-                    "sha256": _digest_files(path for place in _find_places(name) for path in _files_in(place)),
+                    "sha256": _digest_files(path for place in find_places(name) for path in _files_in(place)),
                 }
                 for name, version in modules.items()
             }
@@ -100,7 +100,7 @@ class CodeVersions:
         A file that was changed while this process ran has the checksum "", which no file has: the error may come from
         its earlier content.
         """
-        known = [*_library_folders(), *(place for name in self.packages for place in _find_places(name))]
+        known = [*library_folders(), *(place for name in self.packages for place in find_places(name))]
         began = psutil.Process().create_time()
         return {
             str(path): "" if path.stat().st_mtime > began else digest
@@ -109,13 +109,16 @@ class CodeVersions:
         }
 
 
-def _find_plugins(names: set[str]) -> dict[str, str]:
-    """Returns top-level modules of the installed plugins that have one of these names, with their versions."""
+def find_plugins(names: Container[str] | None = None) -> dict[str, str]:
+    """Returns top-level modules of the installed plugins that have one of these names, with their versions.
+
+    None stands for any name.
+    """
     return {
         point.module.partition(".")[0]: found.version
         for found in distributions()
         for point in found.entry_points
-        if point.group.startswith(_ENTRY_POINTS) and point.name in names
+        if point.group.startswith(_ENTRY_POINTS) and (names is None or point.name in names)
     }
 
 
@@ -140,7 +143,7 @@ def _find_module(policy: Any) -> str | None:
     return module.partition(".")[0] if isinstance(module, str) else None
 
 
-def _find_places(module: str) -> list[Path]:
+def find_places(module: str) -> list[Path]:
     """Returns the folders or the file of an installed top-level module, or of one in the current folder.
 
     Nothing is imported. Of a script, `__main__`, it is the script; a module without files has no place.
@@ -186,7 +189,8 @@ def _digest_file(path: Path) -> str | None:
 
 
 @cache
-def _library_folders() -> list[Path]:
+def library_folders() -> list[Path]:
+    """Returns the folders of Python's own modules and of installed packages."""
     return [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 
 

@@ -24,8 +24,9 @@ from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.skills.contract.command import Phase
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.viewing.phase_moments import nothing_to_show
+from unlatch.workflows.viewing.phase_moments import failure_notes, nothing_to_show
 from unlatch.workflows.viewing.picture import Rgb
+from unlatch.workflows.viewing.scene_picture import add_laid_out_state
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, box_mesh, link_meshes
 from unlatch.workflows.viewing.viewers.recorded_scene import (
     RecordedScene,
@@ -58,22 +59,21 @@ def read_scene(data_set: DataSet, number: int) -> tuple[RecordedScene, list[str]
         RecordingError: The episode cannot be read or has no states.
         ConfigError, AssetError: Its robot or an object is not available.
     """
-    record = data_set.read(number)
+    cfg = config_of(data_set)
+    record = add_laid_out_state(cfg, data_set.read(number))
     times = record.arrays.get("time")
     if times is None or len(times) == 0:
-        raise nothing_to_show(record, "states", before="the first one")
-    cfg = config_of(data_set)
+        raise nothing_to_show(record)
     robot = cfg.robot
     arrays = {key: _fill_gaps(array) for key, array in record.arrays.items() if array.dtype.kind == "f"}
     assets, notices = _load_assets([cfg.object, *cfg.objects], record)
     bodies = [*_fixed_bodies(record, len(times)), *_robot_bodies(robot, arrays), *_object_bodies(assets, arrays)]
     eye, target = _choose_view(assets, arrays)
-    failure = [record.message] if record.message else []
     numbers = record.arrays.get("skills.phase", np.zeros(len(times), dtype=int))
     scene = RecordedScene(
         title=f"{cfg.task.name} · episode {number} · {record.outcome}",
         success=record.success,
-        notes=(*record.language[:1], *failure),
+        notes=(*record.language[:1], *failure_notes(record)),
         times_s=arrays["time"] - arrays["time"][0],
         phases=tuple(_PHASE_NAMES.get(int(number), str(int(number))) for number in numbers),
         bodies=tuple(bodies),

@@ -81,14 +81,14 @@ def test_a_plugin_that_the_configuration_does_not_name_does_not_count(site: Path
 def test_a_changed_file_of_unlatch_is_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     evidence = failed_record(CodeVersions.of({}))
     (tmp_path / "changed.py").write_text("x = 1\n")
-    monkeypatch.setattr("unlatch.workflows.runs.retries.code_versions._find_places", lambda module: [tmp_path])
+    monkeypatch.setattr("unlatch.workflows.runs.retries.code_versions.find_places", lambda module: [tmp_path])
     assert CodeVersions.of({}).changes_since(evidence) == ["the code of unlatch has changed"]
 
 
 def test_the_code_of_unlatch_is_that_of_all_its_folders(monkeypatch: pytest.MonkeyPatch):
     from unlatch.workflows.runs.retries import code_versions
 
-    (place,) = code_versions._find_places("unlatch")
+    (place,) = code_versions.find_places("unlatch")
     names = {path.relative_to(place).as_posix() for path in code_versions._files_in(place)}
     assert {"simcore/errors.py", "workflows/runs/run.py", "skills/open.py", "command_table.py"} <= names
 

@@ -1,0 +1,30 @@
+"""The versions of Python that an installation accepts are those that the classifiers and the pages name."""
+
+import re
+from pathlib import Path
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+STATED = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', TEXT)
+"""PyBullet has wheels for these versions."""
+
+
+def accepted(requirement: str) -> list[str]:
+    return [f"3.{minor}" for minor in range(30) if f"3.{minor}.1" in SpecifierSet(requirement)]
+
+
+@pytest.mark.parametrize(
+    "file", ["pyproject.toml", "examples/unlatch_plugin/pyproject.toml", "workflows/templates/pyproject.txt"]
+)
+def test_an_installation_accepts_the_stated_versions_only(file: str):
+    (requirement,) = re.findall(r'^requires-python = "(.*)"', (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+    assert accepted(requirement) == STATED == ["3.10", "3.11"]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/start.md", "docs/limits.md"])
+def test_a_page_names_the_versions(page: str):
+    words = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    assert re.search(rf"Python {re.escape(STATED[0])} (or|and) {re.escape(STATED[1])}", words)

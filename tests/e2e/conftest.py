@@ -1,0 +1,18 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment of its own, which sees what is installed beside the tests and adds nothing to it."""
+    folder = tmp_path_factory.mktemp("environment") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    (site,) = (folder / "lib").glob("python*/site-packages")
+    places = [path for path in sys.path if "site-packages" in path]
+    (site / "beside.pth").write_text("\n".join([*places, str(ROOT)]) + "\n")
+    return folder / "bin" / "python"

@@ -1,0 +1,70 @@
+"""How a command answers an exception: in one line, with the frames of a user, or with the whole traceback."""
+
+from pathlib import Path
+
+import pytest
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.cli.command import command, run_command
+from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK
+
+
+def call_code_of(file: Path) -> None:
+    file.write_text("def write(record):\n    return record.framez\n\n\nwrite(None)\n")
+    exec(compile(file.read_text(), file, "exec"), {})
+
+
+def test_a_bug_in_the_code_of_a_user_is_shown_with_file_and_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "exporter.py"
+
+    @command
+    def main(arguments: list[str]) -> int:
+        call_code_of(file)
+        return OK
+
+    assert main([]) == FAILED
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "unlatch: AttributeError: 'NoneType' object has no attribute 'framez'"
+    assert lines[-3:] == [
+        f'  File "{file}", line 2, in write',
+        "    return record.framez",
+        "--debug prints the whole traceback",
+    ]
+    with pytest.raises(AttributeError, match="framez"):
+        main(["--debug"])
+
+
+def test_a_bug_of_unlatch_is_raised(monkeypatch: pytest.MonkeyPatch):
+    @command
+    def main(arguments: list[str]) -> int:
+        raise ZeroDivisionError
+
+    # this test file is no part of Python or Unlatch: without its frames, none is of a user
+    monkeypatch.setattr("unlatch.workflows.runs.retries.traceback_frames.find_places", lambda name: [Path("/")])
+    with pytest.raises(ZeroDivisionError):
+        main([])
+
+
+def test_debug_adds_the_traceback_of_an_error_of_ours(capsys: pytest.CaptureFixture[str]):
+    @command
+    def main(arguments: list[str]) -> int:
+        raise ConfigError(f"got {arguments}")
+
+    assert main(["a"]) == BAD_INPUT
+    assert capsys.readouterr().err == "unlatch: got ['a']\n"
+    assert main(["a", "--debug"]) == BAD_INPUT
+    said = capsys.readouterr().err
+    assert said.startswith("Traceback (most recent call last):\n")
+    assert said.endswith("\nunlatch: got ['a']\n")
+
+
+def test_a_command_that_makes_runs_is_told_of_debug():
+    found = []
+
+    @run_command
+    def main(arguments: list[str], debug: bool) -> int:
+        found.append((arguments, debug))
+        return OK
+
+    assert main(["a=1", "--debug"]) == main(["a=1"]) == OK
+    assert found == [(["a=1"], True), (["a=1"], False)]
