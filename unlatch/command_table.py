@@ -93,6 +93,7 @@ def _list_commands() -> str:
             *(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items()),
             "",
             "`unlatch COMMAND --help` explains a command. `--version` prints the version.",
+            "`unlatch COMMAND ... --debug` prints whole tracebacks of errors.",
             "",
         ]
     )

@@ -16,6 +16,7 @@ DEBUG = "--debug"
 def run_guarded(function: Callable[[], int], *, debug: bool = False) -> int:
     """Runs a command; an error of ours becomes one line on stderr.
 
+    If an exception in the code of a user caused it, such as in a plugin that cannot be loaded, its frames there follow.
     Of another exception, the frames in the code of a user are printed: a plugin, such as an exporter or a generator of
     objects, has a bug. If there are none, it is a bug of Unlatch, and the exception is raised.
 
@@ -30,10 +31,13 @@ def run_guarded(function: Callable[[], int], *, debug: bool = False) -> int:
     try:
         return function()
     except SimCoreError as exc:
+        frames = [] if exc.__cause__ is None or debug else _user_frames(exc.__cause__)
         if debug:
             print_note(traceback.format_exc())
         code: int = getattr(exc, "exit_code", BAD_INPUT)
         print_note("unlatch: " + (" ".join(exc.message.split()) if code == BAD_INPUT else exc.message))
+        for line in frames:
+            print_note(line)
         return code
     except KeyboardInterrupt:
         print_note("unlatch: interrupted")
@@ -42,14 +46,19 @@ def run_guarded(function: Callable[[], int], *, debug: bool = False) -> int:
         sys.stderr.close()  # the reader of a pipe is gone; Python would complain about it at exit
         return OK
     except Exception as exc:
-        # imported here: commands that need no run start quickly
-        from unlatch.workflows.runs.retries.traceback_frames import user_frames_of_plugins
-
-        frames = [] if debug else user_frames_of_plugins(traceback.format_exc())
+        frames = [] if debug else _user_frames(exc)
         if not frames:
             raise
         print_note("\n".join([f"unlatch: {type(exc).__name__}: {exc}", *frames, f"{DEBUG} prints the whole traceback"]))
         return FAILED
+
+
+def _user_frames(exc: BaseException) -> list[str]:
+    """Returns lines with the last frames of an exception in the code of a user."""
+    # imported here: commands that need no run start quickly
+    from unlatch.workflows.runs.retries.traceback_frames import user_frames_of_plugins
+
+    return user_frames_of_plugins("".join(traceback.format_exception(exc)))
 
 
 def command(run: Callable[[list[str]], int]) -> Callable[[Sequence[str]], int]:

@@ -23,7 +23,7 @@ from loky.backend.context import get_context
 
 from unlatch.simcore.errors import ConfigError, SimCoreError
 from unlatch.workflows.policies.module import PolicySpaces, ask_batch, find_target, make_object
-from unlatch.workflows.policies.tcp import PolicyServerError, receive_message, send_message
+from unlatch.workflows.policies.tcp import PolicyServerError, RemoteTracebackError, receive_message, send_message
 from unlatch.workflows.runs.executors.process import describe_exit, single_thread_variables
 
 Array = np.ndarray
@@ -131,8 +131,9 @@ def _receive_address(connection: Connection) -> str:
         answer = connection.recv() if connection.poll(_START_S) else None
     except EOFError:
         answer = None
-    if isinstance(answer, SimCoreError):
-        raise answer
+    if isinstance(answer, tuple):
+        error, trace = answer
+        raise error from RemoteTracebackError(f"\n{trace}")
     if not isinstance(answer, str):
         raise PolicyServerError("The process of the policy died or hung while it made the policy.")
     return answer
@@ -147,9 +148,10 @@ def _run_process(control: Connection, packed: bytes) -> None:
         if not callable(getattr(target, "act_batch", None)):
             raise ConfigError("The policy has no method act_batch(observations, slots). Set batch=false.", key="batch")
     except Exception as exc:  # noqa: BLE001 - code of a user: the driver reports whatever is wrong with it
-        error = exc if isinstance(exc, SimCoreError) else f"{type(exc).__name__}: {exc}\n{traceback.format_exc()}"
-        message = error.message if isinstance(error, SimCoreError) else f"The policy cannot be made: {error}"
-        control.send(ConfigError(message, key="policy"))
+        what = (
+            exc.message if isinstance(exc, SimCoreError) else f"The policy cannot be made: {type(exc).__name__}: {exc}."
+        )
+        control.send((ConfigError(what, key="policy"), traceback.format_exc()))
         return
     with socket.create_server(("127.0.0.1", 0)) as listener:
         control.send(f"tcp://127.0.0.1:{listener.getsockname()[1]}")

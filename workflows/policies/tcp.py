@@ -92,7 +92,7 @@ class PolicyBugError(Exception):
     """A bug of the user in a policy of another process; it ends an episode, not the run."""
 
 
-class _RemoteTracebackError(Exception):
+class RemoteTracebackError(Exception):
     """The traceback of a bug in another process: as the cause of an exception, it is a part of its traceback."""
 
 
@@ -172,7 +172,7 @@ class TcpPolicy:
         if answer.get("type") == "error":
             raise PolicyServerError(f"Policy server {self._address} reports: {answer.get('message')}")
         if answer.get("type") == "bug":
-            raise PolicyBugError(answer.get("message")) from _RemoteTracebackError(f"\n{answer.get('traceback', '')}")
+            raise PolicyBugError(answer.get("message")) from RemoteTracebackError(f"\n{answer.get('traceback', '')}")
         if answer.get("type") != expected:
             raise PolicyServerError(
                 f"Policy server {self._address} answered '{answer.get('type')}', expected '{expected}'."

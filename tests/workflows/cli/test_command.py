@@ -58,6 +58,23 @@ def test_debug_adds_the_traceback_of_an_error_of_ours(capsys: pytest.CaptureFixt
     assert said.endswith("\nunlatch: got ['a']\n")
 
 
+def test_an_error_of_ours_names_the_code_of_a_user_that_caused_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "plugin.py"
+
+    @command
+    def main(arguments: list[str]) -> int:
+        try:
+            call_code_of(file)
+        except AttributeError as exc:
+            raise ConfigError("It cannot be loaded.") from exc
+        return OK
+
+    assert main([]) == BAD_INPUT
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "unlatch: It cannot be loaded."
+    assert lines[-2:] == [f'  File "{file}", line 2, in write', "    return record.framez"]
+
+
 def test_a_command_that_makes_runs_is_told_of_debug():
     found = []
 

@@ -24,6 +24,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.commands.collect import main as collect_main
 from unlatch.workflows.commands.evaluate import main
 from unlatch.workflows.commands.make_object import main as make_object_main
+from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.policies.catalog import parse_spec
 from unlatch.workflows.policies.tcp import PolicyServerError, receive_message, send_message
 
@@ -104,6 +105,21 @@ def test_a_bug_in_a_policy_ends_the_episode_not_the_run(here: Path):
     records = [DataSet.open("eval").read(number) for number in (0, 1)]
     assert [record.code for record in records] == ["error", "error"]
     assert "KeyError: 'wrist'" in records[0].evidence["traceback"]
+
+
+@pytest.mark.integration
+def test_a_bug_at_the_reset_ends_the_episode_not_the_run(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def broken(self: Episode) -> None:
+        raise RuntimeError("a sensor has a bug")
+
+    monkeypatch.setattr(Episode, "begin", broken)
+    assert main(["task=close_drawer", "pictures=0", "executor=serial", "out=eval", "policy=random", "episodes=2"]) == 1
+    assert [item.code for item in DataSet.open("eval").summaries()] == ["error"] * 2
+    said = capsys.readouterr().out
+    assert "first error, episode 0: RuntimeError: a sensor has a bug\n" in said
+    assert f'  File "{__file__}", line ' in said
 
 
 @pytest.mark.integration

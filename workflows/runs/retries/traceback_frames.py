@@ -12,7 +12,7 @@ from unlatch.workflows.runs.retries.code_versions import MADE_WITH, find_places,
 
 MOST_FRAMES = 3
 """Largest number of frames that are shown of a traceback."""
-_FRAME = re.compile(r'^ *File "(?P<file>.+?)", line \d+, in .*\n(?: {4,}(?!File ").*\n?)*', re.MULTILINE)
+_FRAME = re.compile(r'^ *File "(?P<file>.+?)", line \d+(?:, in .*)?\n(?: {4,}(?!File ").*\n?)*', re.MULTILINE)
 _MARKS = re.compile(r"[\s~^]*")
 """A line below the code of a frame that underlines a part of it."""
 

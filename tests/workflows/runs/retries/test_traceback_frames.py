@@ -50,6 +50,16 @@ def test_an_installed_package_counts_only_if_it_is_a_plugin(tmp_path: Path, monk
     assert user_frames(trace, ["some_plugin_of_mine"])[0].startswith(f'  File "{package / "skill.py"}", line 1, in ')
 
 
+def test_a_syntax_error_is_shown_with_its_line(tmp_path: Path):
+    file = tmp_path / "policy.py"
+    file.write_text("def act(:\n")
+    try:
+        compile(file.read_text(), file, "exec")
+    except SyntaxError:
+        trace = traceback.format_exc()
+    assert user_frames(trace, ())[-2:] == [f'  File "{file}", line 1', "    def act(:"]
+
+
 def test_without_a_frame_of_the_user_the_innermost_one_is_shown():
     trace = f'Traceback (most recent call last):\n  File "{json.__file__}", line 3, in a\n    b()\nTypeError: no\n'
     record = EpisodeRecord(number=0, seed=0, success=False, code="error", evidence={"traceback": trace})
