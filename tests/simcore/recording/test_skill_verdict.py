@@ -275,6 +275,15 @@ class TestThreshold:
             BrokenRule(5, "not_reached", {**LABEL, **numbers})
         ]
 
+    @pytest.mark.parametrize(
+        ("s_closed", "s_open", "measured"), [(0.5, 2.0, 0.75), (2.0, 0.5, -0.75), (-2.0, -0.5, 0.75)]
+    )
+    def test_the_mode_normal_counts_towards_open_wherever_zero_is(
+        self, s_closed: float, s_open: float, measured: float
+    ):
+        record = make(entry(success_mode="normal", s_closed=s_closed, s_open=s_open))
+        assert measure_displacement(JudgedSkill.read(record, 0), 4) == (measured, 1.0)
+
     def test_a_threshold_that_is_met_breaks_no_rule(self):
         assert list(missed_threshold(JudgedSkill.read(make(), 0))) == []
 
