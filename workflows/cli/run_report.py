@@ -50,7 +50,6 @@ def run_and_report(
     statistics = print_summary(result)
     stop, folder = result.stop, result.data_set.path
     if result.interrupted:
-        print_note("unlatch: interrupted; the same command makes the missing episodes")
         return INTERRUPTED
     if stop.is_hopeless:
         print_note(f"unlatch: {stop.hopeless_text()}")

@@ -6,9 +6,8 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
-from itertools import takewhile
 from types import FrameType
 
 from rich.console import Console, Group
@@ -31,9 +30,9 @@ class Interruption:
         """Whether Ctrl-C was pressed."""
         self._replaced = False
 
-    def until(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Returns the numbers until Ctrl-C."""
-        return takewhile(lambda _: not self.asked, numbers)
+    def is_asked(self) -> bool:
+        """Returns whether Ctrl-C was pressed."""
+        return self.asked
 
     def __enter__(self) -> Interruption:
         in_main = threading.current_thread() is threading.main_thread()
