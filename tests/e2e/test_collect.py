@@ -16,6 +16,8 @@ from PIL import Image
 
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.runs.run_times.pace import pace_of
+from unlatch.workflows.runs.run_times.run_clock import read_run_times
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -281,3 +283,16 @@ def test_a_data_set_records_what_made_it(tmp_path: Path):
     assert set(content["header"]["versions"]) == {"unlatch", "pybullet", "casadi"}
     assert "executor" not in content["header"]["config"]
     assert content["info"]["command"][0] == "unlatch"
+
+
+def test_command_report_and_merged_set_say_the_same_pace(tmp_path: Path):
+    common = ["collect", "task=close_drawer", "episodes=4", "workers=2", "pictures=0"]
+    code, out, _ = run([*common, "out=one"], tmp_path)
+    assert code == 0
+    said = out.split("start-up), ")[1].split(" an hour")[0]
+    assert run(["merge", "merged", "one"], tmp_path)[0] == 0
+    for name in ("one", "merged"):
+        shown = run(["watch", name], tmp_path)[1]
+        assert f" {said} " in shown, (said, shown)
+        pace = pace_of(read_run_times(tmp_path / name))
+        assert f"{pace.per_hour:,.0f}" == said

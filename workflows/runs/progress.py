@@ -17,6 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from unlatch.workflows.runs.executors.executor import Outcome
+from unlatch.workflows.runs.run_times.pace import pace_of
+from unlatch.workflows.runs.run_times.run_clock import RunClock
 
 
 class Interruption:
@@ -67,6 +69,7 @@ class Progress:
         report: OnProgress = True,
         console: Console | None = None,
         interruption: Interruption | None = None,
+        clock: RunClock | None = None,
     ) -> None:
         """Starts the clock.
 
@@ -78,6 +81,7 @@ class Progress:
             report: True: a live display; a function: called after each episode; None or False: neither.
             console: Where the display goes; None: stderr.
             interruption: Ends the run on Ctrl-C; the display says so.
+            clock: Measures the pace without start-up; None: the pace is that since the start.
         """
         self.total = total
         """Episodes asked for, those that existed before included."""
@@ -93,6 +97,7 @@ class Progress:
         self.codes: Counter[str] = Counter()
         """Failures by code."""
         self._call = report if callable(report) else None
+        self._clock = clock
         self._started = time.perf_counter()
         console = console or Console(stderr=True)
         display = report is True and (console.is_terminal or console.is_jupyter)
@@ -114,7 +119,9 @@ class Progress:
 
     @property
     def per_hour(self) -> float:
-        """Episodes made per hour since the start."""
+        """Episodes made per hour, see `Pace`."""
+        if self._clock is not None and self._clock.times is not None:
+            return pace_of([self._clock.times]).per_hour or 0.0
         return 3600.0 * self.made / max(time.perf_counter() - self._started, 1e-9)
 
     @property

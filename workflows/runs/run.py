@@ -25,6 +25,7 @@ from unlatch.workflows.runs.header import NOTED_DISTRIBUTIONS, header_of, versio
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress
 from unlatch.workflows.runs.retries.choice import choose_retries
 from unlatch.workflows.runs.retries.code_versions import CodeVersions
+from unlatch.workflows.runs.run_times.run_clock import RunClock, RunTime
 from unlatch.workflows.runs.schema import CollectCfg, RunCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.runs.stop_condition import StopCondition
@@ -46,7 +47,9 @@ class RunResult:
     made: int
     """How many of them this run made."""
     seconds: float
-    """Wall time of this run [s]."""
+    """Wall time of this run, start-up included [s]."""
+    times: RunTime | None
+    """When its episodes were made; None if it made none."""
     stop: StopCondition
     """Attempts and successes, and whether the run was given up."""
     interrupted: bool
@@ -109,6 +112,7 @@ def run_episodes(
         to_make = sorted([*missing, *again.numbers])
         left_again = set(again.numbers)
         started = time.perf_counter()
+        clock = RunClock(data_set.path, writer_name("run"))
         stopped = False
         if to_make and not stop.is_met:
             if again.numbers:
@@ -126,6 +130,7 @@ def run_episodes(
                 total=stop.wanted or len(numbers),
                 done=done,
                 successes_only=stop.wanted is not None,
+                clock=clock,
                 report=progress,
                 interruption=interruption,
             )
@@ -133,6 +138,7 @@ def run_episodes(
                 try:
                     for outcome in outcomes:
                         stop.count(outcome)
+                        clock.count(outcome)
                         left_again.discard(outcome.number)
                         counts.update(outcome)
                 except KeyboardInterrupt:
@@ -147,7 +153,7 @@ def run_episodes(
         interrupted = stopped or (interruption is not None and interruption.asked)
         if not interrupted:
             _draw_picture(cfg, data_set, numbers, again=made > 0)
-    return RunResult(data_set, numbers, made, seconds, stop, interrupted)
+    return RunResult(data_set, numbers, made, seconds, clock.times, stop, interrupted)
 
 
 def _stop_condition(cfg: RunCfg) -> StopCondition:
