@@ -70,8 +70,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             read_help("new-robot" if arguments[:2] == ["new", "robot"] else name)
         )
         return 0
-    command = import_module(f"unlatch.workflows.commands.{name.replace('-', '_')}")
-    code: int = command.main(arguments[1:])
+    try:
+        command = import_module(f"unlatch.workflows.commands.{name.replace('-', '_')}")
+        code: int = command.main(arguments[1:])
+    except KeyboardInterrupt:  # before the command took over
+        sys.stderr.write("unlatch: interrupted\n")
+        return 130
     return code
 
 

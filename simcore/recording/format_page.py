@@ -65,6 +65,8 @@ dataset.json                                        format version; header: conf
 episodes/<number // 1000, 7 digits>/<number, 10 digits>/episode.json
 episodes/<number // 1000, 7 digits>/<number, 10 digits>/state.npz
 index/<worker>.jsonl                                one line per episode; rebuilt from the episodes if it is lost
+runs/<writer>-<start>.json                          wall time of one run: start-up [s], begin and end of its episodes
+                                                    [s since 1970] and their number, renewed after each episode
 renders/<render name>/                              images rendered later, in the same folder structure
 .tmp/                                               episodes in progress; leftovers are cleaned up
 replaced/                                           `error` episodes while new ones take their places; leftovers of a

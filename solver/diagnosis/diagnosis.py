@@ -69,6 +69,18 @@ class Diagnosis:
         """Returns the diagnosis of a record: `plan.diagnosis` of an entry of `skills` in `episode.json`."""
         return cls(str(values["code"]), str(values["message"]), dict(values["evidence"]))
 
+    def with_stop(self, counts: Mapping[str, int]) -> Diagnosis:
+        """Returns the diagnosis of a search that stopped early because its limit of work was spent.
+
+        `counts` says how much was tried.
+        """
+        tried = {name: counts[name] for name in ("goals", "candidates", "queries")}
+        message = (
+            f"{self.message} The search stopped after {tried['goals']} goals, {tried['candidates']} tried paths and "
+            f"{tried['queries']} collision queries, because planner.work was spent; a larger one makes it try more."
+        )
+        return replace(self, message=message, evidence={**self.evidence, "stopped_after": tried})
+
     def lines(self) -> list[str]:
         """Returns the reason and its evidence as lines for a terminal."""
         return diagnosis_lines(self.code, self.message, self.evidence)

@@ -14,6 +14,7 @@ from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.kinematics import frozen_array
 from unlatch.solver.path.slip import Slip
+from unlatch.solver.planning.work import WorkMeter
 from unlatch.solver.scene import ArmModel, Array, PlanningScene, checked_joints
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
@@ -49,6 +50,10 @@ class PlannerCfg:
     """Collision queries of one search for a path around obstacles."""
     noise_draws: int = 20
     """Largest number of draws of `keypose_random_range`."""
+    work: int = 80_000
+    """Largest work of planning a skill in all its strategies, or of a whole search for a layout. A unit is a collision
+    query or something that takes as long, about 0.1 ms. Where it is spent, the search stops, and the refusal says so.
+    """
     name: str = "standard"
     """Name of this budget."""
 
@@ -68,6 +73,7 @@ _BUDGET_RANGES = {
     "rescues": (0, 64),
     "motion_queries": (100, 1_000_000),
     "noise_draws": (1, 1000),
+    "work": (1000, 100_000_000),
 }
 """Smallest and largest value of each count."""
 
@@ -84,15 +90,21 @@ class PlanBudget(PlannerCfg):
     search without a plan then takes a third of the time."""
     variety: float | None = None
     """How much plans vary, from 0 to 1; None: the first plan that serves is taken."""
+    meter: WorkMeter = field(default_factory=lambda: WorkMeter(PlannerCfg.work), compare=False)
+    """Counts the work of all plans that share it; its limit is that of `of` or `with_work`."""
 
     @classmethod
     def of(cls, cfg: PlannerCfg, *, variety: float | None = None) -> PlanBudget:
         """Returns the full budget of a configuration."""
-        return cls(**vars(cfg), variety=variety)
+        return cls(**vars(cfg), variety=variety, meter=WorkMeter(cfg.work))
 
     def first_look(self) -> PlanBudget:
         """Returns the budget of a quick trial: the first wave of starts only, and a short diagnosis."""
         return replace(self, goal_waves=1, thorough=False)
+
+    def with_work(self, work: int) -> PlanBudget:
+        """Returns the same budget with another limit of work, of which nothing is spent yet."""
+        return replace(self, work=work, meter=WorkMeter(work))
 
 
 @dataclass(frozen=True)

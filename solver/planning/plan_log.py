@@ -25,7 +25,7 @@ _CODES = {
 """Failure code of each stage of a plan, in the order in which a candidate passes them."""
 STAGES = tuple(_CODES)
 _TIMED = ("goal", "path", "collision", "transit", "timing")
-_COUNTS = ("starts", "goals", "candidates", "rescues", "queries", "noise_draws")
+_COUNTS = ("starts", "goals", "candidates", "rescues", "queries", "noise_draws", "explanations")
 
 
 class PlanLog:

@@ -33,6 +33,7 @@ from unlatch.solver.planning.plan_log import PlanLog
 from unlatch.solver.planning.present_grasp import describe_misfit
 from unlatch.solver.planning.segments import time_segments
 from unlatch.solver.planning.variation import Variation
+from unlatch.solver.planning.work import work_of
 
 Array = np.ndarray
 
@@ -54,6 +55,7 @@ def plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: 
     """Returns the plan of one motion, or a diagnosis.
 
     The plan is a function of the request, of the scene of the checker (None = no obstacles) and of the state of `rng`.
+    The work that the meter of the budget has left counts as part of the request.
     `rng` gives the noise on the goal and the seeds of searches. With a `variety` above 0 it also gives the draws of
     `Variation`; with 0 the plan does not depend on it.
 
@@ -105,6 +107,7 @@ class _Planner:
         self.s0 = request.scene.s
         self.grip = 0.0 if request.closed_gripper else request.gripper_open_m
         self.motion_queries = 0
+        self.spent_before = request.budget.meter.spent
         self.explained: Diagnosis | None = None
         self.log = PlanLog()
         self.clearance = Clearance(
@@ -124,16 +127,30 @@ class _Planner:
         found = None if self.budget.variety is None else self._search_least_cost(self.goals.find(0))
         found = found or self._search_waves()
         best = self.goals.best
-        if found is None and best is not None and (self.budget.thorough or not best.found):
+        if (
+            found is None
+            and best is not None
+            and (self.budget.thorough or not best.found)
+            and not self._is_work_spent()
+        ):
             found = self._find_plan(self.goals.offset_goals(self._find_last_goals(best)), self.budget.goal_waves)
         plan = self._build_plan(*found) if found is not None else self._build_refusal()
         return self._finish(plan, began)
 
     def _finish(self, plan: KeyframePlan, began: float) -> KeyframePlan:
         """Adds the number of queries and the times to a plan that began at a time of the performance counter [s]."""
-        self.log.counts["queries"] = self.motion_queries + self.clearance.queries
+        self._count_work()
         plan.timings_ms.update(self.log.timings_ms, total=1e3 * (time.perf_counter() - began))
         return plan
+
+    def _count_work(self) -> None:
+        """Brings the queries in the log and the work in the meter of the budget up to date."""
+        self.log.counts["queries"] = self.motion_queries + self.clearance.queries
+        self.budget.meter.spent = self.spent_before + work_of(self.log.counts)
+
+    def _is_work_spent(self) -> bool:
+        self._count_work()
+        return self.budget.meter.is_spent
 
     def run_from_grasp(self, q_hand: Array) -> KeyframePlan:
         """See `plan_from_grasp`."""
@@ -173,6 +190,7 @@ class _Planner:
             self.goals.hand_directions = (approach, side)
             goals = self.goals.find(0)
         found = self._search_least_cost(goals, variation)
+        self._count_work()
         return None if found is None else self._finish(self._build_plan(*found), began)
 
     def _search_least_cost(
@@ -189,6 +207,8 @@ class _Planner:
             for posture in search.order(goals, slip):
                 candidate = self._complete_first(posture)
                 if candidate is None:
+                    if self._is_work_spent():
+                        break
                     continue
                 ends = self.request.q_current, candidate.approach[0]
                 detours = () if variation is None else variation.draw_vias(*ends)
@@ -223,8 +243,12 @@ class _Planner:
         """Searches a plan among the goals of each wave of starts, with new noise on the goals in each draw."""
         draws = 1 if self.setting.keypose_random_range.is_zero else self.budget.noise_draws
         for wave in range(self.budget.goal_waves):
+            if wave > 0 and self._is_work_spent():
+                break
             goals = self.goals.find(wave)
-            for _ in range(draws if goals else 0):
+            for draw in range(draws if goals else 0):
+                if draw > 0 and self._is_work_spent():
+                    break
                 found = self._find_plan(self.goals.offset_goals(goals), wave)
                 if found is not None:
                     return found
@@ -238,6 +262,7 @@ class _Planner:
         found = self.goals.find_exactly()
         if not found and not best.found and self.budget.thorough:
             best = replace(best, starts_tried=self.log.counts["starts"])
+            self.log.counts["explanations"] += 1
             self.explained, compromise = explain_goal(self.goals.terms, self.arm, self.request.scene, best)
             found = self.goals.adopt(compromise)
         return found
@@ -248,6 +273,8 @@ class _Planner:
         goals = [goal for goal in goals if self._is_contact_free(goal.q)]
         for slip in self.ranker.slips():
             for goal in self.ranker.rank(goals, slip, wave=wave):
+                if self._is_work_spent():
+                    break
                 candidate = self.completer.complete(goal)
                 if candidate is None:
                     continue
@@ -259,7 +286,7 @@ class _Planner:
                     break
             if blocked:
                 break
-        if not blocked:
+        if not blocked and not self._is_work_spent():
             rescued = [goal for goal in self.ranker.rescue() if self._is_contact_free(goal.reached.q)]
             completed = [self.completer.complete(goal) for goal in rescued]
             blocked = [candidate for candidate in completed if candidate is not None]
@@ -268,6 +295,8 @@ class _Planner:
     def _search_transit(self, blocked: list[PlanCandidate]) -> tuple[PlanCandidate, MotionResult] | None:
         """Returns the first candidate with a transit around obstacles."""
         for candidate in blocked[: self.budget.searches]:
+            if self._is_work_spent():
+                break
             motion = self._plan_transit(candidate, straight_only=False)
             if motion.found:
                 if motion.blocked_by is not None:
@@ -366,9 +395,12 @@ class _Planner:
         if best is None:
             raise SolverError("The planner ran no start: goal_waves and goal_starts must be at least 1.")
         if best.found:
+            self.log.counts["explanations"] += int(self.budget.thorough)
             diagnosis = self.log.furthest_reached.diagnosis(self.log.counts["goals"], explain=self.budget.thorough)
         else:
             diagnosis = self.explained or nearest_goal(best)
+        if self._is_work_spent():
+            diagnosis = diagnosis.with_stop(self.log.counts)
         current = Keyframe(self.arm.kinematics.pose(self.request.q_current), self.request.q_current, "current", self.s0)
         return KeyframePlan(
             found=False,

@@ -16,6 +16,8 @@ from PIL import Image
 
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.runs.run_times.pace import pace_of
+from unlatch.workflows.runs.run_times.run_clock import read_run_times
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -168,12 +170,69 @@ def test_ctrl_c_keeps_finished_episodes_and_says_how_to_resume(tmp_path: Path, e
     process, out, err = interrupted([f"executor={executor}", "workers=2"], tmp_path, times=times)
     there = len(DataSet.open(tmp_path / "set"))
     assert process.returncode == 130
-    assert err == "unlatch: interrupted; the same command makes the missing episodes\n"
+    assert err == "unlatch: interrupted; the same command makes what is missing\n"
     assert f"{there} of 50 episodes done" in out
     assert 1 <= there <= 5  # what was being made when the first came, and what ended before it
     assert check_dataset(tmp_path / "set") == []
     if times == 1:  # nobody was killed
         assert not list((tmp_path / "set" / ".tmp").iterdir())
+
+
+def press_ctrl_c(arguments: list[str], cwd: Path, *, at: str, alone: bool) -> tuple[int, str]:
+    """Presses Ctrl-C in a command once a file below `cwd` matches a pattern; returns exit code and stderr.
+
+    The terminal sends the signal to the whole group of processes, `kill -INT` to the command alone.
+    """
+    process = start(arguments, cwd)
+    deadline = time.monotonic() + 120
+    while not list(cwd.glob(at)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    (os.kill if alone else os.killpg)(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    return process.returncode, err
+
+
+@pytest.mark.parametrize(
+    ("executor", "at", "alone"),
+    [
+        ("process", "data/*/dataset.json", False),
+        ("process", "data/*/episodes/*/*", True),
+        ("serial", "data/*/episodes/*/*", False),
+    ],
+)
+def test_ctrl_c_ends_a_sweep_though_every_episode_of_its_job_is_in_flight(
+    tmp_path: Path, executor: str, at: str, alone: bool
+):
+    sweep = ["collect", "-m", "task=open_microwave,close_drawer", f"executor={executor}", "workers=2", "pictures=0"]
+    code, err = press_ctrl_c([*sweep, "episodes=2"], tmp_path, at=at, alone=alone)
+    assert (code, err) == (130, "unlatch: interrupted in job 1 of 2; the same command makes what is missing\n")
+    assert [path.name for path in (tmp_path / "data").iterdir()] == ["open_microwave-franka_panda-s0"]
+    assert run([*sweep, "episodes=2"], tmp_path)[0] == 0
+    assert run(["collect", "task=open_microwave", "episodes=2", "pictures=0", "out=whole"], tmp_path)[0] == 0
+    resumed = tmp_path / "data" / "open_microwave-franka_panda-s0"
+    assert check_dataset(resumed) == []
+    assert digests(resumed) == digests(tmp_path / "whole")
+    assert DataSet.open(tmp_path / "data" / "close_drawer-franka_panda-s0").numbers() == [0, 1]
+
+
+def test_ctrl_c_begins_no_further_episode(tmp_path: Path):
+    words = ["collect", "task=close_drawer", "episodes=9", "workers=1", "pictures=0", "out=set"]
+    code, _ = press_ctrl_c(words, tmp_path, at="set/episodes/*/*", alone=False)
+    assert code == 130
+    assert len(DataSet.open(tmp_path / "set")) <= 2  # the one that was there and the one that was in flight
+
+
+def test_ctrl_c_while_the_command_is_loaded_says_so_without_a_traceback(tmp_path: Path):
+    process = start(["collect", "task=close_drawer", "episodes=1"], tmp_path)
+    maps = Path(f"/proc/{process.pid}/maps")
+    while "numpy" not in maps.read_text(encoding="utf-8"):  # the imports of the command have begun
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert "Traceback" not in err
+    assert err.startswith("unlatch: interrupted")
+    assert process.returncode in (130, -signal.SIGINT)  # a shell says 130 to both
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_sweep_makes_one_data_set_for_each_job(tmp_path: Path):
@@ -224,3 +283,16 @@ def test_a_data_set_records_what_made_it(tmp_path: Path):
     assert set(content["header"]["versions"]) == {"unlatch", "pybullet", "casadi"}
     assert "executor" not in content["header"]["config"]
     assert content["info"]["command"][0] == "unlatch"
+
+
+def test_command_report_and_merged_set_say_the_same_pace(tmp_path: Path):
+    common = ["collect", "task=close_drawer", "episodes=4", "workers=2", "pictures=0"]
+    code, out, _ = run([*common, "out=one"], tmp_path)
+    assert code == 0
+    said = out.split("start-up), ")[1].split(" an hour")[0]
+    assert run(["merge", "merged", "one"], tmp_path)[0] == 0
+    for name in ("one", "merged"):
+        shown = run(["watch", name], tmp_path)[1]
+        assert f" {said} " in shown, (said, shown)
+        pace = pace_of(read_run_times(tmp_path / name))
+        assert f"{pace.per_hour:,.0f}" == said

@@ -104,6 +104,24 @@ def test_an_episode_without_a_layout_that_plans_is_refused_with_counts(monkeypat
     assert check_record(record, CriteriaSource(config(candidates=3)).derive) == []
 
 
+def test_a_search_ends_once_its_work_is_spent_and_says_so(monkeypatch: pytest.MonkeyPatch):
+    def spend_work(self: Open, rng: np.random.Generator) -> bool:
+        self.context.budget.meter.spent += 20_000
+        self.fail("path_infeasible", "not this one")
+        return False
+
+    monkeypatch.setattr(Open, "plan", spend_work)
+    with EpisodeRunner(config("planner.work=80000", candidates=16)) as runner:
+        record = runner.run(0)
+    assert record.code == "invalid_layout"
+    assert record.layout["preplan"]["tried"] == 3
+    assert record.evidence["message"].startswith("None of 3 layouts tried has a plan: 1 open: path_infeasible 3.")
+    assert (
+        "stopped after 3 layouts, 1 of them tried in full, because planner.work=80000 was spent"
+        in (record.evidence["message"])
+    )
+
+
 def test_the_most_promising_layouts_are_tried_with_the_full_budget_where_no_first_look_plans(
     monkeypatch: pytest.MonkeyPatch,
 ):

@@ -39,7 +39,7 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], i
     """Loads what the command line asks for and runs it: one run, or all jobs of a multirun.
 
     Returns:
-        The worst exit code; after Ctrl-C the jobs that are left are not begun.
+        The worst exit code; after Ctrl-C 130, and the jobs that are left are not begun.
     """
     jobs = load_configs(name, schema, line)
     if line.show:
@@ -59,13 +59,24 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], i
     if sweep is not None and launcher.name != SERIAL:
         return launch_jobs(name, jobs, sweep, config_dirs=line.config_dirs)
     worst = OK
-    for job in jobs:
+    for number, job in enumerate(jobs, 1):
         for notice in job.notices:
             print_note(notice)
-        worst = max(worst, run(job.cfg))
+        worst = max(worst, _run_job(job.cfg, run, place=f" in job {number} of {len(jobs)}" if len(jobs) > 1 else ""))
         if worst == INTERRUPTED:
             break
     return worst
+
+
+def _run_job(cfg: R, run: Callable[[R], int], *, place: str) -> int:
+    """Runs one job; after Ctrl-C it says how to go on."""
+    try:
+        code = run(cfg)
+    except KeyboardInterrupt:  # while no episode was made
+        code = INTERRUPTED
+    if code == INTERRUPTED:
+        print_note(f"unlatch: interrupted{place}; the same command makes what is missing")
+    return code
 
 
 def _check_outputs_differ(cfgs: Iterable[RunCfg], *, prefix: str) -> None:

@@ -15,6 +15,7 @@ from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.progress import Interruption
 from unlatch.workflows.runs.retries.traceback_frames import frames_to_show
 from unlatch.workflows.runs.run import PICTURE, RecordingJob, RunResult, has_picture, run_episodes
+from unlatch.workflows.runs.run_times.pace import pace_of
 from unlatch.workflows.runs.schema import RunCfg
 from unlatch.workflows.runs.statistics import SEARCH, STAGES, RunStatistics
 
@@ -60,7 +61,6 @@ def run_and_report(
     statistics = print_summary(result, debug=debug)
     stop, folder = result.stop, result.data_set.path
     if result.interrupted:
-        print_note("unlatch: interrupted; the same command makes the missing episodes")
         return INTERRUPTED
     if stop.is_hopeless:
         print_note(f"unlatch: {stop.hopeless_text()}")
@@ -89,7 +89,10 @@ def print_summary(result: RunResult, *, debug: bool = False) -> RunStatistics:
     statistics = result.statistics(corrupt)
     for line in corrupt.lines():
         print_note(f"unlatch: {line}")
-    pace = f", {3600.0 * result.made / result.seconds:,.0f} an hour" if result.made else ""
+    pace = ""
+    if result.times is not None:
+        per_hour = pace_of([result.times]).per_hour or 0.0
+        pace = f" ({result.times.startup_s:.1f} s start-up), {per_hour:,.0f} an hour"
     count = f"{statistics.n} of {len(set(result.numbers))} episodes done"
     print_line(f"{count}, {result.made} made in {result.seconds:.1f} s{pace}")
     result_console().print(summary_table(statistics))

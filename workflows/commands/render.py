@@ -21,17 +21,20 @@ MAX_SHOWN = 20
 @command
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    return render_and_report(*read_camera_arguments("render", arguments, RenderCfg))
+    code = render_and_report(*read_camera_arguments("render", arguments, RenderCfg))
+    if code == INTERRUPTED:
+        print_note("unlatch: interrupted; the same command makes what is missing")
+    return code
 
 
 def render_and_report(data_set: DataSet, cfg: RenderCfg, request: Request | None = None) -> int:
-    """Renders the missing images of a render set and prints a summary; returns the exit code."""
+    """Renders the missing images of a render set and prints a summary; returns the exit code, 130 after Ctrl-C."""
     work = prepare_render(data_set, cfg, request)
     for notice in work.notices:
         print_note(notice)
     interruption, stopped = Interruption(), False
     started, made = time.perf_counter(), []
-    outcomes = work.run(interruption.until(work.missing))
+    outcomes = work.run(is_ended=interruption.is_asked)
     with (
         interruption,
         Progress(
@@ -46,8 +49,7 @@ def render_and_report(data_set: DataSet, cfg: RenderCfg, request: Request | None
             stopped = True
             outcomes.close()
     code = _print_summary(work, made, time.perf_counter() - started)
-    if stopped or (interruption.asked and len(made) < len(work.missing)):
-        print_note("unlatch: interrupted; the same command makes the missing images")
+    if stopped or interruption.asked:
         return INTERRUPTED
     return code
 

@@ -19,8 +19,9 @@ from unlatch.workflows.cli.command_line import split_some_paths
 from unlatch.workflows.cli.console import OK, result_console
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.data_folders import data_sets_in, short_names
+from unlatch.workflows.runs.run_times.pace import pace_of
+from unlatch.workflows.runs.run_times.run_clock import read_run_times
 from unlatch.workflows.runs.statistics import RunStatistics
-from unlatch.workflows.viewing.report.pace import pace_of
 
 MAX_PERIOD_S = 3600.0
 _SHARE_OF_TIME = 0.1
@@ -81,7 +82,7 @@ def growth_table(paths: Sequence[str], width: int) -> Table:
         low, high = statistics.interval
         medians = statistics.medians_ms
         stages = [f"{stage} {value:.0f}" for stage, value in medians.items()] if width >= _WIDE else []
-        pace = pace_of(data_set)
+        pace = pace_of(read_run_times(data_set.path))
         table.add_row(
             name,
             f"{statistics.successes}/{statistics.n} ({100.0 * low:.0f} to {100.0 * high:.0f} %)",

@@ -207,6 +207,7 @@ class ChainPlanner:
             One for each index; where a skill does not plan, the list ends with it.
         """
         index, *others = indices
+        budget = budget or self.budget
         refused: list[dict[str, Any]] = []
         stuck: list[PlannedSkill] = []
         planned = 0

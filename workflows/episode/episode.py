@@ -197,12 +197,7 @@ class Episode:
         self.planner.layout_search = report = search.report
         if layout is None:
             layout = self._layout or draw()
-            failure = Failure(
-                "invalid_layout",
-                f"None of {report.tried} layouts tried has a plan: {report.refused_text()}. {report.reason()}",
-                0.0,
-                {"preplan": report.refused_counts()},
-            )
+            failure = Failure("invalid_layout", report.refusal(), 0.0, {"preplan": report.refused_counts()})
         self.timings_ms["preplan"] = 1e3 * (time.perf_counter() - start)
         return layout, failure
 

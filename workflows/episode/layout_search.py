@@ -19,6 +19,8 @@ from unlatch.workflows.episode.layout_search_report import LayoutCandidate, Layo
 
 THOROUGH_CANDIDATES = 8
 """Largest number of layouts that are planned with the full budget if no layout plans with the first, smaller one."""
+FIRST_LOOK_SHARE = 0.75
+"""Share of the work that first looks may spend, so that at least one layout is also planned with the full budget."""
 
 LAYOUT = -1
 """Index in the report of a layout that is invalid itself, before any skill is planned."""
@@ -29,7 +31,8 @@ class LayoutSearch:
 
     Every candidate is first planned with a small budget, the first wave of starts: another layout takes less time than
     a full search in this one. Where no candidate plans, those that came furthest are tried once more with the full
-    budget.
+    budget. All layouts share the work that the configuration allows for the search (`planner.work`); where it is spent,
+    the search ends.
     Skills on which others depend are later planned in the episode with the budget that found the layout.
     """
 
@@ -60,8 +63,10 @@ class LayoutSearch:
         """Returns the chosen layout, or None where the chain plans in none; `report` counts the refused layouts."""
         budget = self._planner.budget
         drawn = ((number, self._draw()) for number in range(self._cfg.candidates))
-        found = self._plan_layouts(drawn, budget.first_look())
+        first_look = budget.first_look().with_work(int(FIRST_LOOK_SHARE * budget.work))
+        found = self._plan_layouts(drawn, first_look)
         if not found:
+            budget = budget.with_work(max(1, budget.work - first_look.meter.spent))
             promising = sorted(self.refused, key=lambda item: (-len(item.strategies), not item.has_goals))
             again = promising[:THOROUGH_CANDIDATES]
             found = self._plan_layouts(((item.number, item.layout) for item in again), budget)
@@ -72,6 +77,9 @@ class LayoutSearch:
         """Returns at most `best_of` layouts for which planning succeeds."""
         found: list[LayoutCandidate] = []
         for number, layout in layouts:
+            if budget.meter.is_spent:
+                self.report.spent_work = self._planner.budget.work
+                break
             candidate = self._plan_layout(number, layout, budget)
             if candidate is not None:
                 found.append(candidate)

@@ -44,6 +44,9 @@ class LayoutSearchReport:
     thorough: set[int] = field(default_factory=set)
     """Numbers of the layouts that were tried a second time, with the full budget."""
 
+    spent_work: int | None = None
+    """The limit of work, if it ended the search before all layouts were tried; None: it did not."""
+
     @property
     def at_first_look(self) -> bool:
         """Whether the chain planned with the budget of a first look."""
@@ -73,6 +76,16 @@ class LayoutSearchReport:
         most = next(iter(_count_labels(failures)), None)
         last = next((item for item in reversed(failures) if _refusal_label(item) == most), None)
         return "" if last is None else f"Number {last['candidate']}, {last['name']}: {last['message']}"
+
+    def refusal(self) -> str:
+        """Returns why no layout is chosen, for the record of the episode."""
+        text = f"None of {self.tried} layouts tried has a plan: {self.refused_text()}. {self.reason()}"
+        if self.spent_work is None:
+            return text
+        return (
+            f"{text} The search for a layout stopped after {self.tried} layouts, {len(self.thorough)} of them tried in "
+            f"full, because planner.work={self.spent_work} was spent; a larger one makes it try more."
+        )
 
     def __str__(self) -> str:
         tried = f"{self.tried} layouts tried" if self.tried != 1 else "1 layout tried"

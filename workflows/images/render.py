@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +26,7 @@ from unlatch.workflows.episode.semantic_classes import check_classes
 from unlatch.workflows.images.render_config import AUTO, RenderCfg
 from unlatch.workflows.images.render_job import RenderJob, RenderOutcome
 from unlatch.workflows.runs.executors.catalog import EXECUTORS, make_executor
-from unlatch.workflows.runs.executors.executor import WorkerLimits
+from unlatch.workflows.runs.executors.executor import WorkerLimits, never_ended
 from unlatch.workflows.runs.header import versions_of
 from unlatch.workflows.runs.recorded_config import chosen_summaries, config_of
 from unlatch.workflows.viewing.scene_picture import open_record
@@ -113,13 +113,13 @@ class RenderWork:
         """Number of requested episodes that had images before."""
         return len(self.job.digests) - len(self.missing)
 
-    def run(self, numbers: Iterable[int] | None = None) -> Generator[RenderOutcome]:
-        """Renders the missing episodes, or those of `numbers`, and yields each outcome; closing the iterator stops."""
+    def run(self, *, is_ended: Callable[[], bool] = never_ended) -> Generator[RenderOutcome]:
+        """Renders the missing episodes and yields each outcome; closing the iterator stops, see `Executor`."""
         limits = WorkerLimits(self.cfg.episode_timeout_s, max_retries=self.cfg.max_retries)
         executor = make_executor(self.cfg.executor, workers=self.cfg.workers, limits=limits)
         with self.render_set:
-            wanted = self.missing if numbers is None else numbers
-            yield from cast("Generator[RenderOutcome]", executor.run(self.job, wanted, max_episodes=len(self.missing)))
+            outcomes = executor.run(self.job, self.missing, max_episodes=len(self.missing), is_ended=is_ended)
+            yield from cast("Generator[RenderOutcome]", outcomes)
 
 
 def prepare_render(data_set: DataSet, cfg: RenderCfg, request: Request | None = None) -> RenderWork:

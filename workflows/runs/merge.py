@@ -17,6 +17,7 @@ from unlatch.simcore.recording.data_set.location import absolute_folder, check_s
 from unlatch.simcore.recording.episode import verify_episode
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.run import writer_name
+from unlatch.workflows.runs.run_times.run_clock import copy_run_times
 
 logger = logging.getLogger(__name__)
 
@@ -95,6 +96,8 @@ def merge(
                 for line in corrupt.lines():
                     notify(f"unlatch: left out of '{source.path}': {line}")
                 left_out += len(corrupt.numbers)
+        for source in sets:
+            copy_run_times(source.path, joined.path)
         episodes = len(joined)
     return MergeReport(joined, episodes, taken, left_out)
 

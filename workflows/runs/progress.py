@@ -6,9 +6,8 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
-from itertools import takewhile
 from types import FrameType
 
 from rich.console import Console, Group
@@ -18,6 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from unlatch.workflows.runs.executors.executor import Outcome
+from unlatch.workflows.runs.run_times.pace import pace_of
+from unlatch.workflows.runs.run_times.run_clock import RunClock
 
 
 class Interruption:
@@ -31,9 +32,9 @@ class Interruption:
         """Whether Ctrl-C was pressed."""
         self._replaced = False
 
-    def until(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Returns the numbers until Ctrl-C."""
-        return takewhile(lambda _: not self.asked, numbers)
+    def is_asked(self) -> bool:
+        """Returns whether Ctrl-C was pressed."""
+        return self.asked
 
     def __enter__(self) -> Interruption:
         in_main = threading.current_thread() is threading.main_thread()
@@ -68,6 +69,7 @@ class Progress:
         report: OnProgress = True,
         console: Console | None = None,
         interruption: Interruption | None = None,
+        clock: RunClock | None = None,
     ) -> None:
         """Starts the clock.
 
@@ -79,6 +81,7 @@ class Progress:
             report: True: a live display; a function: called after each episode; None or False: neither.
             console: Where the display goes; None: stderr.
             interruption: Ends the run on Ctrl-C; the display says so.
+            clock: Measures the pace without start-up; None: the pace is that since the start.
         """
         self.total = total
         """Episodes asked for, those that existed before included."""
@@ -94,6 +97,7 @@ class Progress:
         self.codes: Counter[str] = Counter()
         """Failures by code."""
         self._call = report if callable(report) else None
+        self._clock = clock
         self._started = time.perf_counter()
         console = console or Console(stderr=True)
         display = report is True and (console.is_terminal or console.is_jupyter)
@@ -115,7 +119,9 @@ class Progress:
 
     @property
     def per_hour(self) -> float:
-        """Episodes made per hour since the start."""
+        """Episodes made per hour, see `Pace`."""
+        if self._clock is not None and self._clock.times is not None:
+            return pace_of([self._clock.times]).per_hour or 0.0
         return 3600.0 * self.made / max(time.perf_counter() - self._started, 1e-9)
 
     @property

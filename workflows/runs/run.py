@@ -20,11 +20,12 @@ from unlatch.simcore.rng import episode_seed
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.executors.catalog import make_executor
-from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
+from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome, never_ended
 from unlatch.workflows.runs.header import NOTED_DISTRIBUTIONS, header_of, versions_of
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress
 from unlatch.workflows.runs.retries.choice import choose_retries
 from unlatch.workflows.runs.retries.code_versions import CodeVersions
+from unlatch.workflows.runs.run_times.run_clock import RunClock, RunTime
 from unlatch.workflows.runs.schema import CollectCfg, RunCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.runs.stop_condition import StopCondition
@@ -46,11 +47,13 @@ class RunResult:
     made: int
     """How many of them this run made."""
     seconds: float
-    """Wall time of this run [s]."""
+    """Wall time of this run, start-up included [s]."""
+    times: RunTime | None
+    """When its episodes were made; None if it made none."""
     stop: StopCondition
     """Attempts and successes, and whether the run was given up."""
     interrupted: bool
-    """Whether Ctrl-C ended it before all episodes were made."""
+    """Whether Ctrl-C was pressed; no picture was drawn then."""
 
     def statistics(self, corrupt: CorruptEpisodes | None = None) -> RunStatistics:
         """Counts the episodes asked for; adds those that cannot be read to `corrupt`."""
@@ -111,19 +114,25 @@ def run_episodes(
         to_make = sorted([*missing, *again.numbers])
         left_again = set(again.numbers)
         started = time.perf_counter()
+        clock = RunClock(data_set.path, writer_name("run"))
         stopped = False
         if to_make and not stop.is_met:
             if again.numbers:
                 notify(again.text())
                 data_set.replace_errors(again.numbers)
-            left = stop.until(to_make) if interruption is None else interruption.until(stop.until(to_make))
             job = replace(make_job(data_set), code=code, on_bug=on_bug)
-            outcomes = executor.run(job, left, max_episodes=len(to_make))
+            outcomes = executor.run(
+                job,
+                stop.until(to_make),
+                max_episodes=len(to_make),
+                is_ended=never_ended if interruption is None else interruption.is_asked,
+            )
             done = stop.successes if stop.wanted is not None else len(numbers) - len(to_make)
             counts = Progress(
                 total=stop.wanted or len(numbers),
                 done=done,
                 successes_only=stop.wanted is not None,
+                clock=clock,
                 report=progress,
                 interruption=interruption,
             )
@@ -131,6 +140,7 @@ def run_episodes(
                 try:
                     for outcome in outcomes:
                         stop.count(outcome)
+                        clock.count(outcome)
                         left_again.discard(outcome.number)
                         counts.update(outcome)
                 except KeyboardInterrupt:
@@ -142,11 +152,10 @@ def run_episodes(
         made = len(to_make) - len(data_set.missing(missing)) - len(left_again)
         if stop.wanted is not None:
             numbers = [number for number in numbers if number in data_set]
-        asked = interruption is not None and interruption.asked
-        interrupted = stopped or (asked and made < len(to_make) and not stop.has_enough)
+        interrupted = stopped or (interruption is not None and interruption.asked)
         if not interrupted:
             _draw_picture(cfg, data_set, numbers, again=made > 0)
-    return RunResult(data_set, numbers, made, seconds, stop, interrupted)
+    return RunResult(data_set, numbers, made, seconds, clock.times, stop, interrupted)
 
 
 def _stop_condition(cfg: RunCfg) -> StopCondition:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,15 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.world import World
+from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.skill import Skill
 from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.episode import Episode
 
 Array = np.ndarray
 
+WARM_UP_WORK = 5000
+"""Largest work of planning before the first episode; see `planner.work`."""
 PLANNER_KEYS = ("skills.", "validity.", "labels.")
 """Beginnings of the record keys that a planner and the judge write, not the world."""
 
@@ -71,16 +75,24 @@ class EpisodeRunner:
         Raises:
             SimCoreError: The layout is invalid.
         """
-        episode = self.episode(number)
+        return self._plan_first_skill(self.episode(number))
+
+    def _plan_first_skill(self, episode: Episode) -> Skill:
         episode.begin()
         if episode.failure is not None:
             raise SimCoreError(f"{episode.failure.code}: {episode.failure.message}.")
         return Attempt(episode).plan()
 
     def warm_up(self) -> None:
-        """Plans one episode and drops it, so that one-time compilation does not count as planning time."""
+        """Plans in one layout and drops the plan, so that one-time compilation does not count as planning time."""
+        skills = [
+            replace(entry, candidates=1, best_of=1) if isinstance(entry, ArtPreplanCfg) else entry
+            for entry in self.cfg.skills
+        ]
+        planner = replace(self.cfg.planner, work=min(self.cfg.planner.work, WARM_UP_WORK))
+        cfg = replace(self.cfg, skills=skills, planner=planner)
         with suppress(Exception):  # if episode 0 has an error, its own planning reports it
-            self.plan(0)
+            self._plan_first_skill(Episode(cfg, 0, self._world, self._checker))
 
     def episode(self, number: int) -> Episode:
         """Returns an episode in this runner's world that has not begun; it ends when the next one begins."""

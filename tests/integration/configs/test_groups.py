@@ -89,7 +89,7 @@ def test_the_standard_budget_is_the_planners_own():
 
 def test_quick_tries_less_and_thorough_more():
     quick, standard, thorough = (read(f"planner={name}").planner for name in ("quick", "standard", "thorough"))
-    for key in ("goal_waves", "searches", "rescues", "motion_queries"):
+    for key in ("goal_waves", "searches", "rescues", "motion_queries", "work"):
         assert getattr(quick, key) < getattr(standard, key) < getattr(thorough, key)
 
 

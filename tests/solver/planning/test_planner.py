@@ -274,6 +274,32 @@ def test_no_way_there_is_motion_blocked(arm, request_open, toy_checker):
     assert "no way around panda_link3 and cage" in result.diagnosis.message
 
 
+def test_a_search_stops_once_its_work_is_spent_and_says_so(arm, request_open, toy_checker):
+    def blocked(work):
+        checker = toy_checker(
+            lambda q, *_: ("panda_link3", "cage") if 0.1 < np.linalg.norm(q - arm.q_home) < 0.35 else None
+        )
+        return plan(request_open(budget=PlanBudget().with_work(work)), checker)
+
+    short, whole = blocked(1000), blocked(10_000_000)
+    assert not short.found
+    assert not whole.found
+    assert short.counts["queries"] < 0.5 * whole.counts["queries"]
+    tried = {name: short.counts[name] for name in ("goals", "candidates", "queries")}
+    assert short.diagnosis.evidence["stopped_after"] == tried
+    assert f"stopped after {tried['goals']} goals" in short.diagnosis.message
+    assert "stopped after" not in whole.diagnosis.message
+    again = blocked(1000)
+    assert (again.counts, again.diagnosis) == (short.counts, short.diagnosis)
+
+
+def test_plans_that_share_a_meter_share_its_work(request_open, toy_checker):
+    budget = PlanBudget().with_work(2000)
+    checker = toy_checker(lambda *_: ("panda_hand", "wall"))
+    first, second = (plan(request_open(budget=budget), checker) for _ in range(2))
+    assert first.counts["starts"] > second.counts["starts"] >= budget.goal_starts  # the first wave always runs
+
+
 def test_listed_post_motions_are_followed(listed):
     result = plan(listed(["move-backward", -0.1], ["move-backward", -0.05]))
     assert result.found, result

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,13 +22,19 @@ def test_without_a_terminal_a_folder_of_sets_is_printed_once(tmp_path: Path, cap
         with DataSet.create_or_resume(tmp_path / name, header={"config": {}}) as data_set:
             for number, code in enumerate(codes):
                 data_set.write(EpisodeRecord(number=number, seed=0, success=code is None, code=code))
+    now = time.time()
+    (tmp_path / "one" / "runs").mkdir()
+    times = {"startup_s": 5.0, "began": now - 100.0, "ended": now - 10.0, "episodes": 3}
+    (tmp_path / "one" / "runs" / "host-run-1.json").write_text(json.dumps(times), encoding="utf-8")
     assert command_table.main(["watch", str(tmp_path)]) == OK
     _, _, one, two, *_ = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
     assert "2/3 (21 to 94 %)" in one
     assert "slipped 1" in one
     assert "0/1 (0 to 79 %)" in two
     assert "collision 1" in two
-    assert "ago" in one
+    assert "120 " in one  # three in 90 s
+    assert "s ago" in one
+    assert "ago" not in two
 
 
 def test_a_terminal_of_80_columns_shows_one_line_for_each_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -75,19 +75,32 @@ class Job(Protocol):
         ...
 
 
+def never_ended() -> bool:
+    """Returns False: a run that ends only with its numbers."""
+    return False
+
+
 class Executor(Protocol):
     """Makes the episodes of a job."""
 
     on_this_host: bool
     """Whether its workers share the cores of this host; then there is one for each core by default."""
 
-    def run(self, job: Job, numbers: Iterable[int], *, max_episodes: int | None = None) -> Generator[Outcome]:
+    def run(
+        self,
+        job: Job,
+        numbers: Iterable[int],
+        *,
+        max_episodes: int | None = None,
+        is_ended: Callable[[], bool] = never_ended,
+    ) -> Generator[Outcome]:
         """Makes the episodes in any order and yields each outcome as it comes.
 
         Args:
             job: Makes the episodes.
             numbers: The numbers of the episodes.
             max_episodes: The largest count of numbers; no more workers are started than that. None: not known.
+            is_ended: Whether no further episode may begin; those that have begun are finished.
 
         Numbers are taken one by one when a worker is free, in the thread that takes the outcomes. So a source of
         numbers can end early, depending on the outcomes so far.

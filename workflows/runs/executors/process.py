@@ -12,8 +12,8 @@ import os
 import pickle
 import signal
 import traceback
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -22,6 +22,7 @@ import cloudpickle
 import psutil
 from loky.backend.context import get_context
 from loky.backend.process import LokyProcess
+from loky.backend.resource_tracker import ensure_running
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits
@@ -72,7 +73,8 @@ class ProcessExecutor(WorkerExecutor[_Worker]):
             daemon=True,
             env=single_thread_variables(),
         )
-        process.start()
+        with _blocking_ctrl_c():
+            process.start()
         theirs.close()
         return _Worker(name, process, ours)
 
@@ -138,6 +140,7 @@ class ProcessExecutor(WorkerExecutor[_Worker]):
 def _run_worker(connection: Connection, packed: bytes, name: str) -> None:
     """Sets a worker up, then makes the episode of each number that it receives, until the driver closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the driver decides
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see `_blocking_ctrl_c`
     try:
         job: Job = pickle.loads(packed)
         with job.open(name) as make_episode:
@@ -154,6 +157,17 @@ def _run_worker(connection: Connection, packed: bytes, name: str) -> None:
         return  # the driver is gone
     except Exception:  # noqa: BLE001 - the driver ends the run with it
         _send(connection, BROKEN, traceback.format_exc())
+
+
+@contextmanager
+def _blocking_ctrl_c() -> Iterator[None]:
+    """Blocks Ctrl-C; a process that begins meanwhile inherits that, so that it cannot die before it ignores Ctrl-C."""
+    ensure_running()  # starting loky's tracker of resources, which the first process does, unblocks it
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _send(connection: Connection, kind: str, value: Any) -> None:

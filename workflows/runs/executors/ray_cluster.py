@@ -7,7 +7,7 @@ import math
 import os
 import socket
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ import psutil
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.extras import import_extra
-from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits
+from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits, never_ended
 from unlatch.workflows.runs.executors.workers import Worker, WorkerError, WorkerExecutor
 
 _CLOSE_S = 5.0
@@ -66,13 +66,20 @@ class RayExecutor(WorkerExecutor[_Worker]):
         self._cpus = 1
         self._looked_at = -math.inf
 
-    def run(self, job: Job, numbers: Iterable[int], *, max_episodes: int | None = None) -> Generator[Outcome]:
+    def run(
+        self,
+        job: Job,
+        numbers: Iterable[int],
+        *,
+        max_episodes: int | None = None,
+        is_ended: Callable[[], bool] = never_ended,
+    ) -> Generator[Outcome]:
         """See `Executor`."""
         joined = self._ray.is_initialized()
         if not joined:
             self._join_cluster()
         try:
-            yield from super().run(job, numbers, max_episodes=max_episodes)
+            yield from super().run(job, numbers, max_episodes=max_episodes, is_ended=is_ended)
         finally:
             if not joined:
                 self._ray.shutdown()

@@ -6,13 +6,13 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import ClassVar, Generic, TypeVar
 
 from unlatch.simcore.errors import SimCoreError
-from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits
+from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits, never_ended
 
 logger = logging.getLogger(__name__)
 
@@ -52,17 +52,22 @@ AnyWorker = TypeVar("AnyWorker", bound=Worker)
 class EpisodeQueue:
     """Hands out episode numbers one by one; a lost episode is retried a few times, then recorded as lost."""
 
-    def __init__(self, job: Job, numbers: Iterable[int], *, max_retries: int) -> None:
+    def __init__(
+        self, job: Job, numbers: Iterable[int], *, max_retries: int, is_ended: Callable[[], bool] = never_ended
+    ) -> None:
         self.failed_setups = 0
         """Number of workers in a row that died during setup."""
         self._job = job
         self._numbers = iter(numbers)
         self._put_back: list[int] = []
         self._max_retries = max_retries
+        self._is_ended = is_ended
         self._losses: Counter[int] = Counter()
 
     def take(self) -> int | None:
-        """Returns the next number, one that was put back first; None if there is none."""
+        """Returns the next number, one that was put back first; None if there is none, or the run is ended."""
+        if self._is_ended():
+            return None
         return self._put_back.pop() if self._put_back else next(self._numbers, None)
 
     def put_back(self, number: int) -> None:
@@ -103,9 +108,16 @@ class WorkerExecutor(ABC, Generic[AnyWorker]):
         self.limits = limits or WorkerLimits()
         self._names = (f"{self.name_prefix}{number}" for number in count())
 
-    def run(self, job: Job, numbers: Iterable[int], *, max_episodes: int | None = None) -> Generator[Outcome]:
+    def run(
+        self,
+        job: Job,
+        numbers: Iterable[int],
+        *,
+        max_episodes: int | None = None,
+        is_ended: Callable[[], bool] = never_ended,
+    ) -> Generator[Outcome]:
         """See `Executor`."""
-        queue = EpisodeQueue(job, numbers, max_retries=self.limits.max_retries)
+        queue = EpisodeQueue(job, numbers, max_retries=self.limits.max_retries, is_ended=is_ended)
         workers: list[AnyWorker] = []
         try:
             while any(worker.number is not None for worker in workers) or queue.has_more():

@@ -1,1 +1,2 @@
-from .pace import pace_of as pace_of
+from .content import make_report as make_report
+from .tally import Tally as Tally

@@ -17,6 +17,8 @@ from unlatch.simcore.recording.json_values import differences
 from unlatch.simcore.recording.policy_outcome import STAGES
 from unlatch.workflows.runs.corrupt_episodes import MOST_KEPT
 from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.runs.run_times.pace import Pace, pace_of
+from unlatch.workflows.runs.run_times.run_clock import read_run_times
 from unlatch.workflows.runs.statistics import SEARCH, MeanShare, SuccessMeasure
 from unlatch.workflows.runs.statistics import STAGES as TIMED_STAGES
 from unlatch.workflows.viewing.report import charts
@@ -28,7 +30,6 @@ from unlatch.workflows.viewing.report.examples import (
     read_curves,
     take_strips,
 )
-from unlatch.workflows.viewing.report.pace import Pace, pace_of
 from unlatch.workflows.viewing.report.reproduction import commands_of
 from unlatch.workflows.viewing.report.tally import Counts, MapPoint, Tally
 
@@ -48,7 +49,7 @@ class ReportColumn:
     name: str
     total: Counts
     per_hour: float | None
-    """Episodes per hour without pauses; None if there are too few."""
+    """Episodes per hour of the wall time of the runs, see `Pace`; None if it is not known."""
     median_ms: float | None
     """Wall time of an episode, all stages together [ms]."""
     replanned: Counts
@@ -162,7 +163,7 @@ def make_report(tallies: Sequence[Tally], *, pictures: int) -> Report:
     """Makes a report with `pictures` strips of each outcome; two data sets are compared, more are counted together."""
     groups = [[item] for item in tallies] if len(tallies) == 2 else [list(tallies)]
     names = [item.name for item in tallies] if len(tallies) <= 2 else [f"{len(tallies)} data sets"]
-    paces = {item.name: pace_of(item.data_set) for item in tallies}
+    paces = {item.name: pace_of(read_run_times(item.data_set.path)) for item in tallies}
     codes = Counter(dict(sum((item.total.codes for item in tallies), Counter()).most_common()))
     parts = breakdowns(groups)
     report = Report(

@@ -18,7 +18,6 @@ from unlatch.workflows.cli.console import BAD_INPUT, OK
 from unlatch.workflows.runs.statistics import wilson_interval
 from unlatch.workflows.viewing.report import tally as tally_module
 from unlatch.workflows.viewing.report.charts import MOST_POINTS, table_map
-from unlatch.workflows.viewing.report.pace import pace_of_times
 from unlatch.workflows.viewing.report.reproduction import commands_of
 from unlatch.workflows.viewing.report.tally import SAMPLE, MapPoint, tally
 
@@ -286,13 +285,6 @@ def test_many_attempts_are_drawn_as_rates():
     ]
     assert "success rate" in table_map(places)
     assert "success rate" not in table_map(places[:-1])
-
-
-def test_pauses_between_runs_do_not_change_the_pace():
-    times = [float(i) for i in range(11)] + [5000.0 + i for i in range(11)]
-    pace = pace_of_times(times, n=22)
-    assert pace.per_hour == pytest.approx(3600.0)
-    assert pace.worked_s == pytest.approx(20.0)
 
 
 def test_the_reproduction_command_keeps_the_keys_of_the_episode(tmp_path: Path):

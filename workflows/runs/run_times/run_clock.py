@@ -1,0 +1,74 @@
+"""Keeps the wall time of each run in the data set."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from unlatch.simcore.files import write_whole_file
+from unlatch.workflows.runs.executors.executor import Outcome
+
+logger = logging.getLogger(__name__)
+
+RUNS = "runs"
+"""Name of the folder in a data set with one file for each run."""
+
+
+@dataclass(frozen=True)
+class RunTime:
+    """When the episodes of one run were made."""
+
+    startup_s: float
+    """Time from the start of the run to that of its first episode, in which workers start and compile [s]."""
+    began: float
+    """When its first episode began [s since 1970]."""
+    ended: float
+    """When its last episode ended so far [s since 1970]."""
+    episodes: int
+    """How many episodes it made so far."""
+
+
+class RunClock:
+    """Measures the wall time of one run and keeps it in the data set after every episode.
+
+    So the time of a run that is killed is known up to its last episode.
+    """
+
+    def __init__(self, data_set: Path, writer: str) -> None:
+        """Starts the clock; `writer` is the name of the driver, see `writer_name`."""
+        self.times: RunTime | None = None
+        """The times so far; None before the first episode."""
+        self._started = time.time()
+        self._path = data_set / RUNS / f"{writer}-{int(1e6 * self._started)}.json"
+
+    def count(self, outcome: Outcome) -> None:
+        """Counts an episode that has just ended."""
+        now = time.time()
+        if self.times is None:
+            began = max(self._started, now - 1e-3 * sum(outcome.timings_ms.values()))
+            self.times = RunTime(began - self._started, began, now, 0)
+        self.times = replace(self.times, ended=max(now, self.times.ended), episodes=self.times.episodes + 1)
+        try:
+            write_whole_file(self._path, json.dumps(asdict(self.times)).encode())
+        except OSError as exc:  # the episode itself is safe
+            logger.warning("The time of the run cannot be kept in '%s': %s.", self._path, exc)
+
+
+def read_run_times(data_set: Path) -> list[RunTime]:
+    """Returns the times of all runs of a data set; a file that cannot be read is left out."""
+    found = []
+    for path in sorted((data_set / RUNS).glob("*.json")):
+        try:
+            found.append(RunTime(**json.loads(path.read_text(encoding="utf-8"))))
+        except (OSError, ValueError, TypeError) as exc:
+            logger.warning("The time of a run cannot be read from '%s': %s.", path, exc)
+    return found
+
+
+def copy_run_times(source: Path, target: Path) -> None:
+    """Copies the times of the runs of one data set to another; each run has a name of its own."""
+    for path in sorted((source / RUNS).glob("*.json")):
+        write_whole_file(target / RUNS / path.name, path.read_bytes())
