@@ -75,7 +75,7 @@ def test_a_folder_of_the_user_adds_sensors_and_tasks_that_name_them(tmp_path: Pa
     (tmp_path / "task" / "watched.yaml").write_text(
         "# @package _global_\ndefaults: [open_drawer, _self_]\nsensors: [top, wrist]\n"
     )
-    cfg = read("task=watched", config_dirs=(tmp_path,))
+    cfg = load("watched", config_dirs=(tmp_path,))
     assert [sensor.name for sensor in cfg.sensors] == ["top", "wrist"]
     assert isinstance(cfg.sensors[0], CameraCfg)
     assert cfg.sensors[0].height == 100
