@@ -131,7 +131,8 @@ def table_of(kind: str, *, robots: Sequence[str] = tuple(ROBOTS), brief: bool = 
     fresh, development = read_rows(Seed.fresh), read_rows(Seed.development)
     names = ["robot", "skill", "entries", "fresh seed"]
     names += [] if brief else ["first layout", "without search", "refused", "strict", "range"]
-    names += ["development seed"]
+    has_development = any((kind, robot) in development for robot in robots)
+    names += ["development seed"] * has_development
     lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
     for robot in robots:
         others = {row.label: row for row in development.get((kind, robot), [])}
@@ -143,7 +144,8 @@ def table_of(kind: str, *, robots: Sequence[str] = tuple(ROBOTS), brief: bool = 
             cells = [ROBOTS[robot], label, str(entries), describe(row)]
             if not brief:
                 cells += ["", "", "", "", ""] if row is None else _details(row)
-            lines.append(f"| {' | '.join([*cells, describe(others.get(label))])} |")
+            cells += [describe(others.get(label))] * has_development
+            lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
