@@ -19,6 +19,7 @@ from unlatch.workflows.gym.config import SuccessWhen
 from unlatch.workflows.policies.catalog import load_policy
 from unlatch.workflows.policies.labels import PlannerLabels
 from unlatch.workflows.policies.policy import Policy
+from unlatch.workflows.policies.policy_reset import reset_episode
 from unlatch.workflows.policies.takeover import FailureWatch, TakeoverRule
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.schema import CollectCfg, EnvCfg
@@ -62,13 +63,10 @@ def run_correction(
     Raises:
         SimCoreError: The configuration, an action's shape or the policy's server is wrong.
     """
-    try:
-        observation, info = env.reset(options={"episode": number})
-    except Exception as exc:  # as in `EpisodeRunner.run`: an object or a skill with a bug costs only its episode
-        if isinstance(exc, SimCoreError) and not isinstance(exc, AssetError):
-            raise
-        env.episode.fail_with_bug(exc)
+    begun = reset_episode(env, number)
+    if begun is None:
         return env.record()
+    observation, info = begun
     episode = env.episode
     wanted = rule.draw(stream(episode.seed, "disturb.takeover"))
     watch, reason, acted = FailureWatch(episode), "as drawn", 0

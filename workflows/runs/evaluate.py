@@ -28,6 +28,7 @@ from unlatch.workflows.policies.batched import (
 from unlatch.workflows.policies.catalog import load_policy, parse_spec
 from unlatch.workflows.policies.module import PolicySpaces
 from unlatch.workflows.policies.policy import Policy
+from unlatch.workflows.policies.policy_reset import reset_episode
 from unlatch.workflows.runs.executors.catalog import make_executor
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import OnProgress
@@ -326,13 +327,10 @@ def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> EpisodeRecord:
     Raises:
         SimCoreError: The configuration, an action's shape or the policy's server is wrong.
     """
-    try:
-        observation, info = env.reset(options={"episode": number})
-    except Exception as exc:  # as in `EpisodeRunner.run`: an object or a skill with a bug costs only its episode
-        if isinstance(exc, SimCoreError) and not isinstance(exc, AssetError):
-            raise
-        env.episode.fail_with_bug(exc)
+    begun = reset_episode(env, number)
+    if begun is None:
         return env.record()
+    observation, info = begun
     over = info["code"] is not None
     start = time.perf_counter()
     try:
