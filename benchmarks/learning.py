@@ -187,7 +187,7 @@ class Cfg:
 
 
 def keep_results(rows: list[dict[str, Any]], path: Path) -> None:
-    """Adds results to a file, in place of those of the same training and task; a folder of objects keeps only its name."""
+    """Adds results to a file, in place of those of the same training and task; a folder keeps its name only."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     kept = {(row["training"], row["task"]): row for row in map(json.loads, lines)}
     for row in rows:

@@ -100,7 +100,7 @@ def _counts(key: str) -> dict[str, Column]:
 
 
 def demonstrations_table() -> list[str]:
-    """Returns the curve over the number of demonstrations; it has the trainings beside the rounds of corrections too."""
+    """Returns the curve over the number of demonstrations, with those trained to compare with corrections."""
     found = {
         _attempted(row): row
         for study in ("corrections", "demonstrations")
