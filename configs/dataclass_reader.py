@@ -154,6 +154,8 @@ def _read_enum(hint: type[Enum], value: Any, where: str) -> Enum:
     if isinstance(value, hint):
         return value
     known = [member.name for member in hint]
+    if isinstance(value, bool):
+        value = "on" if value else "off"  # as YAML 1.1 reads these two words
     if value not in known:
         raise unknown_value(where, value, known)
     return hint[value]

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from unlatch.objects.closing_forces import ClosingForces, read_closing_forces
 from unlatch.objects.fixed_handle import FixedHandle
 from unlatch.objects.mapping_reader import UNIT_TOLERANCE, MappingReader, readonly_vector, rounded, rounded_list
+from unlatch.objects.carrying.region import Region
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.geometry import Pose
 
@@ -40,6 +41,10 @@ KEYPOINT_NAMES = (
     "base_contact_point",
 )
 """The keypoints that every part has."""
+
+FREE_KEYPOINT_NAMES = ("bottom_center", "top_center")
+"""The keypoints that every free object has, in its root frame: the middles of its underside and of its top as it stands
+upright."""
 
 FRAMES = ("link", "base", "obj")
 
@@ -182,6 +187,13 @@ class Articulation:
     schema: int = SCHEMA
     handles: dict[str, FixedHandle] = field(default_factory=dict)
     """Handles that do not move, by name; most objects have none."""
+    free: bool = False
+    """Whether nothing holds the object: a hand can carry it away. Such an object needs no parts."""
+    keypoints: dict[str, FramedVector] = field(default_factory=dict)
+    """Points of the whole object, frame `obj`; a free object has at least `bottom_center` and `top_center`."""
+    regions: dict[str, Region] | None = None
+    """Places in or on the object where things may be put, by name; None: the file states none, and they are found from
+    the geometry when they are needed."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further entries of the file; they are written back unchanged."""
 
@@ -212,6 +224,25 @@ class Articulation:
         """
         return _look_up(self.parts, name, what="part", owner=self._title)
 
+    def keypoint(self, name: str) -> FramedVector:
+        """Returns a keypoint of the whole object, by name.
+
+        Raises:
+            AssetError: The object has no such keypoint.
+        """
+        return _look_up(self.keypoints, name, what="keypoint", owner=self._title)
+
+    @property
+    def up_axis(self) -> np.ndarray:
+        """(3,) unit direction that points up when a free object stands upright, root frame.
+
+        Raises:
+            AssetError: The keypoints do not say which direction that is.
+        """
+        bottom, top = (self.keypoint(name).xyz for name in FREE_KEYPOINT_NAMES)
+        up: np.ndarray = (top - bottom) / np.linalg.norm(top - bottom)
+        return up
+
     def fixed_handle(self, name: str) -> FixedHandle:
         """Returns a handle that does not move, by name.
 
@@ -235,6 +266,12 @@ class Articulation:
         }
         if self.handles:
             data["handles"] = {name: handle.to_dict() for name, handle in self.handles.items()}
+        if self.free:
+            data["free"] = True
+        if self.keypoints:
+            data["keypoints"] = _points_to_dict(self.keypoints)
+        if self.regions is not None:
+            data["regions"] = {name: region.to_dict() for name, region in self.regions.items()}
         data.update(self.extra)
         return data
 
@@ -258,10 +295,11 @@ class Articulation:
                 f"{where}: schema is {schema}, expected {SCHEMA}. Write the annotation again with this version.",
                 path=where,
             )
-        parts = reader.sections("parts")
-        if not parts:
-            raise reader.fail("parts", "is empty. Name at least one part.")
-        known = {"schema", "category", "source", "scale", "parts", "handles"}
+        free = reader.boolean("free", False)
+        parts = reader.sections("parts", {}) if free else reader.sections("parts")
+        if not parts and not free:
+            raise reader.fail("parts", "is empty. Name at least one part, or set `free: true` for an object to carry.")
+        known = {"schema", "category", "source", "scale", "parts", "handles", "free", "keypoints", "regions"}
         return cls(
             category=reader.text("category"),
             source={str(k): str(v) for k, v in reader.section("source", {}).data.items()},
@@ -269,6 +307,11 @@ class Articulation:
             parts={name: _read_part(name, part) for name, part in parts.items()},
             schema=schema,
             handles={name: FixedHandle.read(handle) for name, handle in reader.sections("handles", {}).items()},
+            free=free,
+            keypoints=_read_points(reader.sections("keypoints", {})),
+            regions={name: Region.read(region) for name, region in reader.sections("regions").items()}
+            if "regions" in reader.data
+            else None,
             extra={str(k): v for k, v in reader.data.items() if k not in known},
         )
 
@@ -332,12 +375,20 @@ def _read_part(name: str, reader: MappingReader) -> Part:
         link=reader.text("link"),
         base=reader.text("base"),
         kind=reader.choice("kind", PartKind),
-        keypoints={n: FramedVector(_read_frame(v), v.vector("xyz")) for n, v in reader.sections("keypoints").items()},
+        keypoints=_read_points(reader.sections("keypoints")),
         axes={n: FramedVector(_read_frame(v), _read_axis(v)) for n, v in reader.sections("axes").items()},
         handle=_read_handle(reader.section("handle", {"type": "none"})),
         openness=Openness(closed=openness.number("closed"), open=openness.number("open")),
         closing_forces=read_closing_forces(reader) if "closing_forces" in reader.data else None,
     )
+
+
+def _read_points(readers: Mapping[str, MappingReader]) -> dict[str, FramedVector]:
+    return {name: FramedVector(_read_frame(reader), reader.vector("xyz")) for name, reader in readers.items()}
+
+
+def _points_to_dict(points: Mapping[str, FramedVector]) -> dict[str, Any]:
+    return {name: {"frame": point.frame, "xyz": rounded_list(point.xyz)} for name, point in points.items()}
 
 
 def _read_frame(reader: MappingReader) -> str:
@@ -379,7 +430,7 @@ def _part_to_dict(part: Part) -> dict[str, Any]:
         "link": part.link,
         "base": part.base,
         "kind": part.kind.name,
-        "keypoints": {n: {"frame": v.frame, "xyz": rounded_list(v.xyz)} for n, v in part.keypoints.items()},
+        "keypoints": _points_to_dict(part.keypoints),
         "axes": {n: {"frame": v.frame, "xyz": rounded_list(v.xyz)} for n, v in part.axes.items()},
         "handle": handle,
         "openness": {"closed": rounded(part.openness.closed), "open": rounded(part.openness.open)},

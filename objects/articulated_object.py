@@ -10,6 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.objects.annotation import Articulation
+from unlatch.objects.carrying.find_regions import find_regions
+from unlatch.objects.carrying.region import Region
+from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
@@ -52,6 +55,38 @@ class ObjectAsset:
     def model(self) -> UrdfModel:
         """The parsed URDF."""
         return read_urdf(self.urdf_path)
+
+    @property
+    def free(self) -> bool:
+        """Whether a hand can carry the object away."""
+        return self.articulation.free
+
+    @cached_property
+    def regions(self) -> dict[str, Region]:
+        """Places in or on the object where things may be put, by name: those of the annotation, or found ones."""
+        stated = self.articulation.regions
+        return find_regions(self.model, self.articulation) if stated is None else stated
+
+    def region(self, name: str) -> Region:
+        """Returns a region by name.
+
+        Raises:
+            AssetError: The object has no such region.
+        """
+        if name not in self.regions:
+            known = ", ".join(self.regions) or "none"
+            raise AssetError(
+                f"No region '{name}' in {self.category} '{self.instance}'.{close_matches(name, self.regions)} "
+                f"Regions: {known}.",
+                name=name,
+                available=list(self.regions),
+            )
+        return self.regions[name]
+
+    @property
+    def mass_kg(self) -> float:
+        """Mass of all its links [kg]."""
+        return sum(link.inertial.mass_kg for link in self.model.links.values() if link.inertial is not None)
 
     @property
     def size_m(self) -> np.ndarray:

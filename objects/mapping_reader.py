@@ -72,6 +72,13 @@ class MappingReader:
         """Returns a finite number."""
         return self._check_number(self.value(name, default), name)
 
+    def boolean(self, name: str, default: Any = _REQUIRED) -> bool:
+        """Returns true or false."""
+        value = self.value(name, default)
+        if not isinstance(value, bool):
+            raise self._type_error(name, "true or false", value)
+        return value
+
     def vector(self, name: str, *, length: int = 3) -> np.ndarray:
         """Returns (length,) finite numbers."""
         value = self.value(name)

@@ -10,6 +10,7 @@ from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_forces import Catch, Gasket
 from unlatch.objects.closing_motion import handle_lever_m
+from unlatch.objects.carrying.region import Region
 from unlatch.simcore.closing_profile import DRAWING_SPEED_M_S
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
@@ -25,6 +26,8 @@ SPINDLE_KG_M2 = 3e-5
 """Inertia that turns with a knob or lever behind its panel: spindle, valve, gear. The value is that of a brass plug of
 3 by 4.5 cm. A plastic knob alone has a tenth of it. So light a part rattles between two pads that press it, because
 Bullet's contact solver does not converge."""
+ROLLING_FRICTION_M = 2e-4
+"""Arm of the rolling friction of free objects, so that a round one comes to rest [m]."""
 _NO_CATCH, _NO_GASKET = Catch(leave_n=0.0, reach_m=0.0), Gasket(pull_n=0.0, reach_m=0.0)
 
 
@@ -65,6 +68,10 @@ class SceneObject(Module):
         self.root_quat_xyzw = Buffer()
         self.joint_positions = Buffer()
         self.joint_velocities = Buffer()
+        if asset.free:
+            body.set_rolling_friction(ROLLING_FRICTION_M)
+            self.root_linear_velocity = Buffer()
+            self.root_angular_velocity = Buffer()
 
     @property
     def body(self) -> Body:
@@ -86,6 +93,19 @@ class SceneObject(Module):
         """The pose error of the planner: what it knows of the object, and what is true."""
         return self._pose_error
 
+    @property
+    def free(self) -> bool:
+        """Whether a hand can carry the object away."""
+        return self._asset.free
+
+    def speed(self) -> float:
+        """Returns the speed of the farthest point of a free object now, at most [m/s]; of another one 0."""
+        if not self.free:
+            return 0.0
+        linear, angular = self._body.root_velocity()
+        reach = float(np.linalg.norm(self._asset.bounds_obj, axis=1).max())
+        return float(np.linalg.norm(linear)) + reach * float(np.linalg.norm(angular))
+
     def acted_link(self, arm: str) -> str | None:
         """Returns the link of the part that an arm acts on now; contact views split by it."""
         return self._acted_links.get(arm)
@@ -95,9 +115,13 @@ class SceneObject(Module):
         """Whether an arm acts on the object now; otherwise the object is part of the environment."""
         return bool(self._acted_links)
 
-    def act_on(self, part: str, *, arm: str, link: str | None = None) -> None:
-        """Sets the part that an arm acts on from now on. `link` names another link that its fingers may touch."""
-        self._acted_links[arm] = self._asset.articulation.part(part).link if link is None else link
+    def act_on(self, part: str | None, *, arm: str, link: str | None = None) -> None:
+        """Sets the part that an arm acts on from now on; None = the whole object, which is free.
+
+        `link` names another link that its fingers may touch.
+        """
+        own = self._body.root_link if part is None else self._asset.articulation.part(part).link
+        self._acted_links[arm] = own if link is None else link
 
     def stop_acting(self, arm: str) -> None:
         """Records that an arm no longer acts on the object."""
@@ -154,6 +178,10 @@ class SceneObject(Module):
         self.root_quat_xyzw.set_value(T_world_root.quat_xyzw)
         self.joint_positions.set_value(positions)
         self.joint_velocities.set_value(velocities)
+        if self.free:
+            linear, angular = self._body.root_velocity()
+            self.root_linear_velocity.set_value(linear)
+            self.root_angular_velocity.set_value(angular)
 
     def _write_state(self) -> None:
         position, quat_xyzw = self.root_position.get_value(), self.root_quat_xyzw.get_value()
@@ -161,10 +189,36 @@ class SceneObject(Module):
         # Bullet stores the pose of the centre of mass: writing an unchanged pose would round it
         is_same = np.array_equal(position, T_world_root.p) and np.array_equal(quat_xyzw, T_world_root.quat_xyzw)
         if position is not None and quat_xyzw is not None and not is_same:
-            self._body.set_root_pose(Pose.from_quat_xyzw(position, quat_xyzw))
+            self._body.set_root_pose(Pose.from_recorded(position, quat_xyzw))
         positions = self.joint_positions.get_value()
         if positions is not None:
             self._body.set_joint_positions(self.joint_names, positions, self.joint_velocities.get_value())
+        if self.free:
+            linear, angular = self.root_linear_velocity.get_value(), self.root_angular_velocity.get_value()
+            if linear is not None and angular is not None:
+                self._body.set_root_velocity(linear, angular)
+
+
+class ObjectRegion(Module):
+    """The pose of a region of an object, in the world frame."""
+
+    def __init__(self, owner: SceneObject, region: Region) -> None:
+        super().__init__()
+        self._owner = owner
+        self.region = region
+        """The region."""
+        self.position = Buffer()
+        self.quat_xyzw = Buffer()
+
+    @property
+    def T_world_region(self) -> Pose:
+        """Pose of the region's frame now."""
+        return self._owner.body.link_pose(self.region.link) @ self.region.T_link_region
+
+    def _read_state(self) -> None:
+        T = self.T_world_region
+        self.position.set_value(T.p)
+        self.quat_xyzw.set_value(T.quat_xyzw)
 
 
 class ObjectKeypoints(Module):

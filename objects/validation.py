@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlatch.objects.annotation import KEYPOINT_NAMES, Articulation, HandleType, Part, PartKind
+from unlatch.objects.annotation import (
+    FREE_KEYPOINT_NAMES,
+    KEYPOINT_NAMES,
+    Articulation,
+    HandleType,
+    Part,
+    PartKind,
+)
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_motion import LEAST_LEVER_M, can_hold_closed, handle_lever_m
 from unlatch.simcore.errors import AssetError
@@ -16,6 +23,7 @@ ON_PART_M = 0.01
 ON_PART_SHARE = 0.02
 """... or this close as a share of the object's largest extent."""
 _UNIT = 1e-3
+_LEAST_HEIGHT_M = 1e-3
 _PARALLEL = 0.999
 _ORTHOGONAL = 0.05
 _LIMIT_SLACK = 1e-6
@@ -53,7 +61,7 @@ def raise_problems(problems: list[str], *, where: str) -> None:
 
 def articulation_problems(articulation: Articulation, model: UrdfModel, *, size_m: float) -> list[str]:
     """Returns the problems of an annotation with a URDF in memory."""
-    problems: list[str] = []
+    problems = [*_free_problems(articulation, model), *_region_problems(articulation, model)]
     for part in articulation.parts.values():
         where = f"part '{part.name}'"
         joint = model.joints.get(part.joint)
@@ -70,6 +78,40 @@ def articulation_problems(articulation: Articulation, model: UrdfModel, *, size_
         if not found:
             found += _axis_problems(part, joint) + _closing_problems(part, joint, model)
         problems += [f"{where}: {problem}" for problem in found]
+    return problems
+
+
+def _free_problems(articulation: Articulation, model: UrdfModel) -> list[str]:
+    problems = [
+        f"keypoint '{name}' is in frame '{point.frame}', expected 'obj'."
+        for name, point in articulation.keypoints.items()
+        if point.frame != "obj"
+    ]
+    if not articulation.free:
+        return problems
+    if any(joint.moves for joint in model.joints.values()):
+        problems.append("free is true, but the URDF has joints that move. Only rigid objects can be carried.")
+    missing = [name for name in FREE_KEYPOINT_NAMES if name not in articulation.keypoints]
+    if missing:
+        return [*problems, f"keypoint '{missing[0]}' is missing, which a free object needs."]
+    bottom, top = (articulation.keypoints[name].xyz for name in FREE_KEYPOINT_NAMES)
+    if float(np.linalg.norm(top - bottom)) < _LEAST_HEIGHT_M:
+        problems.append(f"keypoints bottom_center and top_center are less than {_LEAST_HEIGHT_M:g} m apart.")
+    mass_kg = sum(link.inertial.mass_kg for link in model.links.values() if link.inertial is not None)
+    if not mass_kg > 0.0:
+        problems.append("free is true, but its links have no mass. Add inertials to the URDF.")
+    return problems
+
+
+def _region_problems(articulation: Articulation, model: UrdfModel) -> list[str]:
+    problems = []
+    for name, region in (articulation.regions or {}).items():
+        if region.link not in model.links:
+            problems.append(
+                f"region '{name}': link '{region.link}' is not in the URDF. Links: {', '.join(model.links)}."
+            )
+        if region.part is not None and region.part not in articulation.parts:
+            problems.append(f"region '{name}': part '{region.part}' is not one of {', '.join(articulation.parts)}.")
     return problems
 
 

@@ -18,6 +18,10 @@ SKILLS = Catalog(
             "unlatch.skills.hold:Hold", "hold a handle of an object while another arm moves a part of it"
         ),
         "open": CatalogEntry("unlatch.skills.open:Open", "take a handle or an edge and open a door, lid or drawer"),
+        "pick": CatalogEntry("unlatch.skills.pick:Pick", "grasp a free object and lift it"),
+        "place": CatalogEntry(
+            "unlatch.skills.place:Place", "put what the hand holds into or onto something, or on the table"
+        ),
         "rotate": CatalogEntry(
             "unlatch.skills.rotate:Rotate", "turn a knob, a lever or a wheel, in several turns where it must"
         ),

@@ -20,6 +20,8 @@ from unlatch.solver.planning.segments import HINGE_SPEED_RAD_S, PART_RISE_HZ, SL
 
 SAFETY_FACTOR = 2.4
 """Factor on the load. It is that of the example in Robotiq's manual, which leaves the choice to the user."""
+CARRYING_M_S2 = 5.0
+"""Acceleration of a carried object for which the grip is chosen [m/s^2]."""
 _GRAVITY_M_S2 = 9.81
 _LEAST_LEVER_M = 1e-3
 
@@ -36,6 +38,16 @@ def grip_force(gripper: GripperCfg, load_n: float) -> float:
     """
     friction = gripper.friction * OBJECT_FRICTION
     return gripper.commanded_force(SAFETY_FACTOR * load_n / (2.0 * friction))
+
+
+def load_of(asset: ObjectAsset, part: str | None) -> float:
+    """Returns the load of a hand that moves a part, or that carries the whole object if `part` is None [N]."""
+    return carried_load(asset) if part is None else handle_load(asset, asset.articulation.part(part))
+
+
+def carried_load(asset: ObjectAsset) -> float:
+    """Returns the force that carries a free object: its weight, and its inertia at `CARRYING_M_S2` [N]."""
+    return asset.mass_kg * (_GRAVITY_M_S2 + CARRYING_M_S2)
 
 
 def handle_load(asset: ObjectAsset, part: Part) -> float:

@@ -54,3 +54,17 @@ class CollisionChecker(Protocol):
 
     def allow(self, links: Iterable[str]) -> AbstractContextManager[object]:
         """Returns a context in which the fingers may touch these links of the object."""
+
+
+@runtime_checkable
+class CarryingChecker(CollisionChecker, Protocol):
+    """A checker of a scene with a free object that the hand may carry."""
+
+    def carried_from(self, q: Array) -> AbstractContextManager[object]:
+        """Returns a context in which the object moves with the hand, as if it was grasped with the arm at q (n,) [rad].
+
+        It is then part of the arm: it must keep clear of everything but the hand.
+        """
+
+    def released_at(self, q: Array) -> AbstractContextManager[object]:
+        """Returns a context in which the object stays where the hand at q (n,) [rad] has put it."""

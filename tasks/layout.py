@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,13 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_motion import closing_reach
 from unlatch.simcore.errors import ConfigError, GeometryError, RecordingError, close_matches
 from unlatch.simcore.geometry import Pose
-from unlatch.tasks.placing import PlacedObject, find_free_place, front_frame
+from unlatch.tasks.placing import (
+    PlacedObject,
+    find_free_place,
+    find_meeting,
+    find_place_in_region,
+    front_frame,
+)
 from unlatch.tasks.relation import RelationCfg, order_relations
 from unlatch.tasks.task import OpennessCfg, RegionCfg, TaskCfg
 
@@ -25,6 +31,10 @@ _MIN_PLINTH_M = 0.005
 _FEET_M = 0.004
 """Every object stands on feet of this height: the table would brake a door that grazes it. With such a contact, Bullet
 solves finger motors and finger contacts in turn, and a grip of 50 N has 1 N."""
+_FREE_GAP_M = 0.0005
+"""A free object is put down from this height: it may touch what it stands on, but must not overlap it."""
+_FREE_TRIES = 100
+"""Largest number of poses that are drawn for a free object in its region."""
 TABLE = "table"
 """Name of the body that carries everything; no object may have it."""
 
@@ -148,14 +158,19 @@ def sample_layout(
             )
     placements: dict[str, Placement] = {}
     for name, asset in assets.items():
-        if name in regions:
+        if name in regions and not asset.free:
             placements[name] = _place_in_region(cfg, regions[name], asset, rng)
-        elif name not in related:
+        elif name not in regions and name not in related:
             raise ConfigError(
                 f"Object '{name}' has no entry in task.regions of '{cfg.name}'. Add one with `object: {name}`.",
                 object=name,
             )
-    for name in order_relations(cfg.relations):
+    ordered = order_relations(cfg.relations)
+    for name in (name for name in ordered if not assets[name].free):
+        placements[name] = _place_related(cfg, related[name], assets, placements, rng)
+    for name in (name for name in regions if assets[name].free):  # they give way to everything else
+        placements[name] = _place_free(cfg, regions[name], assets, placements, rng)
+    for name in (name for name in ordered if assets[name].free):
         placements[name] = _place_related(cfg, related[name], assets, placements, rng)
     placements = {name: placements[name] for name in assets}
     q_home = {arm: np.asarray(home, dtype=float) + std * rng.standard_normal(len(home)) for arm, home, std in homes}
@@ -192,10 +207,40 @@ def _place_in_region(cfg: TaskCfg, region: RegionCfg, asset: ObjectAsset, rng: n
     R = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, np.pi + yaw_rad)).R
     if height_m < _MIN_PLINTH_M:
         height_m = 0.0
-    T_world_root = Pose(R, np.array([x, y, height_m + _FEET_M]) - R @ front_frame(asset).p)
+    T_world_root = Pose(R, np.array([x, y, height_m + _feet_of(asset)]) - R @ front_frame(asset).p)
     positions, openings = _draw_openings(cfg, asset, rng)
     drawn = {"x_m": x, "y_m": y, "yaw_rad": float(yaw_rad), "height_m": height_m, **openings}
     return Placement(T_world_root, positions, *_plinth_box(asset, T_world_root, height_m), drawn)
+
+
+def _place_free(
+    cfg: TaskCfg,
+    region: RegionCfg,
+    assets: Mapping[str, ObjectAsset],
+    placements: Mapping[str, Placement],
+    rng: np.random.Generator,
+) -> Placement:
+    """Draws where a free object stands on the table until it meets nothing that is placed already."""
+    asset = assets[region.object]
+    on_table = replace(region, height_m=[0.0, 0.0])
+    standing = _placed_objects(assets, placements)
+    placement, met = _place_in_region(cfg, on_table, asset, rng), None
+    for _ in range(_FREE_TRIES):
+        item = PlacedObject(asset, placement.T_world_root, placement.joint_positions)
+        met = find_meeting(item, standing)
+        if met is None:
+            return placement
+        placement = _place_in_region(cfg, on_table, asset, rng)
+    return replace(placement, problem=f"'{asset.name}' finds no free place in its region in {_FREE_TRIES} tries: {met}")
+
+
+def _placed_objects(assets: Mapping[str, ObjectAsset], placements: Mapping[str, Placement]) -> dict[str, PlacedObject]:
+    return {n: PlacedObject(assets[n], item.T_world_root, item.joint_positions) for n, item in placements.items()}
+
+
+def _feet_of(asset: ObjectAsset) -> float:
+    """Returns how high above its support an object is placed [m]."""
+    return _FREE_GAP_M if asset.free else _FEET_M
 
 
 def _place_related(
@@ -207,8 +252,9 @@ def _place_related(
 ) -> Placement:
     asset = assets[relation.object]
     positions, openings = _draw_openings(cfg, asset, rng)
-    standing = {n: PlacedObject(assets[n], item.T_world_root, item.joint_positions) for n, item in placements.items()}
-    place = find_free_place(relation, PlacedObject(asset, Pose.identity(), positions), standing, rng, feet_m=_FEET_M)
+    standing, item = _placed_objects(assets, placements), PlacedObject(asset, Pose.identity(), positions)
+    find = find_free_place if relation.region is None else find_place_in_region
+    place = find(relation, item, standing, rng, feet_m=_feet_of(asset))
     plinth = _plinth_box(asset, place.T_world_root, place.height_m)
     return Placement(place.T_world_root, positions, *plinth, {**place.drawn, **openings}, place.problem)
 

@@ -36,6 +36,8 @@ class Manner(Enum):
     """Turns like a knob or a wheel."""
     lever = "lever"
     """Turns like a lever."""
+    carry = "carry"
+    """Is carried by a hand: a free object."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class PartWords:
     side: str
     """`left-hinged` or `right-hinged` for the only door of an object, else empty."""
     manner: Manner
+    target: str = ""
+    """Where the object is put, such as `into the drawer`; empty where nothing is put anywhere."""
 
 
 _OBJECTS = {
@@ -99,12 +103,15 @@ _DIRECTIONS = (
 )
 
 
-def part_words(asset: ObjectAsset, part: str) -> PartWords:
-    """Returns the words for a part.
+def part_words(asset: ObjectAsset, part: str | None) -> PartWords:
+    """Returns the words for a part; None: for the whole object.
 
     Raises:
         AssetError: There is no such part.
     """
+    if part is None:
+        noun = _OBJECTS.get(asset.category, asset.category).replace("_", " ")
+        return PartWords(noun, noun, "", Manner.carry)
     asked = asset.articulation.part(part)
     parts = asset.articulation.parts
     model = asset.model

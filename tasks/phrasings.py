@@ -81,6 +81,18 @@ _TASKS: dict[tuple[str, Manner], list[str]] = {
     ],
     ("rotate", Manner.turn): _KNOB_TASK,
     ("rotate", Manner.lever): _LEVER_TASK,
+    ("pick", Manner.carry): [
+        "pick up the {object}",
+        "lift the {object}",
+        "take the {object}",
+        "grasp the {object} and lift it",
+    ],
+    ("place", Manner.carry): [
+        "put the {object} {target}",
+        "place the {object} {target}",
+        "set the {object} down {target}",
+        "put the {object} down {target}",
+    ],
 }
 _KNOB_STEP = ["take the {part} and turn it", "turn the {part}", "grip the {part} and rotate it"]
 _LEVER_STEP = ["take the {part} and turn it", "turn the {part}", "rotate the {part}"]
@@ -99,6 +111,8 @@ _STEPS: dict[tuple[str, Manner], list[str]] = {
     ("close", Manner.slide): ["slide the {part} shut", "push the {part} back", "close the {part}"],
     ("rotate", Manner.turn): _KNOB_STEP,
     ("rotate", Manner.lever): _LEVER_STEP,
+    ("pick", Manner.carry): ["pick up the {object}", "take the {object}", "grasp the {object} and lift it"],
+    ("place", Manner.carry): ["put it {target}", "place it {target}", "set it down {target}"],
 }
 _HELD = [
     "hold the {object} by its handle",

@@ -129,6 +129,62 @@ def find_free_place(
     return Place(T_world_item, height, drawn, f"'{item.asset.name}' finds no place {where}: {listed}")
 
 
+def find_meeting(item: PlacedObject, standing: Mapping[str, PlacedObject], *, margin_m: float = 0.005) -> str | None:
+    """Returns which of some objects a free object would meet where it stands, in words; None if none."""
+    box = item.box()
+    box[0, 2] += margin_m  # the board below it may be near
+    met = (name for name, other in standing.items() if other.meets(box, item.T_world_root, margin_m))
+    return next((f"it meets '{name}'" for name in met), None)
+
+
+def find_place_in_region(
+    cfg: RelationCfg,
+    item: PlacedObject,
+    standing: Mapping[str, PlacedObject],
+    rng: np.random.Generator,
+    *,
+    feet_m: float,
+) -> Place:
+    """Draws poses on the floor of the region that a relation names until one is free; see `find_free_place`.
+
+    Raises:
+        AssetError: The other object has no such region.
+    """
+    base = standing[cfg.of]
+    region = base.asset.region(cfg.region or "")
+    T_world_link = base.T_world_root @ base.solids.model.link_pose(region.link, dict(base.joint_positions))
+    T_world_region = T_world_link @ region.T_link_region
+    bounds, box = item.asset.bounds_obj, item.box()
+    box[0, 2] += cfg.margin_m  # the floor below it may be near
+    radius = 0.5 * float(np.linalg.norm(item.asset.size_m[:2]))
+    reasons: dict[str, int] = {}
+    T_world_item, drawn = T_world_region, {"x_m": 0.0, "y_m": 0.0, "yaw_rad": 0.0}
+    for _ in range(cfg.tries):
+        yaw = float(np.deg2rad(cfg.yaw_deg) * rng.uniform(-1.0, 1.0))
+        x, y = _draw_in_floor(cfg, region.size, radius, rng)
+        R = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, yaw)).R
+        middle = bounds.mean(axis=0) * [1.0, 1.0, 0.0] + [0.0, 0.0, float(bounds[0, 2]) - feet_m]
+        T_world_item = T_world_region @ Pose(R, np.array([x, y, 0.0]) - R @ middle)
+        drawn = {"x_m": x, "y_m": y, "yaw_rad": yaw}
+        met = [f"it meets '{n}'" for n, other in standing.items() if other.meets(box, T_world_item, cfg.margin_m)]
+        if not met:
+            return Place(T_world_item, 0.0, drawn)
+        reasons[met[0]] = reasons.get(met[0], 0) + 1
+    listed = ", ".join(f"{why} ({count})" for why, count in reasons.items())
+    where = f"in '{cfg.region}' of '{cfg.of}' in {cfg.tries} tries"
+    return Place(T_world_item, 0.0, drawn, f"'{item.asset.name}' finds no place {where}: {listed}")
+
+
+def _draw_in_floor(cfg: RelationCfg, size: Array, radius: float, rng: np.random.Generator) -> tuple[float, float]:
+    """Returns a place on a floor of a size (3,), its middle the origin: near `center_m`, or anywhere [m]."""
+    if cfg.center_m is not None:
+        center, half = np.array(cfg.center_m), np.array(cfg.half_extent_m)
+    else:
+        center, half = np.zeros(2), np.maximum(0.5 * size[:2] - radius - cfg.margin_m, 0.0)
+    x, y = center + half * rng.uniform(-1.0, 1.0, size=2)
+    return float(x), float(y)
+
+
 def _draw_pose(
     cfg: RelationCfg, asset: ObjectAsset, base: PlacedObject, rng: np.random.Generator
 ) -> tuple[Pose, dict[str, float]]:

@@ -37,6 +37,9 @@ class RelationCfg:
     table with the same heading; `facing`: on the table, its front towards the middle of the other object."""
     of: str = MISSING
     """Name of the other object."""
+    region: str | None = None
+    """`inside` and `on`: region of the other object in which the object stands, such as the inside of a drawer; None:
+    any board that carries it. `center_m` is then measured from the middle of the region's floor."""
     center_m: list[float] | None = None
     """Nominal x, y in the front frame of the other object [m]; None: anywhere (`inside`, `on`)."""
     half_extent_m: list[float] = field(default_factory=lambda: [0.0, 0.0])
@@ -74,6 +77,12 @@ class RelationCfg:
 
     def _check_keys(self, where: str) -> None:
         stands_apart = self.relation in (RelationKind.beside, RelationKind.facing)
+        if stands_apart and self.region is not None:
+            raise ConfigError(
+                f"{where}.region has no effect for relation={self.relation.value}. Expected it with `inside` or `on`. "
+                "Remove it.",
+                key="task.relations.region",
+            )
         given = [key for key in ("center_m", "distance_m") if getattr(self, key) is not None]
         if stands_apart and len(given) != 1:
             raise ConfigError(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from enum import Enum
 
 from omegaconf import MISSING
 
+from unlatch.objects.carrying.conditions import DEFAULT_VALUES, ConditionKind, ObjectCondition
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.tasks.relation import RelationCfg
 
@@ -15,11 +17,20 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
 class GoalKind(Enum):
-    """How a joint position is judged at the end of an episode."""
+    """What is judged at the end of an episode: the joint of a part, or where a free object is."""
 
     moved = "moved"
     moved_fraction = "moved_fraction"
     within_closed = "within_closed"
+    inside = "inside"
+    on = "on"
+    upright = "upright"
+    lifted = "lifted"
+
+    @property
+    def condition(self) -> ConditionKind | None:
+        """The condition on a free object; None: a condition on a joint."""
+        return ConditionKind(self.value) if self.value in ConditionKind.__members__ else None
 
 
 @dataclass
@@ -75,22 +86,64 @@ class OpennessCfg:
 
 @dataclass
 class GoalCfg:
-    """One condition on a joint that must hold after settling."""
+    """One condition on a joint or on a free object that must hold after settling."""
 
     object: str = MISSING
     """Name of the object."""
-    part: str = MISSING
-    """Name of the part in its annotation."""
+    part: str | None = None
+    """Name of the part in its annotation; for conditions on a joint only."""
     kind: GoalKind = GoalKind.moved
     """`moved`: abs(s - s0) >= value; `moved_fraction`: that over the joint's range; `within_closed`: abs(s - closed) <=
-    value."""
-    value: float = MISSING
-    """Threshold [rad or m, or a share]."""
+    value. `inside`, `on`, `upright`, `lifted`: see `unlatch.objects.carrying.conditions.ConditionKind`."""
+    value: float | None = None
+    """Threshold [rad or m, or a share]; None: the default of `inside`, `on` and `upright`, which the others lack."""
+    of: str | None = None
+    """`inside` and `on`: the object in or on which the object must be; None: the table (`on`)."""
+    region: str | None = None
+    """`inside` and `on`: the region of `of`, such as `drawer` or `top`."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.kind, GoalKind):
+            self._check_keys()
+        kind = self.kind.condition if isinstance(self.kind, GoalKind) else None
+        if self.value is None and kind in DEFAULT_VALUES:
+            self.value = DEFAULT_VALUES[kind]
+        if self.value is None and self.object != MISSING:
+            raise ConfigError(
+                f"task.goal[{self.object}].value is missing. Expected a number. Give it in the YAML.", key="task.goal"
+            )
         highest = 1.0 if self.kind is GoalKind.moved_fraction else 10.0
-        if isinstance(self.value, int | float):  # not a value that is missing
+        if self.value is not None:
             check_range(f"task.goal[{self.object}.{self.part}].value", self.value, 0.0, highest, above=True)
+
+    def _check_keys(self) -> None:
+        places = self.kind in (GoalKind.inside, GoalKind.on)
+        where = f"task.goal[{self.object}] with kind={self.kind.value}"
+        if self.kind.condition is None and self.part is None and self.object != MISSING:
+            raise ConfigError(
+                f"{where} lacks `part`. Expected the part whose joint is judged. Add it.", key="task.goal"
+            )
+        if self.kind.condition is not None and self.part is not None:
+            raise ConfigError(
+                f"{where} has part={self.part}, but it speaks of the whole object. Remove part.", key="task.goal"
+            )
+        if not places and (self.of is not None or self.region is not None):
+            raise ConfigError(
+                f"{where} has `of` or `region`, which only `inside` and `on` have. Remove them.", key="task.goal"
+            )
+        if (self.kind is GoalKind.inside or self.region is not None) and self.of is None:
+            raise ConfigError(f"{where} lacks `of`. Expected the object that it is in. Add it.", key="task.goal")
+
+    @property
+    def threshold(self) -> float:
+        """The value [rad or m, or a share]."""
+        return math.nan if self.value is None else self.value
+
+    @property
+    def condition(self) -> ObjectCondition | None:
+        """The condition on a free object; None: it is one on a joint."""
+        kind = self.kind.condition
+        return None if kind is None else ObjectCondition(kind, self.object, self.threshold, self.of, self.region)
 
 
 @dataclass

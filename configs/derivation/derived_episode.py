@@ -18,6 +18,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.hand_shape import hand_shape, hand_shapes
 from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.hold import HoldCfg
 from unlatch.skills.strategies.hold import hold_setting
@@ -27,14 +28,21 @@ from unlatch.tasks.task import GoalKind, TaskCfg
 
 
 def fill_skill_setting(
-    entry: SkillCfg, asset: ObjectAsset, part: Part, *, robot: RobotCfg, arm: ArmCfg, s: float, wanted: float = 0.0
+    entry: SkillCfg,
+    asset: ObjectAsset,
+    part: Part | None,
+    *,
+    robot: RobotCfg,
+    arm: ArmCfg,
+    s: float,
+    wanted: float = 0.0,
 ) -> SkillCfg:
     """Returns an entry of `skills` with planner setting and strategies: its own, or derived ones if they are left out.
 
     Args:
         entry: The entry.
         asset: The object.
-        part: The part that the skill acts on.
+        part: The part that the skill acts on; None: the whole object, which is free.
         robot: The robot.
         arm: The arm that acts.
         s: Joint position of the part [rad or m].
@@ -43,8 +51,8 @@ def fill_skill_setting(
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
     """
-    if not entry.planner_setting.derived:
-        return entry
+    if not entry.planner_setting.derived or part is None:
+        return entry  # a skill that carries finds grasps and spots itself, in the scene as it is
     if isinstance(entry, HoldCfg):
         setting = hold_setting(asset.articulation.fixed_handle(entry.handle), hand_shape(robot, arm))
         return replace(entry, strategy="hold", planner_setting=setting)
@@ -62,7 +70,7 @@ def fill_skill_setting(
 
 
 def skill_strategies(
-    cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], *, part: Part, arm: ArmCfg, s: float
+    cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], *, part: Part | None, arm: ArmCfg, s: float
 ) -> list[SkillCfg]:
     """Returns the entry of a skill once for each of its strategies, in the order in which they are tried.
 
@@ -70,7 +78,7 @@ def skill_strategies(
         cfg: The episode, with its derived task.
         index: Place of the skill in the chain.
         assets: The episode's objects by name.
-        part: The part that the skill acts on.
+        part: The part that the skill acts on; None: the whole object, which is free.
         arm: The arm that acts.
         s: Joint position of the part when the skill begins [rad or m].
 
@@ -78,16 +86,21 @@ def skill_strategies(
         ConfigError: The skill does not fit the part, or has no settings to derive.
     """
     entry = replace(cfg.skills[index], arm=arm.name)
-    wanted = _displacement_of_goal(cfg, index, assets, part)
+    wanted = 0.0 if part is None else _displacement_of_goal(cfg, index, assets, part)
     asset = assets[entry.objects[0]]
     return fill_skill_setting(entry, asset, part, robot=cfg.robot, arm=arm, s=s, wanted=wanted).entries_by_strategy()
 
 
-def part_of_skill(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset]) -> Part:
-    """Returns the part that a skill of the chain acts on; for `artpreplan`, that of the skill after it."""
+def part_of_skill(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset]) -> Part | None:
+    """Returns the part that a skill of the chain acts on; for `artpreplan`, that of the skill after it.
+
+    None: the skill carries a whole object.
+    """
     entry = cfg.skills[index]
     if isinstance(entry, ArtPreplanCfg):
         return part_of_skill(cfg, index + 1, assets)
+    if SKILLS.load(entry.name).carries:
+        return None
     return part_acted_on(entry.name, entry.part, assets[entry.objects[0]].articulation)
 
 
@@ -95,11 +108,13 @@ def _displacement_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, Obje
     """Returns the displacement of a part that the goal needs [rad or m]; 0 if a later skill moves the part too."""
     name = cfg.skills[index].objects[0]
     later = range(index + 1, len(cfg.skills))
-    if any(cfg.skills[i].objects[0] == name and part_of_skill(cfg, i, assets).name == part.name for i in later):
-        return 0.0
+    for i in later:
+        moved = part_of_skill(cfg, i, assets)
+        if cfg.skills[i].objects[0] == name and moved is not None and moved.name == part.name:
+            return 0.0
     units = {GoalKind.moved: 1.0, GoalKind.moved_fraction: part.openness.span}
     goals = [goal for goal in cfg.task.goal if (goal.object, goal.part) == (name, part.name) and goal.kind in units]
-    return max((goal.value * units[goal.kind] for goal in goals), default=0.0)
+    return max((goal.threshold * units[goal.kind] for goal in goals), default=0.0)
 
 
 def _lead_at_least(setting: PlannerSettingCfg, wanted: float) -> PlannerSettingCfg:

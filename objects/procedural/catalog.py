@@ -29,11 +29,27 @@ _SUMMARIES = {
     "washing_machine": "small front loader with a round door: bar or edge",
 }
 
+_ITEMS = {
+    "apple": "fruit, to carry: stands on a small flat foot",
+    "book": "book, to carry: lies flat",
+    "bowl": "bowl, to carry: held at its rim",
+    "can": "full can, to carry",
+    "cereal_box": "box of food that stands upright, to carry",
+    "cup": "cup without a handle, to carry",
+    "mug": "mug with a handle, to carry",
+    "parcel": "small parcel, to carry",
+    "plate": "plate, to carry: held at its rim",
+    "spoon": "spoon that lies flat, to carry",
+    "toast": "slice of toast, to carry",
+    "water_bottle": "closed bottle of water, to carry",
+}
+
 GENERATORS = Catalog(
     "procedural object",
-    {
-        name: CatalogEntry(f"unlatch.objects.procedural.{name}:generate", summary)
-        for name, summary in _SUMMARIES.items()
+    {name: CatalogEntry(f"unlatch.objects.procedural.{name}:generate", summary) for name, summary in _SUMMARIES.items()}
+    | {
+        name: CatalogEntry(f"unlatch.objects.procedural.items.{name}:generate", summary)
+        for name, summary in _ITEMS.items()
     },
     group="unlatch.objects",
 )

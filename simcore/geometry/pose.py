@@ -76,6 +76,15 @@ class Pose:
         return cls(matrix_from_quat_xyzw(quat_xyzw), p)
 
     @classmethod
+    def from_recorded(cls, p: ArrayLike, quat_xyzw: Array) -> Pose:
+        """Returns `from_quat_xyzw` of what `quat_xyzw` of a pose gave: it gives the same numbers again, to the bit."""
+        pose = cls.from_quat_xyzw(p, quat_xyzw)
+        kept = np.array(quat_xyzw, dtype=float)
+        kept.setflags(write=False)
+        object.__setattr__(pose, "_quat_xyzw", kept)
+        return pose
+
+    @classmethod
     def from_rpy(cls, p: ArrayLike, rpy: ArrayLike) -> Pose:
         """Returns the pose of a position (3,) [m] and URDF roll, pitch, yaw [rad]."""
         return cls(matrix_from_rpy(rpy), p)

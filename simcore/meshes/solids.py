@@ -60,6 +60,10 @@ class Solids:
         """Returns the solids of a converted or generated URDF; the last ones are cached."""
         return _load_solids(urdf, urdf.stat().st_mtime_ns)
 
+    def of_link(self, link: str) -> tuple[ConvexSolid, ...]:
+        """Returns the solids of a link, in its frame."""
+        return tuple(self._solids[link])
+
     def vertices(self, link: str) -> Array:
         """Returns corners (N, 3) of a link's solids, in its frame [m]."""
         return np.concatenate([solid.vertices for solid in self._solids[link]] or [np.zeros((0, 3))])

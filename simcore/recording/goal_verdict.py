@@ -10,8 +10,12 @@ import numpy as np
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.measurements import joint_positions, read_frame, read_number
+from unlatch.simcore.recording.object_verdict import OBJECT_CONDITIONS, object_value, root_positions
 from unlatch.simcore.recording.skill_verdict import BrokenRule, JudgedSkill, is_threshold_met, share_of_range
 from unlatch.simcore.recording.success_rules import check_type
+
+ROOT = "root"
+"""In place of the index of a joint: the position of a free object."""
 
 
 def check_conditions(record: EpisodeRecord) -> None:
@@ -22,8 +26,10 @@ def check_conditions(record: EpisodeRecord) -> None:
     """
     for index, condition in enumerate(record.goal.get("conditions", [])):
         where = f"entry {index} of the goal of episode {record.number}"
-        for key, types in {"object": (str,), "joint_index": (int,), "kind": (str,), "value": (int, float)}.items():
+        for key, types in {"object": (str,), "kind": (str,), "value": (int, float)}.items():
             check_type(condition, key, *types, where=where)
+        if condition["kind"] not in OBJECT_CONDITIONS:
+            check_type(condition, "joint_index", int, where=where)
 
 
 def broken_goal_rules(record: EpisodeRecord, skills: Sequence[JudgedSkill]) -> Iterator[BrokenRule]:
@@ -45,10 +51,9 @@ def broken_goal_rules(record: EpisodeRecord, skills: Sequence[JudgedSkill]) -> I
             yield BrokenRule(start, "not_reached", {**label, **wanted, "reached": at_start})
         elif not held_at_end:
             yield BrokenRule(end, "unsettled", {**label, **wanted, "reached": at_end, "at_start": at_start})
-    acted_on = [*conditions, *(skill.entry for skill in skills if skill.rule.success_mode is not None)]
-    for name, joint_index in sorted({(entry["object"], entry["joint_index"]) for entry in acted_on}):
-        s = joint_positions(record, {"object": name, "joint_index": joint_index})[start : end + 1]
-        change = np.abs(s - s[0])
+    acted_on = [*conditions, *(skill.entry for skill in skills if skill.is_judged)]
+    for name, joint_index in sorted({_moving_thing(entry) for entry in acted_on}, key=str):
+        change = _changes(record, name, joint_index, start, end)
         allowed = _allowed_change(settle, f"{name}.{joint_index}")
         above = np.flatnonzero(change > allowed)
         if above.size:
@@ -86,10 +91,26 @@ def recompute_goal_frame(record: EpisodeRecord) -> int | None:
 def _stood_still(record: EpisodeRecord, start: int, end: int) -> bool:
     for joint in record.goal["max_changes"]:
         name, _, index = joint.rpartition(".")
-        s = joint_positions(record, {"object": name, "joint_index": int(index)})[start : end + 1]
-        if not (np.abs(s - s[0]) <= read_number(record.goal["max_changes"], joint)).all():
+        change = _changes(record, name, index if index == ROOT else int(index), start, end)
+        if not (change <= read_number(record.goal["max_changes"], joint)).all():
             return False
     return True
+
+
+def _moving_thing(entry: Mapping[str, Any]) -> tuple[str, int | str]:
+    """Returns object and joint index of a skill or condition; `ROOT` in place of the index for a free object."""
+    index = entry.get("joint_index")
+    return entry["object"], ROOT if index is None else index
+
+
+def _changes(record: EpisodeRecord, name: str, joint: int | str, start: int, end: int) -> np.ndarray:
+    """Returns how far a joint, or the root of a free object, is from where it was, in each state frame [rad or m]."""
+    if joint == ROOT:
+        positions = root_positions(record, name)[start : end + 1]
+        moved: np.ndarray = np.linalg.norm(positions - positions[0], axis=1)
+        return moved
+    s = joint_positions(record, {"object": name, "joint_index": joint})[start : end + 1]
+    return np.abs(s - s[0])
 
 
 def _allowed_change(settle: Mapping[str, Any], joint: str) -> float:
@@ -100,6 +121,8 @@ def _allowed_change(settle: Mapping[str, Any], joint: str) -> float:
 def goal_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int) -> tuple[float, bool]:
     """Returns what a condition measures at a state frame, and whether the condition holds there."""
     kind, wanted = condition["kind"], float(condition["value"])
+    if kind in OBJECT_CONDITIONS:
+        return object_value(record, condition, frame, 0)
     s = joint_positions(record, condition)
     moved = abs(float(s[frame]) - float(s[0]))
     if kind == "moved":

@@ -14,7 +14,7 @@ INTERVAL = "interval"
 """T rows: values measured over the physics steps from one frame to the next."""
 
 _KINDS = {
-    **dict.fromkeys(("robots", "objects", "keypoints", "sensors", "skills", "validity", "time"), STATE),
+    **dict.fromkeys(("robots", "objects", "keypoints", "regions", "sensors", "skills", "validity", "time"), STATE),
     "actions": ACTION,
     "labels": ACTION,
     "contacts": INTERVAL,
@@ -112,7 +112,35 @@ KEYS: tuple[KeySpec, ...] = (
     KeySpec("objects.<object>.root_quat_xyzw", (4,), "-", "Orientation of the object's root link, world frame."),
     KeySpec("objects.<object>.joint_positions", ("m",), "rad or m", "Positions s of the object's movable joints."),
     KeySpec("objects.<object>.joint_velocities", ("m",), "rad/s or m/s", "Velocities of the object's movable joints."),
+    KeySpec(
+        "objects.<object>.root_linear_velocity",
+        (3,),
+        "m/s",
+        "Only for free objects: velocity of the origin of the root link, world frame.",
+        required=False,
+    ),
+    KeySpec(
+        "objects.<object>.root_angular_velocity",
+        (3,),
+        "rad/s",
+        "Only for free objects: angular velocity of the root link, world frame.",
+        required=False,
+    ),
     KeySpec("keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame."),
+    KeySpec(
+        "regions.<object>.<region>.position",
+        (3,),
+        "m",
+        "Only for regions that the goal or a skill names: middle of the floor of a region, world frame.",
+        required=False,
+    ),
+    KeySpec(
+        "regions.<object>.<region>.quat_xyzw",
+        (4,),
+        "-",
+        "Only for regions that the goal or a skill names: orientation of a region, z up, world frame.",
+        required=False,
+    ),
     KeySpec("sensors.<sensor>.<value>", None, "-", "A value of a sensor (see sensors.md).", required=False),
     KeySpec("skills.index", (), "-", _SKILL_INDEX, dtype="int64"),
     KeySpec("skills.command_index", (), "-", "Index of the command in the command list of that skill.", dtype="int64"),
@@ -194,7 +222,9 @@ SKILL_FIELDS: dict[str, str] = {
     "`part_moved` if the part was not where the plan has it, before contact; `taken_over` if a policy acted.",
     "message": "Only with `code`: the same in words.",
     "object": "Name of the object that the skill acts on; null if the skill moves nothing.",
-    "part": "Name of the part in its annotation.",
+    "part": "Name of the part in its annotation; null if the skill carries the whole object.",
+    "conditions": "Optional; what must hold of free objects at `frame_end`: entries as in `goal.conditions`. "
+    "`lifted` counts from `frame_start`.",
     "link": "Optional; link of the object that the fingers may touch, if it is not the link of the part.",
     "holds": "Optional; true if the skill holds the object still for other arms. A finger touches the link in every "
     "row of phase 8 (hold) of this arm. The parts of skills that run at the same time move only in these rows.",
@@ -228,11 +258,20 @@ SKILL_FIELDS: dict[str, str] = {
 
 GOAL_FIELDS: dict[str, str] = {
     "object": "Name of the object.",
-    "part": "Name of the part in its annotation.",
-    "joint_index": "Column of the part's joint in `objects.<object>.joint_positions`.",
+    "part": "Only for a joint: name of the part in its annotation.",
+    "joint_index": "Only for a joint: column of the part's joint in `objects.<object>.joint_positions`.",
     "kind": "`moved`: abs(s - s0) >= value; `moved_fraction`: abs(s - s0) / abs(open - closed) >= value; "
-    "`within_closed`: abs(s - closed) <= value.",
+    "`within_closed`: abs(s - closed) <= value. Of a free object: `inside`: its bounding box lies in a region, up to "
+    "value to the sides and below, and its middle (below a ceiling: its top) below the height of the region; `on`: its "
+    "lowest point is within value of the floor of a region, and its middle is over that floor; `upright`: its up axis "
+    "is within value of the vertical; `lifted`: it is at least value higher than at the start.",
     "value": "Threshold [rad, m or share].",
+    "of": "Only `inside` and `on`: the object that has the region; null: the table, at height 0.",
+    "region": "Only `inside` and `on`: name of the region.",
+    "size": "Only `inside` and `on`: (3,) size of the region along its axes [m]; null: without bounds.",
+    "open_above": "Only `inside` and `on`: whether nothing covers the region.",
+    "bounds": "Only `inside` and `on`: (2, 3) lower and upper corner of the free object, root frame [m].",
+    "up_axis": "Only `upright`: (3,) direction that points up when the object is upright, root frame.",
     "s_closed": "Optional; position of the joint when closed. Default: that of the skill on the same joint.",
     "s_open": "Optional; position of the joint when open. Default: that of the skill on the same joint.",
 }
@@ -256,8 +295,8 @@ SETTLE_FIELDS: dict[str, str] = {
     "frame_end": "Number of the state at which settling ended: the last of the episode.",
     "max_change": "A joint stands still if its position changes by at most this much during settling [rad or m]. "
     "Applies to joints that skills act on.",
-    "max_changes": "Optional; the same for single joints, by `<object>.<joint_index>`. It replaces `max_change` for "
-    "these joints.",
+    "max_changes": "Optional; the same for single joints, by `<object>.<joint_index>`, and for the position of free "
+    "objects [m], by `<object>.root`. It replaces `max_change` for these.",
 }
 """Keys of `settle` in `episode.json`."""
 

@@ -70,7 +70,7 @@ def _shares_of_conditions(skill: JudgedSkill) -> list[float]:
     record, found = skill.record, []
     start_frame = read_frame(first_attempt(record, skill.entry), "frame_start", record.n_actions)
     for condition in record.goal.get("conditions", []):
-        if (condition["object"], condition["joint_index"]) != _joint_of(skill):
+        if (condition["object"], condition.get("joint_index")) != _joint_of(skill):
             continue
         wanted, (value, _) = float(condition["value"]), goal_value(record, condition, record.n_actions)
         if condition["kind"] == "within_closed":

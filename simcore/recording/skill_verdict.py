@@ -24,6 +24,7 @@ from unlatch.simcore.recording.measurements import (
     start_position,
     touching_rows,
 )
+from unlatch.simcore.recording.object_verdict import object_value, root_positions
 from unlatch.simcore.recording.success_rules import (
     MAX_JOINT_SPEED,
     MIN_CONTACT_SHARE,
@@ -67,10 +68,23 @@ class JudgedSkill:
         if "entry" in entry:
             check_type(entry, "entry", int, where=where)
         rule = SuccessRule.from_entry(entry, where=where)
+        if entry.get("conditions") is not None:
+            check_type(entry, "object", str, where=where)
+            check_type(entry, "conditions", list, where=where)
         if rule.success_mode is not None:
             check_type(entry, "object", str, where=where)
             check_type(entry, "joint_index", int, where=where)
         return cls(record, index, entry, rule)
+
+    @property
+    def conditions(self) -> list[Mapping[str, Any]]:
+        """What must hold of free objects at its end."""
+        return list(self.entry.get("conditions") or [])
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it must move a joint or a free object."""
+        return self.rule.success_mode is not None or bool(self.conditions)
 
     @property
     def ran(self) -> bool:
@@ -129,10 +143,12 @@ def broken_skill_rules(skill: JudgedSkill, skills: Sequence[JudgedSkill], *, lim
         return
     if skill.rule.holds:
         yield from _rules_broken_while_holding(skill, skills)
-    if skill.end < limit and skill.rule.success_mode is not None:
+    if skill.end < limit and skill.is_judged:
         if skill.rule.finger_contact_required:
             yield from _missing_contact(skill)
-        yield from missed_threshold(skill)
+        if skill.rule.success_mode is not None:
+            yield from missed_threshold(skill)
+        yield from _unmet_conditions(skill)
 
 
 def _first_row_of_next(skill: JudgedSkill, skills: Sequence[JudgedSkill]) -> int | None:
@@ -190,8 +206,28 @@ def _rules_broken_while_holding(skill: JudgedSkill, skills: Sequence[JudgedSkill
 
 def _moving_rows(skill: JudgedSkill, start: int, end: int) -> np.ndarray:
     """Returns a (end - start,) mask of the rows in which the skill's joint moves."""
+    if skill.rule.success_mode is None and skill.conditions:
+        steps = np.diff(root_positions(skill.record, skill.entry["object"])[start : end + 1], axis=0)
+        carried: np.ndarray = np.linalg.norm(steps, axis=1) > MOVING_STEP
+        return carried
     moving: np.ndarray = np.abs(np.diff(skill.positions()[start : end + 1])) > MOVING_STEP
     return moving
+
+
+def _unmet_conditions(skill: JudgedSkill) -> Iterator[BrokenRule]:
+    """Yields `not_reached` where a free object is not where it must be at the end of a skill."""
+    start = JudgedSkill.read(skill.record, _first_index(skill)).start
+    for condition in skill.conditions:
+        reached, holds = object_value(skill.record, condition, skill.end, start)
+        if not holds:
+            numbers = {"kind": condition["kind"], "object": condition["object"], "reached": reached}
+            yield BrokenRule(skill.end, "not_reached", {**skill.label, **numbers, "wanted": condition["value"]})
+
+
+def _first_index(skill: JudgedSkill) -> int:
+    """Returns the place in the record of the first attempt at a skill."""
+    first = first_attempt(skill.record, skill.entry)
+    return next(index for index, entry in enumerate(skill.record.skills) if entry is first)
 
 
 def missed_threshold(skill: JudgedSkill) -> Iterator[BrokenRule]:

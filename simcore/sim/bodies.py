@@ -44,8 +44,11 @@ class JointInfo:
 class Body:
     """One body of a world. Bullet reports centre-of-mass frames; they are converted here and nowhere else."""
 
-    def __init__(self, client: int, body_id: int, *, name: str, friction: float) -> None:
-        """Wraps a loaded body: motors off, no hidden damping, no restitution, no sleeping."""
+    def __init__(self, client: int, body_id: int, *, name: str, friction: float, has_model: bool = False) -> None:
+        """Wraps a loaded body: motors off, no hidden damping, no restitution, no sleeping.
+
+        `has_model` says whether a URDF names its links.
+        """
         self.client = client
         self.body_id = body_id
         self.name = name
@@ -64,7 +67,7 @@ class Body:
         """The visible surface of a panel, which is visible from its front alone."""
         root, _ = p.getBodyInfo(body_id, physicsClientId=client)
         # a box has no model that names its link: its link has the name of the body
-        self.root_link: str = root.decode() if p.getNumJoints(body_id, physicsClientId=client) else name
+        self.root_link: str = root.decode() if has_model else name
         self.links: dict[str, int] = {self.root_link: ROOT}
         self.joints: dict[str, JointInfo] = {}
         group_of = {ROOT: ROOT}  # the first link of each link's rigid group
@@ -204,6 +207,9 @@ class Body:
         p.resetBasePositionAndOrientation(
             self.body_id, T_world_com.p.tolist(), T_world_com.quat_xyzw.tolist(), physicsClientId=self.client
         )
+        # a pose that is read back is the written one: the way over the centre of mass would round it
+        there = p.getBasePositionAndOrientation(self.body_id, physicsClientId=self.client)
+        self._poses[ROOT] = (there, T_world_root)
 
     def link_pose(self, name: str) -> Pose:
         """`T_world_link` of a link's URDF frame.
@@ -347,6 +353,11 @@ class Body:
             **soft,
             physicsClientId=self.client,
         )
+
+    def set_rolling_friction(self, arm_m: float) -> None:
+        """Sets the rolling friction of all links: its moment is the force of a contact times this arm [m]."""
+        for index in self.links.values():
+            p.changeDynamics(self.body_id, index, rollingFriction=arm_m, physicsClientId=self.client)
 
     def ignore_collision(self, other: Body, link: str, other_link: str) -> None:
         """Switches contacts between two links off permanently."""

@@ -27,6 +27,10 @@ Array = np.ndarray
 
 _TOUCH_M = 1e-3
 """Overlaps up to this depth are contact [m]."""
+_CARRIED_CLEARANCE_M = 0.002
+"""Clearance of a carried object to everything but the hand [m]."""
+_CARRIED_TOUCH_M = -0.0005
+"""The same where contact is allowed, as on the floor from which an object is lifted [m]."""
 SELF_CLEARANCE_M = 0.003
 """Clearance between links of one robot on a path with clearance to other bodies [m]. With less, a folded elbow that
 lags its targets by some milliradians touches the arm."""
@@ -58,6 +62,8 @@ class RobotModel:
     arm_links: frozenset[str] | None = None
     """Links of this arm on a robot with several arms: the other links are obstacles, and contacts between them do not
     count. None: all links belong to this arm."""
+    ee_link: str | None = None
+    """Link that carries the gripper; a carried object moves with it."""
     fingers_at: Callable[[float], Sequence[float]] | None = None
     """Positions of `finger_joints` at an opening [m]; None: each has half of it."""
 
@@ -105,6 +111,11 @@ class BulletCollisionChecker:
         self._allowed: frozenset[tuple[str, str]] = frozenset()
         self._ignored: tuple[str, ...] = ()
         self._own_links: frozenset[int] | None = None
+        self._free: Body | None = None
+        self._hand: frozenset[str] = frozenset()
+        """Links that may touch the carried object: the fingers, and the links fixed to the ee link."""
+        self._T_ee_carried: Pose | None = None
+        """Where the free object is in the hand; None: the hand does not carry it."""
         self._moved: frozenset[tuple[int, int]] = frozenset()
         """Body and link of everything that moves with the acted-on joint."""
         self._swept: dict[int, tuple[str, str | None]] = {}
@@ -124,6 +135,7 @@ class BulletCollisionChecker:
         *,
         ignored_substrings: Iterable[str] = (),
         concurrent_motions: Sequence[PlannedMotion] = (),
+        free_object: str | None = None,
     ) -> None:
         """Loads a robot and obstacles in place of everything in the checker.
 
@@ -133,6 +145,7 @@ class BulletCollisionChecker:
             ignored_substrings: Links whose name (`<body>/<link>`) contains one of these are left out.
             concurrent_motions: Motions of the robot's other arms at the same time; the arm and the part that it moves
                 keep clear of the whole space that these arms and their parts sweep.
+            free_object: Name of the obstacle that the hand may carry, see `carried_from`.
         """
         self._world.reset()
         self._clear()
@@ -151,6 +164,10 @@ class BulletCollisionChecker:
         self._own_links = None if names is None else frozenset(self._robot.link_index(name) for name in names)
         for obstacle in obstacles:
             self._load_obstacle(obstacle)
+        if free_object is not None:
+            self._free = self._obstacles[free_object]
+            fixed = (group for group in self._robot.rigid_groups if robot.ee_link in group)
+            self._hand = robot.finger_links | next(fixed, frozenset())
         if self._acted_joint is not None:
             body, joint = self._acted_joint
             self._moved = frozenset((body.body_id, link) for link in moved_links(body, joint.name))
@@ -205,6 +222,56 @@ class BulletCollisionChecker:
         finally:
             self._allowed = before
 
+    @contextmanager
+    def carried_from(self, q: Array) -> Iterator[None]:
+        """Lets the free object move with the hand inside the block, as if it was grasped with the arm at q (n,) [rad].
+
+        Raises:
+            WorldError: The loaded scene has no free object.
+        """
+        body = self._get_free()
+        with self._free_object_restored():
+            self._T_ee_carried = self._ee_pose(q).inverse() @ body.root_pose()
+            yield
+
+    @contextmanager
+    def released_at(self, q: Array) -> Iterator[None]:
+        """Leaves the free object inside the block where the hand at q (n,) [rad] has put it.
+
+        Raises:
+            WorldError: The hand does not carry it.
+        """
+        body, T_ee_carried = self._get_free(), self._T_ee_carried
+        if T_ee_carried is None:
+            raise WorldError("The hand carries nothing that it could release. Call this inside `carried_from`.")
+        with self._free_object_restored():
+            body.set_root_pose(self._ee_pose(q) @ T_ee_carried)
+            self._T_ee_carried = None
+            yield
+
+    def _get_free(self) -> Body:
+        if self._free is None:
+            raise WorldError("The loaded scene has no free object. Name it as `free_object` of load().")
+        return self._free
+
+    @contextmanager
+    def _free_object_restored(self) -> Iterator[None]:
+        """Puts the free object back after the block, in the hand or where it stood."""
+        body, before, T_ee_carried = self._get_free(), self._get_free().root_pose(), self._T_ee_carried
+        try:
+            yield
+        finally:
+            body.set_root_pose(before)
+            self._T_ee_carried = T_ee_carried
+
+    def _ee_pose(self, q: Array) -> Pose:
+        """Returns `T_world_ee` with the arm at q (n,) [rad]."""
+        robot, model = self._get_loaded()
+        if model.ee_link is None:
+            raise WorldError("The model of the arm names no ee link, with which an object would move.")
+        self._set_joints(robot, model, q, None)
+        return robot.link_pose(model.ee_link)
+
     def deepest_collision(
         self, q: Array, *, s: float | None = None, gripper: float | None = None, clearance_m: float | None = None
     ) -> LinkCollision | None:
@@ -222,6 +289,8 @@ class BulletCollisionChecker:
         self.queries += 1
         client = self._world.client
         self._set_joints(robot, model, q, gripper)
+        if self._T_ee_carried is not None and model.ee_link is not None:
+            self._get_free().set_root_pose(robot.link_pose(model.ee_link) @ self._T_ee_carried)
         if s is not None and self._acted_joint is not None:
             body, joint = self._acted_joint
             # a part that is pushed past its limit stays at the limit
@@ -240,7 +309,22 @@ class BulletCollisionChecker:
                 continue
             if worst is None or distance < worst.distance_m:
                 worst = self._find_collision(point) or worst
+        if worst is None and self._T_ee_carried is not None:
+            worst = self._find_carried_collision(clearance_m)
         return worst if worst is not None or not self._swept else self._find_part_collision()
+
+    def _find_carried_collision(self, clearance_m: float | None) -> LinkCollision | None:
+        """Returns where the carried object is too near to anything but the robot."""
+        body, client = self._get_free(), self._world.client
+        limit = _CARRIED_CLEARANCE_M if clearance_m is None else clearance_m
+        limit = _CARRIED_TOUCH_M if self._allowed else limit
+        others = [other for other in self._obstacles.values() if other is not body]
+        for other in others:
+            for point in p.getClosestPoints(body.body_id, other.body_id, max(limit, 0.0), physicsClientId=client):
+                if point[8] < limit:
+                    hit = (f"{body.name} in the hand", other.label(point[4]))
+                    return LinkCollision(*hit, float(point[8]), tuple(point[5]))
+        return None
 
     def _set_joints(self, robot: Body, model: RobotModel, q: Array, gripper: float | None) -> None:
         """Sets the arm's joints and the fingers in one call, since Bullet updates all links of the robot in each."""
@@ -327,6 +411,8 @@ class BulletCollisionChecker:
         else:
             other = self._world.name_of(body_b)
             name_b = self._obstacles[other].label(link_b)
+            if self._T_ee_carried is not None and self._obstacles[other] is self._free and name_a in self._hand:
+                return None
             if (name_a, name_b) in self._allowed:
                 return None
         if any(word in name_a or word in name_b for word in self._ignored):

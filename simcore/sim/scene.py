@@ -25,7 +25,8 @@ class Scene(Module):
     """Everything in one world that has state.
 
     Paths of its buffers are the keys of a record: `robots.<robot>.<arm>.joint_positions`,
-    `objects.<name>.joint_positions`, `keypoints.<object>.<part>.<point>`, `contacts.<view>.force_max_n`,
+    `objects.<name>.joint_positions`, `keypoints.<object>.<part>.<point>`, `regions.<object>.<region>.position`,
+    `contacts.<view>.force_max_n`,
     `sensors.<name>.<value>`. Modules are read and written in this order.
     """
 
@@ -35,6 +36,7 @@ class Scene(Module):
         self.robots = Module()
         self.objects = Module()
         self.keypoints = Module()
+        self.regions = Module()
         self.contacts = Module()
         self.sensors = Module()
 
@@ -49,6 +51,10 @@ class Scene(Module):
     def add_keypoints(self, name: str, part: str, points: Module) -> None:
         """Adds the keypoints of a part."""
         _get_group(self.keypoints, name).add_child(part, points)
+
+    def add_region(self, name: str, region: str, module: Module) -> None:
+        """Adds a region of an object."""
+        _get_group(self.regions, name).add_child(region, module)
 
     def add_contact_view(self, view: ContactView | FingerLoads) -> None:
         """Adds a contact view or the loads of an arm's fingers; the words of its name are its groups."""

@@ -247,7 +247,7 @@ class World:
                 f"Bullet cannot load '{path}' ({exc}). Expected a readable URDF whose meshes exist. Fix the file.",
                 path=str(path),
             ) from exc
-        body = Body(self.client, body_id, name=name, friction=friction)
+        body = Body(self.client, body_id, name=name, friction=friction, has_model=True)
         body.fixed = fixed or p.getDynamicsInfo(body_id, ROOT, physicsClientId=self.client)[0] == 0.0
         body.set_root_pose(T_world_root)
         if self_collision and fixed:

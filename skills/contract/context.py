@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from unlatch.objects.scene_object import SceneObject
+from unlatch.objects.scene_object import ObjectRegion, SceneObject
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
 from unlatch.simcore.sim.contacts import ContactView
@@ -50,8 +50,8 @@ class SkillContext:
     arm: Arm
     arm_model: ArmModel
     objects: Mapping[str, SceneObject]
-    views: Mapping[tuple[str, str], Views]
-    """By (object, part)."""
+    views: Mapping[tuple[str, str | None], Views]
+    """By (object, part); without a part for a free object."""
     checker: BulletCollisionChecker
     robot_model: RobotModel
     fixtures: tuple[ObstacleModel, ...]
@@ -59,6 +59,8 @@ class SkillContext:
     rates: WorldCfg
     concurrent_motions: tuple[PlannedMotion, ...] = ()
     """Motions of other arms at the same time; the planner keeps clear of their whole paths."""
+    regions: Mapping[tuple[str, str], ObjectRegion] = field(default_factory=dict)
+    """Regions that the goal or a skill names, by (object, region)."""
     budget: PlanBudget = field(default_factory=PlanBudget)
     """How much the planner tries."""
 

@@ -9,11 +9,14 @@ record can be replayed.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 
 from unlatch.objects.annotation import Articulation
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.carrying.conditions import ObjectCondition
 from unlatch.robots.action import ArmAction
 from unlatch.robots.gripper import GripperCfg
 from unlatch.simcore.errors import SkillError
@@ -23,6 +26,7 @@ from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
 from unlatch.skills.contract.execution import CommandExecutor
 from unlatch.skills.contract.failure import Failure, earliest
+from unlatch.skills.contract.target import SkillTarget
 from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.solver.settings.setting import SuccessMode
 
@@ -34,6 +38,7 @@ _BLOCKED_S = 0.5
 _DECLARED = {
     "finger_contact_required": "a class attribute",
     "success_rule": "declare_rule()",
+    "carries": "a class attribute",
     "touched_link": "declare_link()",
 }
 """What a skill states as a class, and where a subclass writes it."""
@@ -52,7 +57,9 @@ class Skill(ABC):
     success_modes: ClassVar[tuple[SuccessMode, ...]] = ()
     """Values of `success_mode` that the skill accepts, its default first."""
     finger_contact_required: ClassVar[bool] = False
-    """Whether the fingers must be on the part while it moves."""
+    """Whether the fingers must be on the part, or on the free object, while it moves."""
+    carries: ClassVar[bool] = False
+    """Whether it acts on a whole free object, not on a part: its entry names no `part`."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -178,15 +185,33 @@ class Skill(ABC):
         The judge of a running episode uses it, and the skill's entry in the record carries it. `unlatch check` asks
         for it again, without an episode: a skill with a rule of its own overrides this method.
         """
+        is_stated = cls.executes and not cfg.planner_setting.derived
         return SuccessRule(
             success_mode=None,
-            success_threshold=float(cfg.planner_setting.success_threshold) if cls.executes else None,
+            success_threshold=float(cfg.planner_setting.success_threshold) if is_stated else None,
             finger_contact_required=cls.finger_contact_required,
             collision_valid_enabled=cfg.collision_valid,
             process_valid_enabled=cfg.process_valid,
             contact_force_threshold_n=cfg.contact_force_threshold_n,
             finger_force_limit_n=gripper.finger_force_limit_n,
         )
+
+    @classmethod
+    def declare_conditions(cls, cfg: SkillCfg, assets: Mapping[str, ObjectAsset]) -> list[ObjectCondition]:
+        """Returns what must hold of free objects when the skill ends, in the order in which they are judged.
+
+        Like `declare_rule`, it knows only the entry in the chain, and the objects. `lifted` counts from where the
+        object was when the skill began.
+        """
+        return []
+
+    @classmethod
+    def declare_target(cls, cfg: SkillCfg, assets: Mapping[str, ObjectAsset]) -> SkillTarget | None:
+        """Returns where the skill puts a free object; None: it puts nothing anywhere.
+
+        The pose of the region is recorded, and instructions name it as `{target}`.
+        """
+        return None
 
     @property
     def success_rule(self) -> SuccessRule:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.solver.collision import Collision, CollisionChecker
+from unlatch.solver.collision import CarryingChecker, Collision, CollisionChecker
 from unlatch.solver.planning.motion import RESOLUTION_RAD
+from unlatch.solver.planning.plan import Carrying, PlanRequest
 
 Array = np.ndarray
 
@@ -42,6 +43,8 @@ class Clearance:
         s0: float,
         gripper_m: float,
         held_gripper_m: float,
+        released_gripper_m: float | None = None,
+        carrying: Carrying | None = None,
     ) -> None:
         """Prepares the checks.
 
@@ -51,6 +54,9 @@ class Clearance:
             s0: Joint position of the part before it moves [rad or m].
             gripper_m: Opening of the gripper while it holds nothing [m].
             held_gripper_m: Opening of the gripper while it holds the part [m].
+            released_gripper_m: Opening of the gripper on the retreat [m]; None = `gripper_m`.
+            carrying: When the hand carries a free object. Where it does so from the start on, the checker is in
+                `carried_by_hand` already.
         """
         self.queries = 0
         self._checker = checker
@@ -58,6 +64,8 @@ class Clearance:
         self._s0 = s0
         self._gripper_m = gripper_m
         self._held_gripper_m = held_gripper_m
+        self._released_gripper_m = gripper_m if released_gripper_m is None else released_gripper_m
+        self._carrying = carrying
 
     def check_contact(self, q: Array) -> StageFailure | None:
         """Checks the contact pose at joints q (n,) [rad]."""
@@ -93,7 +101,7 @@ class Clearance:
             where = f"while the part moves, at joint position {s_here:.3f}"
             return self._check("follow", where, q_here, s_here, self._held_gripper_m)
 
-        with self._contact_allowed():
+        with self._contact_allowed(), self._taken(q[0]):
             return _first_failure(check(at, q_here) for at, q_here in [*waypoints, *_inner_points(q)])
 
     def check_retreat(self, q: Array, poses: Sequence[Pose], s: float) -> StageFailure | None:
@@ -101,10 +109,11 @@ class Clearance:
 
         The part stays at position s [rad or m].
         """
-        return self._check_backwards("retreat", "on the retreat", q, poses, s)
+        with self._put_down(q[0]):
+            return self._check_backwards("retreat", "on the retreat", q, poses, s, gripper=self._released_gripper_m)
 
     def _check_backwards(
-        self, stage: str, where: str, q: Array, poses: Sequence[Pose], s: float
+        self, stage: str, where: str, q: Array, poses: Sequence[Pose], s: float, *, gripper: float | None = None
     ) -> StageFailure | None:
         """Checks a path that starts at contact, its far end first; near contact the fingers may touch the part."""
         distances = [float(np.linalg.norm(T.p - poses[0].p)) for T in poses]
@@ -112,10 +121,22 @@ class Clearance:
         def check(at: float, q_here: Array) -> StageFailure | None:
             near = float(np.interp(at, np.arange(len(distances)), distances)) <= _TOUCH_M
             with self._contact_allowed() if near else nullcontext():
-                return self._check(stage, where, q_here, s, self._gripper_m)
+                return self._check(stage, where, q_here, s, self._gripper_m if gripper is None else gripper)
 
         waypoints = [(float(i), q[i]) for i in reversed(range(1, len(q)))]
         return _first_failure(check(at, q_here) for at, q_here in [*waypoints, *_inner_points(q)])
+
+    def _taken(self, q: Array) -> Any:
+        checker = self._checker
+        if self._carrying is Carrying.taken and isinstance(checker, CarryingChecker):
+            return checker.carried_from(q)
+        return nullcontext()
+
+    def _put_down(self, q: Array) -> Any:
+        checker = self._checker
+        if self._carrying is Carrying.put and isinstance(checker, CarryingChecker):
+            return checker.released_at(q)
+        return nullcontext()
 
     def _contact_allowed(self) -> Any:
         return nullcontext() if self._checker is None else self._checker.allow(self._contact_links)
@@ -128,6 +149,13 @@ class Clearance:
         if hit is None:
             return None
         return StageFailure(stage, f"{where} {hit.link_a} meets {hit.link_b}", collision_evidence(hit, s=s))
+
+
+def carried_by_hand(request: PlanRequest, checker: CollisionChecker | None) -> AbstractContextManager[object]:
+    """Returns a context in which the object that the hand has at the start of a request moves with it."""
+    if request.carrying in (Carrying.put, Carrying.throughout) and isinstance(checker, CarryingChecker):
+        return checker.carried_from(request.q_current)
+    return nullcontext()
 
 
 def collision_evidence(hit: Collision, *, s: float) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,17 @@ class PlanBudget(PlannerCfg):
         return replace(self, work=work, meter=WorkMeter(work))
 
 
+class Carrying(Enum):
+    """When the hand carries the free object of the scene."""
+
+    taken = "taken"
+    """From contact on: it picks the object up."""
+    put = "put"
+    """From the start to the retreat: it puts the object down."""
+    throughout = "throughout"
+    """All the time."""
+
+
 @dataclass(frozen=True)
 class PlanRequest:
     """One motion of one arm on one part of an object."""
@@ -147,6 +159,10 @@ class PlanRequest:
     """Distance to either side of the head by which the grasp may move along the contact axis; for `variety` [m]."""
     asset: str | None = None
     """Name of the asset, for `additional_labels`."""
+    carrying: Carrying | None = None
+    """When the hand carries an object; None = never. The checker of the plan is then a `CarryingChecker`."""
+    gripper_released_m: float | None = None
+    """Opening on the retreat, where the hand has put something down [m]; None = `gripper_open_m`."""
     budget: PlanBudget = field(default_factory=PlanBudget)
 
     def __post_init__(self) -> None:

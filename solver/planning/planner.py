@@ -22,7 +22,7 @@ from unlatch.solver.goal.solution import Solution
 from unlatch.solver.path.actuation_motions import pre_poses
 from unlatch.solver.path.path_solver import PathSolver
 from unlatch.solver.path.slip import Slip
-from unlatch.solver.planning.clearance import Clearance, collision_evidence
+from unlatch.solver.planning.clearance import Clearance, carried_by_hand, collision_evidence
 from unlatch.solver.planning.goal_finder import GoalFinder, ReachedGoal, hand_axes
 from unlatch.solver.planning.goal_ranker import GoalRanker, RankedGoal
 from unlatch.solver.planning.least_cost_search import LeastCostSearch
@@ -62,6 +62,11 @@ def plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: 
     Raises:
         ConfigError: The setting names a keypoint or an axis that does not exist.
     """
+    with carried_by_hand(request, checker):
+        return _plan_keyframes(request, checker, rng)
+
+
+def _plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: np.random.Generator) -> KeyframePlan:
     variety = request.budget.variety
     if variety is None:
         return _Planner(request, checker, rng).run()
@@ -116,6 +121,8 @@ class _Planner:
             s0=self.s0,
             gripper_m=self.grip,
             held_gripper_m=0.0 if request.closed_gripper else request.gripper_contact_m,
+            released_gripper_m=request.gripper_released_m,
+            carrying=request.carrying,
         )
         self.paths = paths = PathSolver(self.arm)
         self.goals = GoalFinder(request, paths, rng, self.log)

@@ -78,7 +78,7 @@ def _set(data: dict[str, Any], path: str, value: object) -> None:
         ("schema", 2, "a.yaml: schema is 2, expected 1. Write the annotation again with this version."),
         ("category", KeyError, "a.yaml: category is missing."),
         ("scale", "big", "a.yaml: scale must be a finite number, got 'big'."),
-        ("parts", {}, "a.yaml: parts is empty. Name at least one part."),
+        ("parts", {}, "a.yaml: parts is empty. Name at least one part, or set `free: true` for an object to carry."),
         ("parts.door.joint", 3, "a.yaml: parts.door.joint must be a name, got 3."),
         (
             "parts.door.kind",

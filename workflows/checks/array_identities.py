@@ -20,6 +20,7 @@ from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.solver.kinematics import ChainJoint, Kinematics
 from unlatch.workflows.checks.arm_frames import base_of, kinematics_of
 from unlatch.workflows.checks.randomized_values import POSES, randomizes
+from unlatch.workflows.episode.scene import REST_MOVED_M, REST_TURNED_RAD
 
 Array = np.ndarray
 
@@ -117,7 +118,9 @@ def _object_problems(
         at_start = [[placed["joint_positions"].get(joint, 0.0) for joint in joints]]
         yield from _differing(f"{key}.joint_positions", s[:1], at_start, why="the layout")
     root_p, root_quat = arrays[f"{key}.root_position"], arrays[f"{key}.root_quat_xyzw"]
-    if not randomizes(cfg, name, *POSES):
+    if asset.free:
+        yield from _rest_problems(key, placed, root_p, root_quat)
+    elif not randomizes(cfg, name, *POSES):
         for word, value in (("root_position", placed["position"]), ("root_quat_xyzw", placed["quat_xyzw"])):
             wanted = np.tile(value, (len(s), 1))
             yield from _differing(f"{key}.{word}", arrays[f"{key}.{word}"], wanted, why="the layout")
@@ -135,6 +138,17 @@ def _object_problems(
             why = "the joints of the object"
             if place in arrays:
                 yield from _differing(place, arrays[place], at, why=why, tolerance=_FRAME_TOLERANCE)
+
+
+def _rest_problems(key: str, placed: Mapping[str, Any], root_p: Array, root_quat: Array) -> Iterator[str]:
+    """Yields where a free object began far from its place in the layout: it may move a little as it comes to rest."""
+    moved_m = float(np.linalg.norm(root_p[0] - placed["position"]))
+    turned = float((Rotation.from_quat(root_quat[0]) * Rotation.from_quat(placed["quat_xyzw"]).inv()).magnitude())
+    if moved_m > REST_MOVED_M or turned > REST_TURNED_RAD:
+        yield (
+            f"'{key}' begins {moved_m:.3f} m and {turned:.2f} rad from its place in the layout, expected at most "
+            f"{REST_MOVED_M:g} m and {REST_TURNED_RAD:g} rad."
+        )
 
 
 def _range_problems(record: EpisodeRecord) -> Iterator[str]:

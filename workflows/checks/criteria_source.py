@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.configs.derivation.derived_episode import part_of_skill
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.library import choose_instance, load_instance
@@ -18,13 +17,12 @@ from unlatch.simcore.recording.criteria import CompleteMap, Criteria
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
-from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.tasks.language import phrasing_draws, task_language
 from unlatch.workflows.checks.array_identities import identity_problems
 from unlatch.workflows.checks.expected_goal import ExpectedGoal
 from unlatch.workflows.checks.expected_layout import ExpectedLayout
 from unlatch.workflows.checks.expected_skills import ExpectedSkills
-from unlatch.workflows.episode.assets import describe_instances, with_derived_task
+from unlatch.workflows.episode.assets import describe_instances, language_steps, with_derived_task
 from unlatch.workflows.runs.recorded_config import config_of
 
 _MOST_ASSETS = 32
@@ -126,9 +124,5 @@ class CriteriaSource:
 
 
 def _language(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], seed: int) -> list[str]:
-    steps = [
-        (entry.name, assets[entry.objects[0]], part_of_skill(cfg, index, assets).name)
-        for index, entry in enumerate(cfg.skills)
-        if not isinstance(entry, ArtPreplanCfg)
-    ]
+    steps = language_steps(cfg, assets)
     return task_language(cfg.task.language, steps, phrasing_draws(seed, 1)[0])

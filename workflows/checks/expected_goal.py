@@ -37,8 +37,11 @@ class ExpectedGoal:
         """
         self._cfg, self._assets, self._record = cfg, assets, record
         self._conditions = [self._describe(index) for index in range(len(cfg.task.goal))]
-        acted_on = {(item["object"], item["joint_index"]) for item in (*self._conditions, *skills)}
-        self._max_changes = {f"{name}.{joint}": self._max_change(name, joint) for name, joint in sorted(acted_on)}
+        acted_on = {(item["object"], item.get("joint_index")) for item in (*self._conditions, *skills)}
+        self._max_changes = {
+            f"{name}.{'root' if joint is None else joint}": self._max_change(name, joint)
+            for name, joint in sorted(acted_on, key=str)
+        }
         self._hold_frames = round(cfg.task.settle_s * cfg.world.record_hz)
 
     def statement(self, *, goes_on: bool) -> dict[str, Any]:
@@ -58,25 +61,29 @@ class ExpectedGoal:
         return {
             "frame_start": max(0, self._record.n_actions - self._hold_frames),
             "frame_end": self._record.n_actions,
-            "max_change": min(self._max_changes.values(), default=None),
+            "max_change": min(self._max_changes.values(), default=MAX_SETTLE_CHANGE_M),
             "max_changes": CompleteMap(self._max_changes),
         }
 
     def _describe(self, index: int) -> dict[str, Any]:
         goal = self._cfg.task.goal[index]
+        if goal.condition is not None:
+            return goal.condition.describe(self._assets)
         asset = self._assets[goal.object]
-        part = asset.articulation.part(goal.part)
+        part = asset.articulation.part(goal.part or "")
         return {
             "object": goal.object,
             "part": goal.part,
             "joint_index": movable_joints(asset.model).index(part.joint),
             "kind": goal.kind.value,
-            "value": goal.value,
+            "value": goal.threshold,
             "s_closed": part.openness.closed,
             "s_open": part.openness.open,
         }
 
-    def _max_change(self, name: str, joint_index: int) -> float:
+    def _max_change(self, name: str, joint_index: int | None) -> float:
+        if joint_index is None:
+            return MAX_SETTLE_CHANGE_M
         model = self._assets[name].model
         joint = model.joints[movable_joints(model)[joint_index]]
         return MAX_SETTLE_CHANGE_M if joint.kind == "prismatic" else MAX_SETTLE_CHANGE_RAD

@@ -14,6 +14,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import ArmCfg
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.criteria import ABSENT
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.measurements import joint_positions, read_frame
@@ -23,10 +24,11 @@ from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, stages_of
 from unlatch.skills.contract.skill import Skill
-from unlatch.skills.gripping import grip_force, handle_load
+from unlatch.skills.gripping import grip_force, load_of
 from unlatch.tasks.language import phrasing_draws, step_language
 from unlatch.workflows.checks.arm_frames import base_of
 from unlatch.workflows.checks.randomized_values import POSES, randomizes
+from unlatch.workflows.episode.assets import language_step, part_acted_on_by
 
 _OF_FIRST_ATTEMPT = ("arm", "success_mode", "success_threshold", "s0")
 """Keys in which every attempt at a skill equals the first one."""
@@ -64,9 +66,8 @@ class ExpectedSkills:
         self._is_searched = bool(cfg.skills) and isinstance(cfg.skills[0], ArtPreplanCfg)
         self._places = [entry.get("entry", index) for index, entry in enumerate(record.skills)]
         self._draws = phrasing_draws(seed, 1 + len(self._places))[1:]
-        parts = {(cfg.skills[n].objects[0], part_of_skill(cfg, n, assets).name) for n in range(len(cfg.skills))}
-        loads = (handle_load(assets[name], assets[name].articulation.part(part)) for name, part in parts)
-        self._load_n = max(loads, default=0.0)
+        parts = {(entry.objects[0], part_acted_on_by(cfg, assets, n)) for n, entry in enumerate(cfg.skills)}
+        self._load_n = max((load_of(assets[name], part) for name, part in parts), default=0.0)
         self.problems: list[str] = []
         """Arms and strategies that the configuration does not have; `entries` adds them."""
 
@@ -119,25 +120,29 @@ class ExpectedSkills:
         cfg, recorded = self._cfg, self._record.skills[index]
         part, name = part_of_skill(cfg, place, self._assets), cfg.skills[place].objects[0]
         asset = self._assets[name]
-        where = {"object": name, "joint_index": movable_joints(asset.model).index(part.joint)}
+        joint_index = None if part is None else movable_joints(asset.model).index(part.joint)
+        where = {"object": name, "joint_index": joint_index}
         start = read_frame(recorded, "frame_start", self._record.n_actions)
         arm = self._find_arm(index, place, part, start)
-        s = joint_positions(self._record, where)
-        chosen = self._find_strategy(index, place, part, arm, float(s[start]))
+        s = None if part is None else joint_positions(self._record, where)
+        chosen = self._find_strategy(index, place, part, arm, 0.0 if s is None else float(s[start]))
         kind, entry = skill_class(chosen.name), cfg.skills[place]
         link = kind.declare_link(chosen, asset.articulation)
+        step = language_step(cfg, self._assets, place)
+        conditions = [each.describe(self._assets) for each in kind.declare_conditions(chosen, self._assets)]
         return {
             "name": entry.name,
             **self._expect_place(index, place, arm),
             **where,
-            "part": part.name,
+            "part": None if part is None else part.name,
             "link": ABSENT if link is None else link,
-            "language": step_language(entry.language, entry.name, asset, part.name, self._draws[index]),
-            "joint": part.joint,
-            "s_closed": part.openness.closed,
-            "s_open": part.openness.open,
-            "s0": float(s[start]),
-            "s_end": float(s[read_frame(recorded, "frame_end", self._record.n_actions)]),
+            "language": step_language(entry.language, *step[:3], self._draws[index], target=step.target),
+            "conditions": conditions or ABSENT,
+            "joint": None if part is None else part.joint,
+            "s_closed": None if part is None else part.openness.closed,
+            "s_open": None if part is None else part.openness.open,
+            "s0": None if s is None else float(s[start]),
+            "s_end": None if s is None else float(s[read_frame(recorded, "frame_end", self._record.n_actions)]),
             "grip_force_n": grip_force(arm.gripper, self._load_n),
             **({} if kind.executes else {"strategy": None}),
             "holds": ABSENT,
@@ -160,7 +165,7 @@ class ExpectedSkills:
             found.setdefault("broken_off", not found["success"])
         return found
 
-    def _find_arm(self, index: int, place: int, part: Part, start: int) -> ArmCfg:
+    def _find_arm(self, index: int, place: int, part: Part | None, start: int) -> ArmCfg:
         """Returns the arm of an entry that begins at a state frame: that of the configuration, or else the nearest one;
         after a search for a layout, the one that the record names.
         """
@@ -168,15 +173,23 @@ class ExpectedSkills:
         arms = {arm.name: arm for arm in cfg.robot.arms}
         name = next(iter(arms)) if len(arms) == 1 else entry.arm or self._record.skills[index].get("arm")
         if len(arms) > 1 and entry.arm is None and not (self._is_searched or randomizes(cfg, cfg.robot.name, *POSES)):
-            keys = [f"keypoints.{entry.objects[0]}.{part.name}.{key}" for key in part.keypoints]
-            middle = np.mean([self._record.arrays[key][start] for key in keys], axis=0)
+            middle = self._find_middle(entry.objects[0], part, start)
             name = min(arms, key=lambda each: float(np.linalg.norm(base_of(cfg.robot, arms[each]).p - middle)))
         if not isinstance(name, str) or name not in arms:
             self.problems.append(f"skills[{index}].arm is {name!r} in the record, expected one of {', '.join(arms)}.")
             return cfg.robot.arms[0]
         return arms[name]
 
-    def _find_strategy(self, index: int, place: int, part: Part, arm: ArmCfg, s: float) -> SkillCfg:
+    def _find_middle(self, name: str, part: Part | None, frame: int) -> np.ndarray:
+        """Returns the middle (3,) of the keypoints of a part, or of a whole free object, at a state frame [m]."""
+        arrays = self._record.arrays
+        if part is not None:
+            found: np.ndarray = np.mean([arrays[f"keypoints.{name}.{part.name}.{n}"][frame] for n in part.keypoints], 0)
+            return found
+        root = [arrays[f"objects.{name}.{key}"][frame] for key in ("root_position", "root_quat_xyzw")]
+        return Pose.from_quat_xyzw(*root) @ self._assets[name].bounds_obj.mean(axis=0)
+
+    def _find_strategy(self, index: int, place: int, part: Part | None, arm: ArmCfg, s: float) -> SkillCfg:
         """Returns the entry of the chain with the strategy that the record names; a part at s [rad or m] decides which
         there are.
         """

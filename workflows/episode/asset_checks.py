@@ -24,6 +24,7 @@ from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.urdf.xml import parse_xml
 from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, part_acted_on
 from unlatch.solver.settings.reader import check_names
 from unlatch.tasks.layout import check_opening, describe_object, sample_layout
@@ -53,12 +54,19 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
         asset = assets[opening.object]
         check_opening(opening, _find_part(asset, opening.part, f"task.openness[{index}].part"), asset, index=index)
     for index, goal in enumerate(cfg.task.goal):
-        _find_part(assets[goal.object], goal.part, f"task.goal[{index}].part")
+        if goal.condition is None:
+            _find_part(assets[goal.object], goal.part or "", f"task.goal[{index}].part")
+        else:
+            with naming_drawn_object(cfg.all_objects()[goal.object], assets[goal.object], error=ConfigError):
+                goal.condition.describe(assets)
     arms = {arm.name: arm for arm in cfg.robot.arms}
     for skill, where in zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True):
         if isinstance(skill, ArtPreplanCfg):
             continue  # it acts on no object
         asset = assets[skill.objects[0]]
+        if SKILLS.load(skill.name).carries:
+            _check_carried(skill, assets, where)
+            continue
         if skill.part is None and len(asset.articulation.parts) > 1 and cfg.task.derived is None:
             raise ConfigError(
                 f"{where}.part is missing. '{asset.name}' has {', '.join(asset.articulation.parts)}. Name one.",
@@ -80,6 +88,28 @@ def _check_randomization(cfg: EpisodeCfg, assets: dict[str, ObjectAsset], rng: n
     with World(cfg.world) as world:
         # the reset may change this world, which is not used again; it also checks that recorded values fit
         make_randomization(build_scene(world, cfg.robot, assets, layout, []), cfg.randomization, 0)
+
+
+def _check_carried(skill: SkillCfg, assets: Mapping[str, ObjectAsset], where: str) -> None:
+    """Checks that a skill carries a free object, to a region that exists."""
+    asset = assets[skill.objects[0]]
+    if not asset.free:
+        free = ", ".join(name for name, each in assets.items() if each.free) or "none"
+        raise ConfigError(
+            f"{where}.objects[0]='{asset.name}' is fixed in place, and '{skill.name}' carries a free object. Free "
+            f"objects: {free}. Name one of them.",
+            key=f"{where}.objects",
+        )
+    if skill.part is not None:
+        raise ConfigError(
+            f"{where}.part='{skill.part}' has no effect: '{skill.name}' carries the whole object. Remove it.",
+            key=f"{where}.part",
+        )
+    try:
+        for condition in SKILLS.load(skill.name).declare_conditions(skill, assets):
+            condition.describe(assets)
+    except (AssetError, ConfigError) as exc:
+        raise ConfigError(f"{where}: {exc.message}", key=where) from exc
 
 
 def _check_settings(skill: SkillCfg, asset: ObjectAsset, part: Part, cfg: EpisodeCfg, arm: ArmCfg, where: str) -> None:

@@ -15,6 +15,9 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import chooses_instance, load_object, split_record
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.skills.catalog import SKILLS
+from unlatch.tasks.language import LanguageStep, target_words
 from unlatch.tasks.layout import check_opening, describe_object
 
 
@@ -98,9 +101,41 @@ def describe_instances(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> di
     }
 
 
-def part_acted_on_by(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], index: int) -> str:
-    """Returns the name of the part that a skill acts on; for `artpreplan`, the part of the skill after it."""
-    return part_of_skill(cfg, index, assets).name
+def part_acted_on_by(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], index: int) -> str | None:
+    """Returns the name of the part that a skill acts on, for `artpreplan` that of the skill after it.
+
+    None: the skill carries a whole object.
+    """
+    part = part_of_skill(cfg, index, assets)
+    return None if part is None else part.name
+
+
+def language_step(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], index: int) -> LanguageStep:
+    """Returns what instructions say of a skill of the chain."""
+    entry = cfg.skills[index]
+    target = SKILLS.load(entry.name).declare_target(entry, assets)
+    words = "" if target is None else target_words(None if target.of is None else assets[target.of], target.region)
+    return LanguageStep(entry.name, assets[entry.objects[0]], part_acted_on_by(cfg, assets, index), words)
+
+
+def language_steps(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> list[LanguageStep]:
+    """Returns what instructions say of each skill of the chain that moves something."""
+    return [
+        language_step(cfg, assets, index)
+        for index, entry in enumerate(cfg.skills)
+        if not isinstance(entry, ArtPreplanCfg)
+    ]
+
+
+def recorded_regions(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> list[tuple[str, str]]:
+    """Returns (object, region) of each region that the goal or a skill names, each once.
+
+    Raises:
+        AssetError: An object has no such region.
+    """
+    found: list[tuple[str | None, str | None]] = [(goal.of, goal.region) for goal in cfg.task.goal]
+    found += [SKILLS.load(entry.name).declare_target(entry, assets) or (None, None) for entry in cfg.skills]
+    return list(dict.fromkeys((of, region) for of, region in found if of is not None and region is not None))
 
 
 def _check_same_objects(assets: Mapping[str, ObjectAsset], recorded: EpisodeRecord) -> None:

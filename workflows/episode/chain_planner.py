@@ -72,13 +72,16 @@ class ChainPlanner:
         """Whether the robot has more than one arm."""
         return len(self.cfg.robot.arms) > 1
 
-    def part_of(self, index: int) -> str:
-        """Returns the name of the part that a skill acts on."""
+    def part_of(self, index: int) -> str | None:
+        """Returns the name of the part that a skill acts on; None: it carries a whole object."""
         return part_acted_on_by(self.cfg, self._assets, index)
 
     @property
-    def acted_on(self) -> list[tuple[str, str]]:
-        """Object and part that each skill of the chain acts on; for `artpreplan`, those of the skill after it."""
+    def acted_on(self) -> list[tuple[str, str | None]]:
+        """Object and part that each skill of the chain acts on; for `artpreplan`, those of the skill after it.
+
+        A skill that carries a whole object has no part.
+        """
         skills = self.cfg.skills
         acting = [skills[index + isinstance(entry, ArtPreplanCfg)] for index, entry in enumerate(skills)]
         return [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(acting)]
@@ -243,8 +246,11 @@ class ChainPlanner:
         entry, arms = self.cfg.skills[index], self.scene.robot.arms
         if entry.arm is not None:
             return [self.scene.robot.arm(entry.arm).name]
-        points = self.scene.objects[entry.objects[0]].keypoints_world(self.part_of(index))
-        middle = np.mean(list(points.values()), axis=0)
+        item, part_name = self.scene.objects[entry.objects[0]], self.part_of(index)
+        if part_name is None:
+            middle = item.body.root_pose() @ item.asset.bounds_obj.mean(axis=0)
+        else:
+            middle = np.mean(list(item.keypoints_world(part_name).values()), axis=0)
         nearest = sorted(arms, key=lambda name: float(np.linalg.norm(arms[name].T_world_base.p - middle)))
         return nearest if isinstance(self.cfg.skills[0], ArtPreplanCfg) else nearest[:1]
 
@@ -256,8 +262,9 @@ class ChainPlanner:
             AssetError: It does not fit the part of the drawn object.
         """
         item, arm = self.scene.objects[self.cfg.skills[index].objects[0]], self.scene.robot.arm(arm_name)
-        part = item.asset.articulation.part(self.part_of(index))
-        s = item.joint_position(part.joint)
+        name = self.part_of(index)
+        part = None if name is None else item.asset.articulation.part(name)
+        s = 0.0 if part is None else item.joint_position(part.joint)
         if (index, arm_name, s) not in self._derived:
             with naming_drawn_object(self.cfg.all_objects()[item.asset.name], item.asset):
                 self._derived[index, arm_name, s] = skill_strategies(
@@ -296,6 +303,7 @@ class ChainPlanner:
             robot_model=robot_model(scene.robot, arm.cfg, self.layout),
             fixtures=scene.fixtures,
             rates=self.cfg.world,
+            regions=scene.regions,
             budget=self.budget,
         )
 

@@ -30,7 +30,14 @@ from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
 from unlatch.tasks.language import phrasing_draws, task_language
 from unlatch.tasks.layout import Layout, sample_layout
-from unlatch.workflows.episode.assets import describe_instances, load_assets, part_acted_on_by, with_derived_task
+from unlatch.workflows.episode.assets import (
+    describe_instances,
+    language_step,
+    language_steps,
+    load_assets,
+    recorded_regions,
+    with_derived_task,
+)
 from unlatch.workflows.episode.chain_planner import ChainPlanner
 from unlatch.workflows.episode.frame_loop import FrameLoop
 from unlatch.workflows.episode.judge import Judge, PolicyRules
@@ -170,17 +177,22 @@ class Episode:
             self._assets,
             layout,
             acted_on,
+            regions=recorded_regions(cfg, self._assets),
             sensors=list(cfg.all_sensors().values()),
             seed=self.seed,
         )
         self.randomization = make_randomization(self.scene, cfg.randomization, self.seed, visual_draw=self.visual_draw)
         if self.randomization is not None:
             self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
+        unrest = self.scene.let_rest(self._layout)
         self.judge = Judge(cfg, self.scene, acted_on, policy=self._policy)
         self.frames = FrameLoop(self.scene, self.judge, self.randomization)
         self.frames.has_labels, self.frames.has_pushes = self.has_labels, self.has_pushes
         self.planner.scene, self.planner.layout = self.scene, self._layout
-        return self.planner.find_problem()
+        problem = self.planner.find_problem()
+        if problem is None and unrest is not None:
+            problem = Failure("invalid_layout", unrest, 0.0)
+        return problem
 
     def _build_at_rest(self, layout: Layout) -> Failure | None:
         """Builds the scene of a layout and lets it come to rest; returns why the layout is invalid."""
@@ -278,7 +290,12 @@ class Episode:
             layout=self.layout(),
             applied={} if self.randomization is None else self.randomization.applied(),
             skills=[
-                run.to_entry(last_frame=last_frame, draw=draw, may_repeat=repeats)
+                run.to_entry(
+                    last_frame=last_frame,
+                    draw=draw,
+                    step=language_step(self.cfg, self._assets, run.chain_index),
+                    may_repeat=repeats,
+                )
                 for run, draw in zip(runs, draws, strict=True)
             ],
             goal=self.judge.goal_entry() if self._is_reset else {"conditions": []},
@@ -300,11 +317,7 @@ class Episode:
         """Returns the phrasings of the instruction, filled in, the episode's own first; none before the reset."""
         if not self._assets:
             return []
-        steps = [
-            (entry.name, self._assets[entry.objects[0]], part_acted_on_by(self.cfg, self._assets, index))
-            for index, entry in enumerate(self.cfg.skills)
-            if not isinstance(entry, ArtPreplanCfg)
-        ]
+        steps = language_steps(self.cfg, self._assets)
         return task_language(self.cfg.task.language, steps, phrasing_draws(self.seed, 1)[0])
 
 

@@ -1,45 +1,65 @@
-"""The goal of a task: conditions on joints that must hold, and last while the scene settles.
+"""The goal of a task: conditions on joints and free objects that must hold, and last while the scene settles.
 
 It is part of the rule of success in `unlatch.simcore.recording.success_rules`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.carrying.conditions import ObjectPoses
 from unlatch.objects.scene_object import SceneObject
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD
 from unlatch.skills.contract.failure import Failure
 from unlatch.tasks.task import TaskCfg
+from unlatch.workflows.episode.scene import EpisodeScene
 
 Joint = tuple[str, int]
 """(object, index of the joint in its arrays)."""
+ROOT = "root"
+"""In place of the index of a joint in keys of `max_changes`: the position of a free object."""
 
 
 class GoalJudge:
-    """Follows the joints of all objects from frame to frame and judges the goal of the task."""
+    """Follows the joints of all objects, and the free objects, from frame to frame and judges the goal of the task."""
 
-    def __init__(self, cfg: EpisodeCfg, objects: Mapping[str, SceneObject]) -> None:
-        """Stores the joint positions at episode start; the state of the objects must have been read."""
+    def __init__(self, cfg: EpisodeCfg, scene: EpisodeScene) -> None:
+        """Stores the joint positions and poses at episode start; the state of the objects must have been read."""
+        objects = scene.objects
         self.conditions = goal_conditions(cfg.task, objects)
         """The conditions, as the record has them."""
         self._hz = cfg.world.record_hz
+        self._scene = scene
         self._objects = objects
-        self._acted_on: set[Joint] = {(item["object"], item["joint_index"]) for item in self.conditions}
+        self._acted_on: set[Joint] = {
+            (item["object"], item["joint_index"]) for item in self.conditions if "joint_index" in item
+        }
+        self._carried: set[str] = {item["object"] for item in self.conditions if "joint_index" not in item}
         self._positions: list[dict[Joint, float]] = [self._read_positions()]
+        self._poses: list[ObjectPoses] = [scene.poses()]
 
     @property
     def positions(self) -> dict[Joint, float]:
         """Joint positions of all objects in the last frame [rad or m]."""
         return self._positions[-1]
 
+    @property
+    def poses(self) -> ObjectPoses:
+        """Where the free objects and regions are in the last frame."""
+        return self._poses[-1]
+
     def observe(self) -> None:
-        """Reads the joints after a record frame."""
+        """Reads joints and poses after a record frame."""
         self._positions.append(self._read_positions())
+        self._poses.append(self._scene.poses())
+
+    def carry(self, name: str) -> None:
+        """Adds a free object that must stay where it is while the scene settles."""
+        self._carried.add(name)
 
     def act_on(self, joint: Joint, s: float) -> None:
         """Adds a joint at position s [rad or m] that must stay where it is while the scene settles."""
@@ -47,11 +67,12 @@ class GoalJudge:
         self._positions[-1][joint] = s
 
     def max_changes(self) -> dict[str, float]:
-        """Returns how far each joint that was acted on may move while the scene settles [rad or m].
+        """Returns how far each joint or free object that was acted on may move while the scene settles [rad or m].
 
-        The keys are `<object>.<index of the joint>`.
+        The keys are `<object>.<index of the joint>`, and `<object>.root` for free objects.
         """
-        return {f"{name}.{index}": self._max_change((name, index)) for name, index in sorted(self._acted_on)}
+        joints = {f"{name}.{index}": self._max_change((name, index)) for name, index in sorted(self._acted_on)}
+        return {**joints, **{f"{name}.{ROOT}": MAX_SETTLE_CHANGE_M for name in sorted(self._carried)}}
 
     def settle_entry(self, frame_start: int, frame_end: int) -> dict[str, Any]:
         """Returns the settling period between two frames, as the record's `settle` holds it."""
@@ -59,7 +80,7 @@ class GoalJudge:
         return {
             "frame_start": frame_start,
             "frame_end": frame_end,
-            "max_change": min(allowed.values()),
+            "max_change": min(allowed.values(), default=MAX_SETTLE_CHANGE_M),
             "max_changes": allowed,
         }
 
@@ -70,6 +91,7 @@ class GoalJudge:
             self._broken_condition("unsettled", len(self._positions) - 1),
         ]
         moved = [self._moved_joint(joint, frame_start) for joint in sorted(self._acted_on)]
+        moved += [self._moved_object(name, frame_start) for name in sorted(self._carried)]
         return [failure for failure in (*found, *moved) if failure is not None]
 
     def _moved_joint(self, joint: Joint, frame_start: int) -> Failure | None:
@@ -86,13 +108,31 @@ class GoalJudge:
             {"object": joint[0], "joint": name, "change": float(change.max()), "allowed": allowed},
         )
 
+    def _moved_object(self, name: str, frame_start: int) -> Failure | None:
+        positions = np.array([poses.objects[name].p for poses in self._poses[frame_start:]])
+        change = np.linalg.norm(positions - positions[0], axis=1)
+        above = np.flatnonzero(change > MAX_SETTLE_CHANGE_M)
+        if not above.size:
+            return None
+        return Failure(
+            "unsettled",
+            f"'{name}' moved by {1e3 * change.max():.1f} mm while it should have stayed (allowed "
+            f"{1e3 * MAX_SETTLE_CHANGE_M:g} mm)",
+            (frame_start + int(above[0])) / self._hz,
+            {"object": name, "change": float(change.max()), "allowed": MAX_SETTLE_CHANGE_M},
+        )
+
     def _max_change(self, joint: Joint) -> float:
         item = self._objects[joint[0]]
         is_slider = item.body.joint(item.joint_names[joint[1]]).prismatic
         return MAX_SETTLE_CHANGE_M if is_slider else MAX_SETTLE_CHANGE_RAD
 
     def _broken_condition(self, code: str, frame: int) -> Failure | None:
-        return goal_failure(code, self.conditions, self._positions[frame], self._positions[0], frame / self._hz)
+        time_s = frame / self._hz
+        joints = [item for item in self.conditions if "joint_index" in item]
+        found = goal_failure(code, joints, self._positions[frame], self._positions[0], time_s)
+        others = [item for item in self.conditions if "joint_index" not in item]
+        return found or object_failure(code, others, self._poses[frame], self._poses[0], time_s)
 
     def _read_positions(self) -> dict[Joint, float]:
         return {
@@ -105,21 +145,43 @@ class GoalJudge:
 def goal_conditions(task: TaskCfg, objects: Mapping[str, SceneObject]) -> list[dict[str, Any]]:
     """Returns the conditions of a task's goal as plain values, for the record."""
     conditions = []
+    assets = {name: item.asset for name, item in objects.items()}
     for goal in task.goal:
+        if goal.condition is not None:
+            conditions.append(goal.condition.describe(assets))
+            continue
         item = objects[goal.object]
-        part = item.asset.articulation.part(goal.part)
+        part = item.asset.articulation.part(goal.part or "")
         conditions.append(
             {
                 "object": goal.object,
                 "part": goal.part,
                 "joint_index": item.joint_index(part.joint),
                 "kind": goal.kind.value,
-                "value": goal.value,
+                "value": goal.threshold,
                 "s_closed": part.openness.closed,
                 "s_open": part.openness.open,
             }
         )
     return conditions
+
+
+def object_failure(
+    code: str, conditions: Sequence[Mapping[str, Any]], poses: ObjectPoses, start: ObjectPoses, time_s: float
+) -> Failure | None:
+    """Returns the first condition on a free object that does not hold, or None; see `goal_failure`."""
+    for condition in conditions:
+        reached, holds = poses.measure(condition, start)
+        if not holds:
+            place = "" if condition.get("of") is None else f" {condition['of']}.{condition['region']}"
+            return Failure(
+                code,
+                f"Condition '{condition['kind']}{place}' of {condition['object']} does not hold: {reached:.4f}, "
+                f"limit {condition['value']:g}",
+                time_s,
+                {"condition": dict(condition), "reached": reached},
+            )
+    return None
 
 
 def goal_failure(

@@ -27,9 +27,9 @@ from unlatch.skills.contract.context import FrameSpeeds
 from unlatch.skills.contract.failure import Failure, earliest
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import moves_part
-from unlatch.workflows.episode.goal import GoalJudge
+from unlatch.workflows.episode.goal import GoalJudge, object_failure
 from unlatch.workflows.episode.scene import EpisodeScene
-from unlatch.workflows.episode.skill_run import SkillRun
+from unlatch.workflows.episode.skill_run import MovedJoint, SkillRun
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Judge:
         self,
         cfg: EpisodeCfg,
         scene: EpisodeScene,
-        acted_on: Sequence[tuple[str, str]],
+        acted_on: Sequence[tuple[str, str | None]],
         *,
         policy: PolicyRules | None = None,
     ) -> None:
@@ -80,7 +80,7 @@ class Judge:
         self._frame = 0
         self._still_since: int | None = None
         self._targets: np.ndarray | None = None
-        self.goal = GoalJudge(cfg, scene.objects)
+        self.goal = GoalJudge(cfg, scene)
         """Judges the goal of the task."""
 
     @property
@@ -105,7 +105,9 @@ class Judge:
         """Number of record frames for which the goal must hold and the parts must rest."""
         return round(self._cfg.task.settle_s * self._cfg.world.record_hz)
 
-    def begin_skill(self, skill: Skill, part: str, *, chain_index: int, earlier: SkillRun | None = None) -> SkillRun:
+    def begin_skill(
+        self, skill: Skill, part: str | None, *, chain_index: int, earlier: SkillRun | None = None
+    ) -> SkillRun:
         """Begins the run of a skill; frames from here on are judged by its rules.
 
         `earlier` is the attempt at the same skill that was broken off: the displacement still counts from where the
@@ -116,13 +118,18 @@ class Judge:
         concurrent = [run for run in self.current if run.stage == stage and run.arm != arm]
         self._scene.act_on(name, part, arm=arm, alone=not concurrent, link=skill.touched_link)
         item = self._scene.objects[name]
-        joint = item.asset.articulation.part(part).joint
-        s = item.joint_position(joint)
-        index = item.joint_index(joint)
-        self.goal.act_on((name, index), s)
-        run = SkillRun(skill, part, joint, index, chain_index, stage, self._frame, s, s)
+        assets = {each: other.asset for each, other in self._scene.objects.items()}
+        conditions = [each.describe(assets) for each in skill.declare_conditions(skill.cfg, assets)]
+        moved: MovedJoint | None = None
+        if part is None:
+            self.goal.carry(name)
+        else:
+            joint = item.asset.articulation.part(part).joint
+            moved = MovedJoint(joint, item.joint_index(joint), item.joint_position(joint))
+            self.goal.act_on((name, moved.index), moved.s)
+        run = SkillRun(skill, part, moved, chain_index, stage, self._frame, self.goal.poses, conditions)
         if earlier is not None:
-            run.s0, run.attempt = earlier.s0, earlier.attempt + 1
+            run.continue_from(earlier)
         self.runs.append(run)
         self.current = [*concurrent, run]
         for view in self._judged_views(run):
@@ -220,7 +227,7 @@ class Judge:
         """Whether an arm has let go of a part that the next skills do not act on; until then it may touch the part."""
         if not run.skill.executes:
             return True
-        parts = {self._acted_on[index] for index in after}
+        parts: set[tuple[str, str | None]] = {self._acted_on[index] for index in after}
         return parts <= {(run.object_name, run.part)} or run.free_frames >= self.settle_frames
 
     def _open_runs(self) -> list[SkillRun]:
@@ -272,19 +279,24 @@ class Judge:
         unmet_condition = run.skill.unmet_condition()
         if unmet_condition is not None:
             found.append(unmet_condition)
+        elsewhere = object_failure(
+            "not_reached", run.conditions, self.goal.poses, run.start_poses, self._scene.world.time_s
+        )
+        if elsewhere is not None and unmet_condition is None:
+            found.append(elsewhere)
         if run.rule.finger_contact_required:
             share = run.touching_while_moving / run.moving_frames if run.moving_frames else 1.0
             if not run.touching_frames:
                 found.append(
                     self._failure(
-                        "grasp_missed", f"The fingers never touched '{run.part}'", moving_frames=run.moving_frames
+                        "grasp_missed", f"The fingers never touched '{run.thing}'", moving_frames=run.moving_frames
                     )
                 )
             elif share < MIN_CONTACT_SHARE:
                 found.append(
                     self._failure(
                         "slipped",
-                        f"The fingers touched '{run.part}' in {share:.0%} of the frames in which it moved, expected "
+                        f"The fingers touched '{run.thing}' in {share:.0%} of the frames in which it moved, expected "
                         f"at least {MIN_CONTACT_SHARE:.0%}",
                         share=share,
                         moving_frames=run.moving_frames,
@@ -303,17 +315,23 @@ class Judge:
     def _note_contact(self, run: SkillRun) -> None:
         views = self._scene.views[run.arm][(run.object_name, run.part)]
         touching = float(np.asarray(views.fingers_link.force_max_n.get_value())) > 0.0
-        s = self.goal.positions[(run.object_name, run.joint_index)]
-        moving = abs(s - run.s) > MOVING_STEP
+        if run.moved is None:
+            position = self.goal.poses.objects[run.object_name].p
+            moving = float(np.linalg.norm(position - run.position)) > MOVING_STEP
+            run.position = position
+        else:
+            s = self.goal.positions[(run.object_name, run.moved.index)]
+            moving = abs(s - run.moved.s) > MOVING_STEP
+            run.moved.s = s
         run.touching_frames += touching
         run.free_frames = 0 if touching else run.free_frames + 1
         run.moving_frames += moving
         run.touching_while_moving += moving and touching
-        run.s = s
 
     def _check_finite(self) -> None:
         joints = [arm.q for arm in self._scene.robot.arms.values()]
-        if not np.isfinite(np.hstack([*joints, list(self.goal.positions.values())])).all():
+        free = [pose.p for pose in self.goal.poses.objects.values()]
+        if not np.isfinite(np.hstack([*joints, *free, list(self.goal.positions.values())])).all():
             self._diverged = True
             self._fail("diverged", "The simulation gave values that are not finite")
 

@@ -12,6 +12,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.part_geometry import object_geometry
 from unlatch.robots.description import RobotCfg, base_pose
 from unlatch.robots.model import model_path
+from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.observed.acted_part import ActedPart
@@ -73,6 +74,12 @@ def acted_parts(episode: Episode) -> list[ActedPart]:
 
 def _acted_part(episode: Episode, index: int) -> ActedPart:
     name, part = episode.planner.acted_on[index]
+    if part is None:
+        raise RecordingError(
+            f"Skill {index} ({episode.cfg.skills[index].name}) carries '{name}' and moves no part, which the columns "
+            "of the task need. Choose other values of `columns`.",
+            number=episode.number,
+        )
     item = episode.scene.objects[name]
     found = item.asset.articulation.part(part)
     return ActedPart(

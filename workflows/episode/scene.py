@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.carrying.conditions import ObjectPoses
 from unlatch.objects.friction import OBJECT_FRICTION
-from unlatch.objects.scene_object import ObjectKeypoints, SceneObject
+from unlatch.objects.scene_object import ObjectKeypoints, ObjectRegion, SceneObject
 from unlatch.robots.action import Action, ArmAction
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.model import model_path
@@ -28,7 +29,7 @@ from unlatch.simcore.sim.sensors.lidar import LidarCfg
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera
 from unlatch.simcore.sim.world import World
 from unlatch.skills.contract.context import FrameSpeeds, Views
-from unlatch.skills.gripping import grip_force, handle_load
+from unlatch.skills.gripping import grip_force, load_of
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel
 from unlatch.tasks.layout import TABLE, Layout, plinth_name
@@ -39,6 +40,16 @@ TABLE_CENTER_M = (0.5, 0.0, -0.03)
 TABLE_RGBA = (0.76, 0.7, 0.62, 1.0)
 PLINTH_RGBA = (0.45, 0.47, 0.5, 1.0)
 _LIMIT_MARGIN_RAD = 0.03
+_REST_M_S = 0.002
+"""Speed below which a free object rests [m/s]."""
+_REST_FRAMES = 5
+"""Number of record frames for which all free objects must rest before an episode begins."""
+_MOST_REST_FRAMES = 90
+"""Largest number of record frames that they are given to come to rest."""
+REST_MOVED_M = 0.02
+"""A free object that moves farther than this while it comes to rest has no valid place [m]."""
+REST_TURNED_RAD = 0.3
+"""A free object that turns farther than this while it comes to rest has no valid place [rad]."""
 
 
 @dataclass
@@ -50,12 +61,14 @@ class EpisodeScene:
     """Everything in the world that has state; the paths of its values are record keys."""
     robot: Robot
     objects: Mapping[str, SceneObject]
-    views: Mapping[str, Mapping[tuple[str, str], Views]]
-    """By arm, then by (object, part)."""
+    views: Mapping[str, Mapping[tuple[str, str | None], Views]]
+    """By arm, then by (object, part); without a part for a free object."""
     loads: Mapping[str, FingerLoads]
     """Forces on the fingers, by arm."""
     monitor: ContactMonitor
     fixtures: tuple[ObstacleModel, ...]
+    regions: Mapping[tuple[str, str], ObjectRegion] = field(default_factory=dict)
+    """Recorded regions, by (object, region)."""
     _last_signature: dict[str, tuple[object, ...]] = field(default_factory=dict, init=False, repr=False)
     """Signature of the world after the last frame."""
 
@@ -85,12 +98,56 @@ class EpisodeScene:
             for name, item in self.objects.items()
         }
 
-    def act_on(self, name: str, part: str, *, arm: str, alone: bool = True, link: str | None = None) -> None:
+    def poses(self) -> ObjectPoses:
+        """Returns where the free objects and the recorded regions are now."""
+        return ObjectPoses(
+            {name: item.body.root_pose() for name, item in self.objects.items() if item.free},
+            {key: region.T_world_region for key, region in self.regions.items()},
+        )
+
+    def let_rest(self, layout: Layout) -> str | None:
+        """Simulates until free objects rest, before an episode begins; the clock of the world then starts at 0.
+
+        Arms and joints of objects are put back where the layout has them.
+
+        Returns:
+            Which object does not rest where it was put, in words; None if all do.
+        """
+        free = {name: (item, item.body.root_pose()) for name, item in self.objects.items() if item.free}
+        if not free:
+            return None
+        quiet = 0
+        for _ in range(_MOST_REST_FRAMES):
+            for step in range(self.world.cfg.steps_per_frame):
+                self.robot.set_step_targets(step)
+                self.world.step()
+            quiet = quiet + 1 if all(item.speed() < _REST_M_S for item, _ in free.values()) else 0
+            if quiet == _REST_FRAMES:
+                break
+        for name, arm in self.robot.arms.items():  # they have swung by a nanoradian
+            arm.reset(layout.q_home[name], gripper_m=arm.cfg.gripper.max_width_m)
+        for name, item in self.objects.items():
+            item.set_joints(layout.objects[name].joint_positions)
+        self.world.steps = 0
+        self.state_tree.update_state()
+        self._last_signature = {}
+        for name, (item, before) in free.items():
+            after = item.body.root_pose()
+            moved_m = float(np.linalg.norm(after.p - before.p))
+            turned = float(np.arccos(np.clip((np.trace(after.R.T @ before.R) - 1.0) / 2.0, -1.0, 1.0)))
+            if quiet < _REST_FRAMES or moved_m > REST_MOVED_M or turned > REST_TURNED_RAD:
+                return (
+                    f"'{name}' does not rest where it was put: it moved by {1e3 * moved_m:.0f} mm and turned by "
+                    f"{turned:.2f} rad"
+                )
+        return None
+
+    def act_on(self, name: str, part: str | None, *, arm: str, alone: bool = True, link: str | None = None) -> None:
         """Sets the object and part that an arm acts on from now on; other objects are then obstacles.
 
         Args:
             name: The object.
-            part: Its part.
+            part: Its part; None = the whole object, which is free.
             arm: The arm.
             alone: Whether the other arms act on nothing from now on.
             link: Link of the object that its fingers may touch; None = that of the part.
@@ -209,8 +266,9 @@ def build_scene(
     robot_cfg: RobotCfg,
     assets: Mapping[str, ObjectAsset],
     layout: Layout,
-    acted_on: Sequence[tuple[str, str]],
+    acted_on: Sequence[tuple[str, str | None]],
     *,
+    regions: Sequence[tuple[str, str]] = (),
     sensors: Sequence[SensorCfg] = (),
     seed: int = 0,
 ) -> EpisodeScene:
@@ -223,6 +281,7 @@ def build_scene(
         layout: Where they stand.
         acted_on: (object, part) of every skill; contact views are made for these, and the hands grip with the force
             that the hardest part to move needs.
+        regions: (object, region) of every region whose pose is recorded.
         sensors: The sensors; they are read last, in this order.
         seed: Seed of the episode, for noise of sensors.
 
@@ -254,13 +313,18 @@ def build_scene(
             plinth = add_fixture(plinth_name(name), place.plinth_size_m, place.T_world_plinth, PLINTH_RGBA)
             plinth.semantic_class = "plinth"
         urdf = asset.drawn_urdf() if world.visuals else asset.urdf_path
-        body = world.load_urdf(urdf, name=name, T_world_root=place.T_world_root, friction=OBJECT_FRICTION)
+        body = world.load_urdf(
+            urdf, name=name, T_world_root=place.T_world_root, friction=OBJECT_FRICTION, fixed=not asset.free
+        )
         body.semantic_class = asset.category
         objects[name] = SceneObject(body, asset, world=world)
         objects[name].set_joints(place.joint_positions)
         scene.add_object(name, objects[name])
         for part in asset.articulation.parts:
             scene.add_keypoints(name, part, ObjectKeypoints(objects[name], part))
+    shown = {(name, region): ObjectRegion(objects[name], assets[name].region(region)) for name, region in regions}
+    for (name, region), module in shown.items():
+        scene.add_region(name, region, module)
     monitor = ContactMonitor(
         world, robot.body, ignored_self_pairs=[frozenset(pair) for pair in robot_cfg.self_collision_ignored]
     )
@@ -276,20 +340,19 @@ def build_scene(
         if isinstance(cfg, LidarCfg):
             check_classes(cfg.reflectivity, world, key=f"sensors: {cfg.name}.reflectivity")
         scene.add_sensor(sensor)
-    episode = EpisodeScene(world, scene, robot, objects, views, loads, monitor, tuple(fixtures))
+    episode = EpisodeScene(world, scene, robot, objects, views, loads, monitor, tuple(fixtures), shown)
     scene.update_state()
     return episode
 
 
 def _with_chosen_grip_force(
-    robot: RobotCfg, assets: Mapping[str, ObjectAsset], acted_on: Sequence[tuple[str, str]]
+    robot: RobotCfg, assets: Mapping[str, ObjectAsset], acted_on: Sequence[tuple[str, str | None]]
 ) -> RobotCfg:
     """Returns a robot whose hands grip with the force for the hardest part to move.
 
     All hands get the same load: the arm that holds an object bears what another arm does to it.
     """
-    loads_n = [handle_load(assets[name], assets[name].articulation.part(part)) for name, part in acted_on]
-    load_n = max(loads_n, default=0.0)
+    load_n = max((load_of(assets[name], part) for name, part in acted_on), default=0.0)
     grippers = [replace(arm.gripper, grip_force_n=grip_force(arm.gripper, load_n)) for arm in robot.arms]
     arms = [replace(arm, gripper=gripper) for arm, gripper in zip(robot.arms, grippers, strict=True)]
     return replace(robot, arms=arms)
@@ -306,9 +369,9 @@ def _make_views(
     robot: RobotCfg,
     arm: ArmCfg,
     objects: Mapping[str, SceneObject],
-    acted_on: Sequence[tuple[str, str]],
+    acted_on: Sequence[tuple[str, str | None]],
     monitor: ContactMonitor,
-) -> dict[tuple[str, str], Views]:
+) -> dict[tuple[str, str | None], Views]:
     fingers = frozenset(arm.gripper.finger_links)
     forbidden = frozenset(arm.forbidden_links)
     environment_name = f"{robot.name}.environment"
@@ -318,7 +381,7 @@ def _make_views(
             return body not in objects or not objects[body].acted_on
 
         monitor.add(ContactView(environment_name, elsewhere))
-    found: dict[tuple[str, str], Views] = {}
+    found: dict[tuple[str, str | None], Views] = {}
     for name in dict.fromkeys(name for name, _ in acted_on):
         item = objects[name]
         prefix = f"{robot.name}.{arm.name}.{name}"
@@ -362,6 +425,7 @@ def robot_model(robot: Robot, arm: ArmCfg, layout: Layout) -> RobotModel:
         home=home,
         arm_links=None if len(cfg.arms) == 1 else frozenset((*arm.forbidden_links, *arm.gripper.finger_links)),
         fingers_at=arm.gripper.positions,
+        ee_link=arm.ee_link,
     )
 
 

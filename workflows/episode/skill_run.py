@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from unlatch.objects.carrying.conditions import ObjectPoses
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.simcore.sim.contacts import Violation
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
-from unlatch.tasks.language import step_language
+from unlatch.tasks.language import LanguageStep, step_language
+
+
+@dataclass
+class MovedJoint:
+    """The joint of the part that a skill moves."""
+
+    name: str
+    index: int
+    """Its place in the object's arrays."""
+    s: float
+    """Its position at the end of the skill, or in the last frame [rad or m]."""
+    s0: float = math.nan
+    """Its position when the skill began, at its first attempt [rad or m]."""
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.s0):
+            self.s0 = self.s
 
 
 @dataclass
@@ -18,21 +40,20 @@ class SkillRun:
 
     skill: Skill
     """The skill, which says what must be reached."""
-    part: str
-    """Part of the object that is acted on."""
-    joint: str
-    joint_index: int
-    """The joint's place in the object's arrays."""
+    part: str | None
+    """Part of the object that is acted on; None: the whole object, which is free."""
+    moved: MovedJoint | None
+    """Joint of that part."""
     chain_index: int
     """Place of the skill in the chain."""
     stage: int
     """Stage of the chain that it belongs to; the arms of one stage act side by side."""
     frame_start: int
     """State frame at which it began."""
-    s0: float
-    """Position of its joint then [rad or m]."""
-    s: float
-    """Position of its joint at its end, or in the last frame [rad or m]."""
+    start_poses: ObjectPoses
+    """Where free objects were when it began, at its first attempt."""
+    conditions: Sequence[Mapping[str, Any]] = ()
+    """What must hold of free objects at its end, as the record has it."""
     frame_end: int | None = None
     """State frame at which it ended."""
     broken_off: bool = False
@@ -59,6 +80,12 @@ class SkillRun:
     """Why it was broken off and is attempted again."""
     zero_force_contacts: int = 0
     """Forbidden contacts without force: reported, never judged."""
+    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    """(3,) position of a free object in the last frame [m]."""
+
+    def __post_init__(self) -> None:
+        if self.part is None and self.object_name in self.start_poses.objects:
+            self.position = self.start_poses.objects[self.object_name].p
 
     @property
     def rule(self) -> SuccessRule:
@@ -91,17 +118,33 @@ class SkillRun:
             return failure
         return replace(failure, evidence={**failure.evidence, "skill": self.chain_index, "arm": self.arm})
 
-    def to_entry(self, *, last_frame: int, draw: float, may_repeat: bool = False) -> dict[str, Any]:
+    @property
+    def thing(self) -> str:
+        """Name of the part that is moved, or of the free object."""
+        return self.object_name if self.part is None else self.part
+
+    @property
+    def joint(self) -> str:
+        """Name of the joint of that part; empty without a part."""
+        return "" if self.moved is None else self.moved.name
+
+    def continue_from(self, earlier: SkillRun) -> None:
+        """Counts displacements from where an earlier attempt at the same skill began."""
+        self.attempt, self.start_poses = earlier.attempt + 1, earlier.start_poses
+        if self.moved is not None and earlier.moved is not None:
+            self.moved.s0 = earlier.moved.s0
+
+    def to_entry(self, *, last_frame: int, draw: float, step: LanguageStep, may_repeat: bool = False) -> dict[str, Any]:
         """Returns the run as an entry of the record's `skills`.
 
         Args:
             last_frame: State frame at which the episode ended.
             draw: In [0, 1); chooses the first phrasing.
+            step: What instructions say of the skill.
             may_repeat: Whether a skill may be attempted again; each attempt is then an entry with its number.
         """
         skill, cfg = self.skill, self.skill.cfg
         asset = skill.context.objects[self.object_name].asset
-        openness = asset.articulation.part(self.part).openness
         violation = self.first_violation
         several = {
             "arm": self.arm,
@@ -109,6 +152,7 @@ class SkillRun:
             "entry": self.chain_index,
             "broken_off": self.broken_off or self.is_open,
         }
+        moved, part = self.moved, None if self.part is None else asset.articulation.part(self.part)
         return {
             "name": cfg.name,
             **(several if self.has_other_arms else {}),
@@ -116,16 +160,17 @@ class SkillRun:
             "object": self.object_name,
             "part": self.part,
             **({} if skill.touched_link is None else {"link": skill.touched_link}),
-            "language": step_language(cfg.language, cfg.name, asset, self.part, draw),
-            "joint": self.joint,
-            "joint_index": self.joint_index,
+            "language": step_language(cfg.language, *step[:3], draw, target=step.target),
+            "joint": None if moved is None else moved.name,
+            "joint_index": None if moved is None else moved.index,
             "strategy": cfg.strategy if skill.executes else None,
             "refused": [dict(item) for item in self.refused],
             **self.rule.to_entry(),
-            "s0": self.s0,
-            "s_end": self.s,
-            "s_closed": openness.closed,
-            "s_open": openness.open,
+            **({"conditions": [dict(item) for item in self.conditions]} if self.conditions else {}),
+            "s0": None if moved is None else moved.s0,
+            "s_end": None if moved is None else moved.s,
+            "s_closed": None if part is None else part.openness.closed,
+            "s_open": None if part is None else part.openness.open,
             "frame_start": self.frame_start,
             "frame_end": last_frame if self.frame_end is None else self.frame_end,
             "first_violation": None if violation is None else {**asdict(violation), "pair": list(violation.pair)},

@@ -140,7 +140,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
             key = f"robots.{self.cfg.robot.name}.{name}.joint_positions"
             values[key] = arm.signals.reading(values[key])  # a policy sees the readings of the encoders
         parts = []
-        for name, part in acted_on:
+        for name, part in ((name, part) for name, part in acted_on if part is not None):
             item = episode.scene.objects[name]
             index = item.joint_index(item.asset.articulation.part(part).joint)
             parts.append((name, part, index))

@@ -66,7 +66,13 @@ def find_rounds(record: EpisodeRecord) -> list[SkillRound]:
 
 
 def part_openings(record: EpisodeRecord, skill: Mapping[str, Any]) -> np.ndarray:
-    """Returns how far the part of a skill is open in every frame, (T+1,) from closed [rad or m]."""
+    """Returns how far the part of a skill is open in every frame, (T+1,) from closed [rad or m].
+
+    Of a skill that carries an object, it is the height of the object above where it was at the start [m].
+    """
+    if skill.get("joint_index") is None:
+        height: np.ndarray = record.arrays[f"objects.{skill['object']}.root_position"][:, 2]
+        return height - height[0]
     positions = record.arrays[f"objects.{skill['object']}.joint_positions"][:, skill["joint_index"]]
     sign = 1.0 if skill["s_open"] >= skill["s_closed"] else -1.0
     openings: np.ndarray = sign * (positions - skill["s_closed"])

@@ -57,12 +57,16 @@ def _choose_camera(shown: RecordedWorld, skill: int, rounds: Sequence[SkillRound
     entry = record.skills[skill]
     arm = scene.robot.arm(entry.get("arm", cfg.skills[skill].arm))
     item = scene.objects[entry["object"]]
-    link = item.asset.articulation.part(entry["part"]).link
+    part = entry["part"]
+    link = item.asset.model.root if part is None else item.asset.articulation.part(part).link
     moments = [moment for item in rounds if item.skill == skill for moment in item.moments]
     near = _key_frames(moments)
     hand = f"robots.{cfg.robot.name}.{arm.name}"
     point = _HELD_AT if entry.get("finger_contact_required", True) else _PUSHED_AT
-    acted_on = record.arrays[f"keypoints.{entry['object']}.{entry['part']}.{point}"][near]  # (K, 3)
+    key = f"objects.{entry['object']}.root_position"
+    if part is not None:
+        key = f"keypoints.{entry['object']}.{part}.{point}"
+    acted_on = record.arrays[key][near]  # (K, 3)
     corners = []
     for frame, middle in zip(near, acted_on, strict=True):
         shown.show(frame)
@@ -78,7 +82,7 @@ def _choose_camera(shown: RecordedWorld, skill: int, rounds: Sequence[SkillRound
         frames=near,
         points_world=np.concatenate(points),
         fingers={f"{cfg.robot.name}/{name}" for name in arm.cfg.gripper.finger_links},
-        part=f"{item.body.name}/{link}",
+        part=item.body.label(item.body.link_index(link)),
         aspect=TILE_PX[0] / TILE_PX[1],
     )
 
@@ -121,7 +125,8 @@ def _make_section(shown: RecordedWorld, skill_round: SkillRound, view: LookAtCam
         )
     called = part_words(shown.episode.scene.objects[entry["object"]].asset, entry["part"])
     arm = f", {entry['arm']} arm" if "arm" in entry else ""
-    (words,) = fill_in([f"{entry['name']}{arm}: {{part}} of the {{object}}"], called)
+    thing = "{object}" if entry["part"] is None else "{part} of the {object}"
+    (words,) = fill_in([f"{entry['name']}{arm}: {thing}"], called)
     several = f", round {skill_round.number} of {skill_round.count}" if skill_round.count > 1 else ""
     grip = f", grip {entry['grip_force_n']:.0f} N" if "grip_force_n" in entry else ""
     return Section(f"{words}{several}{grip}", tiles)
@@ -134,13 +139,16 @@ def _opening_curves(shown: RecordedWorld, rounds: Sequence[SkillRound], end: int
         openings, unit = _openings(shown, entry)
         most = _format_opening(float(np.max(openings[:end])), unit)
         words = part_words(shown.episode.scene.objects[entry["object"]].asset, entry["part"])
-        yield Curve(f"{words.part}, up to {most}", openings[:end])
+        what = f"height of the {words.object}" if entry["part"] is None else words.part
+        yield Curve(f"{what}, up to {most}", openings[:end])
 
 
 def _openings(shown: RecordedWorld, entry: Mapping[str, Any]) -> tuple[Array, str]:
     """Returns how far the part of a skill is open in every frame, (T+1,), and the unit."""
-    body = shown.episode.scene.objects[entry["object"]].body
-    return part_openings(shown.record, entry), "m" if body.joint(entry["joint"]).prismatic else "rad"
+    body, openings = shown.episode.scene.objects[entry["object"]].body, part_openings(shown.record, entry)
+    if entry["joint"] is None:
+        return openings, "m"
+    return openings, "m" if body.joint(entry["joint"]).prismatic else "rad"
 
 
 def _format_opening(opening: float, unit: str) -> str:

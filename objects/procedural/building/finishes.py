@@ -30,6 +30,15 @@ BODY_COLOURS: tuple[Colour, ...] = (
 )
 """Colours of casings: white, anthracite, steel, red, mint."""
 
+CHINA: tuple[Colour, ...] = (
+    (0.94, 0.93, 0.90, 1.0),
+    (0.36, 0.52, 0.66, 1.0),
+    (0.80, 0.36, 0.26, 1.0),
+    (0.52, 0.62, 0.50, 1.0),
+    (0.90, 0.78, 0.50, 1.0),
+)
+"""Colours of dishes: white, blue, terracotta, sage, straw."""
+
 HANDLE_COLOURS: tuple[Colour, ...] = ((0.80, 0.81, 0.83, 1.0), (0.12, 0.12, 0.13, 1.0), (0.86, 0.72, 0.42, 1.0))
 """Colours of handles: chrome, black, brass."""
 

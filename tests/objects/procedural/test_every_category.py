@@ -18,6 +18,9 @@ from unlatch.objects.validation import articulation_problems
 from unlatch.simcore.urdf.model import Shape, ShapeKind
 
 CATEGORIES = GENERATORS.names()
+FREE = sorted(name for name, entry in GENERATORS.entries().items() if ".items." in entry.target)
+"""Categories of things to carry: they have no parts."""
+MOVING = [name for name in CATEGORIES if name not in FREE]
 FEW = range(8)
 MANY = pytest.param(range(200), marks=pytest.mark.slow, id="200")
 FIRST = ("microwave", "drawer")
@@ -25,14 +28,20 @@ FIRST = ("microwave", "drawer")
 SHARES = np.linspace(0.0, 1.0, 9)
 TURNED = (PartKind.knob, PartKind.lever)
 FOUND_AGAIN = [
-    name for name in CATEGORIES if name not in ("door", "drawer", "faucet", "hand_wheel", "microwave", "sliding_window")
+    name for name in MOVING if name not in ("door", "drawer", "faucet", "hand_wheel", "microwave", "sliding_window")
 ]
 """Not the door, whose edge we hold clear of its lever; not the sliding window, whose grip it does not see."""
 HASHES = {
+    "apple": ("0931fbc72135dabe", "bc7d4a9d77d474e0"),
+    "book": ("fb2df11c84a5d378", "78b0befa0583fcc5"),
     "bottle": ("d412eb9c502ab91c", "335757e7444680bf"),
+    "bowl": ("31eed6cc24acb29d", "a3d487c253dce374"),
     "box": ("072b0fc5fef88a92", "a5c7f49288ce3780"),
     "cabinet": ("831f65af80d05fbf", "0d842ec0e2e84c96"),
+    "can": ("73e38365d075661a", "e65318157a8c1d2f"),
     "carton": ("0e8f2b690d5b0522", "f7ed4f4c1eeeea6d"),
+    "cereal_box": ("8f29c805b101ea30", "10bac65be988ec06"),
+    "cup": ("1beba67a3204065e", "3f451aac538cc501"),
     "desk_drawers": ("a32ac9c69508ab88", "87f2705bcb28f2cd"),
     "dishwasher": ("4e318ad84f96db18", "db7bf61c5b41a50e"),
     "door": ("3d735b9fec5634f8", "ca4d64b348ee35c8"),
@@ -42,15 +51,21 @@ HASHES = {
     "hand_wheel": ("c7a0f231432b6c76", "e2bd6efb7d3a754d"),
     "laptop": ("b3f86a059f52b9e4", "dd4395c11efd32e1"),
     "microwave": ("64e169b0a841844e", "6e703c2b35cf30c7"),
+    "mug": ("e9467aa99d2e3667", "429c2c30df740e17"),
     "oven": ("e4b96b67aa7510ed", "dbfecf31ecbcd682"),
+    "parcel": ("3d87f7a5bc1f9141", "56c445d9a0a02de5"),
+    "plate": ("3445b0621e216319", "fa67cae55e061d22"),
     "pot": ("03c1651d21cb24fe", "d163ed8615d9bd06"),
     "refrigerator": ("455cc093803521e8", "e5d7ee333f30e74f"),
     "safe": ("6d4e246582bf76da", "b3774f73a87a4797"),
     "sliding_window": ("9f53d63b9e947662", "d824eb477f99d90c"),
+    "spoon": ("4e79f6ee6f8b3437", "ce76d83fedc44990"),
+    "toast": ("ba298678403dd13a", "aee4e374c36de4b2"),
     "toaster": ("721430283f8926b2", "ed47fddfa52473be"),
     "toilet": ("0c2f4ac3217ac92d", "34bff80edaf3a29a"),
     "trash_can": ("ba0622839a70dd3e", "2ca5698565c375a3"),
     "washing_machine": ("3334d3a5f7c2f0ec", "5696153b2693983b"),
+    "water_bottle": ("aebe3a46da116cd4", "dc39cacbe50caa75"),
 }
 """Of the first two instances of each category: another value means another object for the same seed."""
 
@@ -210,7 +225,7 @@ def test_bounds_are_those_of_bullet(category: str, objects: Load) -> None:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("seeds", [FEW, MANY])
-@pytest.mark.parametrize("category", CATEGORIES)
+@pytest.mark.parametrize("category", MOVING)
 def test_links_do_not_meet_at_any_opening(category: str, seeds: range, objects: Load) -> None:
     for seed in seeds:
         with objects(make(category, seed)) as loaded:

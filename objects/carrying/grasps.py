@@ -1,0 +1,140 @@
+"""Antipodal pairs: two opposite spots of an object that two fingers can press, from its colliders alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import scipy
+
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.simcore.meshes.solids import ConvexSolid, Solids, convex_solid
+
+Array = np.ndarray
+
+_SAMPLES = 900
+_FACING_RAD = 0.3
+"""Largest angle between the normals of the two spots and the line between them; pads stick up to 0.76 rad."""
+_LEAST_WIDTH_M = 0.002
+_OUTSIDE_M = 5e-4
+_SAME_M = 0.012
+_SAME_RAD = 0.35
+"""Pairs nearer to each other than both are one."""
+_MOST_PAIRS = 240
+
+
+@dataclass(frozen=True)
+class AntipodalPair:
+    """Two opposite spots, in the root frame of the object."""
+
+    middle: Array
+    """(3,) point halfway between them [m]."""
+    axis: Array
+    """(3,) unit direction from one to the other; fingers close along it."""
+    width_m: float
+    """Distance between them."""
+    lever_m: float
+    """Distance of the centre of mass from the line between them."""
+
+
+def antipodal_pairs(asset: ObjectAsset, *, max_width_m: float) -> tuple[AntipodalPair, ...]:
+    """Returns pairs that fingers can span, those with the shortest lever first.
+
+    It is a function of the colliders alone: the samples of the surface come from a fixed seed.
+
+    Args:
+        asset: A rigid object.
+        max_width_m: Largest distance between the two spots [m].
+    """
+    return _find_pairs(asset.urdf_path, asset.urdf_path.stat().st_mtime_ns, max_width_m, tuple(_centre_of_mass(asset)))
+
+
+def _centre_of_mass(asset: ObjectAsset) -> Array:
+    model, moment, mass_kg = asset.model, np.zeros(3), 0.0
+    for name, link in model.links.items():
+        if link.inertial is not None:
+            mass_kg += link.inertial.mass_kg
+            moment = moment + link.inertial.mass_kg * (model.link_pose(name) @ link.inertial.com_link)
+    return moment / mass_kg if mass_kg > 0.0 else asset.bounds_obj.mean(axis=0)
+
+
+@lru_cache(maxsize=64)
+def _find_pairs(urdf: Path, changed_ns: int, max_width_m: float, com: tuple[float, ...]) -> tuple[AntipodalPair, ...]:
+    del changed_ns  # part of the key: a changed file is read again
+    loaded = Solids.from_urdf(urdf)
+    solids = [
+        convex_solid(loaded.model.link_pose(link) @ solid.vertices)
+        for link in loaded.model.links
+        for solid in loaded.of_link(link)
+    ]
+    if not solids:
+        return ()
+    points, normals = _sample_surface(solids)
+    exits, exit_normals = _cross(solids, points, -normals)
+    keep = (exits >= _LEAST_WIDTH_M) & (exits <= max_width_m)
+    keep &= np.einsum("ik,ik->i", exit_normals, -normals) >= np.cos(_FACING_RAD)
+    points, normals, exits = points[keep], normals[keep], exits[keep]
+    middles = points - 0.5 * exits[:, None] * normals
+    levers = np.linalg.norm(np.cross(np.array(com) - middles, normals), axis=1)
+    left, chosen = np.argsort(levers, kind="stable"), list[int]()
+    while left.size and len(chosen) < _MOST_PAIRS:
+        first = int(left[0])
+        chosen.append(first)
+        near = np.linalg.norm(middles[left] - middles[first], axis=1) < _SAME_M
+        left = left[~(near & (np.abs(normals[left] @ normals[first]) > np.cos(_SAME_RAD)))]
+    return tuple(AntipodalPair(middles[i], normals[i], float(exits[i]), float(levers[i])) for i in chosen)
+
+
+def _sample_surface(solids: list[ConvexSolid]) -> tuple[Array, Array]:
+    """Returns (N, 3) points and outward normals of the surface of the union of solids [m]."""
+    corners, normals = [], []
+    for solid in solids:
+        hull = scipy.spatial.ConvexHull(solid.vertices)
+        corners.append(solid.vertices[hull.simplices])
+        normals.append(hull.equations[:, :3])
+    triangles, directions = np.concatenate(corners), np.concatenate(normals)  # (F, 3, 3), (F, 3)
+    a, b = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
+    areas = np.linalg.norm(np.cross(a, b), axis=1)
+    rng = np.random.default_rng(0)
+    chosen = rng.choice(len(areas), size=_SAMPLES, p=areas / areas.sum())
+    u, v = rng.random((2, _SAMPLES))
+    folded = u + v > 1.0
+    u, v = np.where(folded, 1.0 - u, u), np.where(folded, 1.0 - v, v)
+    points = triangles[chosen, 0] + u[:, None] * a[chosen] + v[:, None] * b[chosen]
+    outward = directions[chosen]
+    outside = points + _OUTSIDE_M * outward
+    buried: Array = np.zeros(len(points), dtype=bool)
+    for solid in solids:
+        buried |= (outside @ solid.normals.T <= solid.offsets).all(axis=1)
+    return points[~buried], outward[~buried]
+
+
+def _cross(solids: list[ConvexSolid], points: Array, directions: Array) -> tuple[Array, Array]:
+    """Returns how far rays run inside the union of solids [m], and (N, 3) the outward normals where they leave it."""
+    enters, leaves, faces = [], [], []
+    for solid in solids:
+        along, room = directions @ solid.normals.T, solid.offsets - points @ solid.normals.T  # (N, P)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = room / along
+        out = np.where(along > 1e-9, t, np.inf)
+        into = np.where(along < -1e-9, t, -np.inf)
+        missed = ((np.abs(along) <= 1e-9) & (room < -1e-6)).any(axis=1)
+        enter, leave = into.max(axis=1), out.min(axis=1)
+        missed |= leave <= np.maximum(enter, 0.0)
+        enters.append(np.where(missed, np.inf, enter))
+        leaves.append(np.where(missed, -np.inf, leave))
+        faces.append(solid.normals[out.argmin(axis=1)])
+    first, last, normals = np.stack(enters), np.stack(leaves), np.stack(faces)  # (S, N), (S, N), (S, N, 3)
+    reached = np.full(len(points), 1e-5)
+    exit_normals = np.zeros_like(points)
+    for _ in range(len(solids)):
+        joined = np.where(first <= reached + 1e-5, last, -np.inf)
+        best = joined.argmax(axis=0)
+        farther = joined.max(axis=0) > reached + 1e-9
+        if not farther.any():
+            break
+        reached = np.where(farther, joined.max(axis=0), reached)
+        exit_normals = np.where(farther[:, None], normals[best, np.arange(len(points))], exit_normals)
+    return reached, exit_normals

@@ -1,0 +1,2 @@
+from .item import ItemGenerator as ItemGenerator
+from .item import Stand as Stand

@@ -1,0 +1,91 @@
+"""Judges conditions on where a free object is, from the arrays of a record alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.measurements import read_number
+
+Array = np.ndarray
+
+OBJECT_CONDITIONS = ("inside", "on", "upright", "lifted")
+"""Kinds of conditions that speak of a whole object, not of a joint."""
+
+
+def root_positions(record: EpisodeRecord, name: str) -> Array:
+    """Returns the (T+1, 3) positions of the root of an object [m].
+
+    Raises:
+        RecordingError: The record has none.
+    """
+    return _read(record, f"objects.{name}.root_position")
+
+
+def object_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int, start: int) -> tuple[float, bool]:
+    """Returns what a condition measures at a state frame [m or rad], and whether it holds there.
+
+    Args:
+        record: The record, with its arrays.
+        condition: An entry of `conditions`.
+        frame: The state frame.
+        start: State frame from which `lifted` counts.
+
+    Raises:
+        RecordingError: The record lacks a value.
+    """
+    name, kind, wanted = condition["object"], condition["kind"], read_number(condition, "value")
+    position = root_positions(record, name)
+    if kind == "lifted":
+        rise = float(position[frame, 2]) - float(position[start, 2])
+        return rise, rise >= wanted
+    turn = Rotation.from_quat(_read(record, f"objects.{name}.root_quat_xyzw")[frame])
+    if kind == "upright":
+        x, y, z = turn.apply(_numbers(condition, "up_axis", (3,)))
+        tilt = float(np.arctan2(np.hypot(x, y), z))
+        return tilt, tilt <= wanted
+    low, high = _numbers(condition, "bounds", (2, 3))
+    signs = 2.0 * np.array(list(np.ndindex(2, 2, 2))) - 1.0  # (8, 3)
+    center, half = 0.5 * (low + high), 0.5 * (high - low)
+    points = turn.apply(np.vstack([center, center + signs * half])) + position[frame]  # the middle, then the corners
+    if condition.get("of") is not None:
+        place = f"regions.{condition['of']}.{condition['region']}"
+        origin = _read(record, f"{place}.position")[frame]
+        points = Rotation.from_quat(_read(record, f"{place}.quat_xyzw")[frame]).inv().apply(points - origin)
+    size = [np.inf] * 3 if condition.get("size") is None else _numbers(condition, "size", (3,))
+    middle, corners = points[0], points[1:]
+    if kind == "on":
+        out = max(abs(middle[0]) - size[0] / 2, abs(middle[1]) - size[1] / 2, abs(corners[:, 2].min()))
+    else:
+        sides = [np.abs(corners[:, axis]).max() - size[axis] / 2 for axis in (0, 1)]
+        top = middle[2] if condition.get("open_above") else corners[:, 2].max()
+        out = max(*sides, -corners[:, 2].min(), top - size[2])
+    return float(out), bool(out <= wanted)
+
+
+def _numbers(condition: Mapping[str, Any], key: str, shape: tuple[int, ...]) -> Array:
+    try:
+        found = np.asarray(condition.get(key), dtype=float)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if found.shape != shape or not np.isfinite(found).all():
+        raise RecordingError(
+            f"'{key}' of a condition on '{condition.get('object')}' is {condition.get(key)!r}, expected numbers of "
+            f"shape {list(shape)}. The record is incomplete.",
+            key=key,
+        )
+    return found
+
+
+def _read(record: EpisodeRecord, key: str) -> Array:
+    found = record.arrays.get(key)
+    if found is None:
+        raise RecordingError(
+            f"Episode {record.number} has no array '{key}', which its verdict needs. The record is incomplete.", key=key
+        )
+    return found

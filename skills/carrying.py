@@ -1,0 +1,201 @@
+"""Base class of skills that act on a free object: what the planner sees of it, and how it is watched in the hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from unlatch.objects.carrying.conditions import ObjectPoses
+from unlatch.objects.scene_object import SceneObject
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.solids import Solids
+from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.context import SkillContext, Views
+from unlatch.skills.contract.failure import Failure
+from unlatch.skills.contract.skill import Skill
+from unlatch.skills.strategies.grasps import Obstacle
+from unlatch.solver.planning.plan import KeyframePlan
+from unlatch.solver.scene import ArmModel, JointGeometry, PlanningScene
+
+Array = np.ndarray
+
+CARRYING_PACE = 0.7
+"""Share of the planner's usual speeds while the hand carries something."""
+_SLIPPED_M = 0.02
+"""An object that moves farther than this in the hand has slipped [m]."""
+_SLIPPED_RAD = 0.6
+"""An object that turns farther than this in the hand has slipped [rad]."""
+_LOST_S = 0.2
+"""An object without a finger on it for this time is lost [s]."""
+_NEAR_M = 0.6
+"""Obstacles farther away than this leave room for any hand [m]."""
+
+
+class CarryingSkill(Skill):
+    """Acts on one free object. A subclass writes `plan` and says with `is_carrying` when the hand has the object."""
+
+    finger_contact_required: ClassVar[bool] = True
+    carries: ClassVar[bool] = True
+
+    def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
+        super().__init__(cfg, context)
+        self.object_name = cfg.objects[0]
+        self.object: SceneObject = context.objects[self.object_name]
+        self.views: Views = context.views[(self.object_name, None)]
+        self._start = self._poses()
+        self._T_ee_object: Pose | None = None
+        self._lost_frames = 0
+
+    def unmet_condition(self) -> Failure | None:
+        """See `Skill.unmet_condition`: the first declared condition that does not hold."""
+        assets = {name: item.asset for name, item in self.context.objects.items()}
+        poses = self._poses()
+        for condition in self.declare_conditions(self.cfg, assets):
+            described = condition.describe(assets)
+            reached, holds = poses.measure(described, self._start)
+            if not holds:
+                return self.make_failure(
+                    "not_reached",
+                    f"'{self.object_name}' is not '{condition.kind.value}': {reached:.4f}, limit {condition.value:g}",
+                    condition=described,
+                    reached=reached,
+                )
+        return None
+
+    def _poses(self) -> ObjectPoses:
+        free = {name: item.body.root_pose() for name, item in self.context.objects.items() if item.free}
+        return ObjectPoses(free, {key: region.T_world_region for key, region in self.context.regions.items()})
+
+    @property
+    def is_carrying(self) -> bool:
+        """Whether the hand has the object in the present phase."""
+        return False
+
+    @property
+    def T_world_object(self) -> Pose:
+        """Where the planner sees the root of the object."""
+        return self.object.pose_error.estimate_root(self.object.body.root_pose())
+
+    @property
+    def T_ee_object(self) -> Pose:
+        """Where the object is in the hand, if the arm is where it was told to be.
+
+        The arm yields under the load as it will at the target: a hand that is told to be there has the object there.
+        """
+        arm = self.context.arm
+        T_base_ee: Pose = self.context.arm_model.kinematics.pose(arm.q_target)
+        return T_base_ee.inverse() @ arm.T_world_base.inverse() @ self.T_world_object
+
+    def load_checker(self) -> None:
+        """Gives the collision checker the scene as the planner sees it now."""
+        self.context.checker.load(
+            self.context.robot_model,
+            self.context.obstacles(seen=True),
+            ignored_substrings=self.cfg.ignore_substring,
+            concurrent_motions=self.context.concurrent_motions,
+            free_object=self.object_name,
+        )
+
+    def obstacles_near(self, p_world: Array) -> list[Obstacle]:
+        """Returns the colliders of all other objects near a point (3,), where the planner sees them."""
+        found = []
+        for name, item in self.context.objects.items():
+            if name == self.object_name:
+                continue
+            T_world_root = item.pose_error.estimate_root(item.body.root_pose())
+            reach = float(np.linalg.norm(item.asset.size_m)) + _NEAR_M
+            if float(np.linalg.norm(T_world_root.p - p_world)) < reach:
+                positions = item.pose_error.joint_positions(item.body.joint_states()[0])
+                named = dict(zip(item.joint_names, positions.tolist(), strict=True))
+                found.append(Obstacle(Solids.from_urdf(item.asset.urdf_path), T_world_root, named))
+        return found
+
+    def planning_scene(
+        self, keypoints: Mapping[str, Array], *, axes: Mapping[str, Array] | None = None, T_world_link: Pose
+    ) -> PlanningScene:
+        """Returns points (3,) and axes (3,) of the world as the planner's scene, in the arm's base frame.
+
+        Nothing moves along a joint: its position counts how far a listed motion goes up [m].
+        """
+        T_base_world = self.context.arm.T_world_base.inverse()
+        return PlanningScene(
+            keypoints={name: T_base_world @ point for name, point in keypoints.items()},
+            axes={name: T_base_world.rotate(axis) for name, axis in (axes or {}).items()},
+            R_base_link=(T_base_world @ T_world_link).R,
+            R_base_world=T_base_world.R,
+            joint=JointGeometry(True, np.zeros(3), T_base_world.R[:, 2], 0.0, -10.0, 10.0),
+            s_closed=0.0,
+            s_open=1.0,
+        )
+
+    def object_keypoints_world(self) -> dict[str, Array]:
+        """Returns the keypoints (3,) of the object in the world, where the planner sees it [m]."""
+        points = self.object.asset.articulation.keypoints
+        return {name: self.T_world_object @ point.xyz for name, point in points.items()}
+
+    def arm_with_object(self) -> ArmModel:
+        """Returns the arm with the keypoints of the object in its hand as further tool keypoints.
+
+        The two sides of the hand are no longer alike.
+        """
+        T_ee_object = self.T_ee_object
+        points = self.object.asset.articulation.keypoints
+        carried = {name: T_ee_object @ point.xyz for name, point in points.items()}
+        model = self.context.arm_model
+        return replace(model, tool_keypoints={**model.tool_keypoints, **carried}, symmetric_gripper=False)
+
+    def finger_pairs(self) -> frozenset[tuple[str, str]]:
+        """Returns the pairs of links that may touch: each finger with the object."""
+        label = self.object.body.label(-1)
+        return frozenset((finger, label) for finger in self.context.arm.cfg.gripper.finger_links)
+
+    def take_plan(self, plan: KeyframePlan) -> bool:
+        """Stores a plan; notes its diagnosis and returns False if none was found."""
+        self.keyframe_plan = plan
+        if plan.found:
+            return True
+        if plan.diagnosis is None:
+            self.fail("plan_infeasible", "The planner found no plan and gave no diagnosis")
+        else:
+            self.fail(plan.diagnosis.code, plan.diagnosis.message, **plan.diagnosis.evidence)
+        return False
+
+    def motions(
+        self, segment_kind: str, kind: ManipKind, phase: Phase, *, gripper_m: float | None
+    ) -> list[ManipCommand]:
+        """Returns the motion commands for the segments of one kind of the plan."""
+        plan = self.keyframe_plan
+        return [
+            ManipCommand(kind, each.T_base_ee_end, phase, motion=JointMotion(each.q, s=each.s, gripper_m=gripper_m))
+            for each in (() if plan is None else plan.segments)
+            if each.kind == segment_kind
+        ]
+
+    def check_frame(self) -> None:
+        """Checks while the hand has the object that it stays where it was grasped."""
+        if not self.is_carrying:
+            self._T_ee_object, self._lost_frames = None, 0
+            return
+        arm = self.context.arm
+        T = arm.T_base_ee.inverse() @ arm.T_world_base.inverse() @ self.object.body.root_pose()
+        touching = float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
+        self._lost_frames = 0 if touching else self._lost_frames + 1
+        if self._T_ee_object is None:
+            self._T_ee_object = T
+        grasped = self._T_ee_object
+        moved_m = float(np.linalg.norm(T.p - grasped.p))
+        turned = float(np.arccos(np.clip((np.trace(T.R.T @ grasped.R) - 1.0) / 2.0, -1.0, 1.0)))
+        if self._lost_frames >= self.context.frames(_LOST_S):
+            self.fail("slipped", f"The fingers lost '{self.object_name}' in phase {self.phase.name}")
+        elif moved_m > _SLIPPED_M or turned > _SLIPPED_RAD:
+            self.fail(
+                "slipped",
+                f"'{self.object_name}' moved by {1e3 * moved_m:.0f} mm and turned by {turned:.2f} rad in the hand in "
+                f"phase {self.phase.name}",
+                moved_m=moved_m,
+                turned_rad=turned,
+            )

@@ -1,0 +1,254 @@
+"""Puts down what the hand holds: in or on a region of another object, beside an object, or on the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.carrying.conditions import DEFAULT_VALUES, ConditionKind, ObjectCondition
+from unlatch.objects.carrying.region import Region, RegionKind, RegionOpening
+from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.geometry import Pose
+from unlatch.skills.carrying import CARRYING_PACE, CarryingSkill
+from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
+from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.target import SkillTarget
+from unlatch.skills.strategies.placements import find_spots
+from unlatch.solver.planning.plan import Carrying, KeyframePlan, PlanBudget, PlanRequest
+from unlatch.solver.planning.planner import plan_keyframes
+from unlatch.solver.settings.setting import PlannerSettingCfg
+from unlatch.solver.terms.axis import FrameAxisParallel
+from unlatch.solver.terms.point2point import Point2Point
+
+PLACE_POINT = "place_point"
+"""Keypoint of the target: where the object's `bottom_center` comes to."""
+_ABOVE_M = 0.003
+"""Height above the floor at which the hand lets go [m]."""
+_CLEAR_M = 0.04
+"""Height above the rim of a region at which an object is brought over it [m]."""
+_DESCENT_M = 0.08
+"""Least height from which an object is let down [m]."""
+_UPRIGHT_RAD = 0.05
+_SPOTS = 6
+"""Number of spots that are planned with the budget of a first look."""
+_RELEASE_S = 0.4
+_RELEASE_ROOM_M = 0.03
+"""How much wider than the object the fingers open to let it go [m]."""
+_BESIDE_GAP_M = 0.02
+
+
+@dataclass
+class PlaceCfg(SkillCfg):
+    """An entry of `skills` for `place`; `objects`: what is carried and, unless it goes on the table, the other one."""
+
+    region: str | None = None
+    """Region of the second object; None: its only region of the kind that `on` or `inside` needs, the largest."""
+    beside: bool = False
+    """Whether the object goes on the table beside the second object, not in or on it."""
+    center_m: list[float] = field(default_factory=lambda: [0.5, 0.0])
+    """Without a second object: x, y of the middle of the area on the table, world frame [m]."""
+    half_extent_m: list[float] = field(default_factory=lambda: [0.1, 0.1])
+    """Without a second object: half of the size of that area [m]."""
+    upright: bool = True
+    """Whether the object must stand upright."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for key in ("center_m", "half_extent_m"):
+            if len(getattr(self, key)) != 2:
+                raise ConfigError(f"skills[place].{key} has {len(getattr(self, key))} values, expected 2.", key=key)
+        for value in self.half_extent_m:
+            check_range("skills[place].half_extent_m", value, 0.0)
+        if len(self.objects) < 2 and (self.beside or self.region is not None):
+            raise ConfigError(
+                f"skills[place].objects={self.objects} names no second object, which `region` and `beside` need. Add "
+                "the object with the region.",
+                key="objects",
+            )
+
+
+class Place(CarryingSkill):
+    """Success: the object is in its place and upright, the fingers were on it while it moved, contacts are valid."""
+
+    cfg_type = PlaceCfg
+
+    @classmethod
+    def declare_target(cls, cfg: SkillCfg, assets: Mapping[str, ObjectAsset]) -> SkillTarget:
+        """See `Skill.declare_target`."""
+        if not isinstance(cfg, PlaceCfg) or len(cfg.objects) < 2:
+            return SkillTarget(None, None)
+        of = cfg.objects[1]
+        if cfg.beside:
+            return SkillTarget(of, None)
+        if cfg.region is not None:
+            assets[of].region(cfg.region)
+            return SkillTarget(of, cfg.region)
+        regions = assets[of].regions
+        inside = [name for name, region in regions.items() if region.kind is RegionKind.inside]
+        named = [*inside, *regions]
+        if not named:
+            raise ConfigError(
+                f"'{of}' ({assets[of].category}) has no region to put something in or on. Name another object, or "
+                "place the object beside it.",
+                key="region",
+            )
+        return SkillTarget(of, named[0])
+
+    @classmethod
+    def declare_conditions(cls, cfg: SkillCfg, assets: Mapping[str, ObjectAsset]) -> list[ObjectCondition]:
+        """See `Skill.declare_conditions`."""
+        target, name = cls.declare_target(cfg, assets), cfg.objects[0]
+        on_table = target.of is None or target.region is None
+        is_inside = not on_table and assets[str(target.of)].region(str(target.region)).kind is RegionKind.inside
+        kind = ConditionKind.inside if is_inside else ConditionKind.on
+        place = (None, None) if on_table else (target.of, target.region)
+        found = [ObjectCondition(kind, name, DEFAULT_VALUES[kind], *place)]
+        if isinstance(cfg, PlaceCfg) and cfg.upright:
+            found.append(ObjectCondition(ConditionKind.upright, name, DEFAULT_VALUES[ConditionKind.upright]))
+        return found
+
+    @property
+    def is_carrying(self) -> bool:
+        """See `CarryingSkill.is_carrying`."""
+        return self.phase in (Phase.transit, Phase.approach)
+
+    def plan(self, rng: np.random.Generator) -> bool:
+        """See `Skill.plan`: plans the roomiest spots one after the other and takes the first that works."""
+        if float(np.asarray(self.views.fingers_link.force_max_n.get_value())) <= 0.0 and not self.is_held:
+            self.fail("grasp_missed", f"The hand does not hold '{self.object_name}', so it cannot put it down")
+            return False
+        self.load_checker()
+        context, budget = self.context, self.context.budget
+        T_world_floor, size, rim_m, opens_above = self._floor()
+        low, high = self.object.asset.bounds_obj
+        spots = find_spots(
+            T_world_floor,
+            size.tolist(),
+            radius_m=self._radius_m(),
+            height_m=float(high[2] - low[2]),
+            obstacles=self.obstacles_near(T_world_floor.p),
+            opens_above=opens_above,
+            count=_SPOTS,
+        )
+        if not spots:
+            self.fail("plan_infeasible", f"There is no free spot for '{self.object_name}' where it is to be put")
+            return False
+        first: KeyframePlan | None = None
+        for number, (spot, each) in enumerate(
+            [(s, budget.first_look()) for s in spots] + ([(spots[0], budget)] if budget.thorough else [])
+        ):
+            plan = plan_keyframes(self._request(spot, T_world_floor, rim_m, each), context.checker, rng)
+            if plan.found:
+                self.keyframe_plan = plan
+                self.commands = self._make_commands(plan)
+                return self.take_plan(plan)
+            first = plan if number in (0, len(spots)) else first
+            if budget.meter.is_spent:
+                break
+        return self.take_plan(first) if first is not None else False
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the object is between the fingers, as in a search that has simulated no grasp."""
+        arm = self.context.arm
+        head = np.array(arm.cfg.keypoints["tool_head"])
+        T_world_ee = arm.T_world_base @ self.context.arm_model.kinematics.pose(arm.q_target)
+        reach = float(np.linalg.norm(self.object.asset.bounds_obj, axis=1).max())
+        middle = self.T_world_object @ self.object.asset.bounds_obj.mean(axis=0)
+        return float(np.linalg.norm(T_world_ee @ head - middle)) < reach
+
+    def _radius_m(self) -> float:
+        low, high = self.object.asset.bounds_obj
+        return 0.5 * float(np.linalg.norm((high - low)[:2]))
+
+    def _floor(self) -> tuple[Pose, np.ndarray, float, bool]:
+        """Returns `T_world_floor`, its size (2,), the height of its rim [m], and whether it opens above."""
+        cfg, target = (
+            self.cfg,
+            self.declare_target(self.cfg, {name: item.asset for name, item in self.context.objects.items()}),
+        )
+        if target.of is not None and target.region is not None:
+            item = self.context.objects[target.of]
+            region: Region = item.asset.region(target.region)
+            T_world_link = item.pose_error.estimate_frame(item.body.root_pose(), item.body.link_pose(region.link))
+            rim_m = float(region.size[2]) if region.kind is RegionKind.inside else 0.0
+            opens_above = region.opening is RegionOpening.above
+            return T_world_link @ region.T_link_region, region.size[:2], rim_m if opens_above else 0.0, opens_above
+        center, half = [0.5, 0.0], [0.1, 0.1]
+        if isinstance(cfg, PlaceCfg):
+            center, half = list(cfg.center_m), list(cfg.half_extent_m)
+        if target.of is not None:
+            item = self.context.objects[target.of]
+            box = item.body.aabb()
+            room = 2.0 * self._radius_m() + 2.0 * _BESIDE_GAP_M
+            half = (0.5 * (box[1] - box[0])[:2] + room).tolist()
+            center = box.mean(axis=0)[:2].tolist()
+        radius = self._radius_m()
+        return Pose.from_translation([*center, 0.0]), 2.0 * (np.array(half) + radius), 0.0, True
+
+    def _request(self, spot: np.ndarray, T_world_floor: Pose, rim_m: float, budget: PlanBudget) -> PlanRequest:
+        context, arm = self.context, self.arm_with_object()
+        scene = self.planning_scene(
+            {PLACE_POINT: spot + np.array([0.0, 0.0, _ABOVE_M])},
+            axes={"region_front": T_world_floor.R[:, 0], "region_up": T_world_floor.R[:, 2]},
+            T_world_link=T_world_floor,
+        )
+        descent_m = max(_DESCENT_M, rim_m + _CLEAR_M)
+        upright = FrameAxisParallel(
+            "bottom_center",
+            "top_center",
+            _UPRIGHT_RAD,
+            target_axis=[0.0, 0.0, 1.0],
+            target_axis_frame="world",
+            target_inner_product=1,
+        )
+        own = self.cfg.planner_setting
+        setting = PlannerSettingCfg(
+            success_threshold=0.0,
+            constraint_list=[Point2Point("bottom_center", PLACE_POINT, 0.002), upright],
+            pre_actuation_motions=[["move-up", descent_m]],
+            post_actuation_motions=[],
+        )
+        if not own.derived and own.constraint_list:
+            pre = own.pre_actuation_motions or setting.pre_actuation_motions
+            setting = replace(own, pre_actuation_motions=pre, post_actuation_motions=[])
+        opening_m = context.arm.gripper_opening_m
+        return PlanRequest(
+            arm=arm,
+            scene=scene,
+            setting=setting,
+            q_current=context.arm.q_target,
+            part_pairs=self.finger_pairs(),
+            frame_s=context.frame_s,
+            gripper_open_m=opening_m,
+            gripper_contact_m=opening_m,
+            gripper_released_m=self._release_width_m(),
+            asset=self.object.asset.instance,
+            pace=CARRYING_PACE,
+            budget=budget,
+            carrying=Carrying.put,
+        )
+
+    def _release_width_m(self) -> float:
+        arm = self.context.arm
+        return min(arm.gripper_opening_m + _RELEASE_ROOM_M, arm.cfg.gripper.max_width_m)
+
+    def _make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
+        width_m, release = self._release_width_m(), ManipKind.open_gripper
+        T_base_place = plan.keyframes[plan.contact_pose_index].T_base_ee
+        return [
+            *self.motions("transit", ManipKind.close_gripper, Phase.transit, gripper_m=None),
+            *self.motions("approach", ManipKind.close_gripper, Phase.approach, gripper_m=None),
+            ManipCommand(ManipKind.detach_obj, T_base_place, Phase.release, params={"object": self.object_name}),
+            ManipCommand(
+                release,
+                T_base_place,
+                Phase.release,
+                dwell_frames=self.context.frames(_RELEASE_S),
+                params={"width_m": width_m},
+            ),
+            *self.motions("retreat", release, Phase.retreat, gripper_m=width_m),
+        ]

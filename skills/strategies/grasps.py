@@ -1,0 +1,142 @@
+"""Where a hand may take a free object: antipodal pairs with room for the hand, the most promising first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.carrying.grasps import antipodal_pairs
+from unlatch.robots.hand_shape import HandShape
+from unlatch.simcore.geometry import Pose, matrix_from_axis_angle, unit
+from unlatch.simcore.meshes.solids import Solids
+
+Array = np.ndarray
+
+_SPARE_M = 0.006
+"""Smallest gap between the two pads and the object together: the arm is accurate to a millimetre [m]."""
+_ROOMS_M = (0.03, 0.014)
+"""How much wider than the object the fingers open on the approach, the preferred value first [m]."""
+_HAND_MARGIN_M = 0.004
+"""Least distance of the hand from everything but the object [m]."""
+_TILTS_RAD = (0.0, 0.45, -0.45, 0.9, -0.9, 1.35, -1.35)
+"""Angles of the hand about the closing axis, from straight down."""
+_LIFTS_M = (0.0, 0.004, 0.007)
+"""How far the hand stands back from the pair: pads reach beyond it, and may be too near to the floor [m]."""
+_STEEP = 0.35
+"""Sine of the least angle between the closing axis and the vertical at which the hand comes from above."""
+_LEVER_COST = 6.0
+"""Cost of a metre between the pair and the centre of mass, where a radian of tilt costs 0.4."""
+_TILT_COST = 0.4
+_BACKWARDS_COST = 1.0
+"""Cost of a hand that points to its own arm."""
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """Something that the hand must keep clear of."""
+
+    solids: Solids
+    T_world_root: Pose
+    positions: dict[str, float]
+
+    def meets(self, boxes: Array, T_world_box: Pose, *, margin_m: float) -> bool:
+        """Returns whether one of some boxes (B, 2, 3) in a frame is nearer than a margin [m]."""
+        T_root_box = self.T_world_root.inverse() @ T_world_box
+        return self.solids.meets(boxes, T_root_box, self.positions, margin_m=margin_m)
+
+
+@dataclass(frozen=True)
+class GraspCandidate:
+    """One way to take an object, world frame."""
+
+    T_world_tool: Pose
+    """The tool frame: x from the palm to the fingertips, y along the closing axis, origin between the pads."""
+    width_m: float
+    """Width of the object between the pads."""
+    opening_m: float
+    """Opening of the fingers on the approach."""
+
+
+def grasp_candidates(
+    asset: ObjectAsset,
+    T_world_root: Pose,
+    hand: HandShape,
+    obstacles: Sequence[Obstacle],
+    *,
+    p_world_base: Array,
+    floor_m: float,
+) -> Iterator[GraspCandidate]:
+    """Yields ways to take a free object that have room for the hand, those of least cost first.
+
+    Args:
+        asset: The object.
+        T_world_root: Where it is.
+        hand: The hand.
+        obstacles: Everything else near it.
+        p_world_base: (3,) base of the arm [m].
+        floor_m: Height below which there is no room [m].
+    """
+    own = Obstacle(Solids.from_urdf(asset.urdf_path), T_world_root, {})
+    away = T_world_root.p - p_world_base
+    away = unit(np.array([away[0], away[1], 0.0]))
+    options: list[tuple[float, Array, Array, Array, float]] = []
+    for pair in antipodal_pairs(asset, max_width_m=hand.max_width_m - _SPARE_M):
+        axis, middle = T_world_root.rotate(pair.axis), T_world_root @ pair.middle
+        for approach in _approaches(axis, away):
+            tilt = float(np.arccos(np.clip(-approach[2], -1.0, 1.0)))
+            cost = _LEVER_COST * pair.lever_m + _TILT_COST * tilt
+            cost += _BACKWARDS_COST * max(0.0, -float(approach @ away))
+            options.append((cost, approach, axis, middle, pair.width_m))
+    for _, approach, axis, middle, width_m in sorted(options, key=lambda option: option[0]):
+        found = _fit(approach, axis, middle, width_m, hand, own, obstacles, floor_m)
+        if found is not None:
+            yield found
+
+
+def _approaches(axis: Array, away: Array) -> Iterator[Array]:
+    """Yields (3,) directions at right angles to a closing axis from which a hand may come; never from below."""
+    down = np.array([0.0, 0.0, -1.0])
+    first = down - axis * float(down @ axis)
+    if float(np.linalg.norm(first)) < _STEEP:
+        first = away - axis * float(away @ axis)
+    for angle in _TILTS_RAD:
+        approach = matrix_from_axis_angle(axis, angle) @ unit(first)
+        if approach[2] < 0.35:
+            yield approach
+
+
+def _fit(
+    approach: Array,
+    axis: Array,
+    middle: Array,
+    width_m: float,
+    hand: HandShape,
+    own: Obstacle,
+    obstacles: Sequence[Obstacle],
+    floor_m: float,
+) -> GraspCandidate | None:
+    """Returns the grasp with the widest opening and the deepest pads that have room; None if there is none."""
+    R = np.column_stack([approach, axis, np.cross(approach, axis)])
+    for lift_m in _LIFTS_M:
+        T = Pose(R, middle - lift_m * approach)
+        for room_m in _ROOMS_M:
+            opening_m = min(width_m + room_m, hand.max_width_m)
+            fingers, palm = hand.boxes(opening_m)
+            both = np.concatenate([fingers, palm])
+            if _lowest(both, T) < floor_m + 0.5 * _HAND_MARGIN_M:
+                break  # a narrower opening is as low
+            if own.meets(palm, T, margin_m=0.5 * _HAND_MARGIN_M) or own.meets(fingers, T, margin_m=0.0):
+                continue
+            if not any(item.meets(both, T, margin_m=_HAND_MARGIN_M) for item in obstacles):
+                return GraspCandidate(T, width_m, opening_m)
+    return None
+
+
+def _lowest(boxes: Array, T_world_box: Pose) -> float:
+    """Returns the height of the lowest corner of boxes (B, 2, 3) in a frame [m]."""
+    down = T_world_box.R[2]
+    corners = np.where(down > 0.0, boxes[:, 0], boxes[:, 1])  # (B, 3)
+    return float((corners @ down).min() + T_world_box.p[2])

@@ -1,0 +1,68 @@
+"""Where an object may be put down on a floor: spots with free space above and around them, the roomiest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unlatch.simcore.geometry import Pose
+from unlatch.skills.strategies.grasps import Obstacle
+
+Array = np.ndarray
+
+_GRID = 9
+_SKY_M = 0.3
+"""Height above an open floor that must be free for an object that comes from above [m]."""
+_FLOOR_M = 0.012
+"""The floor itself, and what lies flat on it, is below this height [m]."""
+_ENOUGH_M = 0.03
+"""More free space around an object than this is no better [m]."""
+_APART_M = 0.03
+"""Two spots nearer to each other than this are one [m]."""
+_MIDDLE_COST = 0.1
+"""Cost of a metre away from the middle of the floor, where a metre of missing space costs 1."""
+
+
+def find_spots(
+    T_world_floor: Pose,
+    size_m: Sequence[float],
+    *,
+    radius_m: float,
+    height_m: float,
+    obstacles: Sequence[Obstacle],
+    opens_above: bool,
+    count: int,
+) -> list[Array]:
+    """Returns at most `count` spots (3,) on a floor, world frame [m].
+
+    Args:
+        T_world_floor: Middle of the floor, z up.
+        size_m: (2,) extents of the floor along x and y [m].
+        radius_m: Radius of the object about its vertical axis [m].
+        height_m: Its height [m].
+        obstacles: Everything that it must keep clear of.
+        opens_above: Whether it comes from above; else it comes along x of the floor's frame.
+        count: Largest number of spots.
+    """
+    half = np.maximum(0.5 * np.asarray(size_m, dtype=float)[:2] - radius_m, 0.0)
+    steps = np.linspace(-1.0, 1.0, _GRID)
+    options: list[tuple[float, Array]] = []
+    for x in np.unique(steps * half[0]):
+        for y in np.unique(steps * half[1]):
+            room_m = min(half[0] - abs(x), half[1] - abs(y), _ENOUGH_M)
+            cost = -room_m + _MIDDLE_COST * float(np.hypot(x, y))
+            options.append((cost, np.array([x, y, 0.0])))
+    found: list[Array] = []
+    for _, spot in sorted(options, key=lambda option: option[0]):
+        if any(float(np.linalg.norm(spot - other)) < _APART_M for other in found):
+            continue
+        top = max(height_m, _SKY_M) if opens_above else height_m + 0.5 * _FLOOR_M
+        far = radius_m if opens_above else 0.5 * float(size_m[0]) + radius_m - spot[0]
+        box = np.array([[[-radius_m, -radius_m, _FLOOR_M], [far, radius_m, top]]])
+        T = T_world_floor @ Pose.from_translation(spot)
+        if not any(item.meets(box, T, margin_m=0.0) for item in obstacles):
+            found.append(spot)
+        if len(found) == count:
+            break
+    return [T_world_floor @ spot for spot in found]
