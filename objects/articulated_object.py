@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from unlatch.objects.annotation import Articulation
+from unlatch.objects.annotation import Articulation, PartKind
 from unlatch.objects.carrying.find_regions import find_regions
-from unlatch.objects.carrying.region import Region
+from unlatch.objects.carrying.region import Region, RegionOpening
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
@@ -82,6 +82,15 @@ class ObjectAsset:
                 available=list(self.regions),
             )
         return self.regions[name]
+
+    def covers(self, region: Region) -> bool:
+        """Returns whether something is over a region of this object once its part is closed.
+
+        That is a ceiling, or the cabinet under which a drawer slides.
+        """
+        part = None if region.part is None else self.articulation.part(region.part)
+        is_drawer = part is not None and part.kind is PartKind.slider and part.link == region.link
+        return region.opening is RegionOpening.front or is_drawer
 
     @property
     def mass_kg(self) -> float:

@@ -8,9 +8,9 @@ import numpy as np
 
 from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.carrying.region import Region
 from unlatch.objects.closing_forces import Catch, Gasket
 from unlatch.objects.closing_motion import handle_lever_m
-from unlatch.objects.carrying.region import Region
 from unlatch.simcore.closing_profile import DRAWING_SPEED_M_S
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from unlatch.objects.carrying.conditions import ObjectPoses
+from unlatch.objects.carrying.region import Region, RegionKind
 from unlatch.objects.scene_object import SceneObject
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.solids import Solids
@@ -33,6 +34,21 @@ _LOST_S = 0.2
 """An object without a finger on it for this time is lost [s]."""
 _NEAR_M = 0.6
 """Obstacles farther away than this leave room for any hand [m]."""
+
+
+class SurroundingRegion(NamedTuple):
+    """The region in which an object is."""
+
+    region: Region
+    T_world_region: Pose
+    """Where it is now."""
+    of: str
+    """The object that it belongs to."""
+
+
+def _is_in_box(point: Array, box: Array) -> bool:
+    """Returns whether a point (3,) is in a box, (2, 3) lower and upper corner, or a little above it [m]."""
+    return bool(np.all(point >= box[0]) and np.all(point <= box[1] + [0.0, 0.0, _NEAR_M]))
 
 
 class CarryingSkill(Skill):
@@ -90,6 +106,22 @@ class CarryingSkill(Skill):
         T_base_ee: Pose = self.context.arm_model.kinematics.pose(arm.q_target)
         return T_base_ee.inverse() @ arm.T_world_base.inverse() @ self.T_world_object
 
+    def surrounding_region(self) -> SurroundingRegion | None:
+        """Returns the region of another object in which the object is; None if it stands free."""
+        middle = self.T_world_object @ self.object.asset.bounds_obj.mean(axis=0)
+        for name, item in self.context.objects.items():
+            if name == self.object_name or not _is_in_box(middle, item.body.aabb()):
+                continue
+            for region in item.asset.regions.values():
+                if region.kind is RegionKind.inside:
+                    T_world_link = item.pose_error.estimate_frame(
+                        item.body.root_pose(), item.body.link_pose(region.link)
+                    )
+                    T = T_world_link @ region.T_link_region
+                    if region.holds(T.inverse() @ middle):
+                        return SurroundingRegion(region, T, name)
+        return None
+
     def load_checker(self) -> None:
         """Gives the collision checker the scene as the planner sees it now."""
         self.context.checker.load(
@@ -131,6 +163,12 @@ class CarryingSkill(Skill):
             s_closed=0.0,
             s_open=1.0,
         )
+
+    @property
+    def radius_m(self) -> float:
+        """Radius of the upright object about its vertical axis [m]."""
+        low, high = self.object.asset.bounds_obj
+        return 0.5 * float(np.linalg.norm((high - low)[:2]))
 
     def object_keypoints_world(self) -> dict[str, Array]:
         """Returns the keypoints (3,) of the object in the world, where the planner sees it [m]."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,9 +20,11 @@ from unlatch.skills.contract.target import SkillTarget
 from unlatch.skills.strategies.placements import find_spots
 from unlatch.solver.planning.plan import Carrying, KeyframePlan, PlanBudget, PlanRequest
 from unlatch.solver.planning.planner import plan_keyframes
+from unlatch.solver.settings.hand_motions import REGION_FRONT
 from unlatch.solver.settings.setting import PlannerSettingCfg
 from unlatch.solver.terms.axis import FrameAxisParallel
 from unlatch.solver.terms.point2point import Point2Point
+from unlatch.solver.terms.term import Term
 
 PLACE_POINT = "place_point"
 """Keypoint of the target: where the object's `bottom_center` comes to."""
@@ -38,6 +41,10 @@ _RELEASE_S = 0.4
 _RELEASE_ROOM_M = 0.03
 """How much wider than the object the fingers open to let it go [m]."""
 _BESIDE_GAP_M = 0.02
+_OVER_SILL_M = 0.02
+"""Height above a shelf at which an object is brought in [m]."""
+_INWARD_RAD = 0.9
+"""Largest angle between the hand and straight into a space that opens to the front [rad]."""
 
 
 @dataclass
@@ -68,6 +75,21 @@ class PlaceCfg(SkillCfg):
                 "the object with the region.",
                 key="objects",
             )
+
+
+class Floor(NamedTuple):
+    """A floor onto which something is put."""
+
+    T_world_floor: Pose
+    """Its middle; z up, x out of the front of its object."""
+    size: np.ndarray
+    """(2,) extents along x and y [m]."""
+    rim_m: float
+    """Height of the walls around it [m]."""
+    headroom_m: float
+    """Height that an object may have; infinite under the open sky [m]."""
+    opens_above: bool
+    """Whether things come from above; else they come from the front."""
 
 
 class Place(CarryingSkill):
@@ -122,15 +144,25 @@ class Place(CarryingSkill):
             return False
         self.load_checker()
         context, budget = self.context, self.context.budget
-        T_world_floor, size, rim_m, opens_above = self._floor()
+        floor = self._floor()
         low, high = self.object.asset.bounds_obj
+        height_m = float(high[2] - low[2])
+        if height_m > floor.headroom_m:
+            self.fail(
+                "plan_infeasible",
+                f"'{self.object_name}' is {1e3 * height_m:.0f} mm high and does not fit into a place of "
+                f"{1e3 * floor.headroom_m:.0f} mm",
+                height_m=height_m,
+                headroom_m=floor.headroom_m,
+            )
+            return False
         spots = find_spots(
-            T_world_floor,
-            size.tolist(),
-            radius_m=self._radius_m(),
-            height_m=float(high[2] - low[2]),
-            obstacles=self.obstacles_near(T_world_floor.p),
-            opens_above=opens_above,
+            floor.T_world_floor,
+            floor.size.tolist(),
+            radius_m=self.radius_m,
+            height_m=height_m,
+            obstacles=self.obstacles_near(floor.T_world_floor.p),
+            opens_above=floor.opens_above,
             count=_SPOTS,
         )
         if not spots:
@@ -140,7 +172,7 @@ class Place(CarryingSkill):
         for number, (spot, each) in enumerate(
             [(s, budget.first_look()) for s in spots] + ([(spots[0], budget)] if budget.thorough else [])
         ):
-            plan = plan_keyframes(self._request(spot, T_world_floor, rim_m, each), context.checker, rng)
+            plan = plan_keyframes(self._request(spot, floor, each), context.checker, rng)
             if plan.found:
                 self.keyframe_plan = plan
                 self.commands = self._make_commands(plan)
@@ -160,12 +192,8 @@ class Place(CarryingSkill):
         middle = self.T_world_object @ self.object.asset.bounds_obj.mean(axis=0)
         return float(np.linalg.norm(T_world_ee @ head - middle)) < reach
 
-    def _radius_m(self) -> float:
-        low, high = self.object.asset.bounds_obj
-        return 0.5 * float(np.linalg.norm((high - low)[:2]))
-
-    def _floor(self) -> tuple[Pose, np.ndarray, float, bool]:
-        """Returns `T_world_floor`, its size (2,), the height of its rim [m], and whether it opens above."""
+    def _floor(self) -> Floor:
+        """Returns the floor onto which the object goes."""
         cfg, target = (
             self.cfg,
             self.declare_target(self.cfg, {name: item.asset for name, item in self.context.objects.items()}),
@@ -176,27 +204,45 @@ class Place(CarryingSkill):
             T_world_link = item.pose_error.estimate_frame(item.body.root_pose(), item.body.link_pose(region.link))
             rim_m = float(region.size[2]) if region.kind is RegionKind.inside else 0.0
             opens_above = region.opening is RegionOpening.above
-            return T_world_link @ region.T_link_region, region.size[:2], rim_m if opens_above else 0.0, opens_above
+            headroom_m = float(region.size[2]) if item.asset.covers(region) else np.inf
+            return Floor(T_world_link @ region.T_link_region, region.size[:2], rim_m, headroom_m, opens_above)
         center, half = [0.5, 0.0], [0.1, 0.1]
         if isinstance(cfg, PlaceCfg):
             center, half = list(cfg.center_m), list(cfg.half_extent_m)
         if target.of is not None:
             item = self.context.objects[target.of]
             box = item.body.aabb()
-            room = 2.0 * self._radius_m() + 2.0 * _BESIDE_GAP_M
+            room = 2.0 * self.radius_m + 2.0 * _BESIDE_GAP_M
             half = (0.5 * (box[1] - box[0])[:2] + room).tolist()
             center = box.mean(axis=0)[:2].tolist()
-        radius = self._radius_m()
-        return Pose.from_translation([*center, 0.0]), 2.0 * (np.array(half) + radius), 0.0, True
+        radius = self.radius_m
+        return Floor(Pose.from_translation([*center, 0.0]), 2.0 * (np.array(half) + radius), 0.0, np.inf, True)
 
-    def _request(self, spot: np.ndarray, T_world_floor: Pose, rim_m: float, budget: PlanBudget) -> PlanRequest:
+    def _request(self, spot: np.ndarray, floor: Floor, budget: PlanBudget) -> PlanRequest:
+        T_world_floor = floor.T_world_floor
         context, arm = self.context, self.arm_with_object()
         scene = self.planning_scene(
             {PLACE_POINT: spot + np.array([0.0, 0.0, _ABOVE_M])},
-            axes={"region_front": T_world_floor.R[:, 0], "region_up": T_world_floor.R[:, 2]},
+            axes={REGION_FRONT: T_world_floor.R[:, 0], "region_up": T_world_floor.R[:, 2]},
             T_world_link=T_world_floor,
         )
-        descent_m = max(_DESCENT_M, rim_m + _CLEAR_M)
+        approach: list[list[Any]] = [["move-up", max(_DESCENT_M, floor.rim_m + _CLEAR_M)]]
+        constraints: list[Term] = []
+        retreat_m = 0.1
+        if not floor.opens_above:
+            place = T_world_floor.inverse() @ spot
+            out_m = 0.5 * float(floor.size[0]) - float(place[0]) + self.radius_m + _CLEAR_M
+            approach, retreat_m = [["move-up", _OVER_SILL_M], ["translate_out", out_m]], out_m + 0.05
+            constraints.append(
+                FrameAxisParallel(
+                    "tool_head",
+                    "tool_tail",
+                    _INWARD_RAD,
+                    target_axis=T_world_floor.R[:, 0].tolist(),
+                    target_axis_frame="world",
+                    target_inner_product=1,
+                )
+            )
         upright = FrameAxisParallel(
             "bottom_center",
             "top_center",
@@ -208,8 +254,8 @@ class Place(CarryingSkill):
         own = self.cfg.planner_setting
         setting = PlannerSettingCfg(
             success_threshold=0.0,
-            constraint_list=[Point2Point("bottom_center", PLACE_POINT, 0.002), upright],
-            pre_actuation_motions=[["move-up", descent_m]],
+            constraint_list=[Point2Point("bottom_center", PLACE_POINT, 0.002), upright, *constraints],
+            pre_actuation_motions=approach,
             post_actuation_motions=[],
         )
         if not own.derived and own.constraint_list:
@@ -226,11 +272,25 @@ class Place(CarryingSkill):
             gripper_open_m=opening_m,
             gripper_contact_m=opening_m,
             gripper_released_m=self._release_width_m(),
+            retreat_m=retreat_m,
             asset=self.object.asset.instance,
             pace=CARRYING_PACE,
             budget=budget,
             carrying=Carrying.put,
         )
+
+    def predicted_poses(self) -> Mapping[str, Pose]:
+        """See `Skill.predicted_poses`: the object stands where the hand lets go of it."""
+        plan = self.keyframe_plan
+        if plan is None or not plan.found:
+            return {}
+        T_base_place = plan.keyframes[plan.contact_pose_index].T_base_ee
+        T = self.context.arm.T_world_base @ T_base_place @ self.T_ee_object
+        return {self.object_name: Pose.from_translation([0.0, 0.0, -_ABOVE_M]) @ T}
+
+    def predicted_opening_m(self) -> float | None:
+        """See `Skill.predicted_opening_m`: the fingers have let go."""
+        return self._release_width_m()
 
     def _release_width_m(self) -> float:
         arm = self.context.arm

@@ -92,13 +92,19 @@ def skill_strategies(
 
 
 def part_of_skill(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset]) -> Part | None:
-    """Returns the part that a skill of the chain acts on; for `artpreplan`, that of the skill after it.
+    """Returns the part that a skill of the chain acts on; for `artpreplan`, that of the next skill on its object.
 
     None: the skill carries a whole object.
     """
     entry = cfg.skills[index]
     if isinstance(entry, ArtPreplanCfg):
-        return part_of_skill(cfg, index + 1, assets)
+        if assets[entry.objects[0]].free:
+            return None
+        later = (i for i in range(index + 1, len(cfg.skills)) if cfg.skills[i].objects[0] == entry.objects[0])
+        parts = (part_of_skill(cfg, i, assets) for i in later)
+        return next((part for part in parts if part is not None), None) or part_acted_on(
+            entry.name, entry.part, assets[entry.objects[0]].articulation
+        )
     if SKILLS.load(entry.name).carries:
         return None
     return part_acted_on(entry.name, entry.part, assets[entry.objects[0]].articulation)

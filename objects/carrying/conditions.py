@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.carrying.region import RegionOpening
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 
@@ -25,7 +24,8 @@ class ConditionKind(Enum):
     """What a condition says of a free object."""
 
     inside = "inside"
-    """Its bounding box lies in a region, up to `value` [m] to the sides and below; its middle lies below the rim."""
+    """Its bounding box lies in a region, up to `value` [m] to the sides and below. Its top lies below a ceiling or the
+    rim of a drawer, which slides under something; else only its middle lies below the rim."""
     on = "on"
     """Its lowest point is within `value` [m] of the floor of a region, and its middle is above that floor."""
     upright = "upright"
@@ -81,7 +81,7 @@ class ObjectCondition:
                 object=self.object,
             )
         region = assets[self.of].region(self.region)
-        return {**found, "size": region.size.tolist(), "open_above": region.opening is RegionOpening.above}
+        return {**found, "size": region.size.tolist(), "open_above": not assets[self.of].covers(region)}
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,11 @@ class Region:
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", readonly_vector(self.size))
 
+    def holds(self, point: np.ndarray) -> bool:
+        """Returns whether a point (3,) in the frame of the region is in its box [m]."""
+        half = 0.5 * self.size
+        return bool(np.all(np.abs(point[:2]) < half[:2]) and 0.0 < point[2] < self.size[2])
+
     def to_dict(self) -> dict[str, Any]:
         """Returns the mapping for `articulation.yaml`, rounded to a nanometre."""
         return {

@@ -44,12 +44,16 @@ _ITEMS = {
     "water_bottle": "closed bottle of water, to carry",
 }
 
+_MODULES = {
+    **{name: (name, summary) for name, summary in _SUMMARIES.items()},
+    **{name: (f"items.{name}", summary) for name, summary in _ITEMS.items()},
+}
+
 GENERATORS = Catalog(
     "procedural object",
-    {name: CatalogEntry(f"unlatch.objects.procedural.{name}:generate", summary) for name, summary in _SUMMARIES.items()}
-    | {
-        name: CatalogEntry(f"unlatch.objects.procedural.items.{name}:generate", summary)
-        for name, summary in _ITEMS.items()
+    {
+        name: CatalogEntry(f"unlatch.objects.procedural.{module}:generate", summary)
+        for name, (module, summary) in sorted(_MODULES.items())
     },
     group="unlatch.objects",
 )

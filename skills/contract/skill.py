@@ -20,6 +20,7 @@ from unlatch.objects.carrying.conditions import ObjectCondition
 from unlatch.robots.action import ArmAction
 from unlatch.robots.gripper import GripperCfg
 from unlatch.simcore.errors import SkillError
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.contract.command import ManipCommand, Phase
 from unlatch.skills.contract.config import SkillCfg
@@ -230,6 +231,17 @@ class Skill(ABC):
     def touched_link(self) -> str | None:
         """The link that the class of this skill declares for its entry and its object."""
         return self.declare_link(self.cfg, self.context.objects[self.cfg.objects[0]].asset.articulation)
+
+    def predicted_poses(self) -> Mapping[str, Pose]:
+        """Returns `T_world_root` of the free objects that the plan moves, at its end; called after `plan`.
+
+        A search for a layout puts them there, so that the next skill can be planned.
+        """
+        return {}
+
+    def predicted_opening_m(self) -> float | None:
+        """Returns the opening of the gripper at the end of the plan [m]; None: as it is now. See `predicted_poses`."""
+        return None
 
     @property
     def phase(self) -> Phase:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
@@ -21,6 +22,8 @@ _ROOMS_M = (0.03, 0.014)
 """How much wider than the object the fingers open on the approach, the preferred value first [m]."""
 _HAND_MARGIN_M = 0.004
 """Least distance of the hand from everything but the object [m]."""
+_PALM_MARGIN_M = 0.008
+"""Least distance of the palm from the object, which tips a little when it is let go [m]."""
 _TILTS_RAD = (0.0, 0.45, -0.45, 0.9, -0.9, 1.35, -1.35)
 """Angles of the hand about the closing axis, from straight down."""
 _LIFTS_M = (0.0, 0.004, 0.007)
@@ -32,6 +35,30 @@ _LEVER_COST = 6.0
 _TILT_COST = 0.4
 _BACKWARDS_COST = 1.0
 """Cost of a hand that points to its own arm."""
+
+
+_INWARD_COSINE = 0.6
+"""Cosine of the largest angle between the hand and the direction into a space that opens to the front."""
+_SIDE_RAD = 0.9
+"""Tilt from which on a hand comes from the side; up to it, a hand comes from above."""
+_FROM_SIDE_RAD = 1.35
+
+
+class GraspSide(Enum):
+    """From where a hand takes an object."""
+
+    any = "any"
+    above = "above"
+    side = "side"
+
+    def allows(self, tilt: float) -> bool:
+        """Returns whether a hand may be tilted so far from straight down [rad]."""
+        return self is GraspSide.any or (tilt >= _SIDE_RAD - 0.01) == (self is GraspSide.side)
+
+    @property
+    def preferred_tilt(self) -> float:
+        """The best angle from straight down [rad]."""
+        return _FROM_SIDE_RAD if self is GraspSide.side else 0.0
 
 
 @dataclass(frozen=True)
@@ -68,6 +95,8 @@ def grasp_candidates(
     *,
     p_world_base: Array,
     floor_m: float,
+    side: GraspSide,
+    inward: Array | None = None,
 ) -> Iterator[GraspCandidate]:
     """Yields ways to take a free object that have room for the hand, those of least cost first.
 
@@ -78,6 +107,8 @@ def grasp_candidates(
         obstacles: Everything else near it.
         p_world_base: (3,) base of the arm [m].
         floor_m: Height below which there is no room [m].
+        side: From where the hand comes.
+        inward: (3,) direction into the front of the space in which the object is; None: it is open above.
     """
     own = Obstacle(Solids.from_urdf(asset.urdf_path), T_world_root, {})
     away = T_world_root.p - p_world_base
@@ -87,8 +118,12 @@ def grasp_candidates(
         axis, middle = T_world_root.rotate(pair.axis), T_world_root @ pair.middle
         for approach in _approaches(axis, away):
             tilt = float(np.arccos(np.clip(-approach[2], -1.0, 1.0)))
-            cost = _LEVER_COST * pair.lever_m + _TILT_COST * tilt
-            cost += _BACKWARDS_COST * max(0.0, -float(approach @ away))
+            if not side.allows(tilt) or (inward is not None and float(approach @ inward) < _INWARD_COSINE):
+                continue
+            cost = _LEVER_COST * pair.lever_m + _TILT_COST * abs(tilt - side.preferred_tilt)
+            cost += _BACKWARDS_COST * max(0.0, -float(approach @ (away if inward is None else inward)))
+            if inward is not None:
+                cost += 1.0 - float(approach @ inward)
             options.append((cost, approach, axis, middle, pair.width_m))
     for _, approach, axis, middle, width_m in sorted(options, key=lambda option: option[0]):
         found = _fit(approach, axis, middle, width_m, hand, own, obstacles, floor_m)
@@ -128,7 +163,7 @@ def _fit(
             both = np.concatenate([fingers, palm])
             if _lowest(both, T) < floor_m + 0.5 * _HAND_MARGIN_M:
                 break  # a narrower opening is as low
-            if own.meets(palm, T, margin_m=0.5 * _HAND_MARGIN_M) or own.meets(fingers, T, margin_m=0.0):
+            if own.meets(palm, T, margin_m=_PALM_MARGIN_M) or own.meets(fingers, T, margin_m=0.0):
                 continue
             if not any(item.meets(both, T, margin_m=_HAND_MARGIN_M) for item in obstacles):
                 return GraspCandidate(T, width_m, opening_m)

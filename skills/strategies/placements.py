@@ -51,7 +51,8 @@ def find_spots(
     for x in np.unique(steps * half[0]):
         for y in np.unique(steps * half[1]):
             room_m = min(half[0] - abs(x), half[1] - abs(y), _ENOUGH_M)
-            cost = -room_m + _MIDDLE_COST * float(np.hypot(x, y))
+            far_m = float(np.hypot(x, y)) if opens_above else float(half[0] - x)  # the front is easier to reach
+            cost = -room_m + _MIDDLE_COST * far_m
             options.append((cost, np.array([x, y, 0.0])))
     found: list[Array] = []
     for _, spot in sorted(options, key=lambda option: option[0]):

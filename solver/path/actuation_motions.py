@@ -11,7 +11,7 @@ import numpy as np
 
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.solver.scene import Array, PlanningScene
-from unlatch.solver.settings.hand_motions import MOTION_WORDS
+from unlatch.solver.settings.hand_motions import MOTION_WORDS, REGION_FRONT
 
 _STEP_M = 0.02
 _STEP_RAD = 0.05
@@ -39,6 +39,8 @@ def apply_motion(T_base_ee: Pose, motion: Sequence[Any], scene: PlanningScene, *
     if mode in MOTION_WORDS:
         shift[MOTION_WORDS[mode][0]] = value
         return Pose(T_base_ee.R, T_base_ee.p + shift)
+    if mode == "translate_out":
+        return Pose(T_base_ee.R, T_base_ee.p + value * scene.axis(REGION_FRONT))
     shift["xyz".index(mode[-1])] = value
     return T_base_ee @ Pose.from_translation(shift)
 

@@ -13,7 +13,7 @@ from unlatch.solver.path.path_solver import PathSolution, PathSolver
 from unlatch.solver.planning.clearance import Clearance
 from unlatch.solver.planning.failed_path import CollidingPath, FailedPosePath
 from unlatch.solver.planning.goal_ranker import GoalRanker, RankedGoal
-from unlatch.solver.planning.plan import PlanRequest
+from unlatch.solver.planning.plan import Carrying, PlanRequest
 from unlatch.solver.planning.plan_log import PlanLog
 
 Array = np.ndarray
@@ -134,13 +134,15 @@ class PlanCompleter:
             return None
         start = follow.q[-1]
         T_end = self.arm.kinematics.pose(start)
+        # a hand that has just let go of something would pinch it again if it turned
+        tilt_rad = 0.0 if self.request.carrying is Carrying.put else _RETREAT_TILT_RAD
         for share in _RETREAT_SHARES:
             with self.log.clock("path"):
                 poses = step_back(T_end, self.request.retreat_m * share, self.arm.approach_axis())
-                path = self.paths.follow_poses(start, poses, tilt_rad=_RETREAT_TILT_RAD)
+                path = self.paths.follow_poses(start, poses, tilt_rad=tilt_rad)
             if not path.found:
                 what = "the hand cannot step back at the end"
-                failed = FailedPosePath(self.arm, path, poses, "retreat", what, _RETREAT_TILT_RAD)
+                failed = FailedPosePath(self.arm, path, poses, "retreat", what, tilt_rad)
                 self.log.furthest_reached.add_failed_path(failed)
                 continue
             with self.log.clock("collision"):

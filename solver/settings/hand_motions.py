@@ -18,8 +18,11 @@ MOTION_WORDS: dict[str, tuple[int, float]] = {
 }
 """Words of the lists of motions: axis of the arm's base frame and distance [m]."""
 
-MOTION_MODES = ("translate_x", "translate_y", "translate_z", "rotate")
-"""Modes of a motion: along an axis of the ee frame [m], or about the object's joint [rad]."""
+MOTION_MODES = ("translate_x", "translate_y", "translate_z", "translate_out", "rotate")
+"""Modes of a motion: along an axis of the ee frame [m], out of the front of the region that something is put into or
+taken from [m], or about the object's joint [rad]."""
+REGION_FRONT = "region_front"
+"""Axis of a scene that points out of the front of its region."""
 
 
 def read_list(value: Any, where: str) -> list[Any]:

@@ -78,13 +78,8 @@ class ChainPlanner:
 
     @property
     def acted_on(self) -> list[tuple[str, str | None]]:
-        """Object and part that each skill of the chain acts on; for `artpreplan`, those of the skill after it.
-
-        A skill that carries a whole object has no part.
-        """
-        skills = self.cfg.skills
-        acting = [skills[index + isinstance(entry, ArtPreplanCfg)] for index, entry in enumerate(skills)]
-        return [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(acting)]
+        """Object and part that each skill of the chain acts on; a skill that carries a whole object has no part."""
+        return [(entry.objects[0], self.part_of(index)) for index, entry in enumerate(self.cfg.skills)]
 
     def find_problem(self) -> Failure | None:
         """Returns why the layout is invalid: an object found no place, or things overlap."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import zip_longest
 
+from unlatch.objects.scene_object import SceneObject
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
@@ -151,13 +153,16 @@ class LayoutSearch:
         motions = [command.motion for command in skill.commands if command.motion is not None and len(command.motion)]
         if not motions:
             return
-        arm = skill.context.arm
-        arm.reset(motions[-1].q[-1], gripper_m=arm.gripper_opening_m)
+        arm, opening_m, poses = skill.context.arm, skill.predicted_opening_m(), skill.predicted_poses()
+        arm.reset(motions[-1].q[-1], gripper_m=arm.gripper_opening_m if opening_m is None else opening_m)
+        for name, T_world_root in poses.items():
+            scene.objects[name].body.set_root_pose(T_world_root)
         led = [motion.s for motion in motions if motion.s is not None]
         if led and isinstance(skill, ArticulationSkill):
             joint = skill.object.body.joint(skill.part.joint)
             s = min(max(float(led[-1][-1]), joint.lower), joint.upper)
-            skill.object.set_joints({skill.part.joint: s})
+            with _contents_moved(scene.objects, skill):
+                skill.object.set_joints({skill.part.joint: s})
         scene.state_tree.update_state()
 
     def _count_refusal(self, candidate: int, index: int, failure: Failure) -> None:
@@ -166,3 +171,22 @@ class LayoutSearch:
         self.report.failures.append(
             {"candidate": candidate, "skill": index, "name": name, "code": failure.code, "message": failure.message}
         )
+
+
+@contextmanager
+def _contents_moved(objects: Mapping[str, SceneObject], skill: ArticulationSkill) -> Iterator[None]:
+    """Moves free objects in the regions of a part, such as in a drawer, along with the part, which moves in the block."""
+    item, link = skill.object, skill.part.link
+    free = {name: other.body.root_pose() for name, other in objects.items() if other.free}
+    inside = [
+        (name, item.body.link_pose(link).inverse() @ T_world_root)
+        for name, T_world_root in free.items()
+        if any(
+            region.link == link and region.holds((item.body.link_pose(link) @ region.T_link_region).inverse() @ middle)
+            for region in item.asset.regions.values()
+            for middle in [T_world_root @ objects[name].asset.bounds_obj.mean(axis=0)]
+        )
+    ]
+    yield
+    for name, T_link_root in inside:
+        objects[name].body.set_root_pose(item.body.link_pose(link) @ T_link_root)
