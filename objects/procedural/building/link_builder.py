@@ -68,7 +68,10 @@ def door_frame(hinge_side: str) -> PanelFrame:
 
 
 class LinkBuilder:
-    """Collects the primitives of one link: they are seen and collide, those added through `visual` are only seen."""
+    """Collects the primitives of one link: they are seen and collide.
+
+    Those added through `visual` are only seen, those added through `collider` only collide. Neither adds to the volume.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -82,6 +85,13 @@ class LinkBuilder:
         """The same link, for primitives that are only seen."""
         twin = copy(self)
         twin._collisions = []
+        return twin
+
+    @property
+    def collider(self: Builder) -> Builder:
+        """The same link, for primitives that only collide."""
+        twin = copy(self)
+        twin._visuals = []
         return twin
 
     def box(self, name: str, lower: Sequence[float], upper: Sequence[float], *, rgba: Colour) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, one_of, uniform
 from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.items.item import ItemGenerator, Stand
+from unlatch.objects.procedural.items.item import ItemGenerator, Stand, add_prism
 
 _COLOURS: tuple[Colour, ...] = (
     (0.78, 0.14, 0.14, 1.0),
@@ -37,14 +37,13 @@ def draw_parameters(rng: np.random.Generator) -> CanParameters:
 
 
 def build(builder: LinkBuilder, p: CanParameters) -> Stand:
-    """Builds a can: one cylinder, with rims of metal that are only seen."""
-    middle = (0.0, 0.0, p.height_m / 2)
-    builder.cylinder("can", middle, axis="z", radius=p.radius_m, length=p.height_m, rgba=p.colour)
+    """Builds a can: a cylinder, with rims of metal that are only seen."""
+    volume_m3 = add_prism(builder, "can", radius=p.radius_m, low=0.0, high=p.height_m, rgba=p.colour)
     for name, z in (("lower_rim", 0.002), ("upper_rim", p.height_m - 0.002)):
         builder.visual.cylinder(name, (0, 0, z), axis="z", radius=p.radius_m + 0.0004, length=0.004, rgba=_METAL)
     top = p.height_m + 0.0002
     builder.visual.cylinder("lid", (0, 0, top), axis="z", radius=p.radius_m - 0.003, length=0.0006, rgba=_METAL)
-    return Stand(builder.mass_kg(p.density_kg_m3), {})
+    return Stand(round(volume_m3 * p.density_kg_m3, 4), {})
 
 
 generate = ItemGenerator("can", draw_parameters, build)

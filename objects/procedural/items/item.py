@@ -69,6 +69,33 @@ class ItemGenerator(Generic[Drawn]):
         return GeneratedObject(model, articulation, bounds, friction={}, damping={}, parameters=record)
 
 
+def add_prism(
+    builder: LinkBuilder, name: str, *, radius: float, low: float, high: float, rgba: Colour, sides: int = 16
+) -> float:
+    """Adds an upright cylinder that collides as a prism, and returns its volume [m^3].
+
+    Pads rest on a flat side with four contact points. On the primitive cylinder, Bullet keeps contact points of a closed
+    finger whose normals point across it: the object then sticks to a finger that opens.
+
+    Args:
+        builder: The link.
+        name: Name of the cylinder, and beginning of the names of the boxes.
+        radius: Radius of the cylinder [m]; the sides of the prism touch it.
+        low: Height of its lower end [m].
+        high: Height of its upper end [m].
+        rgba: Colour.
+        sides: Number of sides, an even one.
+    """
+    middle, length = 0.5 * (low + high), high - low
+    builder.visual.cylinder(name, (0.0, 0.0, middle), axis="z", radius=radius, length=length, rgba=rgba)
+    width = 2.0 * radius * float(np.tan(np.pi / sides))
+    for number in range(sides // 2):
+        turn = Pose.from_rpy((0.0, 0.0, middle), (0.0, 0.0, 2.0 * np.pi * number / sides))
+        T = Pose(np.round(turn.R, 9), turn.p)
+        builder.collider.turned_box(f"{name}_{number}", (2.0 * radius, width, length), T, rgba=rgba)
+    return float(np.pi) * radius**2 * length
+
+
 def add_round_wall(
     builder: LinkBuilder,
     name: str,

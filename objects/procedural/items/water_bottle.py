@@ -9,7 +9,7 @@ import numpy as np
 
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, one_of, uniform
 from unlatch.objects.procedural.building.link_builder import LinkBuilder
-from unlatch.objects.procedural.items.item import ItemGenerator, Stand
+from unlatch.objects.procedural.items.item import ItemGenerator, Stand, add_prism
 
 _COLOURS: tuple[Colour, ...] = (
     (0.62, 0.80, 0.90, 1.0),
@@ -42,13 +42,15 @@ def draw_parameters(rng: np.random.Generator) -> WaterBottleParameters:
 def build(builder: LinkBuilder, p: WaterBottleParameters) -> Stand:
     """Builds a bottle: body, shoulder, and a cap on the neck."""
     shoulder, neck = p.body_m + 0.02, p.body_m + 0.02 + p.neck_m
-    rows = (("body", 0.0, p.body_m, p.radius_m), ("shoulder", p.body_m, shoulder, 0.7 * p.radius_m))
-    for name, low, high, radius in rows:
-        builder.cylinder(name, (0, 0, (low + high) / 2), axis="z", radius=radius, length=high - low, rgba=p.colour)
-    builder.cylinder(
-        "cap", (0, 0, (shoulder + neck) / 2), axis="z", radius=p.neck_radius_m, length=p.neck_m, rgba=p.cap_colour
+    rows = (
+        ("body", 0.0, p.body_m, p.radius_m, p.colour),
+        ("shoulder", p.body_m, shoulder, 0.7 * p.radius_m, p.colour),
+        ("cap", shoulder, neck, p.neck_radius_m, p.cap_colour),
     )
-    return Stand(builder.mass_kg(p.density_kg_m3), {})
+    volume_m3 = sum(
+        add_prism(builder, name, radius=radius, low=low, high=high, rgba=rgba) for name, low, high, radius, rgba in rows
+    )
+    return Stand(round(volume_m3 * p.density_kg_m3, 4), {})
 
 
 generate = ItemGenerator("water_bottle", draw_parameters, build)
