@@ -11,8 +11,10 @@ import numpy as np
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.carrying.conditions import DEFAULT_VALUES, ConditionKind, ObjectCondition
 from unlatch.objects.carrying.region import Region, RegionKind, RegionOpening
+from unlatch.robots.gripper import GripperCfg
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.carrying import CARRYING_PACE, CarryingSkill
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
@@ -28,6 +30,8 @@ from unlatch.solver.terms.term import Term
 
 PLACE_POINT = "place_point"
 """Keypoint of the target: where the object's `bottom_center` comes to."""
+DROPPED_M = 0.05
+"""How far an object that was dropped may stand out of the box of its region [m]: it may roll to a round wall."""
 _ABOVE_M = 0.003
 """Height above the floor at which the hand lets go [m]."""
 _CLEAR_M = 0.04
@@ -41,6 +45,8 @@ _RELEASE_S = 0.4
 _RELEASE_ROOM_M = 0.03
 """How much wider than the object the fingers open to let it go [m]."""
 _BESIDE_GAP_M = 0.02
+_DROP_M = -0.02
+"""Height of the underside of an object above a rim when it is dropped [m]: it is already between the walls."""
 _OVER_SILL_M = 0.02
 """Height above a shelf at which an object is brought in [m]."""
 _INWARD_RAD = 0.9
@@ -55,18 +61,22 @@ class PlaceCfg(SkillCfg):
     """Region of the second object; None: its only region of the kind that `on` or `inside` needs, the largest."""
     beside: bool = False
     """Whether the object goes on the table beside the second object, not in or on it."""
-    center_m: list[float] = field(default_factory=lambda: [0.5, 0.0])
-    """Without a second object: x, y of the middle of the area on the table, world frame [m]."""
+    center_m: list[float] | None = None
+    """x, y of the middle of the area in which the object goes [m]: on the table in the world frame, in a region from
+    the middle of its floor. None: [0.5, 0] on the table, the whole region otherwise."""
     half_extent_m: list[float] = field(default_factory=lambda: [0.1, 0.1])
-    """Without a second object: half of the size of that area [m]."""
+    """Half of the size of the area about `center_m` [m]."""
     upright: bool = True
     """Whether the object must stand upright."""
+    drop: bool = False
+    """Whether the hand lets go above the rim of a region that is open above, and the object falls into it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for key in ("center_m", "half_extent_m"):
-            if len(getattr(self, key)) != 2:
-                raise ConfigError(f"skills[place].{key} has {len(getattr(self, key))} values, expected 2.", key=key)
+            value = getattr(self, key)
+            if value is not None and len(value) != 2:
+                raise ConfigError(f"skills[place].{key} has {len(value)} values, expected 2.", key=key)
         for value in self.half_extent_m:
             check_range("skills[place].half_extent_m", value, 0.0)
         if len(self.objects) < 2 and (self.beside or self.region is not None):
@@ -127,10 +137,17 @@ class Place(CarryingSkill):
         is_inside = not on_table and assets[str(target.of)].region(str(target.region)).kind is RegionKind.inside
         kind = ConditionKind.inside if is_inside else ConditionKind.on
         place = (None, None) if on_table else (target.of, target.region)
-        found = [ObjectCondition(kind, name, DEFAULT_VALUES[kind], *place)]
+        drops = isinstance(cfg, PlaceCfg) and cfg.drop
+        found = [ObjectCondition(kind, name, DROPPED_M if drops else DEFAULT_VALUES[kind], *place)]
         if isinstance(cfg, PlaceCfg) and cfg.upright:
             found.append(ObjectCondition(ConditionKind.upright, name, DEFAULT_VALUES[ConditionKind.upright]))
         return found
+
+    @classmethod
+    def declare_rule(cls, cfg: SkillCfg, gripper: GripperCfg) -> SuccessRule:
+        """See `Skill.declare_rule`: an object that is dropped moves without the hand, too."""
+        rule = super().declare_rule(cfg, gripper)
+        return replace(rule, finger_contact_required=not (isinstance(cfg, PlaceCfg) and cfg.drop))
 
     @property
     def is_carrying(self) -> bool:
@@ -144,7 +161,7 @@ class Place(CarryingSkill):
             return False
         self.load_checker()
         context, budget = self.context, self.context.budget
-        floor = self._floor()
+        floor, target = self._floor(), self._target()
         low, high = self.object.asset.bounds_obj
         height_m = float(high[2] - low[2])
         if height_m > floor.headroom_m:
@@ -164,6 +181,7 @@ class Place(CarryingSkill):
             obstacles=self.obstacles_near(floor.T_world_floor.p),
             opens_above=floor.opens_above,
             count=_SPOTS,
+            area=self._area(target.region is not None),
         )
         if not spots:
             self.fail("plan_infeasible", f"There is no free spot for '{self.object_name}' where it is to be put")
@@ -192,12 +210,19 @@ class Place(CarryingSkill):
         middle = self.T_world_object @ self.object.asset.bounds_obj.mean(axis=0)
         return float(np.linalg.norm(T_world_ee @ head - middle)) < reach
 
+    def _target(self) -> SkillTarget:
+        return self.declare_target(self.cfg, {name: item.asset for name, item in self.context.objects.items()})
+
+    def _area(self, in_region: bool) -> np.ndarray | None:
+        """Returns (2, 2) lower and upper corner of the area on the floor of a region, its middle the origin [m]."""
+        if not (in_region and isinstance(self.cfg, PlaceCfg)) or self.cfg.center_m is None:
+            return None
+        center, half = np.array(self.cfg.center_m), np.array(self.cfg.half_extent_m)
+        return np.stack([center - half, center + half])
+
     def _floor(self) -> Floor:
         """Returns the floor onto which the object goes."""
-        cfg, target = (
-            self.cfg,
-            self.declare_target(self.cfg, {name: item.asset for name, item in self.context.objects.items()}),
-        )
+        cfg, target = self.cfg, self._target()
         if target.of is not None and target.region is not None:
             item = self.context.objects[target.of]
             region: Region = item.asset.region(target.region)
@@ -208,7 +233,7 @@ class Place(CarryingSkill):
             return Floor(T_world_link @ region.T_link_region, region.size[:2], rim_m, headroom_m, opens_above)
         center, half = [0.5, 0.0], [0.1, 0.1]
         if isinstance(cfg, PlaceCfg):
-            center, half = list(cfg.center_m), list(cfg.half_extent_m)
+            center, half = list(cfg.center_m or center), list(cfg.half_extent_m)
         if target.of is not None:
             item = self.context.objects[target.of]
             box = item.body.aabb()
@@ -222,11 +247,13 @@ class Place(CarryingSkill):
         T_world_floor = floor.T_world_floor
         context, arm = self.context, self.arm_with_object()
         scene = self.planning_scene(
-            {PLACE_POINT: spot + np.array([0.0, 0.0, _ABOVE_M])},
+            {PLACE_POINT: spot + np.array([0.0, 0.0, self._release_height_m(floor)])},
             axes={REGION_FRONT: T_world_floor.R[:, 0], "region_up": T_world_floor.R[:, 2]},
             T_world_link=T_world_floor,
         )
-        approach: list[list[Any]] = [["move-up", max(_DESCENT_M, floor.rim_m + _CLEAR_M)]]
+        approach: list[list[Any]] = [
+            ["move-up", max(_DESCENT_M, floor.rim_m + _CLEAR_M - self._release_height_m(floor))]
+        ]
         constraints: list[Term] = []
         retreat_m = 0.1
         if not floor.opens_above:
@@ -286,11 +313,16 @@ class Place(CarryingSkill):
             return {}
         T_base_place = plan.keyframes[plan.contact_pose_index].T_base_ee
         T = self.context.arm.T_world_base @ T_base_place @ self.T_ee_object
-        return {self.object_name: Pose.from_translation([0.0, 0.0, -_ABOVE_M]) @ T}
+        return {self.object_name: Pose.from_translation([0.0, 0.0, -self._release_height_m(self._floor())]) @ T}
 
     def predicted_opening_m(self) -> float | None:
         """See `Skill.predicted_opening_m`: the fingers have let go."""
         return self._release_width_m()
+
+    def _release_height_m(self, floor: Floor) -> float:
+        """Returns the height above the floor at which the hand lets go [m]."""
+        drops = isinstance(self.cfg, PlaceCfg) and self.cfg.drop and floor.opens_above
+        return max(_ABOVE_M, floor.rim_m + _DROP_M) if drops else _ABOVE_M
 
     def _release_width_m(self) -> float:
         arm = self.context.arm

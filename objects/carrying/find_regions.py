@@ -32,7 +32,7 @@ _CELLS = 72
 _LEAST_CELL_M = 0.004
 _BESIDE_M = 0.03
 """A wall stands at most this far from the floor that it borders [m] ..."""
-_BESIDE_SHARE = 0.22
+_BESIDE_SHARE = 0.3
 """... or this far as a share of the side of the floor: a round wall is that far from the square in it."""
 _LEVEL_M = 0.004
 """Floors whose heights differ by less are one floor [m]."""

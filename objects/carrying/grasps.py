@@ -19,6 +19,12 @@ _FACING_RAD = 0.3
 """Largest angle between the normals of the two spots and the line between them; pads stick up to 0.76 rad."""
 _LEAST_WIDTH_M = 0.002
 _OUTSIDE_M = 5e-4
+_PAD_M = 0.004
+"""Half of the least extent of the surface that a pad presses [m]."""
+_PAD_DEPTH_M = 0.0015
+"""Depth below the surface at which that is looked up: a round surface curves away [m]."""
+_PAD_SPOTS = 3
+"""Number of the four spots around each one that must lie in the object."""
 _SAME_M = 0.012
 _SAME_RAD = 0.35
 """Pairs nearer to each other than both are one."""
@@ -76,6 +82,8 @@ def _find_pairs(urdf: Path, changed_ns: int, max_width_m: float, com: tuple[floa
     keep = (exits >= _LEAST_WIDTH_M) & (exits <= max_width_m)
     keep &= np.einsum("ik,ik->i", exit_normals, -normals) >= np.cos(_FACING_RAD)
     points, normals, exits = points[keep], normals[keep], exits[keep]
+    wide = _have_room_for_pads(solids, points, normals, exits)
+    points, normals, exits = points[wide], normals[wide], exits[wide]
     middles = points - 0.5 * exits[:, None] * normals
     levers = np.linalg.norm(np.cross(np.array(com) - middles, normals), axis=1)
     left, chosen = np.argsort(levers, kind="stable"), list[int]()
@@ -85,6 +93,33 @@ def _find_pairs(urdf: Path, changed_ns: int, max_width_m: float, com: tuple[floa
         near = np.linalg.norm(middles[left] - middles[first], axis=1) < _SAME_M
         left = left[~(near & (np.abs(normals[left] @ normals[first]) > np.cos(_SAME_RAD)))]
     return tuple(AntipodalPair(middles[i], normals[i], float(exits[i]), float(levers[i])) for i in chosen)
+
+
+def _have_room_for_pads(solids: list[ConvexSolid], points: Array, normals: Array, widths: Array) -> Array:
+    """Returns (N,) whether the surface goes on around both spots of a pair, with free space before it.
+
+    A pad holds no edge and no sliver, and it must come to lie on the surface.
+    """
+    least = np.argmin(np.abs(normals), axis=1)
+    first = np.cross(normals, np.eye(3)[least])
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
+    second = np.cross(normals, first)
+    depth = np.minimum(_PAD_DEPTH_M, 0.5 * widths)[:, None]
+    counts = []
+    for side, inward in ((points, -normals), (points - widths[:, None] * normals, normals)):
+        around = [side + sign * _PAD_M * along for along in (first, second) for sign in (1.0, -1.0)]
+        inside = np.stack([_are_inside(solids, each + depth * inward) for each in around])  # (4, N)
+        blocked = np.stack([_are_inside(solids, each - _PAD_DEPTH_M * inward) for each in around])
+        counts.append(inside.sum(axis=0) - len(around) * blocked.any(axis=0))
+    return np.minimum(*counts) >= _PAD_SPOTS
+
+
+def _are_inside(solids: list[ConvexSolid], points: Array) -> Array:
+    """Returns (N,) whether points are in the union of solids."""
+    inside: Array = np.zeros(len(points), dtype=bool)
+    for solid in solids:
+        inside |= (points @ solid.normals.T <= solid.offsets).all(axis=1)
+    return inside
 
 
 def _sample_surface(solids: list[ConvexSolid]) -> tuple[Array, Array]:
@@ -105,9 +140,7 @@ def _sample_surface(solids: list[ConvexSolid]) -> tuple[Array, Array]:
     points = triangles[chosen, 0] + u[:, None] * a[chosen] + v[:, None] * b[chosen]
     outward = directions[chosen]
     outside = points + _OUTSIDE_M * outward
-    buried: Array = np.zeros(len(points), dtype=bool)
-    for solid in solids:
-        buried |= (outside @ solid.normals.T <= solid.offsets).all(axis=1)
+    buried = _are_inside(solids, outside)
     return points[~buried], outward[~buried]
 
 

@@ -31,7 +31,7 @@ _SUMMARIES = {
 
 _ITEMS = {
     "apple": "fruit, to carry: stands on a small flat foot",
-    "book": "book, to carry: lies flat",
+    "book": "book, to carry: stands upright",
     "bowl": "bowl, to carry: held at its rim",
     "can": "full can, to carry",
     "cereal_box": "box of food that stands upright, to carry",
@@ -40,7 +40,7 @@ _ITEMS = {
     "parcel": "small parcel, to carry",
     "plate": "plate, to carry: held at its rim",
     "spoon": "spoon that lies flat, to carry",
-    "toast": "slice of toast, to carry",
+    "toast": "slice of toast on its edge, to carry",
     "water_bottle": "closed bottle of water, to carry",
 }
 

@@ -33,6 +33,7 @@ def find_spots(
     obstacles: Sequence[Obstacle],
     opens_above: bool,
     count: int,
+    area: Array | None = None,
 ) -> list[Array]:
     """Returns at most `count` spots (3,) on a floor, world frame [m].
 
@@ -44,14 +45,21 @@ def find_spots(
         obstacles: Everything that it must keep clear of.
         opens_above: Whether it comes from above; else it comes along x of the floor's frame.
         count: Largest number of spots.
+        area: (2, 2) lower and upper corner of the part of the floor to use, its middle the origin [m]; None: all of it.
     """
     half = np.maximum(0.5 * np.asarray(size_m, dtype=float)[:2] - radius_m, 0.0)
-    steps = np.linspace(-1.0, 1.0, _GRID)
+    low, high = -half, half
+    if area is not None:
+        low, high = np.clip(area[0], -half, half), np.clip(area[1], -half, half)
+    middle = 0.5 * (low + high)
+    share = np.linspace(0.0, 1.0, _GRID)
     options: list[tuple[float, Array]] = []
-    for x in np.unique(steps * half[0]):
-        for y in np.unique(steps * half[1]):
+    for x in np.unique(low[0] + share * (high[0] - low[0])):
+        for y in np.unique(low[1] + share * (high[1] - low[1])):
             room_m = min(half[0] - abs(x), half[1] - abs(y), _ENOUGH_M)
-            far_m = float(np.hypot(x, y)) if opens_above else float(half[0] - x)  # the front is easier to reach
+            far_m = (
+                float(np.hypot(x - middle[0], y - middle[1])) if opens_above else float(high[0] - x)
+            )  # the front is easier to reach
             cost = -room_m + _MIDDLE_COST * far_m
             options.append((cost, np.array([x, y, 0.0])))
     found: list[Array] = []

@@ -175,7 +175,7 @@ class LayoutSearch:
 
 @contextmanager
 def _contents_moved(objects: Mapping[str, SceneObject], skill: ArticulationSkill) -> Iterator[None]:
-    """Moves free objects in the regions of a part, such as in a drawer, along with the part, which moves in the block."""
+    """Moves free objects in the regions of a part, such as a drawer, along with the part, which moves in the block."""
     item, link = skill.object, skill.part.link
     free = {name: other.body.root_pose() for name, other in objects.items() if other.free}
     inside = [

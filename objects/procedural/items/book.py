@@ -1,4 +1,4 @@
-"""A book that lies flat or stands upright on its lower edge: 0.2 to 0.5 kg."""
+"""A paperback that stands upright on its lower edge: 0.15 to 0.45 kg. A book that lies flat is wider than a hand."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _PAGES: Colour = (0.94, 0.92, 0.85, 1.0)
 class BookParameters:
     """The values that vary between books."""
 
-    depth_m: Annotated[float, uniform(0.12, 0.15)]
+    thickness_m: Annotated[float, uniform(0.022, 0.035)]
     """Along x."""
-    width_m: Annotated[float, uniform(0.17, 0.21)]
-    """Along y."""
-    height_m: Annotated[float, uniform(0.018, 0.032)]
+    width_m: Annotated[float, uniform(0.10, 0.13)]
+    """Along y, away from the spine."""
+    height_m: Annotated[float, uniform(0.15, 0.18)]
     density_kg_m3: Annotated[float, uniform(450.0, 650.0)]
     colour: Annotated[Colour, one_of(_COLOURS)]
 
@@ -40,11 +40,10 @@ def draw_parameters(rng: np.random.Generator) -> BookParameters:
 
 
 def build(builder: LinkBuilder, p: BookParameters) -> Stand:
-    """Builds a book that lies on its back cover, its spine along y."""
-    half_x, half_y = p.depth_m / 2, p.width_m / 2
+    """Builds a book whose covers face along x, its spine at -y."""
+    half_x, half_y, inset = p.thickness_m / 2, p.width_m / 2, 0.0006
     builder.box("book", (-half_x, -half_y, 0.0), (half_x, half_y, p.height_m), rgba=p.colour)
-    inset = 0.0006
-    low, high = (-half_x + 0.006, -half_y - inset, 0.002), (half_x + inset, half_y + inset, p.height_m - 0.002)
+    low, high = (-half_x + 0.002, -half_y + 0.006, 0.001), (half_x - 0.002, half_y + inset, p.height_m + inset)
     builder.visual.box("pages", low, high, rgba=_PAGES)
     return Stand(builder.mass_kg(p.density_kg_m3), {})
 

@@ -74,8 +74,8 @@ def add_prism(
 ) -> float:
     """Adds an upright cylinder that collides as a prism, and returns its volume [m^3].
 
-    Pads rest on a flat side with four contact points. On the primitive cylinder, Bullet keeps contact points of a closed
-    finger whose normals point across it: the object then sticks to a finger that opens.
+    Pads rest on a flat side with four contact points. On the primitive cylinder, Bullet keeps contact points of a
+    closed finger whose normals point across it: the object then sticks to a finger that opens.
 
     Args:
         builder: The link.

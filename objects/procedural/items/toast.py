@@ -1,4 +1,4 @@
-"""A slice of toast that lies flat: 25 to 45 g."""
+"""A slice of toast that stands on its edge, as in a rack: 25 to 55 g."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _CRUST: Colour = (0.50, 0.30, 0.14, 1.0)
 class ToastParameters:
     """The values that vary between slices."""
 
-    depth_m: Annotated[float, uniform(0.085, 0.100)]
+    thickness_m: Annotated[float, uniform(0.015, 0.020)]
     """Along x."""
     width_m: Annotated[float, uniform(0.085, 0.105)]
     """Along y."""
-    height_m: Annotated[float, uniform(0.014, 0.018)]
+    height_m: Annotated[float, uniform(0.085, 0.100)]
     density_kg_m3: Annotated[float, uniform(250.0, 320.0)]
     colour: Annotated[Colour, one_of(_COLOURS)]
 
@@ -35,10 +35,9 @@ def draw_parameters(rng: np.random.Generator) -> ToastParameters:
 
 def build(builder: LinkBuilder, p: ToastParameters) -> Stand:
     """Builds a slice: a flat box with a darker crust."""
-    half_x, half_y = p.depth_m / 2, p.width_m / 2
+    half_x, half_y, edge, out = p.thickness_m / 2, p.width_m / 2, 0.006, 0.0002
     builder.box("slice", (-half_x, -half_y, 0.0), (half_x, half_y, p.height_m), rgba=_CRUST)
-    edge, top = 0.006, p.height_m
-    low, high = (-half_x + edge, -half_y + edge, -0.0002), (half_x - edge, half_y - edge, top + 0.0002)
+    low, high = (-half_x - out, -half_y + edge, edge), (half_x + out, half_y - edge, p.height_m - edge)
     builder.visual.box("crumb", low, high, rgba=p.colour)
     return Stand(builder.mass_kg(p.density_kg_m3), {})
 
