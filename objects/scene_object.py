@@ -26,7 +26,7 @@ SPINDLE_KG_M2 = 3e-5
 """Inertia that turns with a knob or lever behind its panel: spindle, valve, gear. The value is that of a brass plug of
 3 by 4.5 cm. A plastic knob alone has a tenth of it. So light a part rattles between two pads that press it, because
 Bullet's contact solver does not converge."""
-ROLLING_FRICTION_M = 2e-4
+ROLLING_FRICTION_M = 1e-3
 """Arm of the rolling friction of free objects, so that a round one comes to rest [m]."""
 _NO_CATCH, _NO_GASKET = Catch(leave_n=0.0, reach_m=0.0), Gasket(pull_n=0.0, reach_m=0.0)
 

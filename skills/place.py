@@ -30,7 +30,7 @@ from unlatch.solver.terms.term import Term
 
 PLACE_POINT = "place_point"
 """Keypoint of the target: where the object's `bottom_center` comes to."""
-DROPPED_M = 0.05
+DROPPED_M = 0.06
 """How far an object that was dropped may stand out of the box of its region [m]: it may roll to a round wall."""
 _ABOVE_M = 0.003
 """Height above the floor at which the hand lets go [m]."""

@@ -41,12 +41,12 @@ class AntipodalPair:
     """(3,) unit direction from one to the other; fingers close along it."""
     width_m: float
     """Distance between them."""
-    lever_m: float
-    """Distance of the centre of mass from the line between them."""
+    to_com: Array
+    """(3,) from the middle to the centre of mass [m]."""
 
 
 def antipodal_pairs(asset: ObjectAsset, *, max_width_m: float) -> tuple[AntipodalPair, ...]:
-    """Returns pairs that fingers can span, those with the shortest lever first.
+    """Returns pairs that fingers can span, those whose line passes nearest to the centre of mass first.
 
     It is a function of the colliders alone: the samples of the surface come from a fixed seed.
 
@@ -85,14 +85,15 @@ def _find_pairs(urdf: Path, changed_ns: int, max_width_m: float, com: tuple[floa
     wide = _have_room_for_pads(solids, points, normals, exits)
     points, normals, exits = points[wide], normals[wide], exits[wide]
     middles = points - 0.5 * exits[:, None] * normals
-    levers = np.linalg.norm(np.cross(np.array(com) - middles, normals), axis=1)
+    to_com = np.array(com) - middles
+    levers = np.linalg.norm(np.cross(to_com, normals), axis=1)
     left, chosen = np.argsort(levers, kind="stable"), list[int]()
     while left.size and len(chosen) < _MOST_PAIRS:
         first = int(left[0])
         chosen.append(first)
         near = np.linalg.norm(middles[left] - middles[first], axis=1) < _SAME_M
         left = left[~(near & (np.abs(normals[left] @ normals[first]) > np.cos(_SAME_RAD)))]
-    return tuple(AntipodalPair(middles[i], normals[i], float(exits[i]), float(levers[i])) for i in chosen)
+    return tuple(AntipodalPair(middles[i], normals[i], float(exits[i]), to_com[i]) for i in chosen)
 
 
 def _have_room_for_pads(solids: list[ConvexSolid], points: Array, normals: Array, widths: Array) -> Array:

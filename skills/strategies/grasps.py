@@ -31,7 +31,11 @@ _LIFTS_M = (0.0, 0.004, 0.007)
 _STEEP = 0.35
 """Sine of the least angle between the closing axis and the vertical at which the hand comes from above."""
 _LEVER_COST = 6.0
-"""Cost of a metre between the pair and the centre of mass, where a radian of tilt costs 0.4."""
+"""Cost of a metre by which the centre of mass is beside the pair, where a radian of tilt costs 0.4."""
+_HEIGHT_GAIN = 2.0
+"""Gain of a metre by which the pair is above the centre of mass: the hand stays out of what it reaches into."""
+_HIGH_M = 0.04
+"""Height above the centre of mass from which on there is no more gain [m]."""
 _TILT_COST = 0.4
 _BACKWARDS_COST = 1.0
 """Cost of a hand that points to its own arm."""
@@ -116,11 +120,15 @@ def grasp_candidates(
     options: list[tuple[float, Array, Array, Array, float]] = []
     for pair in antipodal_pairs(asset, max_width_m=hand.max_width_m - _SPARE_M):
         axis, middle = T_world_root.rotate(pair.axis), T_world_root @ pair.middle
+        to_com = T_world_root.rotate(pair.to_com)
+        # gravity turns what is held about the closing axis; straight below the pads it does not
+        lever_m = float(np.linalg.norm((to_com - axis * float(to_com @ axis))[:2]))
+        above_m = float(np.clip(-to_com[2], -_HIGH_M, _HIGH_M))
         for approach in _approaches(axis, away):
             tilt = float(np.arccos(np.clip(-approach[2], -1.0, 1.0)))
             if not side.allows(tilt) or (inward is not None and float(approach @ inward) < _INWARD_COSINE):
                 continue
-            cost = _LEVER_COST * pair.lever_m + _TILT_COST * abs(tilt - side.preferred_tilt)
+            cost = _LEVER_COST * lever_m - _HEIGHT_GAIN * above_m + _TILT_COST * abs(tilt - side.preferred_tilt)
             cost += _BACKWARDS_COST * max(0.0, -float(approach @ (away if inward is None else inward)))
             if inward is not None:
                 cost += 1.0 - float(approach @ inward)
