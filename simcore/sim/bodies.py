@@ -17,6 +17,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.properties.link_masses import LinkMasses
+from unlatch.simcore.sim.visuals.finish import Finish
 from unlatch.simcore.sim.visuals.visual_shapes import VisualShape, read_visual_shapes
 
 Array = np.ndarray
@@ -62,6 +63,10 @@ class Body:
         given to Bullet, which does not report them."""
         self.sheet: SurfaceMesh | None = None
         """The visible surface of a panel, which is visible from its front alone."""
+        self.finish = Finish()
+        """The finish of its shapes, where neither their colour nor their mesh file states one."""
+        self.finish_by_colour: Mapping[tuple[float, ...], Finish] = {}
+        """Finishes of its shapes by their own colour."""
         root, _ = p.getBodyInfo(body_id, physicsClientId=client)
         # a box has no model that names its link: its link has the name of the body
         self.root_link: str = root.decode() if p.getNumJoints(body_id, physicsClientId=client) else name

@@ -14,6 +14,10 @@ RENDERERS = Catalog(
         "embree": CatalogEntry(
             "unlatch.simcore.sim.renderers.embree:EmbreeRenderer", "rays cast on the processor: extra 'raycast'"
         ),
+        "pygfx": CatalogEntry(
+            "unlatch.simcore.sim.renderers.pygfx:PygfxRenderer",
+            "physically based pictures by wgpu: Vulkan, extra 'render'",
+        ),
         "tiny": CatalogEntry(
             "unlatch.simcore.sim.renderers.bullet_image:TinyRenderer",
             "Bullet's software renderer: everywhere, on one core",
