@@ -46,6 +46,20 @@ def model_path(robot: RobotCfg | str) -> Path:
     return path
 
 
+def drawn_model_path(robot: RobotCfg) -> Path:
+    """Returns the URDF of a robot for pictures: that of `model_path`, or one with better visual meshes if it has one.
+
+    Raises:
+        SimCoreError: As `model_path`.
+    """
+    path = model_path(robot)
+    if robot.urdf is not None:
+        return path
+    module = import_module(ROBOTS.entry(robot.name).target.partition(":")[0])
+    drawn = getattr(module, "drawn_urdf_path", None)
+    return path if drawn is None else Path(drawn())
+
+
 def _joints_with_rotors(robot: RobotCfg) -> tuple[str, ...]:
     """Returns the arm joints that have an armature."""
     values = (pair for arm in robot.arms for pair in zip(arm.joints, arm.armature, strict=True))

@@ -66,7 +66,7 @@ class Body:
         self.finish = Finish()
         """The finish of its shapes, where neither their colour nor their mesh file states one."""
         self.finish_by_colour: Mapping[tuple[float, ...], Finish] = {}
-        """Finishes of its shapes by their own colour."""
+        """Finishes of its shapes by their own colour, as Bullet reports it."""
         root, _ = p.getBodyInfo(body_id, physicsClientId=client)
         # a box has no model that names its link: its link has the name of the body
         self.root_link: str = root.decode() if p.getNumJoints(body_id, physicsClientId=client) else name

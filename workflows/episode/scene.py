@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectSource
 from unlatch.objects.friction import OBJECT_FRICTION
+from unlatch.objects.procedural.building.finishes import FINISH_OF_COLOUR
 from unlatch.objects.scene_object import ObjectKeypoints, SceneObject
 from unlatch.robots.action import Action, ArmAction
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
-from unlatch.robots.model import model_path
+from unlatch.robots.model import drawn_model_path, model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose
@@ -25,6 +27,7 @@ from unlatch.simcore.sim.scene import Scene
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.lidar import LidarCfg
+from unlatch.simcore.sim.visuals.finish import FINISHES
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera
 from unlatch.simcore.sim.world import World
 from unlatch.skills.contract.context import FrameSpeeds, Views
@@ -240,8 +243,10 @@ def build_scene(
         return world.add_box(name, size_m=size_m, T_world_box=pose, rgba=rgba)
 
     table = add_fixture(TABLE, TABLE_SIZE_M, Pose.from_translation(TABLE_CENTER_M), TABLE_RGBA)
-    robot = Robot(world, robot_cfg, model_path(robot_cfg), T_world_root=base_pose(robot_cfg))
+    urdf = drawn_model_path(robot_cfg) if world.visuals else model_path(robot_cfg)
+    robot = Robot(world, robot_cfg, urdf, T_world_root=base_pose(robot_cfg))
     robot.body.semantic_class = "robot"
+    robot.body.finish = FINISHES["plastic"]
     robot.body.stand_on(table)
     for name, arm in robot.arms.items():
         arm.reset(layout.q_home[name], gripper_m=arm.cfg.gripper.max_width_m)
@@ -253,9 +258,11 @@ def build_scene(
         if place.plinth_size_m is not None and place.T_world_plinth is not None:
             plinth = add_fixture(plinth_name(name), place.plinth_size_m, place.T_world_plinth, PLINTH_RGBA)
             plinth.semantic_class = "plinth"
-        urdf = asset.drawn_urdf() if world.visuals else asset.urdf_path
-        body = world.load_urdf(urdf, name=name, T_world_root=place.T_world_root, friction=OBJECT_FRICTION)
+        path = asset.drawn_urdf() if world.visuals else asset.urdf_path
+        body = world.load_urdf(path, name=name, T_world_root=place.T_world_root, friction=OBJECT_FRICTION)
         body.semantic_class = asset.category
+        if asset.source == ObjectSource.procedural.value:
+            body.finish_by_colour = FINISH_OF_COLOUR
         objects[name] = SceneObject(body, asset, world=world)
         objects[name].set_joints(place.joint_positions)
         scene.add_object(name, objects[name])

@@ -17,7 +17,7 @@ from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pinhole, Pose
 from unlatch.simcore.lru_cache import LRUCache
 from unlatch.simcore.sim.renderers.drawn_links import DrawnLink, drawn_links
-from unlatch.simcore.sim.renderers.environment_light import environment_faces, tone_curve
+from unlatch.simcore.sim.renderers.environment_light import HEADROOM, environment_faces, tone_curve
 from unlatch.simcore.sim.renderers.geometry_pass import GeometryPass, PlacedMesh, UploadedMesh
 from unlatch.simcore.sim.renderers.link_geometry import ShapeGeometry, geometry_key, shape_geometry
 from unlatch.simcore.sim.renderers.renderer import Light, RawImages, RenderedWorld, Renderer, RenderRequest
@@ -33,9 +33,11 @@ _MAX_TARGETS = 4
 _SHADOW_SPAN_M = 3.4
 """Width and depth of the region around the scene's middle that casts and receives shadows [m]."""
 _SHADOW_BIAS = 0.0008
-_SUN = 2.0
-"""Irradiance of the light at the default `Light.diffuse`, as a share of what a white surface shows as white."""
-_OVERSAMPLING = 1.0
+_SUN, _SKY = 0.62, 0.62
+"""Share of a surface's colour that shows under the light along its normal, at the default `Light.diffuse`, and under
+the surroundings, at the default `Light.ambient`."""
+_FINE_SCALE = 2
+"""Samples per pixel along each side where edges are smoothed by averaging."""
 
 
 class PygfxRenderer(Renderer):
@@ -59,6 +61,7 @@ class PygfxRenderer(Renderer):
         """See `Renderer`."""
         import_extra("pygfx", extra="render", needed_by="renderer=pygfx", error=WorldError)
         self._device = _open_device()
+        self._on_card = self._device.adapter.info["adapter_type"] != "CPU"
         self._exact = GeometryPass(self._device)
         self._geometries: LRUCache[_LinkGeometry] = LRUCache(_MAX_GEOMETRIES)
         self._targets: LRUCache[_Target] = LRUCache(_MAX_TARGETS)
@@ -68,22 +71,23 @@ class PygfxRenderer(Renderer):
     def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
         """See `Renderer`."""
         pinhole = request.optics
-        assert_pinhole = pinhole if isinstance(pinhole, Pinhole) else None
-        if assert_pinhole is None:
+        if not isinstance(pinhole, Pinhole):
             raise WorldError("renderer=pygfx draws through a pinhole. Assemble other lenses from pinhole images.")
         shown = self._update_links(world, colours=request.colours)
         link_ids, depth_m = self._exact.draw(
             [link.placed() for link in shown],
-            assert_pinhole,
+            pinhole,
             request.T_world_camera,
             near_m=request.near_m,
             far_m=request.far_m,
         )
         if not request.colours:
             return RawImages(np.zeros((*link_ids.shape, 3), dtype=np.uint8), depth_m, link_ids)
-        target = self._targets.get((pinhole.width, pinhole.height), lambda: _Target(pinhole.width, pinhole.height))
+        fine = request.fine or self._on_card
+        size = (pinhole.width, pinhole.height)
+        target = self._targets.get((*size, fine), lambda: _Target(*size, fine=fine))
         self._stage.set_light(world.light, shadow=request.shadow and world.light.shadow)
-        self._stage.set_camera(assert_pinhole, request)
+        self._stage.set_camera(pinhole, request)
         return RawImages(target.draw(self._stage), depth_m, link_ids)
 
     def _update_links(self, world: RenderedWorld, *, colours: bool) -> list[_ShownLink]:
@@ -259,10 +263,10 @@ class _Stage:
         self._sun.local.position = middle + _SHADOW_SPAN_M * direction
         self._sun.target.local.position = middle
         default = Light()
-        self._sun.intensity = _SUN * light.diffuse / default.diffuse
+        self._sun.intensity = np.pi * _SUN / HEADROOM * light.diffuse / default.diffuse
         self._sun.color = (*light.colour, 1.0)
         self._sun.cast_shadow = shadow
-        self._strength = light.ambient / default.ambient
+        self._strength = _SKY / HEADROOM * light.ambient / default.ambient
         for mesh in self._meshes:
             mesh.material.env_map_intensity = self._strength
 
@@ -317,17 +321,21 @@ def _environment_map() -> Any:
 class _Target:
     """The image that pygfx draws to, of one size."""
 
-    def __init__(self, width: int, height: int) -> None:
+    def __init__(self, width: int, height: int, *, fine: bool) -> None:
         import pygfx as gfx
 
-        texture = gfx.Texture(dim=2, size=(width, height, 1), format="rgba8unorm-srgb")
-        self._renderer = gfx.WgpuRenderer(texture, pixel_scale=_OVERSAMPLING, enable_events=False, ppaa="ddaa")
+        texture = gfx.Texture(dim=2, size=(width, height, 1), format="rgba8unorm", colorspace="physical")
+        self._fine = fine
+        self._renderer = gfx.WgpuRenderer(
+            texture, pixel_scale=_FINE_SCALE if fine else 1, enable_events=False, ppaa="none" if fine else "fxaa"
+        )
 
     def draw(self, stage: _Stage) -> Array:
         """Returns the picture (height, width, 3) uint8."""
-        self._renderer.render(stage.scene, stage.camera)
-        levels = self._renderer.snapshot()[..., :3]
-        return tone_curve()[levels]
+        # the last step of pygfx, which scales its drawing down, takes as long as the drawing itself
+        self._renderer.render(stage.scene, stage.camera, clear=True, flush=not self._fine)
+        levels = tone_curve()[self._renderer.snapshot()[..., :3]]
+        return np.asarray(Image.fromarray(levels).reduce(_FINE_SCALE)) if self._fine else levels
 
 
 @cache

@@ -35,6 +35,9 @@ class RenderRequest:
     """Whether exact depth is wanted; otherwise it may be approximate."""
     normals: bool = False
     """Whether normals are wanted."""
+    fine: bool = False
+    """Whether edges are drawn as smoothly as the renderer can, for pictures that people look at; it only changes
+    colours and takes more time."""
 
 
 @dataclass(frozen=True)

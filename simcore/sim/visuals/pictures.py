@@ -78,7 +78,7 @@ def framing_camera(
 
 def take_picture(world: World, view: LookAtCamera, *, width: int, height: int) -> Array:
     """Returns a picture (height, width, 3) uint8 of the world."""
-    request = RenderRequest(view.pinhole(width, height), view.T_world_camera, _NEAR_M, _FAR_M, depth=False)
+    request = RenderRequest(view.pinhole(width, height), view.T_world_camera, _NEAR_M, _FAR_M, depth=False, fine=True)
     return world.renderer.render(world, request).rgb
 
 
