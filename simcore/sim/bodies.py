@@ -61,8 +61,10 @@ class Body:
         self.meshes: dict[str, TriangleMesh] = {}
         """Visible triangles of links, each in its frame: those of `link_mesh`, or those of scenery whose vertices were
         given to Bullet, which does not report them."""
-        self.sheet: SurfaceMesh | None = None
-        """The visible surface of a panel, which is visible from its front alone."""
+        self.surface: SurfaceMesh | None = None
+        """The visible surface of scenery whose vertices were given to Bullet."""
+        self.sheet = False
+        """Whether it is visible from its front alone and casts no shadow, as a panel is."""
         self.finish = Finish()
         """The finish of its shapes, where neither their colour nor their mesh file states one."""
         self.finish_by_colour: Mapping[tuple[float, ...], Finish] = {}

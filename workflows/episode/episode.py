@@ -41,6 +41,7 @@ from unlatch.workflows.episode.randomization.episode_randomization import (
     make_randomization,
     recorded_randomization,
 )
+from unlatch.workflows.episode.rooms.room import show_room
 from unlatch.workflows.episode.scene import EpisodeScene, build_scene
 from unlatch.workflows.episode.skill_run import SkillRun
 
@@ -95,6 +96,8 @@ class Episode:
         """Whether the record has the planner's own targets beside the executed ones; set before `begin`."""
         self.has_pushes = False
         """Whether parts may be pushed from outside; set before `begin`."""
+        self.scenery_seed = self.seed
+        """Seed of the room in images; set before the reset."""
         self.on_bug: Callable[[Exception], None] | None = None
         """Called with an unexpected exception before it becomes the failure of the episode, such as by a debugger."""
         self._world = world
@@ -173,6 +176,7 @@ class Episode:
             sensors=list(cfg.all_sensors().values()),
             seed=self.seed,
         )
+        show_room(self.scene, cfg.scenery, self.scenery_seed)
         self.randomization = make_randomization(self.scene, cfg.randomization, self.seed, visual_draw=self.visual_draw)
         if self.randomization is not None:
             self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))

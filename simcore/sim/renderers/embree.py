@@ -98,7 +98,7 @@ class EmbreeRenderer(Renderer):
                 (paint.picture or own) if textured else None
                 for paint, own, textured in zip(link.paints, surface.pictures, surface.textured, strict=True)
             )
-            pose, sheet = link.body.link_pose(link.name), link.body.sheet is not None
+            pose, sheet = link.body.link_pose(link.name), link.body.sheet
             found.append(PlacedLink(surface, pose, link.link_id, colours, pictures, sheet))
         if not found:
             return None

@@ -53,7 +53,7 @@ def shape_geometry(body: Body, shape: VisualShape) -> ShapeGeometry:
     corners = made.mesh.faces.ravel()
     normals, uvs = made.shading.corner_normals.reshape(-1, 3), made.shading.uvs.reshape(-1, 2)
     _, first, which = np.unique(_corner_keys(corners, normals, uvs), return_index=True, return_inverse=True)
-    pose = Pose.identity() if body.sheet is not None else shape.T_link_shape
+    pose = Pose.identity() if body.surface is not None else shape.T_link_shape
     return ShapeGeometry(
         (pose @ made.mesh.vertices[corners[first]]).astype(np.float32),
         pose.rotate(normals[first]).astype(np.float32),

@@ -143,7 +143,7 @@ class _ShownLink:
     def placed(self) -> PlacedMesh:
         """Returns the link for the exact drawing."""
         pose = self._T_world_link or Pose.identity()
-        return PlacedMesh(self.geometry.mesh, pose, self.link.link_id, self.body.sheet is not None)
+        return PlacedMesh(self.geometry.mesh, pose, self.link.link_id, self.body.sheet)
 
     def move(self, T_world_link: Pose) -> None:
         """Places the link."""
@@ -160,7 +160,7 @@ class _ShownLink:
             picture = (paint.picture or shape.picture) if shape.textured else None
             groups.setdefault((picture, shape.finish, paint.rgba[3] < 1.0), []).append((shape, paint))
         self.objects = [
-            _make_mesh(members, picture, finish, clear=clear, sheet=self.body.sheet is not None)
+            _make_mesh(members, picture, finish, clear=clear, sheet=self.body.sheet)
             for (picture, finish, clear), members in groups.items()
         ]
         self._T_world_link = None

@@ -19,9 +19,9 @@ Array = np.ndarray
 
 def shape_key(body: Body, shape: VisualShape) -> Hashable:
     """Returns a cache key that determines a shape's triangles."""
-    if body.sheet is not None:
-        uvs = body.sheet.corner_uvs
-        return (body.sheet.mesh.vertices.tobytes(), b"" if uvs is None else uvs.tobytes())
+    if body.surface is not None:
+        uvs = body.surface.corner_uvs
+        return (body.surface.mesh.vertices.tobytes(), b"" if uvs is None else uvs.tobytes())
     if shape.kind == p.GEOM_MESH:
         status = Path(shape.path).stat()
         return (shape.path, status.st_mtime_ns, status.st_size, shape.size)
@@ -30,7 +30,7 @@ def shape_key(body: Body, shape: VisualShape) -> Hashable:
 
 def shape_scale(body: Body, shape: VisualShape) -> tuple[float, ...]:
     """Returns the factors (3,) on the coordinates of a shape's surface."""
-    return shape.size if shape.kind == p.GEOM_MESH and body.sheet is None else (1.0, 1.0, 1.0)
+    return shape.size if shape.kind == p.GEOM_MESH and body.surface is None else (1.0, 1.0, 1.0)
 
 
 def shape_surface(body: Body, shape: VisualShape) -> SurfaceMesh:
@@ -40,8 +40,8 @@ def shape_surface(body: Body, shape: VisualShape) -> SurfaceMesh:
         AssetError: A mesh file cannot be read.
         WorldError: The shape is of a kind that has no triangles.
     """
-    if body.sheet is not None:
-        return body.sheet
+    if body.surface is not None:
+        return body.surface
     if shape.kind == p.GEOM_MESH:
         return read_mesh(Path(shape.path), allow_empty=True, with_shading=True)
     mesh = bullet_primitive_mesh(body, shape)

@@ -1,0 +1,1 @@
+from .room import show_room as show_room
