@@ -17,7 +17,8 @@ from unlatch.workflows.cli.console import OK, print_note
 from unlatch.workflows.cli.multirun import run_jobs
 from unlatch.workflows.cli.run_report import run_and_report
 from unlatch.workflows.commands.render import render_and_report
-from unlatch.workflows.images.render_config import AUTO, RenderCfg
+from unlatch.simcore.sim.renderers.auto import AUTO
+from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.runs.collect import CollectJob
 from unlatch.workflows.runs.run import output_folder
 from unlatch.workflows.runs.schema import CollectCfg

@@ -28,7 +28,7 @@ from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.lidar import LidarCfg
 from unlatch.simcore.sim.visuals.finish import FINISHES
-from unlatch.simcore.sim.visuals.pictures import LookAtCamera
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera
 from unlatch.simcore.sim.world import World
 from unlatch.skills.contract.context import FrameSpeeds, Views
 from unlatch.skills.gripping import grip_force, handle_load
@@ -42,6 +42,12 @@ TABLE_CENTER_M = (0.5, 0.0, -0.03)
 TABLE_RGBA = (0.76, 0.7, 0.62, 1.0)
 PLINTH_RGBA = (0.45, 0.47, 0.5, 1.0)
 _LIMIT_MARGIN_RAD = 0.03
+_ARM_POINTS_M = ((-0.12, -0.12, 0.0), (-0.12, 0.12, 0.0), (-0.1, 0.0, 0.72), (0.1, 0.0, 0.76), (0.45, 0.0, 0.72))
+"""Points around an arm at its home pose, from its foot [m]."""
+_OPENING_M = 0.2
+"""How far before an object its parts are seen while they open [m]."""
+_BEHIND_SHOULDER, _FAR_SIDE = (-0.62, -1.05, 0.56), (1.05, -0.8, 0.75)
+_FOV_DEG = 40.0
 
 
 @dataclass
@@ -63,16 +69,18 @@ class EpisodeScene:
     """Signature of the world after the last frame."""
 
     def view(self) -> LookAtCamera:
-        """Returns a camera that sees the robot's hand and the object."""
-        boxes = [item.body.aabb() for item in self.objects.values()]
-        middle = np.mean([box.mean(axis=0) for box in boxes], axis=0)
-        # from behind the robot's right shoulder: the object's front and the hand are both seen
-        target = 0.6 * middle + 0.4 * np.array([0.12, 0.0, 0.5])
-        eye = target + np.array([-0.68, -1.05, 0.62])
-        if len(self.robot.arms) > 1:  # shoulders on both sides would hide the object: look from its far side
-            target = 0.8 * middle + 0.2 * np.array([0.0, 0.0, 0.5])
-            eye = target + np.array([1.05, -0.8, 0.75])
-        return LookAtCamera(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=48.0)
+        """Returns a camera that sees the whole robot and the objects; it does not depend on how they stand now."""
+        arms = [self.robot.body.link_pose(arm.base_link).p for arm in self.robot.cfg.arms]
+        points = [foot + np.array(offset) for foot in arms for offset in _ARM_POINTS_M]
+        for item in self.objects.values():
+            boxes = np.array([item.body.link_aabb(link) for link in item.body.mounted_links])
+            low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
+            points += [np.where(pick, high, low) for pick in np.ndindex(2, 2, 2)]
+            points.append(np.array([low[0] - _OPENING_M, (low[1] + high[1]) / 2, low[2]]))
+        # from behind the robot's right shoulder: the object's front and the hand are both seen; the shoulders of two
+        # arms would hide the object, so they are seen from the far side
+        looks_from = _BEHIND_SHOULDER if len(arms) == 1 else _FAR_SIDE
+        return framing_camera(points, looks_from, fov_deg=_FOV_DEG, aspect=1.25, margin=1.06)
 
     def hold_flags(self, held: Mapping[str, frozenset[str]]) -> dict[str, tuple[bool, ...]]:
         """Returns which joints of every object are held, as an action has them."""

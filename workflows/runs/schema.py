@@ -10,6 +10,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.sim.renderers.auto import AUTO
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.recording.data_set.episode_folders import MAX_NUMBER
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
@@ -273,5 +274,5 @@ class PreviewCfg(OneEpisodeCfg):
 
     out: str | None = None
     """The picture's file; null: `preview-<task>-s<seed>-<episode>.png` in the current directory."""
-    renderer: str = "tiny"
-    """Name in the catalog of renderers."""
+    renderer: str = AUTO
+    """Name in the catalog of renderers, or `auto`."""

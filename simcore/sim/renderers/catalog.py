@@ -9,7 +9,7 @@ RENDERERS = Catalog(
     {
         "egl": CatalogEntry(
             "unlatch.simcore.sim.renderers.egl:EglRenderer",
-            "Bullet's OpenGL renderer without a screen: graphics card or Mesa",
+            "depth and labels by OpenGL without a screen: graphics card or Mesa",
         ),
         "embree": CatalogEntry(
             "unlatch.simcore.sim.renderers.embree:EmbreeRenderer", "rays cast on the processor: extra 'raycast'"

@@ -60,11 +60,9 @@ class PygfxRenderer(Renderer):
     def open(self, world: RenderedWorld) -> None:
         """See `Renderer`."""
         import_extra("pygfx", extra="render", needed_by="renderer=pygfx", error=WorldError)
-        self._device = _open_device()
+        self._device = open_device()
         self._on_card = self._device.adapter.info["adapter_type"] != "CPU"
-        self._exact = GeometryPass(self._device)
-        self._geometries: LRUCache[_LinkGeometry] = LRUCache(_MAX_GEOMETRIES)
-        self._targets: LRUCache[_Target] = LRUCache(_MAX_TARGETS)
+        self._exact, self._geometries, self._targets = _open_shared()
         self._stage = _Stage()
         self._shown: dict[int, _ShownLink] = {}
 
@@ -182,14 +180,16 @@ def _make_mesh(
         indices=np.concatenate([shape.faces + first for (shape, _), first in zip(members, firsts, strict=False)]).astype(np.uint32),
     )
     mean = np.mean([paint.rgba[:3] for _, paint in members], axis=0)
+    picture_map = None if picture is None else _picture_map(picture)
     material = gfx.MeshStandardMaterial(
         color_mode="auto",
-        map=None if picture is None else _picture_map(picture),
+        map=picture_map,
         roughness=finish.roughness,
         metalness=finish.metalness,
         side="front" if sheet else "both",
         emissive=(*mean.tolist(), 1.0) if finish.emission else "#000",
-        emissive_intensity=finish.emission,
+        emissive_map=picture_map if finish.emission else None,
+        emissive_intensity=finish.emission / HEADROOM,
     )
     if clear:
         material.alpha_mode = "blend"
@@ -339,7 +339,13 @@ class _Target:
 
 
 @cache
-def _open_device() -> Any:
+def _open_shared() -> tuple[GeometryPass, LRUCache[_LinkGeometry], LRUCache[_Target]]:
+    """Returns the exact drawing, the uploaded triangles and the targets, which all renderers of a process share."""
+    return GeometryPass(open_device()), LRUCache(_MAX_GEOMETRIES), LRUCache(_MAX_TARGETS)
+
+
+@cache
+def open_device() -> Any:
     """Returns the device of wgpu, which all renderers of a process share.
 
     Raises:

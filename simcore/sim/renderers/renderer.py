@@ -101,6 +101,8 @@ class Renderer(ABC):
 
     name: ClassVar[str]
     """Its name in the catalog."""
+    draws_colours: ClassVar[bool] = True
+    """Whether it draws colours; otherwise only links and depth."""
     lenses: ClassVar[tuple[type[Pinhole] | type[Fisheye], ...]] = (Pinhole,)
     """The lenses that it supports. Without `Fisheye`, fisheye images are assembled from pinhole images."""
 

@@ -77,7 +77,12 @@ def framing_camera(
 
 
 def take_picture(world: World, view: LookAtCamera, *, width: int, height: int) -> Array:
-    """Returns a picture (height, width, 3) uint8 of the world."""
+    """Returns a picture (height, width, 3) uint8 of the world.
+
+    Raises:
+        WorldError: The renderer draws no colours.
+    """
+    require_colours(world)
     request = RenderRequest(view.pinhole(width, height), view.T_world_camera, _NEAR_M, _FAR_M, depth=False, fine=True)
     return world.renderer.render(world, request).rgb
 
@@ -134,6 +139,21 @@ def require_visuals(world: World) -> None:
     if not world.visuals:
         raise WorldError(
             "This World has no visual shapes, so images of it would be empty. Open it as World(cfg, visuals=True)."
+        )
+
+
+def require_colours(world: World) -> None:
+    """Raises an error unless the renderer of a world draws colours.
+
+    Raises:
+        WorldError: It does not.
+    """
+    name = world.renderer.name
+    if not world.renderer.draws_colours:
+        raise WorldError(
+            f"renderer={name} draws depth and labels, no colours. Take renderer=pygfx, or renderer=tiny, which runs on "
+            "every machine.",
+            renderer=name,
         )
 
 

@@ -47,10 +47,11 @@ def look(world: World, lens: dict[str, Any]) -> tuple[Camera, dict[str, np.ndarr
     fields = {**lens, "lens": Lens[lens.get("lens", "pinhole")]}
     mount = MountCfg(position_m=T_WORLD_CAMERA.p.tolist(), rpy_deg=RPY_DEG)
     camera = Camera(CameraCfg(name="eye", type="camera", mount=mount, **fields), world)
-    for kind in Rendering:
+    kinds = [kind for kind in Rendering if kind is not Rendering.rgb or world.renderer.draws_colours]
+    for kind in kinds:
         camera.switch_rendering(kind, on=True)
     camera.update_state()
-    return camera, {kind.name: camera.image(kind) for kind in Rendering}
+    return camera, {kind.name: camera.image(kind) for kind in kinds}
 
 
 def cube(world: World) -> None:
@@ -100,6 +101,11 @@ def test_images_of_a_cube_before_a_wall_agree_with_its_geometry(world: World, na
     towards = np.einsum("ij,ij->i", normals[both], T_WORLD_CAMERA.rotate(rays[both]))
     assert (towards < 0.0).all()
     np.testing.assert_allclose(normals[wall].mean(axis=0), T_WORLD_CAMERA.rotate([0.0, 0.0, -1.0]), atol=2e-3)
+    if not world.renderer.draws_colours:
+        camera.switch_rendering(Rendering.rgb, on=True)
+        with pytest.raises(WorldError, match="draws depth and labels, no colours"):
+            camera.update_state()
+        return
     # colours: red where the cube is, blue where the wall is
     inner = seen & ~_beside_an_edge(seen)
     assert (images["rgb"][inner][:, 0] > images["rgb"][inner][:, 2]).all()

@@ -71,7 +71,7 @@ def build_kitchen(room: RoomBuilder) -> Light:
         top = Material(finish=Finish(0.4), picture=picture_file(staves), tile_m=(1.2, 0.6))
     else:
         stone, vein = _STONES[int(rng.integers(len(_STONES)))]
-        picture = picture_file(draw_stone(rng, stone, vein, specks=float(rng.choice([0.0, 0.12]))))
+        picture = picture_file(draw_stone(rng, stone, vein, specks=float(rng.choice([0.1, 0.5]))))
         top = Material(finish=Finish(0.28), picture=picture, tile_m=(1.1, 1.1))
     front = Material(_FRONTS[int(rng.integers(len(_FRONTS)))], FINISHES["painted_wood"])
     cover_table(room, top)

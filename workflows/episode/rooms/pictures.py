@@ -77,14 +77,15 @@ def draw_mottled(rng: np.random.Generator, colour: Rgb, *, contrast: float, cell
 
 
 def draw_stone(rng: np.random.Generator, colour: Rgb, vein: Rgb, *, specks: float) -> Array:
-    """Draws polished stone: soft veins, and specks over a share of the surface."""
-    warp = _noise(rng, 4, 4) * 2.0 + _noise(rng, 9, 9)
-    veins = np.exp(-((np.sin(2.0 * np.pi * warp) / 0.16) ** 2)) * _noise(rng, 5, 5)
-    base = np.array(colour) * (0.96 + 0.08 * _noise(rng, 12, 12)[..., None])
-    picture = base + 0.5 * veins[..., None] * (np.array(vein) - base)
+    """Draws polished stone: soft veins, and fine grains of a contrast of `specks`."""
+    warp = 0.6 * _noise(rng, 3, 3) + 0.25 * _noise(rng, 11, 11) + 0.15 * _noise(rng, 41, 41)
+    veins = np.exp(-(((warp - 0.5) / 0.012) ** 2)) * np.clip(2.0 * _noise(rng, 4, 4) - 0.6, 0.0, 1.0)
+    clouds = _noise(rng, 5, 5) * 0.6 + _noise(rng, 23, 23) * 0.4 - 0.5
+    base = np.array(colour) * (1.0 + 0.10 * clouds[..., None])
+    picture = base + 0.6 * veins[..., None] * (np.array(vein) - base)
     if specks > 0.0:
-        dark = (_noise(rng, 170, 170) < specks)[..., None]
-        picture = np.where(dark, 0.6 * picture, picture)
+        grains = 0.5 * _noise(rng, 256, 256) + 0.5 * rng.random((PIXELS, PIXELS))
+        picture = picture * (1.0 + specks * (grains - 0.5)[..., None])
     return picture
 
 
