@@ -41,7 +41,7 @@ from unlatch.workflows.episode.randomization.episode_randomization import (
     make_randomization,
     recorded_randomization,
 )
-from unlatch.workflows.episode.rooms.room import show_room
+from unlatch.workflows.episode.rooms.room import Room
 from unlatch.workflows.episode.scene import EpisodeScene, build_scene
 from unlatch.workflows.episode.skill_run import SkillRun
 
@@ -176,8 +176,11 @@ class Episode:
             sensors=list(cfg.all_sensors().values()),
             seed=self.seed,
         )
-        show_room(self.scene, cfg.scenery, self.scenery_seed)
-        self.randomization = make_randomization(self.scene, cfg.randomization, self.seed, visual_draw=self.visual_draw)
+        room = Room(self.scene, cfg.scenery, self.scenery_seed)
+        self.randomization = make_randomization(
+            self.scene, cfg.randomization, self.seed, visual_draw=self.visual_draw, room=room
+        )
+        room.show()
         if self.randomization is not None:
             self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
         self.judge = Judge(cfg, self.scene, acted_on, policy=self._policy)

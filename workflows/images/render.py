@@ -143,7 +143,8 @@ def prepare_render(data_set: DataSet, cfg: RenderCfg, request: Request | None = 
     _check_scene(data_set, next(iter(digests)), seen_cfg, settings, renderer, leave_out=cfg.leave_out)
     header = header_of(cfg, episode_cfg, settings, renderer)
     render_set = RenderSet.create_or_resume(data_set.path, cfg.name, header)
-    job = RenderJob(seen_cfg, data_set, render_set, renderer, settings.randomization, digests)
+    draws_room = cfg.scenery is not None
+    job = RenderJob(seen_cfg, data_set, render_set, renderer, settings.randomization, digests, draws_room)
     missing = _missing_numbers(job, notices)
     return RenderWork(job, cfg, missing, notices)
 

@@ -114,6 +114,7 @@ def open_record(
     checker: BulletCollisionChecker | None = None,
     *,
     visual_draw: VisualDraw | None = None,
+    scenery_seed: int | None = None,
     world: World | None = None,
 ) -> Iterator[RecordedWorld]:
     """Opens the scene of a recorded episode.
@@ -123,6 +124,7 @@ def open_record(
         record: The episode, with its arrays.
         checker: An open collision checker; None: a new one.
         visual_draw: Appearance that replaces the recorded one.
+        scenery_seed: Seed of the room; None: that of the episode.
         world: An open world with visual shapes, which is emptied; None: a new one.
 
     Raises:
@@ -133,6 +135,8 @@ def open_record(
         used = checker if checker is not None else stack.enter_context(BulletCollisionChecker())
         episode = Episode(cfg, record.number, world, used)
         episode.visual_draw = visual_draw
+        if scenery_seed is not None:
+            episode.scenery_seed = scenery_seed
         episode.reset(record)
         yield RecordedWorld(world, episode, record)
 

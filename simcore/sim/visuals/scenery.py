@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.visuals.finish import Finish
-from unlatch.simcore.sim.visuals.visual_shapes import Paint
 from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
@@ -90,13 +90,13 @@ def add_surface(
     if surface.corner_uvs is not None:
         shape["uvs"] = surface.corner_uvs.reshape(-1, 2).tolist()
     body = _add_scenery(world, name, p.GEOM_MESH, shape, T_world_surface, rgba)
-    body.surface, body.meshes[body.root_link] = surface, mesh
+    body.surface, body.meshes[body.root_link] = replace(surface, texture=picture), mesh
     body.finish = finish or body.finish
     if picture is not None:
         (drawn,) = body.visual_shapes
         texture = p.loadTexture(str(picture), physicsClientId=world.client)
         p.changeVisualShape(drawn.body, drawn.link, textureUniqueId=texture, physicsClientId=world.client)
-        world.paint[drawn.body, drawn.link, drawn.index] = Paint(rgba, picture)
+        body.visual_shapes = (replace(drawn, texture=texture),)  # Bullet does not report it
     return body
 
 

@@ -21,7 +21,7 @@ def shape_key(body: Body, shape: VisualShape) -> Hashable:
     """Returns a cache key that determines a shape's triangles."""
     if body.surface is not None:
         uvs = body.surface.corner_uvs
-        return (body.surface.mesh.vertices.tobytes(), b"" if uvs is None else uvs.tobytes())
+        return (body.surface.mesh.vertices.tobytes(), b"" if uvs is None else uvs.tobytes(), body.surface.texture)
     if shape.kind == p.GEOM_MESH:
         status = Path(shape.path).stat()
         return (shape.path, status.st_mtime_ns, status.st_size, shape.size)

@@ -1,1 +1,1 @@
-from .room import show_room as show_room
+from .room import Room as Room
