@@ -14,6 +14,9 @@ RENDERERS = Catalog(
         "embree": CatalogEntry(
             "unlatch.simcore.sim.renderers.embree:EmbreeRenderer", "rays cast on the processor: extra 'raycast'"
         ),
+        "mitsuba": CatalogEntry(
+            "unlatch.simcore.sim.renderers.mitsuba:MitsubaRenderer", "path tracing for pictures of record: extra 'pathtrace'"
+        ),
         "pygfx": CatalogEntry(
             "unlatch.simcore.sim.renderers.pygfx:PygfxRenderer",
             "physically based pictures by wgpu: Vulkan, extra 'render'",

@@ -10,6 +10,11 @@ Array = np.ndarray
 
 HEADROOM = 1.6
 """Brightness that a renderer may draw, as a multiple of what a white surface shows as white."""
+SUN, SKY = 0.62, 0.62
+"""Share of a surface's colour that shows under the light along its normal, at the default `Light.diffuse`, and under
+the surroundings, at the default `Light.ambient`."""
+_KNEE = 0.72
+_BRIGHTEST = _KNEE + (1.0 - _KNEE) * (HEADROOM - _KNEE) / (HEADROOM - _KNEE + 1.0 - _KNEE)
 
 
 def environment_light(directions: Array) -> Array:
@@ -45,22 +50,32 @@ def environment_faces(size: int) -> Array:
     return np.stack(found)
 
 
-@cache
-def tone_curve() -> Array:
-    """Returns the levels (256,) uint8 of a picture by the levels of a drawing that is darker by `HEADROOM`.
+def tone_map(linear: Array) -> Array:
+    """Returns levels of a picture, uint8, by light of which 1 is what a white surface shows.
 
     Middle tones keep their brightness; bright ones approach white slowly, so that highlights keep their shape.
     """
-    level = np.arange(256) / 255.0
-    linear = HEADROOM * np.where(level <= 0.04045, level / 12.92, ((level + 0.055) / 1.055) ** 2.4)
-    knee = 0.72
-    over = np.maximum(linear - knee, 0.0)
-    mapped = np.where(linear <= knee, linear, knee + (1.0 - knee) * over / (over + (1.0 - knee)))
-    mapped = np.clip(mapped / mapped[-1], 0.0, 1.0)
-    srgb = np.where(mapped <= 0.0031308, 12.92 * mapped, 1.055 * np.maximum(mapped, 1e-9) ** (1 / 2.4) - 0.055)
-    curve = np.rint(255.0 * srgb).astype(np.uint8)
+    over = np.maximum(linear - _KNEE, 0.0)
+    mapped = np.where(linear <= _KNEE, linear, _KNEE + (1.0 - _KNEE) * over / (over + (1.0 - _KNEE))) / _BRIGHTEST
+    return np.rint(255.0 * encode_srgb(np.clip(mapped, 0.0, 1.0))).astype(np.uint8)
+
+
+@cache
+def tone_curve() -> Array:
+    """Returns `tone_map` as levels (256,) uint8 by the levels of a drawing that is darker by `HEADROOM`."""
+    curve = tone_map(HEADROOM * decode_srgb(np.arange(256) / 255.0))
     curve.setflags(write=False)
     return curve
+
+
+def decode_srgb(values: Array) -> Array:
+    """Returns linear light by sRGB values, 0 to 1."""
+    return np.where(values <= 0.04045, values / 12.92, ((np.maximum(values, 0.0) + 0.055) / 1.055) ** 2.4)
+
+
+def encode_srgb(linear: Array) -> Array:
+    """Returns sRGB values by linear light, 0 to 1, and beyond for brighter light."""
+    return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * np.maximum(linear, 1e-9) ** (1 / 2.4) - 0.055)
 
 
 def _edge(distance: Array) -> Array:

@@ -17,7 +17,15 @@ from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pinhole, Pose
 from unlatch.simcore.lru_cache import LRUCache
 from unlatch.simcore.sim.renderers.drawn_links import DrawnLink, drawn_links
-from unlatch.simcore.sim.renderers.environment_light import HEADROOM, environment_faces, tone_curve
+from unlatch.simcore.sim.renderers.environment_light import (
+    HEADROOM,
+    SKY,
+    SUN,
+    decode_srgb,
+    encode_srgb,
+    environment_faces,
+    tone_curve,
+)
 from unlatch.simcore.sim.renderers.geometry_pass import GeometryPass, PlacedMesh, UploadedMesh
 from unlatch.simcore.sim.renderers.link_geometry import ShapeGeometry, geometry_key, shape_geometry
 from unlatch.simcore.sim.renderers.renderer import Light, RawImages, RenderedWorld, Renderer, RenderRequest
@@ -33,9 +41,6 @@ _MAX_TARGETS = 4
 _SHADOW_SPAN_M = 3.4
 """Width and depth of the region around the scene's middle that casts and receives shadows [m]."""
 _SHADOW_BIAS = 0.0008
-_SUN, _SKY = 0.62, 0.62
-"""Share of a surface's colour that shows under the light along its normal, at the default `Light.diffuse`, and under
-the surroundings, at the default `Light.ambient`."""
 _FINE_SCALE = 2
 """Samples per pixel along each side where edges are smoothed by averaging."""
 
@@ -200,9 +205,7 @@ def _make_mesh(
 
 
 def _to_linear(rgba: Sequence[float]) -> Array:
-    srgb = np.array(rgba[:3], dtype=float)
-    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
-    return np.array([*linear, rgba[3]])
+    return np.array([*decode_srgb(np.array(rgba[:3], dtype=float)), rgba[3]])
 
 
 def _picture_map(path: Path) -> Any:
@@ -263,10 +266,10 @@ class _Stage:
         self._sun.local.position = middle + _SHADOW_SPAN_M * direction
         self._sun.target.local.position = middle
         default = Light()
-        self._sun.intensity = np.pi * _SUN / HEADROOM * light.diffuse / default.diffuse
+        self._sun.intensity = np.pi * SUN / HEADROOM * light.diffuse / default.diffuse
         self._sun.color = (*light.colour, 1.0)
         self._sun.cast_shadow = shadow
-        self._strength = _SKY / HEADROOM * light.ambient / default.ambient
+        self._strength = SKY / HEADROOM * light.ambient / default.ambient
         for mesh in self._meshes:
             mesh.material.env_map_intensity = self._strength
 
@@ -310,8 +313,7 @@ def _environment_map() -> Any:
     import pygfx as gfx
 
     faces = environment_faces(64)  # (6, 64, 64, 3) linear
-    encoded = np.where(faces <= 0.0031308, 12.92 * faces, 1.055 * np.maximum(faces, 1e-9) ** (1 / 2.4) - 0.055)
-    pixels = np.concatenate([encoded, np.ones((*faces.shape[:3], 1))], axis=-1).astype(np.float16)
+    pixels = np.concatenate([encode_srgb(faces), np.ones((*faces.shape[:3], 1))], axis=-1).astype(np.float16)
     texture = gfx.Texture(
         np.ascontiguousarray(pixels), dim=2, size=(64, 64, 6), format="rgba16float", generate_mipmaps=True
     )

@@ -9,7 +9,6 @@ from unlatch.simcore.sim.renderers.renderer import Light
 from unlatch.workflows.episode.rooms.pictures import (
     Rgb,
     draw_boards,
-    draw_books,
     draw_fabric,
     draw_mottled,
     picture_file,
@@ -31,6 +30,16 @@ from unlatch.workflows.episode.rooms.shell import (
 FLOOR_Z_M = -0.75
 _CARPETS: tuple[Rgb, ...] = ((0.36, 0.39, 0.43), (0.45, 0.43, 0.40), (0.27, 0.32, 0.38))
 _ACCENTS: tuple[Rgb, ...] = ((0.44, 0.54, 0.58), (0.62, 0.64, 0.56), (0.72, 0.62, 0.50), (0.80, 0.80, 0.78))
+_SPINES: tuple[Rgb, ...] = (
+    (0.52, 0.17, 0.15),
+    (0.18, 0.28, 0.42),
+    (0.78, 0.73, 0.60),
+    (0.24, 0.37, 0.30),
+    (0.84, 0.84, 0.82),
+    (0.18, 0.18, 0.20),
+    (0.70, 0.48, 0.22),
+)
+"""Colours of books."""
 _OAKS: tuple[Rgb, ...] = ((0.74, 0.59, 0.42), (0.64, 0.48, 0.33))
 
 
@@ -54,7 +63,7 @@ def build_office(room: RoomBuilder) -> Light:
     shell.add_ceiling_lamps(room, size_m=(0.6, 0.6), places=3)
     oak = picture_file(draw_boards(rng, _OAKS[int(rng.integers(len(_OAKS)))], boards=3, contrast=0.12, gap_px=0))
     wood = Material(finish=Finish(0.45), picture=oak, tile_m=(1.4, 1.0), turned=True)
-    top = Material((0.88, 0.88, 0.87), Finish(0.35)) if rng.random() < 0.5 else wood
+    top = Material((0.76, 0.76, 0.75), Finish(0.4)) if rng.random() < 0.5 else wood
     cover_table(room, top, edge=wood)
     add_legs(room, WHITE if rng.random() < 0.5 else DARK_METAL, floor_z_m=FLOOR_Z_M, side_m=0.06, inset_m=0.1)
     _add_bookcase(room, shell, wood)
@@ -76,20 +85,29 @@ def _add_bookcase(room: RoomBuilder, shell: Shell, wood: Material) -> None:
     room.box(FURNITURE, wood, (x1 - 0.01, y0, FLOOR_Z_M), (x1, y1, z1))
     for y in np.linspace(y0, y1 - side, 3):
         room.box(FURNITURE, wood, (x0, y, FLOOR_Z_M), (x1, y + side, z1))
-    books = Material(finish=FINISHES["cardboard"], picture=picture_file(draw_books(rng)), tile_m=(0.62, 0.34))
+    spines = [Material(colour, FINISHES["cardboard"]) for colour in _SPINES]
     levels = np.linspace(FLOOR_Z_M + 0.06, z1 - side, 6)
     for level, z in enumerate(levels):
         room.box(FURNITURE, wood, (x0, y0, z), (x1, y1, z + side))
         if level == len(levels) - 1:
             continue
         for left in (y0 + side, (y0 + y1) / 2 + side):
-            width = float(rng.uniform(0.25, 0.62))
             if rng.random() < 0.82:
-                room.box(FURNITURE, books, (x0 + 0.06, left, z + side), (x1 - 0.02, left + width, z + side + 0.26))
+                _add_books(room, spines, (x0 + 0.03, left, z + side), left + float(rng.uniform(0.25, 0.62)))
             else:
                 vase = Material(_ACCENTS[int(rng.integers(len(_ACCENTS)))], FINISHES["enamel"])
                 outline = [(0.0, 0.0), (0.05, 0.0), (0.085, 0.09), (0.035, 0.19), (0.045, 0.22), (0.0, 0.22)]
                 room.profile(FURNITURE, vase, (x0 + 0.14, left + 0.3, z + side), outline)
+
+
+def _add_books(room: RoomBuilder, spines: list[Material], start: tuple[float, float, float], end_y: float) -> None:
+    """Adds a row of books from a corner on a shelf to a y."""
+    rng, (x, y, z) = room.rng, start
+    while y < end_y:
+        thick, height, back = float(rng.uniform(0.015, 0.045)), float(rng.uniform(0.17, 0.27)), float(rng.uniform(0, 0.03))
+        low, high = (x + back, y, z), (x + 0.2, y + thick - 0.001, z + height)
+        room.box(FURNITURE, spines[int(rng.integers(len(spines)))], low, high)
+        y += thick
 
 
 def _add_side_desk(room: RoomBuilder, shell: Shell, wood: Material) -> None:
@@ -121,14 +139,14 @@ def _add_plant(room: RoomBuilder, foot: tuple[float, float, float]) -> None:
     pot = Material((0.85, 0.84, 0.80), FINISHES["plaster"])
     room.profile(FURNITURE, pot, foot, [(0.0, 0.0), (0.13, 0.0), (0.17, 0.32), (0.0, 0.32)])
     leaf = Material((0.20, 0.38, 0.19), Finish(0.5))
-    for _ in range(34):
+    for _ in range(46):
         turn, tilt = float(rng.uniform(0.0, 2.0 * np.pi)), float(rng.uniform(0.1, 0.9))
         length = float(rng.uniform(0.35, 0.8))
         out = np.array([np.cos(turn) * np.sin(tilt), np.sin(turn) * np.sin(tilt), np.cos(tilt)])
         end = np.array([x, y, z + 0.3]) + length * out
         end[:2] = np.minimum(end[:2], [x + 0.26, y + 0.3])
         room.cylinder(FURNITURE, leaf, (x, y, z + 0.3), tuple(end.tolist()), 0.004)
-        room.ball(FURNITURE, leaf, tuple(end.tolist()), 0.075, squash=(1.0, 1.0, 1.0))
+        room.leaf(FURNITURE, leaf, tuple(end.tolist()), out, 0.24)
 
 
 def _add_blinds(room: RoomBuilder, shell: Shell) -> None:

@@ -102,45 +102,19 @@ def draw_holes(colour: Rgb, *, count: int) -> Array:
     return np.array(colour) * (0.25 + 0.75 * hole)
 
 
-def draw_books(rng: np.random.Generator) -> Array:
-    """Draws a row of book spines."""
-    picture: Array = np.full((PIXELS, PIXELS, 3), 0.08)
-    left = 0
-    while left < PIXELS:
-        width, height = int(rng.integers(18, 46)), int(rng.integers(330, 490))
-        hue = np.array(_SPINES[int(rng.integers(len(_SPINES)))]) * rng.uniform(0.75, 1.1)
-        right = min(PIXELS, left + width)
-        across = np.linspace(-1.0, 1.0, right - left)
-        picture[PIXELS - height :, left:right] = hue * (1.0 - 0.25 * across[None, :, None] ** 2)
-        band = PIXELS - height + int(rng.integers(30, 90))
-        picture[band : band + 10, left:right] *= 1.35
-        picture[PIXELS - height :, left : left + 1] *= 0.4
-        left = right
-    return picture
-
-
 def draw_view(rng: np.random.Generator) -> Array:
-    """Draws what is outside of a window: sky, clouds, and trees far away."""
+    """Draws what is outside of a window: sky, clouds and hills, out of focus."""
     up = np.linspace(1.0, 0.0, PIXELS)[:, None]
     low, high = np.array([0.93, 0.95, 0.97]), np.array([0.62, 0.78, 0.95])
     sky = low + (high - low) * up[..., None] ** 0.8 * np.ones((1, PIXELS, 1))
     clouds = np.clip(1.8 * (_noise(rng, 5, 3) * 0.6 + _noise(rng, 11, 7) * 0.4 - 0.45), 0.0, 1.0)[..., None]
     sky = sky + 0.8 * clouds * (0.98 - sky)
-    line = 0.18 + 0.08 * _noise(rng, 5, 1)[:1] + 0.05 * _noise(rng, 23, 1)[:1]
-    trees = np.clip((line - up) * 40.0, 0.0, 1.0)[..., None]
-    leaves = np.array([0.36, 0.45, 0.30]) * (0.8 + 0.5 * _noise(rng, 60, 60)[..., None])
-    return sky * (1.0 - trees) + leaves * trees
-
-
-_SPINES: tuple[Rgb, ...] = (
-    (0.55, 0.16, 0.14),
-    (0.16, 0.27, 0.42),
-    (0.80, 0.75, 0.62),
-    (0.22, 0.36, 0.28),
-    (0.86, 0.86, 0.84),
-    (0.16, 0.16, 0.18),
-    (0.72, 0.48, 0.20),
-)
+    for height, rough, colour in ((0.2, 0.03, (0.66, 0.73, 0.76)), (0.13, 0.05, (0.52, 0.61, 0.50))):
+        line = height + 0.08 * _noise(rng, 4, 1)[:1] + rough * _noise(rng, 31, 1)[:1]
+        hills = np.clip((line - up) * 60.0, 0.0, 1.0)[..., None]
+        leaves = np.array(colour) * (0.9 + 0.2 * _noise(rng, 60, 60)[..., None])
+        sky = sky * (1.0 - hills) + leaves * hills
+    return sky
 
 
 def _noise(rng: np.random.Generator, across: int, down: int) -> Array:

@@ -49,6 +49,7 @@ class RoomBuilder:
         self.rng = rng
         """Draws what differs between two rooms of one kind."""
         self._parts: dict[tuple[str, Material], list[tuple[TriangleMesh, Array]]] = {}
+        self._backdrops: list[tuple[str, Material, Pose, TriangleMesh]] = []
         self._panels: list[tuple[str, Material, Pose, tuple[float, float]]] = []
 
     def box(self, kind: str, material: Material, low: Point, high: Point) -> None:
@@ -78,6 +79,27 @@ class RoomBuilder:
         solid = trimesh.creation.revolve(np.array(outline), sections=28)
         solid.apply_translation(middle)
         self._add_solid(kind, material, solid)
+
+    def leaf(self, kind: str, material: Material, base: Point, along: Array, length_m: float) -> None:
+        """Adds a flat leaf from its base along a direction (3,), bent downwards [m]."""
+        aside = np.cross(along, [0.0, 0.0, 1.0])
+        aside = aside / max(float(np.linalg.norm(aside)), 1e-6)
+        share = np.linspace(0.0, 1.0, 7)[:, None]
+        middle = np.array(base) + share * length_m * along - share**2 * np.array([0.0, 0.0, 0.35 * length_m])
+        wide = 0.16 * length_m * np.sin(np.pi * share**0.8) * aside
+        vertices = np.concatenate([middle - wide, middle + wide, middle + [0.0, 0.0, 0.004]])
+        strip = np.arange(6)
+        sides = [(strip, strip + 1, 14 + strip), (strip + 1, 15 + strip, 14 + strip)]
+        sides += [(14 + strip, 15 + strip, 7 + strip), (15 + strip, 8 + strip, 7 + strip)]
+        faces = np.concatenate([np.stack(side, axis=1) for side in sides])
+        self._add(kind, material, TriangleMesh(vertices, faces), vertices[:, :2], np.zeros(2))
+
+    def backdrop(self, kind: str, material: Material, middle: Point, outline: Sequence[tuple[float, float]]) -> None:
+        """Adds a surface of revolution that is visible from inside: (radius, height) from its middle outwards [m]."""
+        solid = trimesh.creation.revolve(np.array(outline), sections=64)
+        solid.invert()
+        mesh = TriangleMesh(np.asarray(solid.vertices, dtype=float), np.asarray(solid.faces, dtype=int))
+        self._backdrops.append((kind, material, Pose(np.eye(3), np.array(middle)), mesh))
 
     def panel(self, kind: str, material: Material, middle: Point, normal: Point, size_m: tuple[float, float]) -> None:
         """Adds a rectangle that is visible from the side of its normal; the second edge points up, or along y."""
@@ -114,6 +136,11 @@ class RoomBuilder:
                 picture=material.picture,
             )
             body.semantic_class = kind
+        for kind, material, pose, mesh in self._backdrops:
+            surface = SurfaceMesh(mesh, corner_normals=creased_normals(mesh, crease_rad=np.radians(60.0)))
+            rgba, name = (*material.rgb, 1.0), f"{PREFIX}{kind}_backdrop"
+            body = add_surface(world, name, surface, T_world_surface=pose, rgba=rgba, finish=material.finish)
+            body.semantic_class, body.sheet = kind, True
         for number, (kind, material, pose, size_m) in enumerate(self._panels):
             body = add_panel(
                 world,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.visuals.finish import FINISHES, Finish
 from unlatch.simcore.sim.renderers.renderer import Light
 from unlatch.tasks.layout import TABLE
 from unlatch.workflows.episode.rooms.pictures import Rgb, draw_boards, picture_file
 from unlatch.workflows.episode.rooms.room_builder import Material, RoomBuilder
-from unlatch.workflows.episode.rooms.shell import FLOOR, TABLE_X_M, TABLE_Y_M, WALL, cover_table
+from unlatch.workflows.episode.rooms.shell import FLOOR, TABLE_X_M, TABLE_Y_M, cover_table
 
 FLOOR_Z_M = -0.8
+_RADIUS_M, _BEND_M = 3.6, 1.6
+"""Radius of the backdrop, and of its bend between floor and wall [m]."""
 _BACKDROPS: tuple[Rgb, ...] = ((0.78, 0.79, 0.80), (0.70, 0.73, 0.76), (0.80, 0.77, 0.73), (0.60, 0.63, 0.66))
 _TOPS: tuple[Rgb, ...] = ((0.80, 0.69, 0.54), (0.66, 0.52, 0.38), (0.86, 0.79, 0.68))
 
@@ -22,9 +23,9 @@ def build_studio(room: RoomBuilder) -> Light:
     rng = room.rng
     colour = _BACKDROPS[int(rng.integers(len(_BACKDROPS)))]
     paper = Material(colour, FINISHES["plaster"])
-    room.panel(FLOOR, paper, (0.5, 0.0, FLOOR_Z_M), (0, 0, 1), (9.0, 9.0))
-    for middle, normal in (((3.6, 0.0), (-1, 0)), ((-3.0, 0.0), (1, 0)), ((0.5, 3.6), (0, -1)), ((0.5, -3.6), (0, 1))):
-        room.panel(WALL, paper, (*middle, FLOOR_Z_M + 2.5), (*normal, 0), (9.0, 5.0))
+    curve = np.linspace(0.0, np.pi / 2, 12)
+    bend = [(_RADIUS_M - _BEND_M * (1.0 - np.sin(a)), _BEND_M * (1.0 - np.cos(a))) for a in curve]
+    room.backdrop(FLOOR, paper, (0.5, 0.0, FLOOR_Z_M), [(1e-3, 0.0), *bend, (_RADIUS_M, 4.5)])
     wood = picture_file(draw_boards(rng, _TOPS[int(rng.integers(len(_TOPS)))], boards=6, contrast=0.10, gap_px=0))
     cover_table(room, Material(finish=Finish(0.45), picture=wood, tile_m=(1.6, 1.2), turned=True))
     base = Material((0.20, 0.21, 0.23), Finish(0.6))
