@@ -68,7 +68,8 @@ class PygfxRenderer(Renderer):
         self._device = open_device()
         self._on_card = self._device.adapter.info["adapter_type"] != "CPU"
         self._exact, self._geometries, self._targets = _open_shared()
-        self._stage = _Stage()
+        self.stage = Stage()
+        """The scene of pygfx that is drawn."""
         self._shown: dict[int, _ShownLink] = {}
 
     def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
@@ -89,9 +90,9 @@ class PygfxRenderer(Renderer):
         fine = request.fine or self._on_card
         size = (pinhole.width, pinhole.height)
         target = self._targets.get((*size, fine), lambda: _Target(*size, fine=fine))
-        self._stage.set_light(world.light, shadow=request.shadow and world.light.shadow)
-        self._stage.set_camera(pinhole, request)
-        return RawImages(target.draw(self._stage), depth_m, link_ids)
+        self.stage.set_light(world.light, shadow=request.shadow and world.light.shadow)
+        self.stage.set_camera(pinhole, request)
+        return RawImages(target.draw(self.stage), depth_m, link_ids)
 
     def _update_links(self, world: RenderedWorld, *, colours: bool) -> list[_ShownLink]:
         """Brings the drawn scene up to date with the world; returns its links."""
@@ -100,17 +101,17 @@ class PygfxRenderer(Renderer):
             shown = self._shown.pop(link.link_id, None)
             if shown is None or shown.body is not link.body or shown.link.shapes != link.shapes:
                 if shown is not None:
-                    self._stage.remove(shown)
+                    self.stage.remove(shown)
                 key = geometry_key(link.body, link.shapes)
                 shown = _ShownLink(link, self._geometries.get(key, lambda link=link: self._make_geometry(link)))
             if colours and shown.paints != link.paints:
-                self._stage.remove(shown)
+                self.stage.remove(shown)
                 shown.paint(link.paints)
-                self._stage.add(shown)
+                self.stage.add(shown)
             shown.move(link.body.link_pose(link.name))
             found[link.link_id] = shown
         for gone in self._shown.values():
-            self._stage.remove(gone)
+            self.stage.remove(gone)
         self._shown = found
         return list(found.values())
 
@@ -223,7 +224,7 @@ def _read_picture_map(path: Path, _mtime_ns: int, _size: int) -> Any:
     return gfx.TextureMap(texture, wrap="repeat", filter="linear", mipmap_filter="linear")
 
 
-class _Stage:
+class Stage:
     """The scene of pygfx: meshes, lights, surroundings and the camera."""
 
     def __init__(self) -> None:
@@ -255,6 +256,16 @@ class _Stage:
         for mesh in link.objects:
             self._meshes.remove(mesh)
             self.scene.remove(mesh)
+
+    def poses(self) -> list[Array]:
+        """Returns the pose (4, 4) of every mesh."""
+        return [mesh.local.matrix.copy() for mesh in self._meshes]
+
+    def set_poses(self, matrices: Sequence[Array]) -> None:
+        """Places the meshes, as `poses` returned them."""
+        for mesh, matrix in zip(self._meshes, matrices, strict=True):
+            if not np.array_equal(mesh.local.matrix, matrix):
+                mesh.local.matrix = matrix
 
     def set_light(self, light: Light, *, shadow: bool) -> None:
         """Sets the light."""
@@ -332,7 +343,7 @@ class _Target:
             texture, pixel_scale=_FINE_SCALE if fine else 1, enable_events=False, ppaa="none" if fine else "fxaa"
         )
 
-    def draw(self, stage: _Stage) -> Array:
+    def draw(self, stage: Stage) -> Array:
         """Returns the picture (height, width, 3) uint8."""
         # the last step of pygfx, which scales its drawing down, takes as long as the drawing itself
         self._renderer.render(stage.scene, stage.camera, clear=True, flush=not self._fine)
