@@ -42,11 +42,11 @@ TABLE_CENTER_M = (0.5, 0.0, -0.03)
 TABLE_RGBA = (0.76, 0.7, 0.62, 1.0)
 PLINTH_RGBA = (0.45, 0.47, 0.5, 1.0)
 _LIMIT_MARGIN_RAD = 0.03
-_ARM_POINTS_M = ((-0.12, -0.12, 0.0), (-0.12, 0.12, 0.0), (-0.1, 0.0, 0.72), (0.1, 0.0, 0.76), (0.45, 0.0, 0.72))
+_ARM_POINTS_M = ((-0.12, -0.12, 0.0), (-0.12, 0.12, 0.0), (-0.1, 0.0, 0.72), (0.1, 0.0, 0.76), (0.45, 0.0, 0.72), (-0.24, 0.0, 0.55))
 """Points around an arm at its home pose, from its foot [m]."""
 _OPENING_M = 0.2
 """How far before an object its parts are seen while they open [m]."""
-_BEHIND_SHOULDER, _FAR_SIDE = (-0.62, -1.05, 0.56), (1.05, -0.8, 0.75)
+_BEHIND_SHOULDER, _FAR_SIDE = (-0.62, -1.05, 0.44), (1.05, -0.8, 0.62)
 _FOV_DEG = 40.0
 
 
@@ -80,7 +80,7 @@ class EpisodeScene:
         # from behind the robot's right shoulder: the object's front and the hand are both seen; the shoulders of two
         # arms would hide the object, so they are seen from the far side
         looks_from = _BEHIND_SHOULDER if len(arms) == 1 else _FAR_SIDE
-        return framing_camera(points, looks_from, fov_deg=_FOV_DEG, aspect=1.25, margin=1.06)
+        return framing_camera(points, looks_from, fov_deg=_FOV_DEG, aspect=1.25, margin=1.12)
 
     def hold_flags(self, held: Mapping[str, frozenset[str]]) -> dict[str, tuple[bool, ...]]:
         """Returns which joints of every object are held, as an action has them."""

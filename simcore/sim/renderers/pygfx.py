@@ -16,6 +16,7 @@ from unlatch.simcore.errors import WorldError
 from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pinhole, Pose
 from unlatch.simcore.lru_cache import LRUCache
+from unlatch.simcore.sim.renderers.ambient_occlusion import darken_corners
 from unlatch.simcore.sim.renderers.drawn_links import DrawnLink, drawn_links
 from unlatch.simcore.sim.renderers.environment_light import (
     HEADROOM,
@@ -92,7 +93,8 @@ class PygfxRenderer(Renderer):
         target = self._targets.get((*size, fine), lambda: _Target(*size, fine=fine))
         self.stage.set_light(world.light, shadow=request.shadow and world.light.shadow)
         self.stage.set_camera(pinhole, request)
-        return RawImages(target.draw(self.stage), depth_m, link_ids)
+        rgb = target.draw(self.stage)
+        return RawImages(darken_corners(rgb, depth_m, pinhole) if request.fine else rgb, depth_m, link_ids)
 
     def _update_links(self, world: RenderedWorld, *, colours: bool) -> list[_ShownLink]:
         """Brings the drawn scene up to date with the world; returns its links."""

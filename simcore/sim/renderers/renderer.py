@@ -36,8 +36,8 @@ class RenderRequest:
     normals: bool = False
     """Whether normals are wanted."""
     fine: bool = False
-    """Whether edges are drawn as smoothly as the renderer can, for pictures that people look at; it only changes
-    colours and takes more time."""
+    """Whether the picture is drawn as well as the renderer can, for people to look at; it only changes colours and
+    takes more time."""
 
 
 @dataclass(frozen=True)

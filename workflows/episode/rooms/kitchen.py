@@ -65,13 +65,14 @@ def build_kitchen(room: RoomBuilder) -> Light:
     shell.build(room, floor=floor, wall=plaster)
     shell.add_skirting(room, WHITE)
     shell.add_window(room, WHITE, x_m=0.5, z_m=0.66, size_m=(1.5, 1.15), panes=2)
+    shell.add_radiator(room, x_m=0.5, length_m=1.4)
     shell.add_ceiling_lamps(room, size_m=(0.18, 0.18), places=4)
     if rng.random() < 0.35:
         staves = draw_boards(rng, _WOODS[int(rng.integers(len(_WOODS)))], boards=12, contrast=0.14, gap_px=1)
         top = Material(finish=Finish(0.4), picture=picture_file(staves), tile_m=(1.2, 0.6))
     else:
         stone, vein = _STONES[int(rng.integers(len(_STONES)))]
-        picture = picture_file(draw_stone(rng, stone, vein, specks=float(rng.choice([0.1, 0.5]))))
+        picture = picture_file(draw_stone(rng, stone, vein, specks=float(rng.choice([0.06, 0.22]))))
         top = Material(finish=Finish(0.28), picture=picture, tile_m=(1.1, 1.1))
     front = Material(_FRONTS[int(rng.integers(len(_FRONTS)))], FINISHES["painted_wood"])
     cover_table(room, top)

@@ -60,6 +60,7 @@ def build_office(room: RoomBuilder) -> Light:
     room.panel(WALL, Material(finish=FINISHES["plaster"], picture=accent), middle, (-1, 0, 0), (y1 - y0, shell.height_m))
     shell.add_skirting(room, WHITE, height_m=0.07)
     shell.add_window(room, WHITE, x_m=0.4, z_m=0.72, size_m=(2.2, 1.35), panes=3)
+    shell.add_radiator(room, x_m=0.4, length_m=1.4)
     shell.add_ceiling_lamps(room, size_m=(0.6, 0.6), places=3)
     oak = picture_file(draw_boards(rng, _OAKS[int(rng.integers(len(_OAKS)))], boards=3, contrast=0.12, gap_px=0))
     wood = Material(finish=Finish(0.45), picture=oak, tile_m=(1.4, 1.0), turned=True)
