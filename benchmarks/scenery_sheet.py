@@ -2,8 +2,8 @@
 
     python benchmarks/scenery_sheet.py [out=docs/images/scenery.png] [tasks=open_microwave,open_drawer,turn_faucet]
 
-Collects one episode of each task. A picture shows the state in which the fingers touch the part. The rows are rooms, the
-columns tasks.
+Collects one episode of each task. A picture shows the state in which the fingers touch the part. The rows are rooms,
+the columns tasks.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from unlatch.robots.changed_model import to_text
 from unlatch.robots.description import ArmCfg, RobotCfg
-from unlatch.robots.franka_panda import franka_panda, model_with_meshes
 from unlatch.robots.franka_panda import drawn_urdf_path as drawn_panda_path
+from unlatch.robots.franka_panda import franka_panda, model_with_meshes
 from unlatch.robots.franka_panda import urdf_path as panda_path
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.urdf.xml import parse_xml

@@ -175,9 +175,7 @@ def _read_obj_surface(path: Path, *, with_shading: bool) -> SurfaceMesh:
     uvs = found.corner_uvs
     texture = None if uvs is None or found.library is None else first_texture(found.library)
     finish = first_finish(found.library) if with_shading and found.library is not None else None
-    return SurfaceMesh(
-        found.mesh, corner_normals=found.corner_normals, corner_uvs=uvs, texture=texture, finish=finish
-    )
+    return SurfaceMesh(found.mesh, corner_normals=found.corner_normals, corner_uvs=uvs, texture=texture, finish=finish)
 
 
 def _common_colour(colours: set[Colour | None]) -> Colour | None:

@@ -67,7 +67,7 @@ class Body:
         """Whether it is visible from its front alone and casts no shadow, as a panel is."""
         self.finish = Finish()
         """The finish of its shapes, where neither their colour nor their mesh file states one."""
-        self.finish_by_colour: Mapping[tuple[float, ...], Finish] = {}
+        self.finish_by_colour: Mapping[tuple[float, float, float, float], Finish] = {}
         """Finishes of its shapes by their own colour, as Bullet reports it."""
         root, _ = p.getBodyInfo(body_id, physicsClientId=client)
         # a box has no model that names its link: its link has the name of the body

@@ -42,7 +42,14 @@ TABLE_CENTER_M = (0.5, 0.0, -0.03)
 TABLE_RGBA = (0.76, 0.7, 0.62, 1.0)
 PLINTH_RGBA = (0.45, 0.47, 0.5, 1.0)
 _LIMIT_MARGIN_RAD = 0.03
-_ARM_POINTS_M = ((-0.12, -0.12, 0.0), (-0.12, 0.12, 0.0), (-0.1, 0.0, 0.72), (0.1, 0.0, 0.76), (0.45, 0.0, 0.72), (-0.24, 0.0, 0.55))
+_ARM_POINTS_M = (
+    (-0.12, -0.12, 0.0),
+    (-0.12, 0.12, 0.0),
+    (-0.1, 0.0, 0.72),
+    (0.1, 0.0, 0.76),
+    (0.45, 0.0, 0.72),
+    (-0.24, 0.0, 0.55),
+)
 """Points around an arm at its home pose, from its foot [m]."""
 _OPENING_M = 0.2
 """How far before an object its parts are seen while they open [m]."""

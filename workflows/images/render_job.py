@@ -94,9 +94,7 @@ class RenderJob:
         seed = derived_seed(record.seed, f"render.{render_set.name}")
         draw = None if self.randomization is None else VisualDraw(self.randomization, seed)
         room = seed if self.draws_room else None
-        with open_record(
-            self.cfg, record, checker, visual_draw=draw, scenery_seed=room, world=world
-        ) as recorded:
+        with open_record(self.cfg, record, checker, visual_draw=draw, scenery_seed=room, world=world) as recorded:
             opened = time.perf_counter()
             images = EpisodeImages(recorded, render_set)
             images.write(record.number, self.digests[record.number])

@@ -10,9 +10,9 @@ from typing import Any
 from omegaconf import MISSING
 
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.sim.renderers.auto import AUTO
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.recording.data_set.episode_folders import MAX_NUMBER
+from unlatch.simcore.sim.renderers.auto import AUTO
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
 from unlatch.workflows.images.render_config import ImagesCfg
 from unlatch.workflows.runs.executors.executor import WorkerLimits

@@ -34,7 +34,6 @@ def make_picture_renderer(name: str = AUTO) -> Renderer:
     return renderer
 
 
-
 @dataclass(frozen=True)
 class DrawnScene:
     """A scene at its start that can be drawn; valid inside `open_scene`."""

@@ -39,9 +39,9 @@ def _occlusion(depth_m: Array, pinhole: Pinhole) -> Array:
     height, width = depth_m.shape
     seen = np.isfinite(depth_m)
     depth = np.where(seen, depth_m, 1e3).astype(np.float32)
-    rays = pinhole.rays().astype(np.float32)
+    rays: Array = pinhole.rays().astype(np.float32)
     points = rays * depth[..., None]
-    normals = pinhole.normals(np.where(seen, depth_m, np.inf)).astype(np.float32)
+    normals: Array = pinhole.normals(np.where(seen, depth_m, np.inf)).astype(np.float32)
     radius_px = np.clip(_RADIUS_M * pinhole.fy / depth, _LEAST_PX, _MOST_PX)
     rows, columns = np.indices((height, width), dtype=np.float32)
     # an angle of its own for each pixel of a tile

@@ -15,7 +15,8 @@ RENDERERS = Catalog(
             "unlatch.simcore.sim.renderers.embree:EmbreeRenderer", "rays cast on the processor: extra 'raycast'"
         ),
         "mitsuba": CatalogEntry(
-            "unlatch.simcore.sim.renderers.mitsuba:MitsubaRenderer", "path tracing for pictures of record: extra 'pathtrace'"
+            "unlatch.simcore.sim.renderers.mitsuba:MitsubaRenderer",
+            "path tracing for pictures of record: extra 'pathtrace'",
         ),
         "pygfx": CatalogEntry(
             "unlatch.simcore.sim.renderers.pygfx:PygfxRenderer",

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.renderers.renderer import RenderedWorld
 from unlatch.simcore.sim.visuals.visual_shapes import Paint, VisualShape
 
 
-class DrawnLink(NamedTuple):
+@dataclass(frozen=True)
+class DrawnLink:
     """One link that has visible shapes."""
 
     body: Body
-    index: int
-    """Bullet's number of the link."""
     name: str
+    """Name of the link."""
     link_id: int
     """As in `RawImages.link_ids`."""
     shapes: tuple[VisualShape, ...]
@@ -38,4 +38,4 @@ def drawn_links(world: RenderedWorld) -> Iterator[DrawnLink]:
             number += 1
             if index in shapes:
                 found, paints = zip(*shapes[index], strict=True)
-                yield DrawnLink(body, index, name, number, found, paints)
+                yield DrawnLink(body, name, number, found, paints)

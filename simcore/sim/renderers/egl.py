@@ -27,11 +27,11 @@ _SPLIT_SHARE = 0.9
 class EglRenderer(Renderer):
     """Draws depth and links, fast for large images and on a graphics card; it draws no colours.
 
-    Its colours are not those of the scene: all shapes of a link get the colour of one of them, and it draws no texture
-    that is set later. It draws no mesh made in memory either, such as the rooms and panels of `scenery.py`. On Mesa its depth buffer has 16
-    bits, evenly spaced in the inverse depth: 7 mm at 3 m with a near plane at 20 mm. If depth is wanted, everything
-    beyond 0.4 m is drawn again with a near plane there. If nothing is near, the whole scene is drawn again with a near
-    plane just before it.
+    Its colours are not those of the scene: all shapes of a link get the colour of one of them, and it draws no
+    texture that is set later. It draws no mesh made in memory either, such as the rooms and panels of `scenery.py`.
+    On Mesa its depth buffer has 16 bits, evenly spaced in the inverse depth: 7 mm at 3 m with a near plane at 20
+    mm. If depth is wanted, everything beyond 0.4 m is drawn again with a near plane there. If nothing is near, the
+    whole scene is drawn again with a near plane just before it.
     """
 
     name: ClassVar[str] = "egl"

@@ -39,6 +39,8 @@ def environment_light(directions: Array) -> Array:
 def environment_faces(size: int) -> Array:
     """Returns the light (6, size, size, 3) as the faces +x, -x, +y, -y, +z, -z of a cube map, mirrored in x."""
     at = (np.arange(size) + 0.5) / size * 2.0 - 1.0
+    u: Array
+    v: Array
     u, v = np.meshgrid(at, -at)
     one = np.ones_like(u)
     faces = [(one, v, -u), (-one, v, u), (u, one, -v), (u, -one, v), (u, v, one), (-u, v, -one)]

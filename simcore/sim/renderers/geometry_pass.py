@@ -138,7 +138,7 @@ class GeometryPass:
     def _write_links(self, meshes: Sequence[PlacedMesh], T_world_camera: Pose) -> None:
         if len(meshes) * _LINK.itemsize > self._links.size:
             self._links, self._group = self._make_links(2 * len(meshes))
-        values = np.zeros(len(meshes), dtype=_LINK)
+        values: Array = np.zeros(len(meshes), dtype=_LINK)
         T_camera_world = T_world_camera.inverse().matrix
         # in double precision; WGSL's matrices are stored column by column
         values["T_camera_link"] = [(T_camera_world @ placed.T_world_link.matrix).T for placed in meshes]
@@ -159,9 +159,7 @@ class GeometryPass:
 
     def _make_target(self, kind: str, size: tuple[int, int]) -> Any:
         usage = self._wgpu.TextureUsage
-        return self._device.create_texture(
-            size=(*size, 1), format=kind, usage=usage.RENDER_ATTACHMENT | usage.COPY_SRC
-        )
+        return self._device.create_texture(size=(*size, 1), format=kind, usage=usage.RENDER_ATTACHMENT | usage.COPY_SRC)
 
     def _make_pipeline(self, cull_mode: str) -> Any:
         return self._device.create_render_pipeline(

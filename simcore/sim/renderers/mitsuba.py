@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
@@ -43,9 +43,10 @@ _DOWN = -0.5
 
 
 class MitsubaRenderer(Renderer):
-    """Traces paths of light for colours and removes their noise; labels and depth are those of Bullet's software renderer.
+    """Traces paths of light for colours and removes their noise.
 
-    Ceilings are left out, so that the surroundings light a room. It takes seconds for one image.
+    Labels and depth are those of Bullet's software renderer. Ceilings are left out, so that the surroundings light a
+    room. It takes seconds for one image.
     """
 
     name: ClassVar[str] = "mitsuba"
@@ -103,7 +104,7 @@ class MitsubaRenderer(Renderer):
             key = geometry_key(link.body, link.shapes)
             kept = self._meshes.get(link.link_id)
             if kept is None or kept[0] != key or kept[1] != link.paints or kept[2] is not pose:
-                shapes = self._geometries.get(key, lambda link=link: _read_shapes(link))  # type: ignore[misc]
+                shapes = self._geometries.get(key, partial(_read_shapes, link))
                 meshes = [_make_mesh(shape, paint, pose) for shape, paint in zip(shapes, link.paints, strict=True)]
                 kept = (key, link.paints, pose, meshes)
             found[link.link_id] = kept
@@ -158,8 +159,8 @@ def _describe_sensor(pinhole: Pinhole, request: RenderRequest) -> dict[str, Any]
         "fov_axis": "y",
         "near_clip": request.near_m,
         "far_clip": request.far_m,
-        "principal_point_offset_x": (pinhole.cx + 0.5) / pinhole.width - 0.5,
-        "principal_point_offset_y": (pinhole.cy + 0.5) / pinhole.height - 0.5,
+        "principal_point_offset_x": 0.5 - (pinhole.cx + 0.5) / pinhole.width,
+        "principal_point_offset_y": 0.5 - (pinhole.cy + 0.5) / pinhole.height,
         "film": {
             "type": "hdrfilm",
             "width": width,
@@ -192,7 +193,9 @@ def _make_sun(light: Light) -> Any:
     towards = np.array(light.direction) / max(float(np.linalg.norm(light.direction)), 1e-9)
     aside = np.cross(np.eye(3)[int(np.argmin(np.abs(towards)))], towards)
     aside /= np.linalg.norm(aside)
-    T = Pose(np.column_stack([aside, np.cross(-towards, aside), -towards]), np.array(_MIDDLE_M) + _SUN_M * towards).matrix
+    T = Pose(
+        np.column_stack([aside, np.cross(-towards, aside), -towards]), np.array(_MIDDLE_M) + _SUN_M * towards
+    ).matrix
     T[:3, :2] *= _SUN_RADIUS_M
     solid_angle = np.pi * (_SUN_RADIUS_M / _SUN_M) ** 2
     strength = np.pi * SUN * light.diffuse / Light().diffuse / solid_angle

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
@@ -104,8 +104,8 @@ class PygfxRenderer(Renderer):
             if shown is None or shown.body is not link.body or shown.link.shapes != link.shapes:
                 if shown is not None:
                     self.stage.remove(shown)
-                key = geometry_key(link.body, link.shapes)
-                shown = _ShownLink(link, self._geometries.get(key, lambda link=link: self._make_geometry(link)))
+                make = partial(self._make_geometry, link)
+                shown = _ShownLink(link, self._geometries.get(geometry_key(link.body, link.shapes), make))
             if colours and shown.paints != link.paints:
                 self.stage.remove(shown)
                 shown.paint(link.paints)
@@ -161,7 +161,7 @@ class _ShownLink:
     def paint(self, paints: tuple[Paint, ...]) -> None:
         """Makes the meshes of the link: shapes with the same material become one mesh, coloured by vertex."""
         self.paints = paints
-        groups: dict[Hashable, list[tuple[ShapeGeometry, Paint]]] = {}
+        groups: dict[tuple[Path | None, Finish, bool], list[tuple[ShapeGeometry, Paint]]] = {}
         for shape, paint in zip(self.geometry.shapes, paints, strict=True):
             picture = (paint.picture or shape.picture) if shape.textured else None
             groups.setdefault((picture, shape.finish, paint.rgba[3] < 1.0), []).append((shape, paint))
@@ -185,7 +185,9 @@ def _make_mesh(
         normals=np.concatenate([shape.normals for shape, _ in members]),
         texcoords=uvs * np.array([1.0, -1.0], dtype=np.float32) + np.array([0.0, 1.0], dtype=np.float32),
         colors=np.concatenate(colours).astype(np.float32),
-        indices=np.concatenate([shape.faces + first for (shape, _), first in zip(members, firsts, strict=False)]).astype(np.uint32),
+        indices=np.concatenate(
+            [shape.faces + first for (shape, _), first in zip(members, firsts, strict=False)]
+        ).astype(np.uint32),
     )
     mean = np.mean([paint.rgba[:3] for _, paint in members], axis=0)
     picture_map = None if picture is None else _picture_map(picture)
@@ -306,7 +308,7 @@ class Stage:
 def _make_camera_class() -> type:
     import pygfx as gfx
 
-    class PinholeCamera(gfx.Camera):
+    class PinholeCamera(gfx.Camera):  # type: ignore[misc]  # pygfx has no types
         """A camera with a given projection."""
 
         frustum = np.eye(4)
@@ -381,7 +383,7 @@ def open_device() -> Any:
 
 def _no_driver(reason: str) -> WorldError:
     return WorldError(
-        f"renderer=pygfx cannot be started: no Vulkan driver was found ({reason}). Install a graphics driver, or Mesa's "
-        "software renderer (Debian, Ubuntu: mesa-vulkan-drivers), or use renderer=tiny.",
+        f"renderer=pygfx cannot be started: no Vulkan driver was found ({reason}). Install a graphics driver, or "
+        "Mesa's software renderer (Debian, Ubuntu: mesa-vulkan-drivers), or use renderer=tiny.",
         renderer="pygfx",
     )

@@ -53,9 +53,7 @@ def add_panel(
     uvs = [[0.0, 0.0], [u, 0.0], [u, v], [0.0, v]]
     faces: Array = np.array([[0, 1, 2], [0, 2, 3]])
     surface = SurfaceMesh(TriangleMesh(np.array(vertices), faces), corner_uvs=np.array(uvs)[faces])
-    panel = add_surface(
-        world, name, surface, T_world_surface=T_world_panel, rgba=rgba, finish=finish, picture=picture
-    )
+    panel = add_surface(world, name, surface, T_world_surface=T_world_panel, rgba=rgba, finish=finish, picture=picture)
     panel.sheet = True
     return panel
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
-from unlatch.simcore.sim.visuals.finish import FINISHES, Finish
 from unlatch.simcore.sim.renderers.renderer import Light
+from unlatch.simcore.sim.visuals.finish import FINISHES, Finish
 from unlatch.tasks.layout import TABLE
 from unlatch.workflows.episode.rooms.pictures import (
     Rgb,
@@ -97,7 +99,7 @@ def _add_island(room: RoomBuilder, front: Material) -> None:
     room.box(TABLE, front, (x0 + inset + out, y0 + inset + out, low), (x1 - inset - out, y1 - inset - out, high))
     for count, edge0, edge1, along_x in ((3, x0, x1, True), (4, y0, y1, False)):
         places = np.linspace(edge0 + inset + out, edge1 - inset - out, count + 1)
-        for a, b in zip(places[:-1], places[1:], strict=True):
+        for a, b in pairwise(places.tolist()):
             for side in (0, 1):
                 if along_x:
                     y = y0 + inset if side == 0 else y1 - inset - out
@@ -119,7 +121,7 @@ def _add_cupboards(room: RoomBuilder, shell: Shell, front: Material, top: Materi
     room.box(FURNITURE, top, (face - 0.02, y0, -0.04), (wall, y1, 0.0))
     places = np.arange(y0, y1, 0.6)
     oven = int(np.argmin(np.abs(places - 0.3)))
-    for number, y in enumerate(places):
+    for number, y in enumerate(places.tolist()):
         right = min(y + 0.6, y1)
         if number == oven:
             room.box(FURNITURE, GLASS, (face, y + gap, -0.70), (face + out, right - gap, -0.17))

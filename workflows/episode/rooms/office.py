@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlatch.simcore.sim.visuals.finish import FINISHES, Finish
 from unlatch.simcore.sim.renderers.renderer import Light
+from unlatch.simcore.sim.visuals.finish import FINISHES, Finish
 from unlatch.workflows.episode.rooms.pictures import (
     Rgb,
     draw_boards,
@@ -57,7 +57,9 @@ def build_office(room: RoomBuilder) -> Light:
     accent = picture_file(draw_mottled(rng, _ACCENTS[int(rng.integers(len(_ACCENTS)))], contrast=0.02))
     (y0, y1), x = shell.y_m, shell.x_m[1]
     middle = (x - 0.003, (y0 + y1) / 2, FLOOR_Z_M + shell.height_m / 2)
-    room.panel(WALL, Material(finish=FINISHES["plaster"], picture=accent), middle, (-1, 0, 0), (y1 - y0, shell.height_m))
+    room.panel(
+        WALL, Material(finish=FINISHES["plaster"], picture=accent), middle, (-1, 0, 0), (y1 - y0, shell.height_m)
+    )
     shell.add_skirting(room, WHITE, height_m=0.07)
     shell.add_window(room, WHITE, x_m=0.4, z_m=0.72, size_m=(2.2, 1.35), panes=3)
     shell.add_radiator(room, x_m=0.4, length_m=1.4)
@@ -105,7 +107,11 @@ def _add_books(room: RoomBuilder, spines: list[Material], start: tuple[float, fl
     """Adds a row of books from a corner on a shelf to a y."""
     rng, (x, y, z) = room.rng, start
     while y < end_y:
-        thick, height, back = float(rng.uniform(0.015, 0.045)), float(rng.uniform(0.17, 0.27)), float(rng.uniform(0, 0.03))
+        thick, height, back = (
+            float(rng.uniform(0.015, 0.045)),
+            float(rng.uniform(0.17, 0.27)),
+            float(rng.uniform(0, 0.03)),
+        )
         low, high = (x + back, y, z), (x + 0.2, y + thick - 0.001, z + height)
         room.box(FURNITURE, spines[int(rng.integers(len(spines)))], low, high)
         y += thick
@@ -154,5 +160,5 @@ def _add_blinds(room: RoomBuilder, shell: Shell) -> None:
     """Adds half closed blinds before the upper part of the window."""
     y = shell.y_m[1] - 0.09
     lowest = 1.35 - float(room.rng.uniform(0.1, 0.55))
-    for z in np.arange(lowest, 1.38, 0.035):
+    for z in np.arange(lowest, 1.38, 0.035).tolist():
         room.box(FURNITURE, WHITE, (-0.68, y - 0.018, z), (1.48, y + 0.018, z + 0.004))

@@ -52,11 +52,11 @@ def draw_tiles(
     rng: np.random.Generator, colour: Rgb, grout: Rgb, *, across: int, down: int, shift: bool, variety: float = 0.04
 ) -> Array:
     """Draws tiles or bricks with joints; with `shift`, every other row is moved by half a tile."""
-    at = np.arange(PIXELS)
-    row = at * down // PIXELS
-    moved = (row % 2) * (PIXELS // across // 2 if shift else 0)
+    at: Array = np.arange(PIXELS)
+    row: Array = at * down // PIXELS
+    moved: Array = (row % 2) * (PIXELS // across // 2 if shift else 0)
     place: Array = (at[None, :] + moved[:, None]) % PIXELS
-    column = place * across // PIXELS
+    column: Array = place * across // PIXELS
     tones = 1.0 + variety * rng.standard_normal((down, across, 1)) * np.array([1.0, 1.0, 1.0])
     picture = np.array(colour) * tones[row[:, None], column]
     picture = picture * (0.97 + 0.06 * _noise(rng, 16, 16)[..., None])
@@ -68,7 +68,9 @@ def draw_tiles(
     return picture * inside + np.array(grout) * (1.0 - inside)
 
 
-def draw_mottled(rng: np.random.Generator, colour: Rgb, *, contrast: float, cells: tuple[int, ...] = (3, 7, 19, 53)) -> Array:
+def draw_mottled(
+    rng: np.random.Generator, colour: Rgb, *, contrast: float, cells: tuple[int, ...] = (3, 7, 19, 53)
+) -> Array:
     """Draws clouds of several sizes: plaster, concrete, painted board."""
     clouds = sum(_noise(rng, count, count) / 1.6**level for level, count in enumerate(cells))
     clouds = clouds / sum(1.0 / 1.6**level for level in range(len(cells))) - 0.5

@@ -87,9 +87,10 @@ class RoomBuilder:
         share = np.linspace(0.0, 1.0, 7)[:, None]
         middle = np.array(base) + share * length_m * along - share**2 * np.array([0.0, 0.0, 0.35 * length_m])
         wide = 0.16 * length_m * np.sin(np.pi * share**0.8) * aside
-        vertices = np.concatenate([middle - wide, middle + wide, middle + [0.0, 0.0, 0.004]])
-        strip = np.arange(6)
-        sides = [(strip, strip + 1, 14 + strip), (strip + 1, 15 + strip, 14 + strip)]
+        raised = middle + np.array([0.0, 0.0, 0.004])
+        vertices = np.concatenate([middle - wide, middle + wide, raised])
+        strip: Array = np.arange(6)
+        sides: list[tuple[Array, Array, Array]] = [(strip, strip + 1, 14 + strip), (strip + 1, 15 + strip, 14 + strip)]
         sides += [(14 + strip, 15 + strip, 7 + strip), (15 + strip, 8 + strip, 7 + strip)]
         faces = np.concatenate([np.stack(side, axis=1) for side in sides])
         self._add(kind, material, TriangleMesh(vertices, faces), vertices[:, :2], np.zeros(2))

@@ -86,10 +86,14 @@ class Shell:
     def add_radiator(self, room: RoomBuilder, *, x_m: float, length_m: float) -> None:
         """Adds a radiator at the wall at +y, below the window."""
         y, low = self.y_m[1] - 0.1, self.floor_z_m + 0.14
-        for x in np.arange(x_m - length_m / 2, x_m + length_m / 2, 0.06):
+        for x in np.arange(x_m - length_m / 2, x_m + length_m / 2, 0.06).tolist():
             room.box(FURNITURE, WHITE, (x, y - 0.03, low), (x + 0.045, y + 0.03, low + 0.55))
-        room.box(FURNITURE, WHITE, (x_m - length_m / 2, y - 0.015, low + 0.03), (x_m + length_m / 2, y + 0.015, low + 0.06))
-        room.box(FURNITURE, WHITE, (x_m - length_m / 2, y - 0.015, low + 0.49), (x_m + length_m / 2, y + 0.015, low + 0.52))
+        room.box(
+            FURNITURE, WHITE, (x_m - length_m / 2, y - 0.015, low + 0.03), (x_m + length_m / 2, y + 0.015, low + 0.06)
+        )
+        room.box(
+            FURNITURE, WHITE, (x_m - length_m / 2, y - 0.015, low + 0.49), (x_m + length_m / 2, y + 0.015, low + 0.52)
+        )
 
     def add_picture(self, room: RoomBuilder, frame: Material, picture: Material, *, x_m: float, z_m: float) -> None:
         """Adds a framed picture at the wall at +y."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
-from unlatch.simcore.sim.visuals.finish import FINISHES, Finish
 from unlatch.simcore.sim.renderers.renderer import Light
+from unlatch.simcore.sim.visuals.finish import FINISHES, Finish
 from unlatch.tasks.layout import TABLE
 from unlatch.workflows.episode.rooms.pictures import (
     Rgb,
@@ -85,7 +87,9 @@ def _add_lower_shelf(room: RoomBuilder, paint: Material) -> None:
 def _add_tool_wall(room: RoomBuilder, shell: Shell) -> None:
     """Adds a board with hanging tools on the wall at +x."""
     rng, x = room.rng, shell.x_m[1]
-    holes = Material(finish=FINISHES["paint"], picture=picture_file(draw_holes((0.80, 0.78, 0.72), count=16)), tile_m=(0.4, 0.4))
+    holes = Material(
+        finish=FINISHES["paint"], picture=picture_file(draw_holes((0.80, 0.78, 0.72), count=16)), tile_m=(0.4, 0.4)
+    )
     room.box(WALL, holes, (x - 0.02, -1.2, 0.18), (x, 1.5, 1.25))
     grip = Material((0.72, 0.20, 0.12), FINISHES["plastic"])
     for number, y in enumerate(np.linspace(-1.05, 1.3, 11)):
@@ -122,7 +126,7 @@ def _add_side_bench(room: RoomBuilder, shell: Shell, top: Material, paint: Mater
     chest0, chest1 = -0.5, 0.35
     room.box(FURNITURE, paint, (x0 + 0.06, chest0, FLOOR_Z_M + 0.06), (x1 - 0.05, chest1, -0.07))
     heights = np.linspace(FLOOR_Z_M + 0.08, -0.08, 6)
-    for low, high in zip(heights[:-1], heights[1:], strict=True):
+    for low, high in pairwise(heights.tolist()):
         room.box(FURNITURE, paint, (x0 + 0.04, chest0 + 0.01, low + 0.005), (x0 + 0.06, chest1 - 0.01, high - 0.005))
         room.box(FURNITURE, STEEL, (x0 + 0.025, chest0 + 0.1, high - 0.035), (x0 + 0.04, chest1 - 0.1, high - 0.02))
     room.box(FURNITURE, DARK_METAL, (x0 + 0.1, 0.72, 0.0), (x0 + 0.28, 0.88, 0.1))
