@@ -113,7 +113,7 @@ def drawn_urdf_path() -> Path:
     Raises:
         AssetError: As `urdf_path`.
     """
-    from unlatch.robots.drawn_panda import drawn_panda
+    from unlatch.robots.drawn.panda import drawn_panda
 
     return drawn_panda(urdf_path())
 

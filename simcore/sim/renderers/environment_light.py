@@ -10,7 +10,7 @@ Array = np.ndarray
 
 HEADROOM = 1.6
 """Brightness that a renderer may draw, as a multiple of what a white surface shows as white."""
-SUN, SKY = 0.62, 0.62
+SUN, SKY = 0.74, 0.64
 """Share of a surface's colour that shows under the light along its normal, at the default `Light.diffuse`, and under
 the surroundings, at the default `Light.ambient`."""
 _KNEE = 0.72
