@@ -30,8 +30,6 @@ from unlatch.workflows.viewing.contact_sheet import contact_frame
 from unlatch.workflows.viewing.picture import write_picture
 from unlatch.workflows.viewing.scene_picture import open_record
 
-
-
 ORDER = ("tiny", "embree", "pygfx", "mitsuba")
 
 
@@ -65,7 +63,7 @@ def pictures(cfg: PictureCfg, folder: Path) -> dict[str, np.ndarray]:
     record = data_set.read(0)
     episode_cfg = config_of(data_set)
     names = [name for name in RENDERERS.names() if RENDERERS.load(name).draws_colours]
-    names.sort(key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER)))
+    names.sort(key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
     found = {}
     for name in names:
         world = World(episode_cfg.world, visuals=True, renderer=RENDERERS.load(name)())

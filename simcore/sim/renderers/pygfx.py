@@ -79,13 +79,7 @@ class PygfxRenderer(Renderer):
         if not isinstance(pinhole, Pinhole):
             raise WorldError("renderer=pygfx draws through a pinhole. Assemble other lenses from pinhole images.")
         shown = self._update_links(world, colours=request.colours)
-        link_ids, depth_m = self._exact.draw(
-            [link.placed() for link in shown],
-            pinhole,
-            request.T_world_camera,
-            near_m=request.near_m,
-            far_m=request.far_m,
-        )
+        link_ids, depth_m = self._draw_exactly(shown, pinhole, request)
         if not request.colours:
             return RawImages(np.zeros((*link_ids.shape, 3), dtype=np.uint8), depth_m, link_ids)
         fine = request.fine or self._on_card
@@ -95,6 +89,15 @@ class PygfxRenderer(Renderer):
         self.stage.set_camera(pinhole, request)
         rgb = target.draw(self.stage)
         return RawImages(darken_corners(rgb, depth_m, pinhole) if request.fine else rgb, depth_m, link_ids)
+
+    def _draw_exactly(self, shown: list[_ShownLink], pinhole: Pinhole, request: RenderRequest) -> tuple[Array, Array]:
+        """Returns links and depth; without them, if the request needs neither."""
+        if not (request.labels or request.depth or request.normals or request.fine):
+            shape = (pinhole.height, pinhole.width)
+            return np.zeros(shape, dtype=np.int32), np.full(shape, np.inf, dtype=np.float32)
+        placed = [link.placed() for link in shown]
+        near_m, far_m = request.near_m, request.far_m
+        return self._exact.draw(placed, pinhole, request.T_world_camera, near_m=near_m, far_m=far_m)
 
     def _update_links(self, world: RenderedWorld, *, colours: bool) -> list[_ShownLink]:
         """Brings the drawn scene up to date with the world; returns its links."""

@@ -33,6 +33,8 @@ class RenderRequest:
     """Whether shadows are drawn, if the world's light casts any; they only change colours."""
     depth: bool = True
     """Whether exact depth is wanted; otherwise it may be approximate."""
+    labels: bool = True
+    """Whether links are wanted; without labels, depth and normals, links and depth may be missing."""
     normals: bool = False
     """Whether normals are wanted."""
     fine: bool = False

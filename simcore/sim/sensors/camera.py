@@ -163,6 +163,7 @@ class Camera(Sensor[CameraCfg]):
                 colours=Rendering.rgb in self._on,
                 depth=bool(self._on & {Rendering.depth, Rendering.distance, Rendering.normals}),
                 normals=Rendering.normals in self._on,
+                labels=bool(self._on & {Rendering.segmentation, Rendering.instance_id_segmentation}),
             ),
         )
         if isinstance(self.optics, Pinhole) and Rendering.distance in self._on and images.distance_m is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pinhole, Pose, matrix_from_rpy
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
 from unlatch.simcore.sim.sensors.config import MountCfg
 from unlatch.simcore.sim.world import World, WorldCfg
@@ -139,3 +141,29 @@ def _beside_an_edge(seen: np.ndarray) -> np.ndarray:
     for rows, columns in product((-1, 0, 1), repeat=2):
         grown |= np.roll(seen, (rows, columns), axis=(0, 1)) != seen
     return grown
+
+
+def test_without_labels_and_depth_a_picture_is_the_same(world: World):
+    if not world.renderer.draws_colours:
+        pytest.skip(f"renderer={world.renderer.name} draws no colours")
+    cube(world)
+    pinhole = Pinhole.from_fov(64, 48, 0.9)
+    both = RenderRequest(pinhole, T_WORLD_CAMERA, 0.02, 10.0)
+    colours = replace(both, depth=False, labels=False)
+    first, second = world.renderer.render(world, both).rgb, world.renderer.render(world, colours).rgb
+    if world.renderer.name == "mitsuba":  # its paths are drawn at random
+        np.testing.assert_allclose(first.mean(axis=(0, 1)), second.mean(axis=(0, 1)), atol=2.0)
+    else:
+        np.testing.assert_array_equal(first, second)
+
+
+def test_a_fine_picture_shows_the_same_scene(world: World):
+    if not world.renderer.draws_colours:
+        pytest.skip(f"renderer={world.renderer.name} draws no colours")
+    cube(world)
+    request = RenderRequest(Pinhole.from_fov(64, 48, 0.9), T_WORLD_CAMERA, 0.02, 10.0)
+    plain, fine = (
+        world.renderer.render(world, each).rgb.astype(float) for each in (request, replace(request, fine=True))
+    )
+    assert fine.shape == plain.shape
+    assert np.abs(fine - plain).mean() < 12.0
