@@ -14,7 +14,7 @@ import numpy as np
 from unlatch.objects.annotate.annotator import AnnotateCfg, annotate_source
 from unlatch.objects.annotate.geometry import ObjectGeometry
 from unlatch.objects.annotate.joints import all_joint_ends
-from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, SourceObject, read_category, read_source
+from unlatch.objects.annotate.source import PARTNET_URDF, UNKNOWN_CATEGORY, SourceObject, read_category, read_source
 from unlatch.objects.annotate.storage import load_annotation
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
@@ -69,6 +69,8 @@ def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
         friction=facing["friction"],
         damping=facing["damping"],
         parameters=facts["parameters"],
+        # GenSim2 states axes in the root link of the file
+        peer_turn=turn if source.urdf == PARTNET_URDF else 2,
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.solver.path.actuation_motions import post_poses, pre_poses, step_back
+from unlatch.solver.path.actuation_motions import NO_ENDS, post_poses, pre_poses, step_back
 from unlatch.solver.path.path_solver import PathSolution, PathSolver
 from unlatch.solver.planning.clearance import Clearance
 from unlatch.solver.planning.failed_path import CollidingPath, FailedPosePath
@@ -68,7 +69,8 @@ class PlanCompleter:
         """Returns the plan without transit, or None with the failure noted in the log."""
         self.log.counts["candidates"] += 1
         q, T_goal = goal.reached.q, goal.reached.T_base_ee
-        pre = pre_poses(T_goal, self.setting.pre_actuation_motions, self.scene)
+        reading = self.request.motion_reading(goal.reached.variant)
+        pre = pre_poses(T_goal, self.setting.pre_actuation_motions, self.scene, reading)
         with self.log.clock("path"):
             approach = self.paths.follow_poses(q, pre.dense)
         if not approach.found:
@@ -83,9 +85,10 @@ class PlanCompleter:
 
     def complete_from_contact(self, goal: RankedGoal, approach: Array) -> PlanCandidate | None:
         """Returns the plan without transit of a goal with an approach (A, n) [rad] that ends there; see `complete`."""
-        following = self._follow_part(goal)
-        if following is None:
-            return None
+        found = (self._complete_following(goal, approach, following) for following in self._follow_part(goal))
+        return next((candidate for candidate in found if candidate is not None), None)
+
+    def _complete_following(self, goal: RankedGoal, approach: Array, following: _Following) -> PlanCandidate | None:
         reach, follow, posts = following
         with self.log.clock("collision"):
             free = self.log.is_free(self.clearance.check_reach(reach))
@@ -99,10 +102,17 @@ class PlanCompleter:
             return None
         return PlanCandidate(goal, np.concatenate([approach, reach[1:]]), follow, posts, retreat)
 
-    def _follow_part(self, goal: RankedGoal) -> _Following | None:
+    def _follow_part(self, goal: RankedGoal) -> Iterator[_Following]:
+        """Yields the motions after the goal; of listed ones, those up to each of the ends of the request."""
         target = self.ranker.target_s
-        with self.log.clock("path"):
-            return self._follow_post_motions(goal) if target is None else self._follow_joint(goal, target)
+        for ends in self.request.listed_ends if target is None else (NO_ENDS,):
+            with self.log.clock("path"):
+                if target is None:
+                    following = self._follow_post_motions(goal, ends)
+                else:
+                    following = self._follow_joint(goal, target)
+            if following is not None:
+                yield following
 
     def _follow_joint(self, goal: RankedGoal, target_s: float) -> _Following | None:
         path = self.ranker.follow(goal, target_s)
@@ -111,10 +121,11 @@ class PlanCompleter:
         end = path.q[-1]
         return _Following(path.q[:1], path, [(self.arm.kinematics.pose(end), end, float(path.s[-1]))])
 
-    def _follow_post_motions(self, goal: RankedGoal) -> _Following | None:
+    def _follow_post_motions(self, goal: RankedGoal, ends: tuple[float, float]) -> _Following | None:
         motions = self.setting.listed_post_motions
         reaching = self.setting.contact_index - self.setting.goal_index
-        post = post_poses(goal.reached.T_base_ee, motions, self.scene, before_contact=reaching)
+        reading = self.request.motion_reading(goal.reached.variant)
+        post = post_poses(goal.reached.T_base_ee, motions, self.scene, reading, before_contact=reaching, ends=ends)
         path = self.paths.follow_poses(goal.reached.q, post.dense)
         if not path.found:
             what = "the post-actuation motions cannot be followed"
