@@ -5,6 +5,8 @@ from __future__ import annotations
 import string
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
 from unlatch.configs.chain import entry_keys
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.catalog import ROBOTS
@@ -17,6 +19,8 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, StageSequences, stages_of
 from unlatch.skills.hold import HoldCfg
 from unlatch.skills.strategies.ranking import STRATEGY_NAMES
+from unlatch.solver.settings.fitness import find_misfit_motions
+from unlatch.solver.settings.setting import PlannerSettingCfg
 from unlatch.tasks.language import FIELDS
 from unlatch.tasks.layout import TABLE, plinth_name
 from unlatch.tasks.relation import RelationCfg, order_relations
@@ -40,6 +44,19 @@ def check_episode(cfg: EpisodeCfg) -> None:
     for where, texts in _all_phrasings(cfg):
         for index, text in enumerate(texts):
             _check_language(text, f"{where}[{index}]")
+
+
+def hand_notices(cfg: EpisodeCfg) -> list[str]:
+    """Returns a line for each planner setting whose motions do not fit the hand of the arm that carries it out."""
+    arms = {arm.name: arm for arm in cfg.robot.arms}
+    found: list[str] = []
+    for skill, where in zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True):
+        setting: PlannerSettingCfg | None = skill.planner_setting  # a search for a layout has none
+        if setting is not None and not setting.derived and cfg.robot.arms:
+            arm = arms.get(skill.arm or "", cfg.robot.arms[0])
+            tool = {name: np.array(point, dtype=float) for name, point in arm.keypoints.items()}
+            found += find_misfit_motions(setting, tool, f"{where}.planner_setting")
+    return found
 
 
 def _check_robot(cfg: EpisodeCfg) -> None:

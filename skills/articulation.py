@@ -40,8 +40,8 @@ _LAG_RAD = 0.03
 """An arm that is farther from its targets presses against something: it does not go on with its grasp."""
 LED_SHARE = 0.97
 """Largest opening to which a part is led, as a share of its range."""
-_LISTED_LEADS = (1.5, 1.2)
-"""How far listed motions lead a part, as factors on the displacement that counts as success."""
+_LISTED_LEADS = (1.5, 1.2, 1.05)
+"""How far listed motions lead a part, as factors on the displacement that counts as success, the best first."""
 _RELEASE_S = 0.4
 """Time to open the fingers."""
 
@@ -267,7 +267,7 @@ class ArticulationSkill(Skill):
         """Returns where the motions listed by a setting of another system end, tried in order [rad or m].
 
         Each item is a lower and an upper joint position. The other systems follow their motions until the skill has
-        succeeded: a part that is led ends a half or a fifth beyond that, so that slip and lag do not matter.
+        succeeded. A part that is led ends beyond that, if the arm can, so that slip and lag do not matter.
         """
         wanted = self.cfg.planner_setting.success_threshold
         wanted *= self.part.openness.span if self.success_mode is SuccessMode.fraction else 1.0

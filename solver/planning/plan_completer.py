@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
-from unlatch.solver.path.actuation_motions import NO_ENDS, post_poses, pre_poses, step_back
+from unlatch.solver.path.actuation_motions import PoseTrack, post_poses, pre_poses, step_back
 from unlatch.solver.path.path_solver import PathSolution, PathSolver
 from unlatch.solver.planning.clearance import Clearance
 from unlatch.solver.planning.failed_path import CollidingPath, FailedPosePath
@@ -105,14 +105,13 @@ class PlanCompleter:
     def _follow_part(self, goal: RankedGoal) -> Iterator[_Following]:
         """Yields the motions after the goal; of listed ones, those up to each of the ends of the request."""
         target = self.ranker.target_s
-        for ends in self.request.listed_ends if target is None else (NO_ENDS,):
-            with self.log.clock("path"):
-                if target is None:
-                    following = self._follow_post_motions(goal, ends)
-                else:
-                    following = self._follow_joint(goal, target)
-            if following is not None:
-                yield following
+        if target is None:
+            yield from self._follow_post_motions(goal)
+            return
+        with self.log.clock("path"):
+            following = self._follow_joint(goal, target)
+        if following is not None:
+            yield following
 
     def _follow_joint(self, goal: RankedGoal, target_s: float) -> _Following | None:
         path = self.ranker.follow(goal, target_s)
@@ -121,24 +120,33 @@ class PlanCompleter:
         end = path.q[-1]
         return _Following(path.q[:1], path, [(self.arm.kinematics.pose(end), end, float(path.s[-1]))])
 
-    def _follow_post_motions(self, goal: RankedGoal, ends: tuple[float, float]) -> _Following | None:
+    def _follow_post_motions(self, goal: RankedGoal) -> Iterator[_Following]:
+        """Yields the listed motions up to each of the ends that the hand can reach."""
         motions = self.setting.listed_post_motions
         reaching = self.setting.contact_index - self.setting.goal_index
         reading = self.request.motion_reading(goal.reached.variant)
-        post = post_poses(goal.reached.T_base_ee, motions, self.scene, reading, before_contact=reaching, ends=ends)
-        path = self.paths.follow_poses(goal.reached.q, post.dense)
-        if not path.found:
-            what = "the post-actuation motions cannot be followed"
-            joint = self.scene.joint
-            if not joint.lower <= float(post.s[-1]) <= joint.upper:
-                what += f" (they lead past the joint's limits, {joint.lower:.3f} to {joint.upper:.3f} {joint.unit})"
-            moves = post.s if float(np.ptp(post.s)) > 0.0 else None
-            failed = FailedPosePath(self.arm, path, post.dense, "follow", what, s=moves, unit=joint.unit)
-            self.log.furthest_reached.add_failed_path(failed)
-            return None
-        contact = post.keyframes[reaching - 1] if reaching else 0
-        posts = [(post.dense[i], path.q[i], float(post.s[i])) for i in post.keyframes]
-        return _Following(path.q[: contact + 1], replace(path, q=path.q[contact:], s=post.s[contact:]), posts)
+        start, reached_s = goal.reached, None
+        for ends in self.request.listed_ends:
+            if reached_s is not None and ends[0] < reached_s < ends[1]:
+                continue  # the hand does not get there
+            post = post_poses(start.T_base_ee, motions, self.scene, reading, before_contact=reaching, ends=ends)
+            with self.log.clock("path"):
+                path = self.paths.follow_poses(start.q, post.dense)
+            if not path.found:
+                reached_s = float(post.s[int(path.reached_s)])
+                self._note_listed_failure(path, post)
+                continue
+            contact = post.keyframes[reaching - 1] if reaching else 0
+            posts = [(post.dense[i], path.q[i], float(post.s[i])) for i in post.keyframes]
+            yield _Following(path.q[: contact + 1], replace(path, q=path.q[contact:], s=post.s[contact:]), posts)
+
+    def _note_listed_failure(self, path: PathSolution, post: PoseTrack) -> None:
+        what, joint = "the post-actuation motions cannot be followed", self.scene.joint
+        if not joint.lower <= float(post.s[-1]) <= joint.upper:
+            what += f" (they lead past the joint's limits, {joint.lower:.3f} to {joint.upper:.3f} {joint.unit})"
+        moves = post.s if float(np.ptp(post.s)) > 0.0 else None
+        failed = FailedPosePath(self.arm, path, post.dense, "follow", what, s=moves, unit=joint.unit)
+        self.log.furthest_reached.add_failed_path(failed)
 
     def _plan_retreat(self, follow: PathSolution) -> Array | None:
         if self.request.retreat_m <= 0.0:

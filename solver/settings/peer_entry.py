@@ -202,7 +202,7 @@ def _keep_one_target(out: dict[str, Any], where: str, notices: list[str]) -> Non
 def _settle_frame(out: dict[str, Any], where: str, notices: list[str], origin: Origin) -> None:
     place, frame = f"{where}.target_axis_frame", out.get("target_axis_frame")
     numbers = any(key in out and not isinstance(out[key], str) for key in ("target_axis", "plane_normal"))
-    if frame == "link":
+    if frame == "link" and origin is not Origin.gensim2:
         out["target_axis_frame"] = "object"
         notices.append(f"{place}: link read as object (the moving part's frame).")
     elif frame in ("base", "world") and numbers and origin is Origin.interndata:

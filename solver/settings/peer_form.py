@@ -12,6 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from unlatch.simcore.errors import close_matches
+from unlatch.solver.settings.fitness import PART_KEYPOINTS
 from unlatch.solver.settings.hand_motions import MOTION_WORDS
 from unlatch.solver.settings.peer_entry import (
     CONTACT_NAME,
@@ -26,12 +27,6 @@ from unlatch.solver.settings.setting import PlannerSettingCfg, RangeXyzCfg, Succ
 IGNORED = ("actuation_time", "mobile_move", "post_actuation_times", "pre_actuation_times")
 """Keys of the peers that have no effect."""
 
-_COMMON_KEYPOINTS = (
-    "articulated_object_head",
-    "articulated_object_tail",
-    "base_contact_point",
-    "link_contact_point",
-)
 _GENSIM2_SHARE = 0.3
 _ROTATE_RAD = 0.785
 _EXPONENT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
@@ -259,7 +254,7 @@ def _settle_names(out: dict[str, Any], where: str, notices: list[str]) -> None:
     kept = []
     for name in names:
         known = KEYPOINT_ALIASES.get(name, name)
-        if known in used or known in _COMMON_KEYPOINTS:
+        if known in used or known in PART_KEYPOINTS:
             kept.append(known)
         else:
             notices.append(f"{where}: dropped {name}, which no constraint names.")

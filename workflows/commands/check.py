@@ -8,7 +8,9 @@ from pathlib import Path
 
 from unlatch.configs.setting_file import read_setting_file
 from unlatch.objects.friction import OBJECT_FRICTION
+from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.checks import limit_problems
+from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError, check_range
 from unlatch.simcore.recording.check import Problem
 from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -25,7 +27,7 @@ from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.schema import MAX_WORKERS
 
 _YAML = (".yaml", ".yml")
-_OPTIONS = ("replay=", "workers=")
+_OPTIONS = ("replay=", "robot=", "workers=")
 _MOST_NAMED = 8
 
 
@@ -35,6 +37,8 @@ class CheckCfg:
 
     replay: bool = False
     """Whether the actions of every episode are simulated again, and all arrays compared."""
+    robot: str = "franka_panda"
+    """Robot of the catalog with whose hand the motions of planner settings are compared."""
     workers: int | None = None
     """Processes for the replays; null: one for each CPU core."""
 
@@ -57,7 +61,7 @@ def main(arguments: list[str]) -> int:
     for folder in folders:
         _refuse_parent(Path(folder))
     sets = {path: DataSet.open(path) for path in folders}  # a folder that is not a data set is bad input
-    bad = sum(_check_settings(path) for path in files)
+    bad = sum(_check_settings(path, cfg.robot) for path in files)
     for path, data_set in sets.items():
         problems = [*check_data_set(data_set), *_robot_problems(data_set), *_render_problems(data_set)]
         if cfg.replay:
@@ -88,18 +92,29 @@ def _refuse_parent(folder: Path) -> None:
         )
 
 
-def _check_settings(path: str) -> int:
-    """Prints how the planner settings of a YAML file are read; returns how many cannot be read."""
-    reads = read_setting_file(path)
+def _check_settings(path: str, robot: str) -> int:
+    """Prints how the planner settings of a YAML file are read; returns how many cannot be read, or not be run."""
+    described: RobotCfg = ROBOTS.load(robot)()
+    reads = read_setting_file(path, tool=described.arms[0].keypoints)
     for read in reads:
+        if read.setting is not None:
+            origin, hand = read.setting.origin, read.setting.hand
+            print_line(f"{path}: {read.where}: origin {origin.value}" + (f", hand {hand}" if hand else ""))
         for line in read.notices if read.error is None else [read.error.message]:
             print_line(f"{path}: {line}")
+        for line in read.obstacles:
+            print_line(f"{path}: no articulation skill can run this: {line}")
+        for line in read.warnings:
+            print_line(f"{path}: warning: {line}")
     bad = sum(read.error is not None for read in reads)
+    stuck = sum(bool(read.obstacles) for read in reads)
     lines = sum(len(read.notices) for read in reads)
+    runnable = f", {stuck} of them cannot be run" if stuck else ""
     print_line(
-        f"{path}: {len(reads) - bad} of {len(reads)} planner settings can be read, {lines} lines rewritten or dropped"
+        f"{path}: {len(reads) - bad} of {len(reads)} planner settings can be read{runnable}, "
+        f"{lines} lines rewritten or dropped"
     )
-    return bad
+    return bad + stuck
 
 
 def _render_problems(data_set: DataSet) -> list[str]:
