@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from unlatch.objects.annotate.peer_info import with_info_file
 from unlatch.objects.annotation import HandleType, Part
 from unlatch.objects.scene_object import SceneObject
 from unlatch.robots.gripper import GripperCfg
@@ -58,6 +59,8 @@ class ArticulationSkill(Skill):
         self.object_name = cfg.objects[0]
         self.object: SceneObject = context.objects[self.object_name]
         self.part: Part = part_acted_on(cfg.name, cfg.part, self.object.asset.articulation)
+        if cfg.obj_info_path is not None:
+            self.part = with_info_file(self.part, self.object.asset, cfg.obj_info_path)
         self.views: Views = context.views[(self.object_name, self.part.name)]
         self.s0 = self.s
 

@@ -4,33 +4,27 @@ Unlatch's own conventions are those of `articulation.yaml`: `cross(tail - head, 
 the tail of a hinged part lies away from the hinge, the move axis of a slider points to where it opens, and `rotate`
 turns by a change of the joint position. The others:
 
-- InternDataEngine: the tail lies towards the hinge. The contact axis points down for an upright hinge and to the left
-  for a level one; on a flap hinged at its bottom it points down, and head to tail is along the hinge. The move axis
-  points into the object. `rotate` turns about an axis that points up, or right, or left on a flap.
+- InternDataEngine: see `simcore.peer_axes`. `rotate` turns about its rotation axis.
 - GenSim2: the frame `object` is that of the whole object, not of its moving part, and the tail lies on the hinge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.geometry import unit
-from unlatch.solver.scene import Array, PlanningScene
+from unlatch.simcore.peer_axes import PeerAxes, find_peer_axes
+from unlatch.solver.scene import Array, PlanningScene, axis_name
 from unlatch.solver.settings.hand_motions import MotionReading
 from unlatch.solver.settings.origin import Origin, hand_of, hand_rotation
 from unlatch.solver.settings.setting import PlannerSettingCfg
 from unlatch.solver.terms.axis import AxisAngle
 
 HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
-_MOVE, _CONTACT, _ROT = "link0_move_axis", "link0_contact_axis", "link0_rot_axis"
-_UPRIGHT = 0.7
-"""An axis is upright, or a direction points down, from this cosine on."""
-_IN_PLANE = 0.7
-"""A part turns in its own plane, like a knob, if its outward direction is along the axis from this cosine on."""
+_CONTACT = "link0_contact_axis"
 _TAIL_M = 0.05
 _CLEAR_COSINE = 0.2
 """From this cosine on a constraint says from which side the hand comes."""
@@ -47,13 +41,13 @@ def read_scene(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool 
     if setting.origin is Origin.gensim2:
         return _read_gensim2(scene)
     if setting.origin is Origin.interndata:
-        frame = peer_frame(scene)
-        if frame is None:
+        theirs = peer_axes(scene)
+        if theirs is None:
             return scene
-        keypoints = {**scene.keypoints, TAIL: scene.keypoint(HEAD) + frame.tail}
-        own = {name: axis for name, axis in scene.axes.items() if name.removeprefix("object_") not in frame.axes}
-        sign = _cross_sign(setting, frame, opens=opens)
-        return replace(scene, keypoints=keypoints, axes={**own, **frame.axes}, cross_sign=sign)
+        keypoints = {**scene.keypoints, TAIL: scene.keypoint(HEAD) + _TAIL_M * theirs.tail}
+        own = {name: axis for name, axis in scene.axes.items() if axis_name(name) not in theirs.axes}
+        sign = _cross_sign(setting, theirs, opens=opens)
+        return replace(scene, keypoints=keypoints, axes={**own, **theirs.axes}, cross_sign=sign)
     return scene
 
 
@@ -73,49 +67,25 @@ def read_motions(
     return MotionReading(R_ee_hand, _turn_sign(setting, scene, opens=opens))
 
 
-@dataclass(frozen=True)
-class PeerFrame:
-    """Tail and axes of a part by the conventions of InternDataEngine, base frame."""
+def peer_axes(scene: PlanningScene) -> PeerAxes | None:
+    """Returns the directions of a part as InternDataEngine annotates it, base frame.
 
-    tail: Array
-    """(3,) from the head to the tail [m]."""
-    axes: dict[str, Array]
-    """(3,) unit axes by name."""
-    is_mirrored: bool
-    """Whether the cross product of head to tail and contact axis points into the part: an upright hinge on the right."""
-
-
-def peer_frame(scene: PlanningScene) -> PeerFrame | None:
-    """Returns tail and axes of a part as InternDataEngine annotates it; None if the part has no such axes.
-
-    Knobs and levers, which its public tools cannot annotate, keep ours.
+    None if the part has no such axes: those of knobs and levers, which its public tools cannot annotate, stay ours.
     """
     contact = scene.axes.get(_CONTACT, scene.axes.get(f"object_{_CONTACT}"))
     if contact is None or HEAD not in scene.keypoints or TAIL not in scene.keypoints:
         return None
-    across = scene.keypoint(TAIL) - scene.keypoint(HEAD)
-    outward = np.cross(across, contact)
-    if float(np.linalg.norm(outward)) < 1e-6:
-        return None
-    if scene.joint.prismatic:
-        opens = np.sign(scene.s_open - scene.s_closed)
-        return PeerFrame(-across, {_CONTACT: -contact, _MOVE: -opens * scene.joint.axis}, is_mirrored=False)
-    outward, axis = unit(outward), scene.joint.axis
-    if abs(float(outward @ axis)) > _IN_PLANE:
-        return None
-    up = _object_rotation(scene)[:, 2]
-    hinge = unit(np.cross(axis, outward))
-    hinge *= np.sign(hinge @ (scene.joint.origin - scene.keypoint(HEAD))) or 1.0
-    if abs(float(axis @ up)) > _UPRIGHT:
-        down = -axis * np.sign(axis @ up)
-        mirrored = float(np.cross(hinge, down) @ outward) < 0.0
-        return PeerFrame(_TAIL_M * hinge, {_CONTACT: down, _ROT: -down}, is_mirrored=mirrored)
-    R_closed, _ = scene.joint.motion(scene.s_closed - scene.s)
-    if float(R_closed @ hinge @ up) < -_UPRIGHT:  # a flap hinged at its bottom
-        left = np.cross(hinge, outward)
-        return PeerFrame(_TAIL_M * left, {_CONTACT: hinge, _ROT: left}, is_mirrored=False)
-    left = np.cross(outward, hinge)
-    return PeerFrame(_TAIL_M * hinge, {_CONTACT: left, _ROT: -left}, is_mirrored=False)
+    joint = scene.joint
+    return find_peer_axes(
+        head=scene.keypoint(HEAD),
+        across=scene.keypoint(TAIL) - scene.keypoint(HEAD),
+        contact=contact,
+        axis=joint.axis,
+        origin=joint.origin,
+        R_closed=joint.motion(scene.s_closed - scene.s)[0],
+        up=_object_rotation(scene)[:, 2],
+        slides_by=float(np.sign(scene.s_open - scene.s_closed)) if joint.prismatic else 0.0,
+    )
 
 
 def _read_gensim2(scene: PlanningScene) -> PlanningScene:
@@ -132,7 +102,7 @@ def _object_rotation(scene: PlanningScene) -> Array:
     return scene.R_base_world if scene.R_base_object is None else scene.R_base_object
 
 
-def _cross_sign(setting: PlannerSettingCfg, frame: PeerFrame, *, opens: bool | None) -> float:
+def _cross_sign(setting: PlannerSettingCfg, theirs: PeerAxes, *, opens: bool | None) -> float:
     """Returns -1 if the setting is written for a door whose hinge is on the other side.
 
     By the annotation, cross products point out of a door with its hinge on the left, and into one with its hinge on
@@ -141,7 +111,7 @@ def _cross_sign(setting: PlannerSettingCfg, frame: PeerFrame, *, opens: bool | N
     is_for_right = _sum_turns(setting.listed_post_motions) * (-1.0 if opens is False else 1.0) > 0.0
     if is_for_right and _hand_side(setting) > 0.0:
         is_for_right = False  # such a hand would come through the door: the cross product points out of it here
-    return 1.0 if is_for_right == frame.is_mirrored else -1.0
+    return 1.0 if is_for_right == theirs.is_mirrored else -1.0
 
 
 def _hand_side(setting: PlannerSettingCfg) -> float:
