@@ -123,7 +123,11 @@ def refusal_times(job: Job, cfg: PeerSettingsCfg) -> list[float]:
         return []
     data_set = DataSet.open(str(folder))
     records = (data_set.read(number) for number in data_set.numbers() if number < cfg.n)
-    return [sum(record.timings_ms.values()) / 1e3 for record in records if record.code in ("invalid_layout", "plan_infeasible")]
+    return [
+        sum(record.timings_ms.values()) / 1e3
+        for record in records
+        if record.code in ("invalid_layout", "plan_infeasible")
+    ]
 
 
 def table(results: Sequence[Result], cfg: PeerSettingsCfg) -> Table:
@@ -133,7 +137,9 @@ def table(results: Sequence[Result], cfg: PeerSettingsCfg) -> Table:
         found.add_column(column)
     for origin in cfg.origins.split(","):
         for skill in ("open", "close", "rotate", "all"):
-            chosen = [r for r in results if r.job.kind == origin and (skill == "all" or r.job.name.startswith(_WORDS[skill]))]
+            chosen = [
+                r for r in results if r.job.kind == origin and (skill == "all" or r.job.name.startswith(_WORDS[skill]))
+            ]
             if not chosen:
                 continue
             every = [ok for r in chosen for ok in r.successes()]

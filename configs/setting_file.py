@@ -95,7 +95,9 @@ def _name_hand(setting: PlannerSettingCfg, where: str, notices: list[str]) -> No
     found = next((hand for hand in HANDS for robot in robots if hand in robot.lower()), None)
     if found is not None:
         setting.hand = found
-        notices.append(f"{where}.hand: missing, read as {found} from its key. Write `hand: {found}` where you paste it.")
+        notices.append(
+            f"{where}.hand: missing, read as {found} from its key. Write `hand: {found}` where you paste it."
+        )
 
 
 def _to_arrays(tool: Mapping[str, Sequence[float]]) -> dict[str, np.ndarray]:

@@ -38,7 +38,15 @@ class PeerAxes:
 
 
 def find_peer_axes(
-    *, head: Array, across: Array, contact: Array, axis: Array, origin: Array, R_closed: Array, up: Array, slides_by: float
+    *,
+    head: Array,
+    across: Array,
+    contact: Array,
+    axis: Array,
+    origin: Array,
+    R_closed: Array,
+    up: Array,
+    slides_by: float,
 ) -> PeerAxes | None:
     """Returns the directions of a part; None for a knob or lever, which the public tools there cannot annotate.
 

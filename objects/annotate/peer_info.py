@@ -137,7 +137,9 @@ def info_problems(part: Part, peer: PeerInfo, model: UrdfModel, scale: float) ->
     points = [peer.keypoints.get(name) for name in ("articulated_object_head", "articulated_object_tail")]
     along = None if points[0] is None or points[1] is None else T_link_child.rotate((points[1] - points[0]) * scale)
     axes = {name: T_link_child.rotate(axis) for name, axis in peer.axes.items() if not name.startswith("base")}
-    letters = {name: next(key for key, axis in _LETTERS.items() if np.array_equal(axis, peer.axes[name])) for name in axes}
+    letters = {
+        name: next(key for key, axis in _LETTERS.items() if np.array_equal(axis, peer.axes[name])) for name in axes
+    }
     return sign_problems(part_peer_axes(part, model), along=along, axes=axes, names=letters)
 
 

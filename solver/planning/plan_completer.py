@@ -20,6 +20,8 @@ from unlatch.solver.planning.plan_log import PlanLog
 Array = np.ndarray
 
 _RETREAT_SHARES = (1.0, 0.6, 0.4)
+_LEAST_PUSH = -0.1
+"""Least cosine between the approach axis of a pushing hand and the way of the part: fingers may also push sideways."""
 _RETREAT_TILT_RAD = 0.3
 """Largest tilt of the hand on the retreat, where it holds nothing."""
 
@@ -37,6 +39,8 @@ class PlanCandidate:
     """Pose, joints and joint position of the part at each post keyframe."""
     retreat: Array | None
     """(R, n) the step back [rad]; None if the request has none."""
+    is_short: bool = False
+    """Whether listed motions end at the last of several ends: a plan that goes further is better."""
 
 
 class _Following(NamedTuple):
@@ -48,6 +52,8 @@ class _Following(NamedTuple):
     """From contact to the end."""
     posts: list[tuple[Pose, Array, float]]
     """Pose, joints and joint position of the part at each post keyframe."""
+    is_short: bool = False
+    """See `PlanCandidate.is_short`."""
 
 
 class PlanCompleter:
@@ -64,11 +70,17 @@ class PlanCompleter:
         self.paths = paths
         self.clearance = clearance
         self.log = log
+        self._reached_s: float | None = None
+        """Position of the part at which the last listed motions failed [rad or m]; None: they did not fail."""
 
     def complete(self, goal: RankedGoal) -> PlanCandidate | None:
         """Returns the plan without transit, or None with the failure noted in the log."""
         self.log.counts["candidates"] += 1
         q, T_goal = goal.reached.q, goal.reached.T_base_ee
+        if self._is_on_wrong_side(T_goal):
+            what = "the hand is on the side to which the part must move, where it cannot push"
+            self.log.fail("path", what, {})
+            return None
         reading = self.request.motion_reading(goal.reached.variant)
         pre = pre_poses(T_goal, self.setting.pre_actuation_motions, self.scene, reading)
         with self.log.clock("path"):
@@ -88,19 +100,30 @@ class PlanCompleter:
         found = (self._complete_following(goal, approach, following) for following in self._follow_part(goal))
         return next((candidate for candidate in found if candidate is not None), None)
 
+    def _is_on_wrong_side(self, T_goal: Pose) -> bool:
+        """Whether a hand that pushes by listed motions would have to pull: nothing joins it to the part."""
+        if self.ranker.target_s is not None or self.request.opens is not False or not self.request.closed_gripper:
+            return False
+        joint, point = self.scene.joint, T_goal @ self.ranker.contact_ee
+        way = joint.axis if joint.prismatic else np.cross(joint.axis, point - joint.origin)
+        way = way * np.sign(self.scene.s_closed - self.scene.s_open)
+        pushed = float(T_goal.R @ self.arm.approach_axis() @ way)
+        return pushed < _LEAST_PUSH * float(np.linalg.norm(way))
+
     def _complete_following(self, goal: RankedGoal, approach: Array, following: _Following) -> PlanCandidate | None:
-        reach, follow, posts = following
+        reach, follow, posts, is_short = following
         with self.log.clock("collision"):
             free = self.log.is_free(self.clearance.check_reach(reach))
             hit = self.clearance.check_follow(follow.q, follow.s) if free else None
         if hit is not None:
+            self._reached_s = float(hit.evidence["s"])
             self.log.furthest_reached.add_failed_path(CollidingPath(self.clearance, self.scene, follow, hit))
         if hit is not None or not free:
             return None
         retreat = self._plan_retreat(follow)
         if retreat is None and self.request.retreat_m > 0.0:
             return None
-        return PlanCandidate(goal, np.concatenate([approach, reach[1:]]), follow, posts, retreat)
+        return PlanCandidate(goal, np.concatenate([approach, reach[1:]]), follow, posts, retreat, is_short=is_short)
 
     def _follow_part(self, goal: RankedGoal) -> Iterator[_Following]:
         """Yields the motions after the goal; of listed ones, those up to each of the ends of the request."""
@@ -125,20 +148,23 @@ class PlanCompleter:
         motions = self.setting.listed_post_motions
         reaching = self.setting.contact_index - self.setting.goal_index
         reading = self.request.motion_reading(goal.reached.variant)
-        start, reached_s = goal.reached, None
-        for ends in self.request.listed_ends:
-            if reached_s is not None and ends[0] < reached_s < ends[1]:
-                continue  # the hand does not get there
+        start, self._reached_s = goal.reached, None
+        last = len(self.request.listed_ends) - 1
+        for number, ends in enumerate(self.request.listed_ends):
+            if self._reached_s is not None and ends[0] < self._reached_s < ends[1]:
+                continue  # it fails before that end
+            self.log.counts["candidates"] += 1  # as much work again as the approach
             post = post_poses(start.T_base_ee, motions, self.scene, reading, before_contact=reaching, ends=ends)
             with self.log.clock("path"):
                 path = self.paths.follow_poses(start.q, post.dense)
             if not path.found:
-                reached_s = float(post.s[int(path.reached_s)])
+                self._reached_s = float(post.s[int(path.reached_s)])
                 self._note_listed_failure(path, post)
                 continue
             contact = post.keyframes[reaching - 1] if reaching else 0
             posts = [(post.dense[i], path.q[i], float(post.s[i])) for i in post.keyframes]
-            yield _Following(path.q[: contact + 1], replace(path, q=path.q[contact:], s=post.s[contact:]), posts)
+            led = replace(path, q=path.q[contact:], s=post.s[contact:])
+            yield _Following(path.q[: contact + 1], led, posts, is_short=0 < number == last)
 
     def _note_listed_failure(self, path: PathSolution, post: PoseTrack) -> None:
         what, joint = "the post-actuation motions cannot be followed", self.scene.joint

@@ -270,6 +270,7 @@ class _Planner:
     def _find_plan(self, goals: list[ReachedGoal], wave: int) -> tuple[PlanCandidate, MotionResult] | None:
         """Returns the first candidate with a free transit: straight if possible, else around obstacles."""
         blocked: list[PlanCandidate] = []
+        short: list[PlanCandidate] = []
         goals = [goal for goal in goals if self._is_contact_free(goal.q)]
         for slip in self.ranker.slips():
             for goal in self.ranker.rank(goals, slip, wave=wave):
@@ -277,6 +278,9 @@ class _Planner:
                     break
                 candidate = self.completer.complete(goal)
                 if candidate is None:
+                    continue
+                if candidate.is_short:
+                    short.append(candidate)
                     continue
                 motion = self._plan_transit(candidate, straight_only=True)
                 if motion.found:
@@ -290,7 +294,7 @@ class _Planner:
             rescued = [goal for goal in self.ranker.rescue() if self._is_contact_free(goal.reached.q)]
             completed = [self.completer.complete(goal) for goal in rescued]
             blocked = [candidate for candidate in completed if candidate is not None]
-        return self._search_transit(blocked)
+        return self._search_transit(blocked) or self._search_transit(short)
 
     def _search_transit(self, blocked: list[PlanCandidate]) -> tuple[PlanCandidate, MotionResult] | None:
         """Returns the first candidate with a transit around obstacles."""

@@ -52,7 +52,12 @@ def read_scene(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool 
 
 
 def read_motions(
-    setting: PlannerSettingCfg, scene: PlanningScene, tool: Mapping[str, Array], R_ee_variant: Array, *, opens: bool | None
+    setting: PlannerSettingCfg,
+    scene: PlanningScene,
+    tool: Mapping[str, Array],
+    R_ee_variant: Array,
+    *,
+    opens: bool | None,
 ) -> MotionReading:
     """Returns how the listed motions of a setting move the hand.
 

@@ -50,7 +50,9 @@ def _find_unknown_names(term: Term, where: str) -> list[str]:
     for key, name in term.tool_names().items():
         if name not in _TOOL_KEYPOINTS:
             near = close_matches(name, _TOOL_KEYPOINTS)
-            found.append(f"{where}.{key}: '{name}' is no keypoint of a hand.{near} Keypoints: {_join(_TOOL_KEYPOINTS)}.")
+            found.append(
+                f"{where}.{key}: '{name}' is no keypoint of a hand.{near} Keypoints: {_join(_TOOL_KEYPOINTS)}."
+            )
     for key, name in term.object_names().items():
         if name in PART_KEYPOINTS:
             continue
@@ -95,8 +97,10 @@ def find_misfit_motions(setting: PlannerSettingCfg, tool: Mapping[str, Array], w
     letters = sorted({mode[-1] for mode, _ in setting.pre_actuation_motions if mode.startswith("translate_")})
     along = _letter_of(approach)
     fitting = [hand for hand, (letter, _) in HANDS.items() if letter in letters] if letters != [along] else []
-    remedy = f"If it is written for {' or '.join(fitting)}, add `hand: {fitting[0]}`." if fitting else (
-        "A hand steps back against its approach axis. Check the signs."
+    remedy = (
+        f"If it is written for {' or '.join(fitting)}, add `hand: {fitting[0]}`."
+        if fitting
+        else ("A hand steps back against its approach axis. Check the signs.")
     )
     return [
         f"{where}.pre_actuation_motions: they move the hand along {', '.join(letters)}, but the hand of this robot "

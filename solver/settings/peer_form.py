@@ -110,7 +110,9 @@ def find_settings(tree: Any, where: str = "") -> Iterator[tuple[str, Mapping[str
             yield from find_settings(value, f"{where}[{index}]")
 
 
-def _rewrite_entries(entries: list[Any], where: str, notices: list[str], origin: Origin, *, cost: bool) -> Iterator[Any]:
+def _rewrite_entries(
+    entries: list[Any], where: str, notices: list[str], origin: Origin, *, cost: bool
+) -> Iterator[Any]:
     seen: dict[str, int] = {}
     for index, entry in enumerate(entries):
         place = f"{where}[{index}]"

@@ -145,4 +145,7 @@ def test_a_written_file_has_their_signs(write: Write) -> None:
     assert tail[1] < head[1], "the hinge is at y = 0"
     peer = PeerInfo("j", {}, {"link0_contact_axis": np.array([0.0, 0.0, 1.0])})
     (problem,) = info_problems(part, peer, made.model, 1.0)
-    assert problem == "object_link0_contact_axis is 'z', expected the direction [0.00, 0.00, -1.00] in the frame of the link."
+    assert (
+        problem
+        == "object_link0_contact_axis is 'z', expected the direction [0.00, 0.00, -1.00] in the frame of the link."
+    )

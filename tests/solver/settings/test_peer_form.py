@@ -315,7 +315,7 @@ def test_any_value_in_any_place_loads_or_is_one_line(name):
                 assert not any("\n" in notice for notice in notices)
                 assert asdict(read_planner_setting(setting.to_plain(), where=where)[0]) == asdict(setting)
     assert len(refused) > 20
-    assert loaded > 20
+    assert loaded > 15  # an unknown type of a constraint is refused
     assert not any("\n" in message for message in refused)
 
 
