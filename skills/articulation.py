@@ -21,12 +21,14 @@ from unlatch.skills.contract.context import SkillContext, Views
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.contract.success import Displacement
-from unlatch.solver.path.actuation_motions import NO_ENDS
+from unlatch.solver.path.actuation_motions import NO_ENDS, post_poses
 from unlatch.solver.path.slip import Slip, SlipMode
 from unlatch.solver.planning.plan import KeyframePlan, PlanRequest
 from unlatch.solver.planning.planner import plan_from_grasp, plan_keyframes
 from unlatch.solver.scene import Array, JointGeometry, PlanningScene
-from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
+from unlatch.solver.settings.conventions import read_motions
+from unlatch.solver.settings.hand_motions import MOTION_WORDS
+from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg, SuccessMode
 
 _CLOSED_WITHIN_M = 2e-3
 _CLOSING_TIME_FACTOR = 1.5
@@ -246,10 +248,14 @@ class ArticulationSkill(Skill):
         context = self.context
         setting = self.cfg.planner_setting if setting is None else setting
         scene = self.snapshot(setting)
+        scene = scene if s is None else scene.at(s)
         target = self.follow_to if follow_to is None else follow_to
+        led_to = self._end_of_words(setting, scene)
+        if led_to is not None:
+            setting, target = replace(setting, post_actuation_motions=FollowJointCfg(to=led_to)), led_to
         return PlanRequest(
             arm=context.arm_model,
-            scene=scene if s is None else scene.at(s),
+            scene=scene,
             setting=setting,
             q_current=context.arm.q_target if q_current is None else q_current,
             follow_to=None if setting.follow_joint is None else target,
@@ -265,6 +271,21 @@ class ArticulationSkill(Skill):
             slips=tuple(Slip(SlipMode(name)) for name in setting.slips) or self.slips,
             budget=context.budget,
         )
+
+    def _end_of_words(self, setting: PlannerSettingCfg, scene: PlanningScene) -> float | None:
+        """Returns where words of a setting of another system lead a part that is held [rad or m]; None: they fit it.
+
+        Words move the hand along straight lines. A hand that holds a part on a hinge cannot leave the part's path: it
+        leads the part along its joint, as far as the words do.
+        """
+        words = {mode for mode, _ in setting.listed_post_motions}
+        is_held = setting.origin.is_peer and not self.closed_gripper and setting.contact_index == setting.goal_index
+        if not is_held or scene.joint.prismatic or not words & set(MOTION_WORDS) or words - {"rotate", *MOTION_WORDS}:
+            return None
+        reading = read_motions(setting, scene, self.context.arm_model.tool_keypoints, np.eye(3), opens=self.opens)
+        grasp = Pose(np.eye(3), scene.keypoint("articulated_object_head"))
+        ends = self.listed_ends()[1]
+        return float(post_poses(grasp, setting.listed_post_motions, scene, reading, ends=ends).s[-1])
 
     def listed_ends(self) -> tuple[tuple[float, float], ...]:
         """Returns where the motions listed by a setting of another system end, tried in order [rad or m].

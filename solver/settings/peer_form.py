@@ -14,6 +14,7 @@ from typing import Any
 from unlatch.simcore.errors import close_matches
 from unlatch.solver.settings.fitness import PART_KEYPOINTS
 from unlatch.solver.settings.hand_motions import MOTION_WORDS
+from unlatch.solver.settings.origin import Origin
 from unlatch.solver.settings.peer_entry import (
     CONTACT_NAME,
     KEYPOINT_ALIASES,
@@ -21,7 +22,6 @@ from unlatch.solver.settings.peer_entry import (
     is_misspelling,
     rewrite_entry,
 )
-from unlatch.solver.settings.origin import Origin
 from unlatch.solver.settings.setting import PlannerSettingCfg, RangeXyzCfg, SuccessMode
 
 IGNORED = ("actuation_time", "mobile_move", "post_actuation_times", "pre_actuation_times")
