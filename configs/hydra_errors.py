@@ -131,7 +131,8 @@ def _explain_value_error(exc: OmegaConfBaseException, origin: str) -> ConfigErro
         )
     if isinstance(exc, ConfigKeyError | ConfigAttributeError) and leaf == "tasks" and origin.startswith(" (in task/"):
         return ConfigError(
-            f"{key} is a list of tasks, as InternDataEngine writes it{origin}. Run `unlatch import FILE` with that file.",
+            f"{key} is a list of tasks, as InternDataEngine writes it{origin}. Run `unlatch import FILE` with that "
+            "file.",
             key=key,
         )
     if isinstance(exc, ConfigKeyError | ConfigAttributeError):

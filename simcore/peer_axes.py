@@ -2,8 +2,8 @@
 
 - Upright hinge: the tail lies towards the hinge, the contact axis points down, the rotation axis up.
 - Level hinge: the tail lies towards the hinge, the contact axis points left, the rotation axis right.
-- Flap hinged at its bottom: head to tail runs along the hinge to the left, as the rotation axis; the contact axis points
-  to the hinge, which is down where the flap is closed.
+- Flap hinged at its bottom: head to tail runs along the hinge to the left, as the rotation axis; the contact axis
+  points to the hinge, which is down where the flap is closed.
 - Slider: the move axis points into the object; tail and contact axis are opposite to ours.
 
 Left and right are those of a person in front of the object. Ours are those of `articulation.yaml`.
@@ -34,7 +34,7 @@ class PeerAxes:
     axes: dict[str, Array]
     """`link0_contact_axis`, and `link0_rot_axis` or `link0_move_axis`."""
     is_mirrored: bool
-    """Whether the cross product of head to tail and contact axis points into the part: an upright hinge on the right."""
+    """Whether the cross product of head to tail and contact axis points into the part: upright hinges on the right."""
 
 
 def find_peer_axes(

@@ -90,8 +90,8 @@ def with_info_file(part: Part, asset: ObjectAsset, path: Path | str) -> Part:
     named = next((str(info[key]).split("/")[-1] for key in _JOINT_KEYS if key in info), part.joint)
     if named != part.joint and named in asset.model.joints:
         raise AssetError(
-            f"{where} is about joint '{named}', part '{part.name}' moves by '{part.joint}'. Expected the same joint. Set "
-            "`part` of the skill to the part of that joint, or name another file.",
+            f"{where} is about joint '{named}', part '{part.name}' moves by '{part.joint}'. Expected the same joint. "
+            "Set `part` of the skill to the part of that joint, or name another file.",
             path=where,
         )
     peer = PeerInfo(part.joint, _read_points(reader, "object_keypoints"), _read_axes(reader))
@@ -158,8 +158,8 @@ def make_info(part: Part, model: UrdfModel, scale: float, *, instance: str) -> d
     theirs = part_peer_axes(part, model)
     if theirs is None:
         raise AssetError(
-            f"part '{part.name}' is a {part.kind.value}. Expected a door, flap, lid or slider: InternDataEngine's files "
-            "have no form for parts that turn in the hand. Name another part.",
+            f"part '{part.name}' is a {part.kind.value}. Expected a door, flap, lid or slider: InternDataEngine's "
+            "files have no form for parts that turn in the hand. Name another part.",
             part=part.name,
         )
     T_child_link = _link_from_child(part, model).inverse()
@@ -192,8 +192,8 @@ def _find_letter(axis: np.ndarray, name: str) -> str:
     letter = max(_LETTERS, key=lambda key: float(_LETTERS[key] @ axis))
     if float(_LETTERS[letter] @ axis) < _ALONG:
         raise AssetError(
-            f"{name} is {np.round(axis, 3).tolist()} in its link, which no letter names. Expected an axis along x, y or "
-            "z, as InternDataEngine's files state it. Turn the frame of the link in the URDF.",
+            f"{name} is {np.round(axis, 3).tolist()} in its link, which no letter names. Expected an axis along x, y "
+            "or z, as InternDataEngine's files state it. Turn the frame of the link in the URDF.",
             axis=name,
         )
     return letter

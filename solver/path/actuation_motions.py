@@ -87,7 +87,8 @@ def _follow_motions(
     before_contact: int,
     ends: tuple[float, float] = NO_ENDS,
 ) -> PoseTrack:
-    dense, keyframes, s = [T_base_goal], [], [scene.s]
+    dense, s = [T_base_goal], [scene.s]
+    keyframes: list[int] = []
     for index, motion in enumerate(motions):
         leads_part = index >= before_contact
         step = _STEP_RAD if motion[0] == "rotate" else _STEP_M

@@ -189,7 +189,9 @@ class GoalFinder:
         return ReachedGoal(goal, reached.q, reached.T_base_ee)
 
     def rows_with_offset(self, rows: tuple[Row, ...], variant: str) -> tuple[Row, ...] | None:
-        """Returns rows that a goal of a set of tool keypoints meets after the offset of the setting exactly if it meets `rows` before.
+        """Returns rows that a goal meets after the offset of the setting exactly if it meets `rows` before.
+
+        `variant` is the label of its set of tool keypoints.
 
         None where the offset is not a shift of the hand along its own axes.
         """

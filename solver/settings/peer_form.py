@@ -34,8 +34,9 @@ _WORD_WITH_NUMBER = re.compile(r"(move-[a-z]+)[ :=]+([+-]?\d*\.?\d+)")
 
 
 def detect_origin(raw: Mapping[str, Any]) -> Origin:
-    """Returns which system wrote a block: the one it names in `origin`, else by its marks. Without marks of another system it is ours: every unknown key is an error.
+    """Returns which system wrote a block: the one it names in `origin`, or else the one whose marks it has.
 
+    Without marks of another system it is ours: every unknown key is an error.
     The marks are things that only the other systems write: constraint names in `MEANINGS` (InternDataEngine), the label
     `category_name`, the keys of `IGNORED`, and the labels of a whole GenSim2 task without a threshold.
     """
