@@ -142,4 +142,7 @@ def _joint_change(
         return share * reading.turn_sign * float(motion[1])
     before, after = start.p - joint.origin, end.p - joint.origin
     before, after = before - joint.axis * (joint.axis @ before), after - joint.axis * (joint.axis @ after)
-    return math.atan2(float(joint.axis @ np.cross(before, after)), float(before @ after))
+    (ux, uy, uz), (bx, by, bz), (ax, ay, az) = joint.axis.tolist(), before.tolist(), after.tolist()
+    # numpy's cross product takes most of the time of a long list
+    turned = ux * (by * az - bz * ay) + uy * (bz * ax - bx * az) + uz * (bx * ay - by * ax)
+    return math.atan2(turned, float(before @ after))
