@@ -1,4 +1,4 @@
-"""`unlatch check`: verifies data sets, and checks the planner settings of YAML files."""
+"""`unlatch check`: verifies data sets, and checks YAML files of robots and of planner settings."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from unlatch.configs.robot_file import read_robot_file
 from unlatch.configs.setting_file import read_setting_file
 from unlatch.objects.friction import OBJECT_FRICTION
-from unlatch.robots.checks import limit_problems
+from unlatch.robots.checks import limit_problems, model_problems
+from unlatch.robots.hand_frame import describe_hand_frame
 from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError, check_range
 from unlatch.simcore.recording.check import Problem
 from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -57,7 +59,7 @@ def main(arguments: list[str]) -> int:
     for folder in folders:
         _refuse_parent(Path(folder))
     sets = {path: DataSet.open(path) for path in folders}  # a folder that is not a data set is bad input
-    bad = sum(_check_settings(path) for path in files)
+    bad = sum(_check_yaml(path) for path in files)
     for path, data_set in sets.items():
         problems = [*check_data_set(data_set), *_robot_problems(data_set), *_render_problems(data_set)]
         if cfg.replay:
@@ -86,6 +88,22 @@ def _refuse_parent(folder: Path) -> None:
             f"'{folder}' is not a data set, but has {len(below)} below it. Expected data sets. Name them: "
             f"{', '.join(below[:_MOST_NAMED])}{more}."
         )
+
+
+def _check_yaml(path: str) -> int:
+    """Prints how the YAML file of a robot, or the planner settings of one, are read; returns how much is wrong."""
+    robot = read_robot_file(path)
+    if robot is None:
+        return _check_settings(path)
+    problems = [*model_problems(robot), *limit_problems(robot, object_friction=OBJECT_FRICTION)]
+    for arm in robot.arms:
+        print_line(f"{path}: arm {arm.name}: {arm.base_link} to {arm.ee_link}, joints {', '.join(arm.joints)}")
+        print_line(f"{path}: arm {arm.name}: {describe_hand_frame(arm)}")
+    for problem in problems:
+        print_line(f"{path}: {problem.message}")
+    if not problems:
+        print_line(f"{path}: the robot fits its model, and no limit goes beyond it")
+    return len(problems)
 
 
 def _check_settings(path: str) -> int:
