@@ -10,7 +10,7 @@ from unlatch.configs.robot_file import read_robot_file
 from unlatch.configs.setting_file import read_setting_file
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.checks import limit_problems, model_problems
-from unlatch.robots.hand_frame import describe_hand_frame
+from unlatch.robots.hand_shape import describe_hand_frame
 from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError, check_range
 from unlatch.simcore.recording.check import Problem
 from unlatch.simcore.recording.data_set.data_set import DataSet

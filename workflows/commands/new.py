@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from unlatch.configs.config_files import yaml_files
 from unlatch.configs.derivation.derived_request import describe_object_path, is_object_path
-from unlatch.robots.hand_frame import describe_hand_frame
+from unlatch.robots.hand_shape import describe_hand_frame
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.ranking import derivable_skill

@@ -13,7 +13,7 @@ import pytest
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.from_urdf.hands import Chain, Hand, find_arm_chains, measure_hand, read_mimics
 from unlatch.robots.from_urdf.robot_from_urdf import robot_from_urdf
-from unlatch.robots.hand_frame import describe_hand_frame
+from unlatch.robots.hand_shape import describe_hand_frame
 from unlatch.robots.model import distribution_file, model_path
 from unlatch.robots.xarm6 import xarm6
 from unlatch.simcore.errors import AssetError
