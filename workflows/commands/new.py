@@ -29,6 +29,7 @@ _TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 _NAME = re.compile(r"[a-z](_?[a-z0-9])*\Z")
 _PLACE = re.compile(r"@(\w+)@")
 _SKILL_OBJECT = "drawer"
+_MOST_NAMED = 8
 
 
 @dataclass
@@ -194,7 +195,8 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
         print_line(f"  reaches {100 * share:.0f} % of hand poses over the region of derived tasks")
     print_line(f"base at x = {robot.base_x_m:g} m, {robot.base_height_m:g} m above the table")
     if made.still:
-        print_line(f"held still: {', '.join(made.still)}")
+        more = f" and {len(made.still) - _MOST_NAMED} more" if len(made.still) > _MOST_NAMED else ""
+        print_line(f"held still: {', '.join(made.still[:_MOST_NAMED])}{more}")
     print_line(f"look up in the data sheet: {', '.join(VALUE_REMARKS)}")
     print_line(f"wrote {made.yaml_file} and {made.picture}; check the picture, then:")
     print_line(f"  unlatch collect task=open_drawer robot={name} --config-dir {cfg.out} episodes=10 out=data/{name}")
