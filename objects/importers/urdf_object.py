@@ -1,4 +1,4 @@
-"""Loads any URDF as an object of a scene; it is converted and annotated on first use, and cached by content."""
+"""Loads any URDF or USD as an object of a scene; it is converted and annotated on first use, and cached by content."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _find_source(cfg: ObjectCfg) -> SourceObject:
     path = Path(cfg.root).expanduser()
     if is_urdf_folder(path):
         return _source_in_folder(path, cfg)
-    source = read_source(path, category=cfg.category, packages=True)
+    source = read_source(path, category=cfg.category, packages=True, cache_dir=cfg.cache_dir)
     if cfg.instance not in (None, source.instance):
         raise ConfigError(
             f"object.instance='{cfg.instance}' does not fit {cfg.root}, which holds '{source.instance}'. Remove "
@@ -122,17 +122,17 @@ def _source_in_folder(folder: Path, cfg: ObjectCfg) -> SourceObject:
         )
     urdf = urdfs[cfg.instance]
     category = read_category(urdf) if cfg.category == UNKNOWN_CATEGORY else cfg.category
-    return read_source(urdf, category=category, packages=True)
+    return read_source(urdf, category=category, packages=True, cache_dir=cfg.cache_dir)
 
 
 def _read_given_annotation(source: SourceObject, cfg: ObjectCfg) -> Articulation | None:
     """Returns the checked annotation beside the URDF; None if there is none, or if it is about another URDF."""
-    path = source.folder / ANNOTATION_FILE
+    path = source.file.with_name(ANNOTATION_FILE)
     if not path.is_file():
         return None
-    if not read_articulation(path).is_about(source.urdf):
+    if not read_articulation(path).is_about(source.file.name):
         return None
-    found = load_annotation(path, urdf=source.folder / source.urdf).articulation
+    found = load_annotation(path, urdf=source.file).articulation
     scale = found.urdf_scale
     if cfg.scale is not None and cfg.scale != scale:
         raise ConfigError(

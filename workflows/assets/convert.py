@@ -1,4 +1,4 @@
-"""Converts meshes and URDFs into objects that are ready for simulation."""
+"""Converts meshes, URDFs and USDs into objects that are ready for simulation."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from unlatch.objects.annotate.source import PARTNET_URDF
 from unlatch.objects.importers.asset_converter_base import MARKER_FILE, AssetConverterBase
 from unlatch.objects.importers.mesh_converter import MeshConverter, MeshConverterCfg
 from unlatch.objects.importers.property_groups import MassPropertiesCfg
+from unlatch.objects.importers.usd.stage import USD_SUFFIXES, is_usd
+from unlatch.objects.importers.usd.usd_urdf import urdf_of_usd
 from unlatch.objects.importers.urdf_converter import DriveType, InertiaFallback, UrdfConverter, UrdfConverterCfg
 from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError, check_range
 from unlatch.simcore.meshes.decomposition.collision_approximation import CollisionApproximation
@@ -26,7 +28,7 @@ from unlatch.workflows.viewing.conversion_report import write_report
 
 _MAX_DEPTH = 4
 _MAX_WORKERS = 256
-_SUFFIXES = (".urdf", *MESH_SUFFIXES)
+_SUFFIXES = (".urdf", *USD_SUFFIXES, *MESH_SUFFIXES)
 
 
 @dataclass
@@ -79,7 +81,7 @@ class ConvertJob:
     name: str
     """Folder of the result, below `out`."""
     path: Path
-    """The mesh or URDF."""
+    """The mesh, URDF or USD."""
     cfg: ConvertCfg
 
     @property
@@ -127,7 +129,7 @@ def find_assets(path: Path) -> dict[str, Path]:
     if path.is_file():
         if path.suffix.lower() not in _SUFFIXES:
             raise AssetError(
-                f"'{path}' is neither a URDF nor a supported mesh. Expected one of {', '.join(_SUFFIXES)}.",
+                f"'{path}' is neither a URDF, a USD nor a supported mesh. Expected one of {', '.join(_SUFFIXES)}.",
                 path=str(path),
             )
         absolute = path.resolve()
@@ -167,24 +169,25 @@ def _convert_one(job: ConvertJob) -> ConvertOutcome:
     cfg = _converter_cfg(job)
     made: AssetConverterBase[Any] = MeshConverter(cfg) if isinstance(cfg, MeshConverterCfg) else UrdfConverter(cfg)
     words = f"{time.perf_counter() - started:.1f} s" if made.was_converted else "up to date"
+    notices = (*(urdf_of_usd(job.path).notices if is_usd(job.path) else ()), *made.notices)
     message = f"{made.urdf_path} ({words})"
     if job.cfg.usd:
         message += f", {made.usd_file_name}"
     if job.cfg.report:
         message += f"; {write_report(Path(made.urdf_path), job.target)}"
-    return ConvertOutcome(job.name, message, False, tuple(made.notices), made.was_converted)
+    return ConvertOutcome(job.name, message, False, notices, made.was_converted)
 
 
 def _converter_cfg(job: ConvertJob) -> MeshConverterCfg | UrdfConverterCfg:
     cfg = job.cfg
     common: dict[str, Any] = {
-        "asset_path": str(job.path),
+        "asset_path": str(urdf_of_usd(job.path).path if is_usd(job.path) else job.path),
         "out_dir": str(job.target),
         "usd": cfg.usd,
         "force_conversion": cfg.force,
         "make_instanceable": cfg.make_instanceable,
     }
-    if job.path.suffix.lower() != ".urdf":
+    if job.path.suffix.lower() != ".urdf" and not is_usd(job.path):
         props = MassPropertiesCfg(cfg.mass, cfg.density) if cfg.mass is not None or cfg.density is not None else None
         factor = cfg.scale if cfg.scale is not None else 1.0
         return MeshConverterCfg(
