@@ -20,7 +20,7 @@ COMMANDS = {
     "check": "verify data sets; check planner settings of YAML files",
     "collect": "collect verified demonstrations",
     "config": "show a task's configuration and where each value comes from",
-    "convert": "convert meshes and URDFs for simulation",
+    "convert": "convert meshes, URDFs and USDs for simulation",
     "evaluate": "measure how often a policy succeeds",
     "export": "write a data set in a format for training policies",
     "label": "write images with boxes, poses, keypoints and masks",

@@ -115,7 +115,7 @@ def _check_choices(choices: dict[str, str]) -> None:
         )
     if "object" not in choices:
         raise ConfigError(
-            f"skill={skill} needs an object. Expected object=PATH with a URDF, a USD or the folder of an object. Add it.",
+            f"skill={skill} needs an object. Expected object=PATH with a URDF, a USD or a folder of one. Add it.",
             key="object",
         )
 

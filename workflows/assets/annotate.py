@@ -119,7 +119,8 @@ def find_targets(path: Path, *, out: Path | None) -> list[AnnotationTarget]:
     folders = sorted({p.parent for p in path.rglob(PARTNET_URDF)} or {p.parent for p in path.rglob("*.urdf")})
     if not folders:
         raise AssetError(
-            f"'{path}' contains no object: no URDF in it or below it, and no USD in it. Name another folder.", path=str(path)
+            f"'{path}' contains no object: no URDF in it or below it, and no USD in it. Name another folder.",
+            path=str(path),
         )
     targets = []
     for folder in folders:

@@ -17,9 +17,9 @@ from unlatch.objects.annotate.source import PARTNET_URDF
 from unlatch.objects.importers.asset_converter_base import MARKER_FILE, AssetConverterBase
 from unlatch.objects.importers.mesh_converter import MeshConverter, MeshConverterCfg
 from unlatch.objects.importers.property_groups import MassPropertiesCfg
+from unlatch.objects.importers.urdf_converter import DriveType, InertiaFallback, UrdfConverter, UrdfConverterCfg
 from unlatch.objects.importers.usd.stage import USD_SUFFIXES, is_usd
 from unlatch.objects.importers.usd.usd_urdf import urdf_of_usd
-from unlatch.objects.importers.urdf_converter import DriveType, InertiaFallback, UrdfConverter, UrdfConverterCfg
 from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError, check_range
 from unlatch.simcore.meshes.decomposition.collision_approximation import CollisionApproximation
 from unlatch.simcore.meshes.mesh_reader import MESH_SUFFIXES

@@ -51,7 +51,7 @@ def surfaces_by_look(stage: OpenedStage, prim: Any, surface: PrimSurface) -> Ite
         yield LookedSurface(surface.mesh, Look(own.rgba))
         return
     uvs = _corner_uvs(stage, prim, surface)
-    left = np.ones(len(surface.polygons), dtype=bool)
+    left: Array = np.ones(len(surface.polygons), dtype=bool)
     for subset in stage.pxr.UsdShade.MaterialBindingAPI(prim).GetMaterialBindSubsets():
         indices = subset.GetIndicesAttr().Get(stage.time)
         chosen = left & np.isin(surface.polygons, np.array(indices if indices is not None else [], dtype=int))
@@ -101,7 +101,9 @@ def _read_look(stage: OpenedStage, prim: Any) -> Look:
 def _read_shader(stage: OpenedStage, shader: Any) -> Look | None:
     """Returns the look of a surface shader; None if it has no input that is known."""
     inputs = {str(item.GetBaseName()): item for item in shader.GetInputs()}
-    opacity = next((v for name in _OPACITY_INPUTS if isinstance(v := _read_input(stage, inputs.get(name))[0], float)), 1.0)
+    opacity = next(
+        (v for name in _OPACITY_INPUTS if isinstance(v := _read_input(stage, inputs.get(name))[0], float)), 1.0
+    )
     for name in _COLOUR_INPUTS:
         value, owner = _read_input(stage, inputs.get(name))
         if owner is not None and owner.GetShaderId() == "UsdUVTexture":

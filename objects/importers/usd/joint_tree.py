@@ -153,7 +153,9 @@ def _is_body(stage: OpenedStage, prim: Any) -> bool:
     """Whether a prim is a rigid body that moves; a kinematic one stays where it is."""
     if not prim.HasAPI(stage.pxr.UsdPhysics.RigidBodyAPI):
         return False
-    return _value(prim, "physics:rigidBodyEnabled") is not False and _value(prim, "physics:kinematicEnabled") is not True
+    return (
+        _value(prim, "physics:rigidBodyEnabled") is not False and _value(prim, "physics:kinematicEnabled") is not True
+    )
 
 
 def _value(prim: Any, name: str) -> Any:
@@ -233,9 +235,7 @@ def _choose_root(
     return (marked or firsts or sorted(group))[0]
 
 
-def _hang_below(
-    stage: OpenedStage, root: str, joints: Sequence[UsdJoint], bodies: Mapping[str, UsdBody]
-) -> JointTree:
+def _hang_below(stage: OpenedStage, root: str, joints: Sequence[UsdJoint], bodies: Mapping[str, UsdBody]) -> JointTree:
     # what stands on the table must be upright: the frame of the root is that of the stage
     frames = {root: Pose(bodies[root].T_stage_body.R.T, np.zeros(3))}
     ordered: list[tuple[UsdJoint, Joint]] = []

@@ -273,7 +273,9 @@ class _UsdReader:
         if mass <= 0.0 and density <= 0.0:
             parts = [self._mass_value(self._collider_prim(prim), "physics:mass") for prim in own.colliders]
             mass = sum(parts) * units.mass_kg if parts and min(parts) > 0.0 else 0.0
-            density = max((self._mass_value(self._collider_prim(p), "physics:density") for p in own.colliders), default=0)
+            density = max(
+                (self._mass_value(self._collider_prim(p), "physics:density") for p in own.colliders), default=0
+            )
         hulls = _hulls(meshes, where=f"{self.stage.path}: {body.key}")
         if mass <= 0.0:
             if density <= 0.0 or not hulls:
@@ -329,5 +331,3 @@ def _bounding_primitive(mesh: TriangleMesh, approximation: str) -> Primitive:
         return Primitive(ShapeKind.box, size, Pose.from_translation(middle))
     radius = float(np.linalg.norm(points - middle, axis=1).max())
     return Primitive(ShapeKind.sphere, (radius,), Pose.from_translation(middle))
-
-

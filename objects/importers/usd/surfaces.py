@@ -207,7 +207,8 @@ def _read_array(attribute: Any, stage: OpenedStage, kind: type) -> Array:
 def _triangulate(counts: Array) -> tuple[Array, Array]:
     """Returns fans of triangles for polygons of (P,) corners: places of the corners (F, 3), and polygons (F,)."""
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else counts
-    corners, polygons = [np.zeros((0, 3), dtype=int)], [np.zeros(0, dtype=int)]
+    corners: list[Array] = [np.zeros((0, 3), dtype=int)]
+    polygons: list[Array] = [np.zeros(0, dtype=int)]
     for count in np.unique(counts[counts > 2]):
         chosen = np.flatnonzero(counts == count)
         fan = np.array([[0, k, k + 1] for k in range(1, count - 1)])

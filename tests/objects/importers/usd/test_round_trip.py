@@ -103,7 +103,8 @@ def test_an_exported_object_is_read_as_it_was(
     shapes_before, shapes_after = points(before, tmp_path / "out"), points(after, tmp_path / "cache")
     for name, link in after.links.items():
         old = before.links[name]
-        assert link.inertial is not None and old.inertial is not None
+        assert link.inertial is not None
+        assert old.inertial is not None
         assert link.inertial.mass_kg == pytest.approx(old.inertial.mass_kg, rel=RELATIVE)
         np.testing.assert_allclose(link.inertial.com_link, old.inertial.com_link, atol=POSITION_M)
         scale = float(np.abs(old.inertial.inertia).max())
