@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from unlatch.configs.peer_tasks.chain import SKILLS_HERE
 from unlatch.configs.peer_tasks.counterparts import nearest_category
-from unlatch.configs.peer_tasks.ledger import Ledger
+from unlatch.configs.peer_tasks.ledger import ABSENT, Ledger
 from unlatch.configs.peer_tasks.scene_objects import SceneObject, user_object
 from unlatch.configs.peer_tasks.task_builder import TaskBuilder
-from unlatch.configs.peer_tasks.values import read_mapping, read_text
+from unlatch.configs.peer_tasks.values import read_text
 from unlatch.simcore.errors import ConfigError
 
 _VERBS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -26,6 +27,7 @@ _VERBS: tuple[tuple[str, tuple[str, ...]], ...] = (
 _NOT_HERE = ("lift", "move", "relocate", "put", "place", "pick", "reach", "insert", "stack", "drop")
 """Words of tasks that carry something, which no skill of Unlatch does."""
 _ROBOT = "franka_panda"
+_WHERE = ".planner_setting"
 
 
 def read_gensim2_task(
@@ -62,20 +64,28 @@ def read_gensim2_task(
         category, why = nearest_category([label], [label], skill)
         scene = SceneObject(category, category)
         said = f"the object is {category} of the library: {why}; object= names another one"
+    if skill == "rotate" and given_skill is None and not scene.turns_in_hand():
+        skill = "open"
     task = TaskBuilder(name, given_robot or _ROBOT, ledger, keep_settings)
     task.objects.append(scene)
     part = scene.part_for(skill, "")
     ledger.read("task_name", label, f"read as skill {skill} on part {part}; {said}")
-    ledger.read("category_name", kind)
-    known = {str(key): value for key, value in tree.items()}
+    ledger.read("category_name", kind or ABSENT)
+    half = round(scene.span(part) / 2, 4)
+    task.starts[scene.name, part] = [half, half]
+    ledger.read("start", ABSENT, f"tasks of GenSim2 start half open: read as the start of {part}, {half} from closed")
     before = len(ledger.lines)
-    task.add_skill(skill, scene, part, path="", raw=known, arm=None, group=0, extra={})
+    task.add_skill(skill, scene, part, path="", raw=dict(tree), arm=None, group=0, extra={})
     # a file is one setting as a whole: its keys have no place of their own
-    for number in range(before, len(ledger.lines)):
-        line = ledger.lines[number]
-        ledger.lines[number] = type(line)(line.path.removeprefix(".planner_setting").lstrip(".") or file.name, line.value, line.text, line.is_read)
-    content = task.content((skill, part))
-    return content
+    ledger.lines[before:] = [
+        replace(line, path=_own_path(line.path) or file.name, text=line.text.replace(f"{_WHERE}.", ""))
+        for line in ledger.lines[before:]
+    ]
+    return task.content((skill, part))
+
+
+def _own_path(path: str) -> str:
+    return path.removeprefix(_WHERE).lstrip(".")
 
 
 def _skill_of(label: str, file: Path) -> str:
@@ -95,5 +105,3 @@ def _skill_of(label: str, file: Path) -> str:
             key="task_name",
         )
     return found
-
-

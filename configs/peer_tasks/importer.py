@@ -129,4 +129,8 @@ def _to_text(content: Mapping[str, Any], file: Path, place: str, ledger: Ledger)
     head = [_PACKAGE, f"# imported from {file.name}{f', {place}' if place else ''} by `unlatch import`"]
     plain = yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True, width=110, default_flow_style=None)
     notes = [f"# {line}" for line in left]
-    return "\n".join([*head, plain, "# without a counterpart in Unlatch:", *notes, ""]) if notes else "\n".join([*head, plain])
+    return (
+        "\n".join([*head, plain, "# without a counterpart in Unlatch:", *notes, ""])
+        if notes
+        else "\n".join([*head, plain])
+    )

@@ -10,9 +10,16 @@ from unlatch.configs.peer_tasks.chain import PeerSkill, read_chain
 from unlatch.configs.peer_tasks.counterparts import nearest_camera, nearest_category, nearest_robot
 from unlatch.configs.peer_tasks.ledger import Ledger, join_path
 from unlatch.configs.peer_tasks.regions import PeerRegion, our_region, read_regions, robot_yaw_deg
-from unlatch.configs.peer_tasks.scene_objects import SceneObject, object_on_disk, scene_name, user_object
+from unlatch.configs.peer_tasks.scene_objects import TURNED, SceneObject, object_on_disk, scene_name, user_object
 from unlatch.configs.peer_tasks.task_builder import TaskBuilder, clipped_duration
-from unlatch.configs.peer_tasks.values import has_reference, read_list, read_mapping, read_number, read_numbers, read_text
+from unlatch.configs.peer_tasks.values import (
+    has_reference,
+    read_list,
+    read_mapping,
+    read_number,
+    read_numbers,
+    read_text,
+)
 from unlatch.simcore.errors import ConfigError
 from unlatch.tasks.task import TaskCfg
 
@@ -48,7 +55,9 @@ class _TaskReader:
         self.file = file
         self.ledger = ledger
 
-    def read(self, name: str, given_object: str | None, given_robot: str | None, *, keep_settings: bool) -> dict[str, Any]:
+    def read(
+        self, name: str, given_object: str | None, given_robot: str | None, *, keep_settings: bool
+    ) -> dict[str, Any]:
         chain, robots = read_chain(self.entry.get("skills"), self._at("skills"), self.ledger)
         acting = [skill for skill in chain if skill.acts]
         if not acting:
@@ -92,21 +101,20 @@ class _TaskReader:
             choice = type(choice)(given, "the command line says so")
         path = self._at("robots", index) if used is not None else ""
         if path:
-            self.ledger.read(
-                join_path(path, "name"), robot.get("name"), f"read as robot {choice.name}: {choice.why}"
-            )
+            self.ledger.read(join_path(path, "name"), robot.get("name"), f"read as robot {choice.name}: {choice.why}")
         return choice, path
 
     def _add_objects(self, task: TaskBuilder, acting: Sequence[PeerSkill], given: str | None) -> None:
-        listed = {}
+        listed: dict[str, tuple[int, Mapping[str, Any]]] = {}
         for index, item in enumerate(read_list(self.entry.get("objects"))):
             listed.setdefault(read_text(read_mapping(item).get("name")), (index, read_mapping(item)))
         names = list(dict.fromkeys(skill.object for skill in acting))
-        for index, item in listed.values():
+        for place, item in listed.values():
             if read_text(item.get("name")) not in names:
-                self.ledger.leave(self._at("objects", index), dict(item), "no skill that Unlatch has acts on it")
+                self.ledger.leave(self._at("objects", place), dict(item), "no skill that Unlatch has acts on it")
         for number, name in enumerate(names):
-            index, item = listed.get(name, (None, {}))
+            index: int | None
+            index, item = listed.get(name) or (None, {})
             skill = next(skill for skill in acting if skill.object == name)
             where = self._at("objects", index, "name") if index is not None else join_path(skill.path, "objects")
             own = scene_name(name)
@@ -131,20 +139,26 @@ class _TaskReader:
             self.ledger.read(where, own)
             return found[0]
         texts = [read_text(item.get(key)) for key in ("category", "art_cat")]
-        texts += [part for part in Path(path).parts[:-1] if not part.isdigit()][::-1] + [skill.object]
+        folders = [part for part in Path(path).parts[:-1] if not part.isdigit()]
+        texts += [*reversed(folders), skill.object]
         setting = read_mapping(skill.entry.get("planner_setting"))
         hints = [read_text(item.get("info_name")), *Path(skill.part_key).parts[:-1]]
         hints += [read_text(setting.get("task_name"))]
         category, why = nearest_category([text for text in texts if text], hints, skill.name)
-        self.ledger.read(
-            where, skill.object, f"read as {category} of the library: {why}; object= names another one"
-        )
+        scene = SceneObject(own, category)
+        if skill.name == "rotate" and not scene.turns_in_hand():
+            scene, category, why = (
+                SceneObject(own, TURNED),
+                TURNED,
+                f"{why}, but no part of {category} turns in the hand",
+            )
+        self.ledger.read(where, skill.object, f"read as {category} of the library: {why}; object= names another one")
         if index is not None and path:
             self.ledger.leave(self._at("objects", index, "path"), path, f"there is no such file; {category} is taken")
         for key in ("category", "art_cat", "target_class"):
             if index is not None and key in item:
                 self.ledger.read(self._at("objects", index, key), item[key])
-        return SceneObject(own, category)
+        return scene
 
     def _add_starts(self, task: TaskBuilder, acting: Sequence[PeerSkill]) -> dict[str, str]:
         """Chooses the part of each skill, and sets how far parts are open; returns the parts by place of the skill."""
@@ -254,8 +268,7 @@ class _TaskReader:
         for skill, scene in self._pairs(task, acting):
             if scene.name not in seen:
                 seen.add(scene.name)
-                region = regions.get(skill.object)
-                self._add_region(task, scene, skill.name, parts[skill.path], region, own, yaw)
+                self._add_region(task, scene, skill.name, parts[skill.path], regions.get(skill.object), own, yaw)
 
     def _add_region(
         self,
@@ -269,16 +282,14 @@ class _TaskReader:
     ) -> None:
         if region is None and scene is task.objects[0]:
             return  # derived in each episode
-        derived = task.derived_region(scene, skill, part)
+        derived = task.derived_layout(scene, skill, part)["regions"][0]
         if region is None:
             task.regions.append(derived)
             return
         depth = float(scene.asset.bounds_obj[1, 0] - scene.asset.bounds_obj[0, 0])
         config = read_mapping(self._value(region.path)).get("random_config")
         task.regions.append(
-            our_region(
-                region, derived, depth_m=depth, robot=robot, robot_yaw=yaw, ledger=self.ledger, config=config
-            )
+            our_region(region, derived, depth_m=depth, robot=robot, robot_yaw=yaw, ledger=self.ledger, config=config)
         )
 
     def _value(self, path: str) -> Any:

@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+ABSENT = object()
+"""The value of a key that the file does not have."""
+
 _MOST_CHARACTERS = 80
 _UNKNOWN = "Unlatch has no key of this meaning"
 
 REASONS: dict[str, str] = {
     "additional_labels": "only planner settings have labels by asset",
-    "apply_randomization": "objects of a category are drawn anew in every episode; cameras and textures vary by randomization=",
+    "apply_randomization": "every episode draws another object of a category; cameras and textures: randomization=",
     "arena": "every scene is a table; furniture is no part of a task",
     "arena_file": "every scene is a table; furniture is no part of a task",
     "asset_root": "a path of their installation",
@@ -78,13 +81,14 @@ class Line:
     path: str
     """Its place in the file."""
     value: str
+    """The value, shortened; empty if the file does not have the key."""
     text: str
     """What it was read as, or why it has no counterpart."""
     is_read: bool
 
     def __str__(self) -> str:
         said = self.text if self.is_read else f"no counterpart: {self.text}"
-        return f"{self.path}: {self.value}: {said}"
+        return f"{self.path}: {self.value}: {said}" if self.value else f"{self.path}: {said}"
 
 
 class Ledger:
@@ -112,7 +116,9 @@ class Ledger:
                 self.leave(place, value, _reason(place))
 
     def _is_covered(self, path: str) -> bool:
-        return any(path[:end] in self._covered for end in (*(m.start() for m in re.finditer(r"[.\[]", path)), len(path)))
+        return any(
+            path[:end] in self._covered for end in (*(m.start() for m in re.finditer(r"[.\[]", path)), len(path))
+        )
 
 
 def join_path(path: str, key: object) -> str:
@@ -124,6 +130,8 @@ def join_path(path: str, key: object) -> str:
 
 def short_text(value: Any) -> str:
     """Returns a value on one line, shortened if it is long."""
+    if value is ABSENT:
+        return ""
     text = " ".join(str(value).split()) if not isinstance(value, str) else repr(" ".join(value.split()))
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
 

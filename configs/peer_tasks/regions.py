@@ -106,7 +106,11 @@ def our_region(
     if region.yaw_deg is not None:
         low, high = region.yaw_deg
         found["yaw_deg"] = round(min((high - low) / 2, 180.0), 3)
-        beside = f"; its middle {(high + low) / 2:g} is dropped, the object faces the robot" if abs(high + low) > 1e-9 else ""
+        beside = (
+            f"; its middle {(high + low) / 2:g} is dropped, the object faces the robot"
+            if abs(high + low) > 1e-9
+            else ""
+        )
         ledger.read(
             f"{region.path}.random_config.yaw_rotation",
             values.get("yaw_rotation"),

@@ -20,8 +20,13 @@ from unlatch.simcore.errors import ConfigError, SimCoreError, close_matches
 from unlatch.simcore.files import plain_name
 from unlatch.skills.contract.config import part_acted_on
 
+TURNED = "faucet"
+"""Category of the library for an object with a part that turns in the hand."""
+
 _INSTANCES = 4
-"""Instances of a generated category whose parts are compared: a part that one of them lacks is not used."""
+"""Instances of a generated category whose parts are compared."""
+_MOST_INSTANCES = 16
+"""Instances among which those with a part are found, if not every instance has it."""
 
 
 @dataclass
@@ -35,6 +40,8 @@ class SceneObject:
     """Content of `object` for an object of the user; None for one of the library."""
     parts_by_key: dict[str, str] = field(default_factory=dict)
     """Part by what tells it from others in the file."""
+    instances: list[str] | None = None
+    """The only instances that have the part; None: all of the category."""
 
     @cached_property
     def assets(self) -> list[ObjectAsset]:
@@ -42,8 +49,7 @@ class SceneObject:
         if self.node is not None:
             values = {**self.node, "name": self.name, "source": ObjectSource.urdf}
             return [load_object(ObjectCfg(**values), rng=np.random.default_rng(0))]
-        cfg = ObjectCfg(name=self.name, category=self.category)
-        return [load_object(cfg.with_instance(str(seed)), rng=np.random.default_rng(0)) for seed in range(_INSTANCES)]
+        return [self._load(seed) for seed in range(_INSTANCES)]
 
     @property
     def asset(self) -> ObjectAsset:
@@ -58,6 +64,10 @@ class SceneObject:
         """Returns the smallest range of a part [rad or m]."""
         return min(asset.articulation.part(part).openness.span for asset in self.assets)
 
+    def turns_in_hand(self) -> bool:
+        """Whether a part of it can be turned by `rotate`."""
+        return any(part.kind.turns_in_hand for part in self.asset.articulation.parts.values())
+
     def part_for(self, skill: str, key: str) -> str:
         """Returns the part that a skill acts on; equal keys give equal parts, others the next part that fits."""
         if key not in self.parts_by_key:
@@ -71,13 +81,26 @@ class SceneObject:
             taken = set(self.parts_by_key.values())
             free = [name for name in (usual.name, *names) if name not in taken]
             self.parts_by_key[key] = (free or [usual.name])[0]
+            self._keep_instances_with(self.parts_by_key[key])
         return self.parts_by_key[key]
+
+    def _load(self, seed: int) -> ObjectAsset:
+        cfg = ObjectCfg(name=self.name, category=self.category).with_instance(str(seed))
+        return load_object(cfg, rng=np.random.default_rng(0))
+
+    def _keep_instances_with(self, part: str) -> None:
+        if all(part in asset.articulation.parts for asset in self.assets):
+            return
+        found = [*self.assets, *(self._load(seed) for seed in range(len(self.assets), _MOST_INSTANCES))]
+        self.assets = [asset for asset in found if part in asset.articulation.parts]
+        self.instances = [asset.instance for asset in self.assets]
 
     def to_yaml(self) -> dict[str, Any]:
         """Returns an entry of `objects`, or the content of `object`."""
-        if self.node is None:
-            return {"name": self.name, "category": self.category}
-        return {**self.node, "name": self.name}
+        if self.node is not None:
+            return {**self.node, "name": self.name}
+        chosen = {} if self.instances is None else {"instances": self.instances}
+        return {"name": self.name, "category": self.category, **chosen}
 
 
 def user_object(name: str, value: str) -> SceneObject:

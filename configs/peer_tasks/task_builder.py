@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from unlatch.configs.derivation.derived_task import derive_layout
-from unlatch.configs.peer_tasks.ledger import Ledger
+from unlatch.configs.peer_tasks.ledger import ABSENT, Ledger
 from unlatch.configs.peer_tasks.scene_objects import SceneObject
-from unlatch.configs.peer_tasks.values import has_reference, read_mapping
+from unlatch.configs.peer_tasks.values import has_reference, read_mapping, read_number
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
@@ -61,10 +61,10 @@ class TaskBuilder:
         if setting is not None:
             entry["planner_setting"] = dict(raw)
         self.entries.append((group, arm, entry))
-        self._set_goal(skill, item, part, setting)
+        self._set_goal(skill, item, part, setting, read_mapping(raw))
 
-    def derived_region(self, item: SceneObject, skill: str, part: str) -> dict[str, Any]:
-        """Returns the region that Unlatch derives for an object.
+    def derived_layout(self, item: SceneObject, skill: str, part: str) -> dict[str, Any]:
+        """Returns the values of a task that Unlatch derives for an object, among them its region and goal.
 
         Raises:
             ConfigError: The skill does not fit the part.
@@ -73,8 +73,7 @@ class TaskBuilder:
         start = self.starts.get((item.name, part))
         given = None if start is None else (start[0], start[1])
         values, _ = derive_layout(skill, item.asset, item.part(part), hand, start=given)
-        region: dict[str, Any] = values["regions"][0]
-        return region
+        return values
 
     def content(self, derived: tuple[str, str]) -> dict[str, Any]:
         """Returns the content of the task's file; `derived` are the skill and part that the rest is derived from."""
@@ -96,7 +95,7 @@ class TaskBuilder:
         if self.max_duration_s is not None:
             task["max_duration_s"] = self.max_duration_s
         found: dict[str, Any] = {"defaults": [*defaults, "_self_"]}
-        found["object"] = {"name": first.name} if first.node is None else first.to_yaml()
+        found["object"] = first.to_yaml()
         if others:
             found["objects"] = [item.to_yaml() for item in others]
         return {**found, "task": task, "skills": self._chain()}
@@ -115,7 +114,11 @@ class TaskBuilder:
                 for entry in own
             ]
             return first + flat
-        stages = [{arm or "left": own for arm, own in arms.items()} for arms in groups.values()]
+        stages = [
+            {arm or "left": own for arm, own in stage.items()}
+            for arms in groups.values()
+            for stage in _split_stage(arms)
+        ]
         return [*first, {self.robot: stages}]
 
     def _read_setting(self, raw: Any, path: str, item: SceneObject, part: str) -> PlannerSettingCfg | None:
@@ -148,17 +151,30 @@ class TaskBuilder:
         tool = sorted(set.intersection(*(set(arm.keypoints) for arm in self.robot_cfg().arms)))
         check_names(setting, tool, list(found.keypoints), path, list(found.axes))
 
-    def _set_goal(self, skill: str, item: SceneObject, part: str, setting: PlannerSettingCfg | None) -> None:
-        """Sets the goal of a part to that of its last skill; without a setting it is derived."""
+    def _set_goal(
+        self, skill: str, item: SceneObject, part: str, setting: PlannerSettingCfg | None, raw: Mapping[str, Any]
+    ) -> None:
+        """Sets the goal of a part to that of its last skill: what its setting says, else what Unlatch derives."""
+        mode = setting.success_mode.value if setting is not None and setting.success_mode is not None else ""
+        value = setting.success_threshold if setting is not None else read_number(raw.get("success_threshold"))
+        if value is None or not abs(value) > 0.0:
+            (goal,) = self.derived_layout(item, skill, part)["goal"]
+        else:
+            is_closed = skill == "close" and mode in ("", "zero")
+            kind = "moved_fraction" if mode == "fraction" else "within_closed" if is_closed else "moved"
+            goal = {"object": item.name, "part": part, "kind": kind, "value": abs(value)}
         self.goals.pop((item.name, part), None)
-        if setting is None:
-            return
-        mode, value = setting.success_mode, setting.success_threshold
-        is_share = mode is not None and mode.value == "fraction"
-        kind = "within_closed" if skill == "close" and not is_share and (mode is None or mode.value == "zero") else "moved"
-        if is_share:
-            kind = "moved_fraction"
-        self.goals[item.name, part] = {"object": item.name, "part": part, "kind": kind, "value": value}
+        self.goals[item.name, part] = goal
+
+
+def _split_stage(
+    arms: Mapping[str | None, list[dict[str, Any]]],
+) -> list[dict[str | None, list[dict[str, Any]]]]:
+    """Returns the arms of a group as one stage, or as one each if two of them act on the same part."""
+    parts = [{(entry["objects"][0], entry["part"]) for entry in own} for own in arms.values()]
+    if len(set().union(*parts)) == sum(map(len, parts)):
+        return [dict(arms)]
+    return [{arm: own} for arm, own in arms.items()]
 
 
 def _value_at(raw: Any, place: str) -> Any:
@@ -171,12 +187,10 @@ def _value_at(raw: Any, place: str) -> Any:
         elif key in read_mapping(raw):
             raw = raw[key]
         else:
-            return raw if not isinstance(raw, Mapping | list) else "missing"
+            return ABSENT
     return raw
 
 
 def clipped_duration(seconds: float) -> float:
     """Returns a time limit that a task can have [s]."""
     return round(min(seconds, _LONGEST_S), 3)
-
-

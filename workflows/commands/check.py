@@ -6,7 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from unlatch.configs.setting_file import read_setting_file
+from unlatch.configs.peer_tasks.peer_file import peer_of
+from unlatch.configs.setting_file import read_setting_file, read_yaml_tree
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.checks import limit_problems
 from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError, check_range
@@ -111,6 +112,9 @@ def _refuse_parent(folder: Path) -> None:
 
 def _check_settings(path: str) -> int:
     """Prints how the planner settings of a YAML file are read; returns how many cannot be read."""
+    peer = peer_of(read_yaml_tree(path))
+    if peer is not None:
+        print_note(f"note: {path} is a whole task of {peer}. To turn it into a task: unlatch import {path}")
     reads = read_setting_file(path)
     for read in reads:
         for line in read.notices if read.error is None else [read.error.message]:

@@ -10,14 +10,19 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import write_whole_file
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
-from unlatch.workflows.cli.command_line import split_paths
+from unlatch.workflows.cli.command_line import split_some_paths
 from unlatch.workflows.cli.console import BAD_INPUT, OK, print_line, print_note
 
 
 @command
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    (path,), pairs = split_paths("import", arguments, count=1)
+    paths, pairs = split_some_paths("import", arguments, least=0)
+    if len(paths) != 1:
+        raise ConfigError(
+            f"import got {len(paths)} files, expected one YAML file, then key=value. `unlatch import --help` shows it."
+        )
+    (path,) = paths
     cfg = read_pairs(ImportCfg, pairs)
     found = import_tasks(path, cfg)
     files = {item.name: Path(cfg.out).expanduser() / "task" / f"{item.name}.yaml" for item in found}
@@ -51,4 +56,5 @@ def _write(item: ImportedTask, file: Path) -> None:
     left = sum(not line.is_read for line in item.lines)
     print_line(f"task: {file}, {len(item.lines) - left} values read, {left} without a counterpart")
     print_line(f"next: unlatch check task={item.name} --config-dir {folder}")
+    print_line(f"      unlatch preview task={item.name} --config-dir {folder}")
     print_line(f"      unlatch collect task={item.name} --config-dir {folder} episodes=4 out=data/{item.name}")
