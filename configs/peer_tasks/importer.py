@@ -14,8 +14,10 @@ from unlatch.configs.peer_tasks.gensim2 import read_gensim2_task
 from unlatch.configs.peer_tasks.interndata import read_interndata_task
 from unlatch.configs.peer_tasks.ledger import Ledger, Line
 from unlatch.configs.peer_tasks.peer_file import GENSIM2, peer_of, task_entries
+from unlatch.configs.peer_tasks.scene_objects import user_object
 from unlatch.configs.setting_file import read_yaml_tree
-from unlatch.simcore.errors import ConfigError
+from unlatch.robots.catalog import ROBOTS
+from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.files import plain_name
 
 _PACKAGE = "# @package _global_"
@@ -81,6 +83,7 @@ def import_tasks(path: str | Path, cfg: ImportCfg) -> list[ImportedTask]:
             "A task of Unlatch needs no import: --config-dir FOLDER.",
             path=str(path),
         )
+    _check_choices(cfg)
     name = plain_name(cfg.name or file.stem)
     if peer == GENSIM2:
         return [_import_one(tree, "", name, file, cfg, is_gensim2=True)]
@@ -90,6 +93,14 @@ def import_tasks(path: str | Path, cfg: ImportCfg) -> list[ImportedTask]:
         _import_one(entry, place, own, file, cfg, is_gensim2=False)
         for (place, entry), own in zip(entries, names, strict=True)
     ]
+
+
+def _check_choices(cfg: ImportCfg) -> None:
+    """Raises an error for an object or robot that does not exist."""
+    if cfg.object is not None:
+        user_object("object", cfg.object)
+    if cfg.robot is not None and cfg.robot not in ROBOTS.names():
+        raise unknown_name(cfg.robot, "a robot", where="robot", known=ROBOTS.names())
 
 
 def _import_one(entry: Any, place: str, name: str, file: Path, cfg: ImportCfg, *, is_gensim2: bool) -> ImportedTask:

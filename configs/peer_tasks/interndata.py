@@ -106,15 +106,16 @@ class _TaskReader:
 
     def _add_objects(self, task: TaskBuilder, acting: Sequence[PeerSkill], given: str | None) -> None:
         listed: dict[str, tuple[int, Mapping[str, Any]]] = {}
-        for index, item in enumerate(read_list(self.entry.get("objects"))):
-            listed.setdefault(read_text(read_mapping(item).get("name")), (index, read_mapping(item)))
+        for number, values in enumerate(map(read_mapping, read_list(self.entry.get("objects")))):
+            listed.setdefault(read_text(values.get("name")), (number, values))
         names = list(dict.fromkeys(skill.object for skill in acting))
-        for place, item in listed.values():
-            if read_text(item.get("name")) not in names:
-                self.ledger.leave(self._at("objects", place), dict(item), "no skill that Unlatch has acts on it")
+        for place, other in listed.values():
+            if read_text(other.get("name")) not in names:
+                self.ledger.leave(self._at("objects", place), dict(other), "no skill that Unlatch has acts on it")
         for number, name in enumerate(names):
-            index: int | None
-            index, item = listed.get(name) or (None, {})
+            entry = listed.get(name)
+            index = None if entry is None else entry[0]
+            item = {} if entry is None else entry[1]
             skill = next(skill for skill in acting if skill.object == name)
             where = self._at("objects", index, "name") if index is not None else join_path(skill.path, "objects")
             own = scene_name(name)
@@ -123,10 +124,10 @@ class _TaskReader:
                 self.ledger.read(where, name, f"read as the object {given}, which the command line names")
                 continue
             task.objects.append(self._find_object(own, item, index, skill, where))
-        taken = [item.name for item in task.objects]
-        for item in task.objects:
-            if taken.count(item.name) > 1:
-                raise ConfigError(f"{self.file}: two objects are called '{item.name}'. Rename one.", key="objects")
+        taken = [scene.name for scene in task.objects]
+        twice = next((own for own in taken if taken.count(own) > 1), None)
+        if twice is not None:
+            raise ConfigError(f"{self.file}: two objects are called '{twice}'. Rename one.", key="objects")
 
     def _find_object(
         self, own: str, item: Mapping[str, Any], index: int | None, skill: PeerSkill, where: str
@@ -219,6 +220,8 @@ class _TaskReader:
     def _add_skills(self, task: TaskBuilder, chain: Sequence[PeerSkill], parts: Mapping[str, str]) -> None:
         acting = [skill for skill in chain if skill.acts]
         arms = [arm.name for arm in task.robot_cfg().arms]
+        if len(chain) == len(acting):
+            self.ledger.note(self._at("skills"), "a search for a layout is put first, which plans the whole chain")
         for skill in chain:
             if skill.acts:
                 continue

@@ -18,10 +18,12 @@ REASONS: dict[str, str] = {
     "apply_randomization": "every episode draws another object of a category; cameras and textures: randomization=",
     "arena": "every scene is a table; furniture is no part of a task",
     "arena_file": "every scene is a table; furniture is no part of a task",
+    "art_cat": "see the object",
     "asset_root": "a path of their installation",
     "camera_axes": "cameras are those of Unlatch",
     "camera_file": "cameras are those of Unlatch; their lens and place are keys of camera.cameras",
     "cameras": "cameras are those of Unlatch; their lens and place are keys of camera.cameras",
+    "category": "see the object",
     "collect_info": "a data set keeps its whole configuration",
     "dataset": "a label of their assets",
     "distractors": "see randomization.distractors",
@@ -45,6 +47,7 @@ REASONS: dict[str, str] = {
     "offset": "every episode has a world of its own",
     "optimize_2d_layout": "objects that overlap fail with invalid_layout",
     "orientation": "an object faces the robot, apart from the yaw of its region",
+    "path": "see the object",
     "priority": "regions are drawn in the order of the objects",
     "quaternion": "an object faces the robot, apart from the yaw of its region",
     "random_region_list": "one region for each object",
@@ -53,6 +56,7 @@ REASONS: dict[str, str] = {
     "scale": "the size is that of the object",
     "strict_init": "parts start within task.openness",
     "target": "regions are on the table",
+    "target_class": "see the object",
     "task_dir": "see out=",
     "task_id": "every episode has a world of its own",
     "texture": "textures vary by randomization=",
@@ -103,6 +107,10 @@ class Ledger:
         self._covered.add(path)
         if text:
             self.lines.append(Line(path, short_text(value), text, is_read=True))
+
+    def note(self, path: str, text: str) -> None:
+        """Adds a line about a place without marking its values as read."""
+        self.lines.append(Line(path, "", text, is_read=True))
 
     def leave(self, path: str, value: Any, why: str) -> None:
         """Lists a value, with all below it, as having no counterpart."""

@@ -13,7 +13,7 @@ from unlatch.configs.peer_tasks.values import has_reference, read_mapping, read_
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
-from unlatch.simcore.errors import ConfigError, SimCoreError, unknown_name
+from unlatch.simcore.errors import ConfigError, SimCoreError
 from unlatch.solver.settings.reader import check_names, read_planner_setting
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
@@ -45,10 +45,8 @@ class TaskBuilder:
         """Returns the description of the robot.
 
         Raises:
-            ConfigError: There is no such robot, or its model is not installed.
+            PluginError: Its model is not installed.
         """
-        if self.robot not in ROBOTS.names():
-            raise unknown_name(self.robot, "a robot", where="robot", known=ROBOTS.names())
         made: RobotCfg = ROBOTS.load(self.robot)()
         return made
 
