@@ -75,13 +75,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return 0
     try:
-        module = _MODULES.get(name, name.replace("-", "_"))
-        command = import_module(f"unlatch.workflows.commands.{module}")
+        command = import_module(f"unlatch.workflows.commands.{module_name(name)}")
         code: int = command.main(arguments[1:])
     except KeyboardInterrupt:  # before the command took over
         sys.stderr.write("unlatch: interrupted\n")
         return 130
     return code
+
+
+def module_name(name: str) -> str:
+    """Returns the name of a command's module in `unlatch.workflows.commands`."""
+    return _MODULES.get(name, name.replace("-", "_"))
 
 
 def read_help(name: str) -> str:

@@ -41,7 +41,7 @@ class ImportCfg:
     name: str | None = None
     """Name of the task; None: that of the file."""
     object: str | None = None
-    """The object of the task: a URDF, a USD, a folder, or a name of `unlatch list objects`; None: the nearest one."""
+    """The object of the task: a URDF, a USD, a folder, or a category of the library; None: the nearest one."""
     robot: str | None = None
     """Name of a robot; None: the nearest one."""
     skill: str | None = None

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.configs.config_files import option_names
 from unlatch.configs.derivation.derived_request import describe_object_path, is_object_path
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_object
+from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import ConfigError, SimCoreError, close_matches
 from unlatch.simcore.files import plain_name
 from unlatch.skills.contract.config import part_acted_on
@@ -104,20 +104,20 @@ class SceneObject:
 
 
 def user_object(name: str, value: str) -> SceneObject:
-    """Returns an object that the command line names: one of the library, or a path.
+    """Returns an object that the command line names: a category of the library, or a path.
 
     Raises:
         ConfigError: It is neither.
         AssetError: There is no object at the path.
     """
-    if value in option_names("object"):
+    if value in GENERATORS.names():
         return SceneObject(name, value)
     if is_object_path(value, ()):
         node = describe_object_path(str(Path(value).expanduser().absolute()), None)
         return SceneObject(name, str(node["category"]), node)
     raise ConfigError(
-        f"object={value} is neither an object of Unlatch nor a path.{close_matches(value, option_names('object'))} "
-        f"Expected a URDF, a USD, a folder, or one of {', '.join(option_names('object'))}. Change it.",
+        f"object={value} is neither a category of the library nor a path.{close_matches(value, GENERATORS.names())} "
+        f"Expected a URDF, a USD, a folder, or one of {', '.join(GENERATORS.names())}. Change it.",
         key="object",
     )
 
