@@ -24,7 +24,7 @@ _ROBOTS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("franka", "fr3", "panda"), "a Franka arm with the Panda's hand", _PANDA),
     (("lift2", "lift-2"), "two arms of 6 axes on a lift", ""),
     (("split_aloha", "splitaloha", "aloha"), "two arms of 6 axes", ""),
-    (("genie", "g1"), "two arms of 7 axes", ""),
+    (("genie", "g1-120", "g1_120"), "two arms of 7 axes", ""),
 )
 """Words in the name or file of a robot, what it is, and ours; empty: it depends on the arms that are used."""
 

@@ -274,6 +274,55 @@ def test_a_variant_of_the_file_is_read_as_selected(tmp_path: Path) -> None:
     assert np.degrees(model.joints["hinge"].upper) == pytest.approx(120.0, abs=1e-4)
 
 
+WORLD = """#usda 1.0
+(
+    metersPerUnit = 1
+    upAxis = "Z"
+)
+def Xform "World"
+{
+    def Xform "cabinet" (
+        instanceable = true
+        prepend references = @./cabinet.usda@
+    )
+    {
+        double3 xformOp:translate = (1, 2, 3)
+        uniform token[] xformOpOrder = ["xformOp:translate"]
+    }
+    def DistantLight "light"
+    {
+    }
+    def Plane "ground" ( prepend apiSchemas = ["PhysicsCollisionAPI"] )
+    {
+    }
+}
+"""
+
+
+def test_an_instance_of_a_whole_object_in_a_scene_is_the_object(tmp_path: Path) -> None:
+    path = write_cabinet(tmp_path / "asset")
+    alone, _ = read(path)
+    (tmp_path / "asset" / "world.usda").write_text(WORLD)
+    model, made = read(tmp_path / "asset" / "world.usda")
+    assert made.notices == ("left out, no surface that can be read: 1 of type Plane",)
+    assert list(model.links) == list(alone.links)
+    np.testing.assert_allclose(
+        np.ptp(shape_cloud(model, {"hinge": 0.5}), axis=0),
+        np.ptp(shape_cloud(alone, {"hinge": 0.5}), axis=0),
+        atol=1e-6,
+    )
+
+
+def test_a_package_is_read_like_its_files(tmp_path: Path) -> None:
+    from pxr import UsdUtils
+
+    path = write_cabinet(tmp_path / "asset")
+    package = tmp_path / "cabinet.usdz"
+    assert UsdUtils.CreateNewUsdzPackage(str(path), str(package))
+    first, second = read(path)[0], read(package)[0]
+    np.testing.assert_allclose(shape_cloud(second, {"hinge": 0.5}), shape_cloud(first, {"hinge": 0.5}), atol=1e-9)
+
+
 def test_static_geometry_is_the_root_of_joints_to_the_world(tmp_path: Path) -> None:
     path = write_cabinet(tmp_path / "asset")
     text = path.read_text().replace("            rel physics:body0 = </Root/body>\n", "")
