@@ -28,7 +28,9 @@ from unlatch.workflows.viewing.conversion_report import write_report
 
 _MAX_DEPTH = 4
 _MAX_WORKERS = 256
-_SUFFIXES = (".urdf", *USD_SUFFIXES, *MESH_SUFFIXES)
+_IN_FOLDERS = (".urdf", *MESH_SUFFIXES)
+"""Files that are found in a folder. A USD must be named: those beside it may be parts of it."""
+_SUFFIXES = (*_IN_FOLDERS, *USD_SUFFIXES)
 
 
 @dataclass
@@ -140,7 +142,7 @@ def find_assets(path: Path) -> dict[str, Path]:
     found = list(_find_files(root, depth=_MAX_DEPTH))
     if not found:
         raise AssetError(
-            f"'{path}' contains nothing to convert. Expected {PARTNET_URDF}, URDFs or meshes ({', '.join(_SUFFIXES)}).",
+            f"'{path}' contains nothing to convert. Expected {PARTNET_URDF}, URDFs or meshes ({', '.join(_IN_FOLDERS)}).",
             path=str(path),
         )
     names: dict[str, Path] = {}
