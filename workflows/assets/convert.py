@@ -142,7 +142,8 @@ def find_assets(path: Path) -> dict[str, Path]:
     found = list(_find_files(root, depth=_MAX_DEPTH))
     if not found:
         raise AssetError(
-            f"'{path}' contains nothing to convert. Expected {PARTNET_URDF}, URDFs or meshes ({', '.join(_IN_FOLDERS)}).",
+            f"'{path}' contains nothing to convert. Expected {PARTNET_URDF}, URDFs or meshes "
+            f"({', '.join(_IN_FOLDERS)}).",
             path=str(path),
         )
     names: dict[str, Path] = {}
