@@ -288,7 +288,7 @@ def textured_body() -> ShownBody:
 
 def test_a_page_shows_the_picture_of_a_surface_in_its_colour():
     pytest.importorskip("viser", reason="the extra viz is not installed")
-    from unlatch.workflows.viewing.viewers.html import textured_trimesh
+    from unlatch.workflows.viewing.viewers.viser_scene import textured_trimesh
 
     mesh = textured_body().meshes[0]
     assert mesh.texture is not None
