@@ -15,9 +15,9 @@ from unlatch.simcore.recording.data_set.episode_folders import MAX_NUMBER
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
 from unlatch.workflows.images.render_config import ImagesCfg
 from unlatch.workflows.runs.executors.executor import WorkerLimits
+from unlatch.workflows.viewing.live.page_process import DEFAULT_PORT, LOCAL_HOST, MAX_PORT
 
 _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})\Z")
-MAX_PORT = 65535
 MAX_WORKERS = 1024
 """Most workers of one run."""
 
@@ -88,9 +88,9 @@ class RunCfg(EpisodeCfg):
     """In an experiment that is a multirun: lists of values by key; -m sweeps over them like `key=a,b`."""
     live: bool = False
     """Whether a page in the browser shows the run while it is made (extra `viz`)."""
-    live_host: str = "127.0.0.1"
+    live_host: str = LOCAL_HOST
     """With `live`: the address at which the page is served; `0.0.0.0`: other computers can open it, too."""
-    live_port: int | None = 8090
+    live_port: int | None = DEFAULT_PORT
     """With `live`: the port of the page; if it is taken, the next free one. null: no page is served, and `unlatch
     watch` shows the current episode."""
 

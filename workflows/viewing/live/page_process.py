@@ -17,7 +17,10 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.extras import import_extra
 
 DEFAULT_PORT = 8090
+"""Port of the page if none is given."""
 LOCAL_HOST = "127.0.0.1"
+"""Address that only this computer reaches."""
+MAX_PORT = 65535
 _TRIES = 20
 """Ports that are tried one after the other before the system chooses one."""
 _STOP_S = 2.0
@@ -107,7 +110,7 @@ class PageProcess:
 
 
 def _listen(host: str, port: int, *, host_key: str, port_key: str) -> socket.socket:
-    for chosen in [*range(port, min(port + _TRIES, 65536)), 0] if port else [0]:
+    for chosen in [*range(port, min(port + _TRIES, MAX_PORT + 1)), 0] if port else [0]:
         try:
             family, *_, address = socket.getaddrinfo(host, chosen, type=socket.SOCK_STREAM)[0]
             return socket.create_server(address[:2], family=family)
