@@ -20,14 +20,13 @@ def serve(descriptor: int, paths: Sequence[str], title: str) -> None:
     """Serves the page on an open socket until stdin is closed: then the parent has ended."""
     os.nice(_NICENESS)
     server = PageServer(socket.socket(fileno=descriptor), [Path(path) for path in paths], title=title)
-    threading.Thread(target=_end_with_parent, args=(server,), daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     server.serve_forever()
-    server.server_close()
 
 
-def _end_with_parent(server: PageServer) -> None:
+def _end_with_parent() -> None:
     sys.stdin.buffer.read()
-    server.shutdown()
+    os._exit(0)  # at once: it has nothing to save, and its threads may be waiting for a browser
 
 
 if __name__ == "__main__":

@@ -180,8 +180,6 @@ class PageServer(ThreadingHTTPServer):
         """
         self.scene = start_viser(port=0)
         self.scene.gui.configure_theme(show_logo=False, show_share_button=False)
-        with suppress(AttributeError):  # viser 1.1.0 may lack it; its controls then cover a part of the scene
-            self.scene.gui.main_panel.minimize()
         self.page = LivePage(paths, self.scene)
         html = fill_template("unlatch.workflows.viewing.live", "page.html", title=title, scene=f"{SCENE}/").encode()
         values = {"page": self.page, "html": html, "scene_port": self.scene.get_port()}
