@@ -75,6 +75,7 @@ class StatePublisher:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+        self._episode = None
         for path in (self._path, self._lock_path):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
