@@ -75,27 +75,30 @@ def read_state(url: str) -> dict[str, Any]:
     return state
 
 
-def content_of(data_set: Path) -> dict[str, str]:
-    """Checksum of each file of a data set; of episodes and index without wall times and dates."""
-    found = {}
+def without_wall_times(value: Any) -> Any:
+    """Returns plain values without the wall times in them, and without the checksum over those."""
+    if isinstance(value, dict):
+        kept = {key: item for key, item in value.items() if key not in ("timings_ms", "sha256")}
+        return {key: without_wall_times(item) for key, item in kept.items()}
+    return [without_wall_times(item) for item in value] if isinstance(value, list) else value
+
+
+def content_of(data_set: Path) -> dict[str, Any]:
+    """Content of each file of a data set: bytes of arrays, the rest without wall times, dates and hosts."""
+    found: dict[str, Any] = {}
     for path in sorted(path for path in data_set.rglob("*") if path.is_file()):
         name = path.relative_to(data_set).as_posix()
         if name == "dataset.json":
-            content: Any = json.loads(path.read_text())["header"]
+            found[name] = json.loads(path.read_text())["header"]
         elif name.startswith("runs/"):
-            name, content = "runs/", "one file"
+            found[f"runs/*{path.suffix}"] = found.get(f"runs/*{path.suffix}", 0) + 1
         elif path.suffix == ".jsonl":
-            lines = [{**json.loads(line), "timings_ms": None} for line in path.read_text().splitlines()]
-            name, content = "index", sorted(map(json.dumps, [*found.get("index", []), *lines]))
-        elif path.name == "episode.json":
-            record = json.loads(path.read_text())
-            content = {key: value for key, value in record.items() if key not in ("timings_ms", "sha256")}
+            found[name] = [without_wall_times(json.loads(line)) for line in path.read_text().splitlines()]
+        elif path.suffix == ".json":
+            found[name] = without_wall_times(json.loads(path.read_text()))
         else:
-            content = path.read_bytes().hex()
-        found[name] = content
-    return {
-        name: hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest() for name, value in found.items()
-    }
+            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
 
 
 def test_a_run_is_seen_while_it_runs_and_its_data_are_those_of_a_run_without_a_page(tmp_path: Path):
