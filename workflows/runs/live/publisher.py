@@ -15,7 +15,7 @@ from unlatch.simcore.file_lock import try_lock
 from unlatch.simcore.files import write_whole_file
 from unlatch.skills.contract.command import Phase
 from unlatch.workflows.episode.episode import Episode
-from unlatch.workflows.runs.live.live_state import SUFFIX, LiveState
+from unlatch.workflows.runs.live.live_state import SUFFIX, LiveState, live_files
 from unlatch.workflows.runs.run_times.run_clock import RUNS
 
 logger = logging.getLogger(__name__)
@@ -26,6 +26,8 @@ _MOST_TIME = 0.02
 """Largest share of a worker's time that is spent on writing states."""
 _ASK_AGAIN_S = 2.0
 """Time after which a worker that does not write asks whether the one that does has ended [s]."""
+_LEFT_S = 3600.0
+"""Age of a state after which its run counts as killed, and the file is removed [s]."""
 _SHOWN = ("robots.", "objects.", "keypoints.")
 """Beginnings of the record keys whose values are written."""
 _NOT_SHOWN = ("_velocities", "_efforts")
@@ -42,7 +44,6 @@ class StatePublisher:
     def __init__(self, data_set: Path, run: str) -> None:
         """Makes the publisher of a run; `run` is a name that no other run has. Writes nothing yet."""
         self._path = data_set / RUNS / f"{run}{SUFFIX}"
-        self._lock_path = self._path.with_suffix(f"{SUFFIX}-lock")
         self._lock: int | None = None
         """File whose lock this worker holds."""
         self._next = 0.0
@@ -68,6 +69,11 @@ class StatePublisher:
         self._next = ended + max(_PERIOD_S, (ended - started) / _MOST_TIME)
 
     def __enter__(self) -> StatePublisher:
+        """Removes what runs that were killed have left."""
+        for path in live_files(self._path.parent.parent):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > _LEFT_S:
+                    _remove(path)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -76,9 +82,7 @@ class StatePublisher:
             os.close(self._lock)
             self._lock = None
         self._episode = None
-        for path in (self._path, self._lock_path):
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
+        _remove(self._path)
 
     def _begins(self, episode: Episode) -> bool:
         """Whether this worker writes, and the episode is another one: its planning may take long."""
@@ -87,8 +91,9 @@ class StatePublisher:
     def _takes_turn(self) -> bool:
         """Returns whether this worker writes: the first one does, and another one once its process has ended."""
         if self._lock is None:
-            self._lock_path.parent.mkdir(exist_ok=True)
-            descriptor = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+            lock = _lock_path(self._path)
+            lock.parent.mkdir(exist_ok=True)
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
             if not try_lock(descriptor):
                 os.close(descriptor)
                 return False
@@ -119,3 +124,13 @@ class StatePublisher:
                 if key.startswith(_SHOWN) and not key.endswith(_NOT_SHOWN)
             },
         )
+
+
+def _lock_path(path: Path) -> Path:
+    return path.with_suffix(f"{SUFFIX}-lock")
+
+
+def _remove(path: Path) -> None:
+    for file in (path, _lock_path(path)):
+        with suppress(OSError):
+            file.unlink(missing_ok=True)

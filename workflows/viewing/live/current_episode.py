@@ -77,9 +77,9 @@ class CurrentEpisode:
                 self._show_running(self._live.parent.parent, self._state)
             else:
                 self._show_recorded(last)
-        except (SimCoreError, KeyError) as exc:
-            problem = exc.message if isinstance(exc, SimCoreError) else f"{exc} is missing"
-            self.about = {**(self.about or {}), "problem": problem}
+        except (SimCoreError, OSError, ValueError, LookupError) as exc:  # of a damaged file, or one that is being moved
+            problem = exc.message if isinstance(exc, SimCoreError) else f"{type(exc).__name__}: {exc}"
+            self.about = None if self.about is None else {**self.about, "problem": problem}
 
     def _find_running(self, data_sets: Sequence[Path]) -> None:
         """Reads the newest state of the run that is shown; if it has none for a while, that of another run."""

@@ -110,6 +110,19 @@ def test_a_new_episode_is_written_at_once_and_its_next_state_later(tmp_path: Pat
         assert read_live_state(path).number == 2
 
 
+def test_a_run_removes_what_a_killed_one_left(tmp_path: Path):
+    killed, other = StatePublisher(tmp_path, "host-run-1"), StatePublisher(tmp_path, "host-run-2")
+    killed(make_episode(1))
+    other(make_episode(2))
+    path, other_path = live_files(tmp_path)
+    os.utime(path, (1.0, 1.0))
+    with StatePublisher(tmp_path, "host-run-3"):
+        assert live_files(tmp_path) == [other_path]
+    for publisher in (killed, other):
+        publisher.__exit__()
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
 def test_an_error_of_the_page_does_not_reach_the_episode(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     (tmp_path / "runs").write_text("a file where the folder should be")
     publish = StatePublisher(tmp_path, "host-run-1")

@@ -119,6 +119,22 @@ def test_a_run_without_the_extra_is_refused_before_it_begins(
     assert_refused("collect", *arguments, text="pip install 'unlatch[viz]'", folder=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["collect", "task=open_drawer", "live_port=70000"], "live_port=70000 is out of range"),
+        (["collect", "task=open_drawer", "live=maybe"], "live"),
+        (["collect", "task=open_drawer", "live=true", "live_host=192.0.2.1"], "live_host=192.0.2.1 cannot be listened"),
+        (["collect", "-m", "task=open_drawer", "live=true", "live_port=0,1", "seed=1,2"], "Two jobs of this multirun"),
+        (["watch", ".", "once=true", "page=true"], "exclude each other"),
+        (["watch", ".", "port=-1"], "port=-1"),
+    ],
+)
+def test_a_mistake_is_one_line(tmp_path: Path, assert_refused: Callable[..., str], arguments: list[str], text: str):
+    pytest.importorskip("viser", reason="the extra viz is not installed")
+    assert_refused(*arguments, text=text, folder=tmp_path)
+
+
 @pytest.mark.integration
 def test_the_scene_shows_the_last_episode_where_it_was_recorded(
     tmp_path: Path, drawer_episode: tuple[CollectCfg, EpisodeRecord]
