@@ -14,6 +14,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import RecordingError, SimCoreError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
+from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.skills.contract.command import Phase
 from unlatch.workflows.runs.live.live_state import LiveState, live_files, read_live_state
 from unlatch.workflows.runs.recorded_config import config_of
@@ -116,7 +117,7 @@ class CurrentEpisode:
             "set": str(data_set),
             "number": state.number,
             "instruction": state.instruction,
-            "phase": "planning" if state.phase == Phase.idle.name else state.phase,
+            "phase": describe_phase(state, initial_frames=shown.cfg.world.frames(INITIAL_S)),
             "time_s": state.time_s,
             "age_s": max(0.0, time.time() - state.at),
             "problem": "",
@@ -163,6 +164,13 @@ def _read_recorded(path: Path, number: int, cfg: EpisodeCfg) -> _RecordedEpisode
     shown = ShownEpisode((path, number), cfg, number, record.layout, record.assets)
     acted_on = {f"{skill.get('object')}.{skill.get('part')}" for skill in record.skills}
     return _RecordedEpisode(shown, record.arrays, acted_on, words)
+
+
+def describe_phase(state: LiveState, *, initial_frames: int) -> str:
+    """Returns what the arm does; no skill moves it in the `initial_frames`, and while a policy does."""
+    if state.phase != Phase.idle.name:
+        return state.phase
+    return "planning" if state.frame <= initial_frames else "moved by the policy"
 
 
 def _modified_ns(path: Path) -> int:

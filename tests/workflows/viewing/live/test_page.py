@@ -17,11 +17,13 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.runs.executors.executor import Outcome
 from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.live.live_state import LiveState
 from unlatch.workflows.runs.run_times.pace import pace_of
 from unlatch.workflows.runs.run_times.run_clock import RunClock, read_run_times
 from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.viewing.live.content import LAST_FAILURES, PageContent
+from unlatch.workflows.viewing.live.current_episode import CurrentEpisode, describe_phase
 from unlatch.workflows.viewing.live.page_process import PageProcess
 
 
@@ -135,12 +137,31 @@ def test_a_mistake_is_one_line(tmp_path: Path, assert_refused: Callable[..., str
     assert_refused(*arguments, text=text, folder=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("phase", "frame", "words"),
+    [("idle", 2, "planning"), ("idle", 3, "moved by the policy"), ("follow", 2, "follow")],
+)
+def test_the_phase_says_who_moves_the_arm(phase: str, frame: int, words: str):
+    state = LiveState(
+        number=0,
+        at=0.0,
+        time_s=0.0,
+        frame=frame,
+        phase=phase,
+        instruction="",
+        assets={},
+        layout={},
+        acted_on=[],
+        values={},
+    )
+    assert describe_phase(state, initial_frames=2) == words
+
+
 @pytest.mark.integration
 def test_the_scene_shows_the_last_episode_where_it_was_recorded(
     tmp_path: Path, drawer_episode: tuple[CollectCfg, EpisodeRecord]
 ):
     pytest.importorskip("viser", reason="the extra viz is not installed")
-    from unlatch.workflows.viewing.live.current_episode import CurrentEpisode
     from unlatch.workflows.viewing.live.scene import LiveScene
     from unlatch.workflows.viewing.viewers.viser_scene import start_viser, stop_viser
 
