@@ -127,7 +127,6 @@ def test_a_run_without_the_extra_is_refused_before_it_begins(
         (["collect", "task=open_drawer", "live_port=70000"], "live_port=70000 is out of range"),
         (["collect", "task=open_drawer", "live=maybe"], "live"),
         (["collect", "task=open_drawer", "live=true", "live_host=192.0.2.1"], "live_host=192.0.2.1 cannot be listened"),
-        (["collect", "-m", "task=open_drawer", "live=true", "live_port=0,1", "seed=1,2"], "Two jobs of this multirun"),
         (["watch", ".", "once=true", "page=true"], "exclude each other"),
         (["watch", ".", "port=-1"], "port=-1"),
     ],
@@ -157,6 +156,7 @@ def test_the_phase_says_who_moves_the_arm(phase: str, frame: int, words: str):
     assert describe_phase(state, initial_frames=2) == words
 
 
+@pytest.mark.slow
 @pytest.mark.integration
 def test_the_scene_shows_the_last_episode_where_it_was_recorded(
     tmp_path: Path, drawer_episode: tuple[CollectCfg, EpisodeRecord]
