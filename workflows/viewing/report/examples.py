@@ -16,9 +16,10 @@ from unlatch.simcore.errors import RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.viewing.phase_moments import find_rounds, last_finite_frame, part_openings
+from unlatch.workflows.viewing.phase_moments import find_rounds, part_openings
 from unlatch.workflows.viewing.phase_pictures import take_phase_pictures
 from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX, Tile
+from unlatch.workflows.viewing.recorded_moments import last_finite_frame
 from unlatch.workflows.viewing.report.tally import Tally
 from unlatch.workflows.viewing.scene_picture import open_record, open_scene
 
