@@ -1,4 +1,4 @@
-"""A page in the browser to move the keypoints of an annotation (extra `viz`)."""
+"""A page in the browser to move the keypoints of an annotation."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from unlatch.objects.annotate.storage import AnnotatedUrdf, write_annotation_fil
 from unlatch.objects.annotation import FramedVector, Part
 from unlatch.objects.validation import articulation_problems
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.lazy_imports import viser
 from unlatch.workflows.viewing.annotation_picture import KEYPOINT_COLOURS
 from unlatch.workflows.viewing.viewers.link_meshes import link_meshes
 
@@ -136,10 +136,8 @@ def serve_editor(loaded: AnnotatedUrdf, *, port: int, on_ready: Callable[[str], 
     """Serves the page until Ctrl-C is pressed; `on_ready` is called with its address.
 
     Raises:
-        PluginError: viser is not installed.
         AssetError: The port is not available.
     """
-    viser = import_extra("viser", extra="viz")
     try:
         with redirect_stdout(io.StringIO()):  # viser prints a banner even with verbose=False
             server = viser.ViserServer(host="127.0.0.1", port=port, verbose=False)

@@ -20,7 +20,7 @@ Array = np.ndarray
 
 CLIP_PX = (480, 384)
 """Width and height of a clip [pixels]."""
-MOST_CLIP_FRAMES = 40
+MOST_CLIP_FRAMES = 32
 """Largest number of different frames; a longer episode is shown faster than it was."""
 HELD_FRAMES = 8
 """How often the last frame is repeated before the clip begins again."""

@@ -61,7 +61,9 @@ def find_failure_moments(record: EpisodeRecord) -> tuple[PhaseMoment, ...]:
 
     def moment(frame: int) -> PhaseMoment:
         gap_s = float(times[frame] - times[at])
-        words = "last contact" if lost and frame == first else f"{abs(gap_s):.1f} s {'before' if gap_s < 0 else 'after'}"
+        words = (
+            "last contact" if lost and frame == first else f"{abs(gap_s):.1f} s {'before' if gap_s < 0 else 'after'}"
+        )
         return PhaseMoment(frame, phase, record.outcome if frame == at else words, failed=frame == at)
 
     return tuple(moment(frame) for frame in sorted({first, middle, at, after}))

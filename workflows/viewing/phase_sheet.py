@@ -111,9 +111,7 @@ def draw_sheet(sheet: PhaseSheet, *, columns: int) -> Image.Image:
     for section in sheet.sections:
         for line in _wrap_text(section.title, load_font(_FONT_PX), width - 2 * _MARGIN_PX):
             ink = _BAD if section.failed else INK
-            strips.append(
-                draw_caption(line, width, height=_LINE_PX, font_px=_FONT_PX, at=(_MARGIN_PX, 2), color=ink)
-            )
+            strips.append(draw_caption(line, width, height=_LINE_PX, font_px=_FONT_PX, at=(_MARGIN_PX, 2), color=ink))
         for start in range(0, len(section.tiles), across):
             strips.append(_draw_row(section.tiles[start : start + across], width, first=number + start))
         number += len(section.tiles)

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from unlatch.simcore.extras import import_extra
-from unlatch.simcore.lazy_imports import trimesh
+from unlatch.simcore.lazy_imports import trimesh, viser
 from unlatch.simcore.meshes.textured_surface import linear_light
 from unlatch.workflows.viewing.template import fill_template
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, Texture
@@ -40,12 +39,7 @@ Update = Callable[[int], None]
 
 
 def to_html(scene: RecordedScene) -> bytes:
-    """Returns the page, which refers to no other file or address.
-
-    Raises:
-        PluginError: viser is not installed.
-    """
-    viser = import_extra("viser", extra="viz")
+    """Returns the page, which refers to no other file or address."""
     # only a server can record the scene; nobody connects to it, and the system chooses a free port
     with redirect_stdout(io.StringIO()):  # viser prints a banner even with verbose=False
         server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
