@@ -134,7 +134,7 @@ def _make_section(shown: RecordedWorld, skill_round: SkillRound, view: LookAtCam
                 take_picture(shown.world, view, width=width, height=height),
                 moment.label,
                 float(times[moment.frame] - times[0]),
-                _describe_opening(shown, entry, moment.frame, skill_round.failed_phase),
+                _describe_opening(shown, skill_round.skill, moment.frame, skill_round.failed_phase),
                 moment.phase,
                 failed=moment.failed,
             )
@@ -155,26 +155,34 @@ def _section_title(shown: RecordedWorld, skill_round: SkillRound, entry: Mapping
     return f"{words}{several}{grip}"
 
 
-def _describe_opening(shown: RecordedWorld, entry: Mapping[str, Any], frame: int, failed_phase: Phase | None) -> str:
+def _describe_opening(shown: RecordedWorld, skill: int, frame: int, failed_phase: Phase | None) -> str:
     """Returns how far the part is open; of a failure while the fingers open or close, how wide they are."""
     if failed_phase in _FINGERS_MOVE:
-        cfg = shown.episode.cfg
-        arm = entry.get("arm", cfg.skills[shown.record.skills.index(entry)].arm)
-        name = shown.episode.scene.robot.arm(arm).name
-        opening = float(shown.record.arrays[f"robots.{cfg.robot.name}.{name}.gripper_opening"][frame].max())
-        return f"fingers {1e3 * max(opening, 0.0):.0f} mm"
-    openings, unit = _openings(shown, entry)
+        return f"fingers {1e3 * _finger_openings(shown, skill)[frame]:.0f} mm"
+    openings, unit = _openings(shown, shown.record.skills[skill])
     return _format_opening(float(openings[frame]), unit)
 
 
+def _finger_openings(shown: RecordedWorld, skill: int) -> Array:
+    """Returns how wide the fingers of a skill's arm are open in every frame, (T+1,) [m]."""
+    cfg = shown.episode.cfg
+    arm = shown.episode.scene.robot.arm(shown.record.skills[skill].get("arm", cfg.skills[skill].arm))
+    openings: Array = shown.record.arrays[f"robots.{cfg.robot.name}.{arm.name}.gripper_opening"].max(axis=1)
+    return np.maximum(openings, 0.0)
+
+
 def _opening_curves(shown: RecordedWorld, rounds: Sequence[SkillRound], end: int) -> Iterator[Curve]:
-    """Yields the openings of the parts that were acted on, each once."""
+    """Yields the openings of the parts that were acted on, each once, and of fingers that failed to grasp."""
     entries = [shown.record.skills[item.skill] for item in rounds]
     for entry in {(entry["object"], entry["part"]): entry for entry in entries}.values():
         openings, unit = _openings(shown, entry)
         most = _format_opening(float(np.max(openings[:end])), unit)
         words = part_words(shown.episode.scene.objects[entry["object"]].asset, entry["part"])
         yield Curve(f"{words.part}, up to {most}", openings[:end])
+    for item in rounds:
+        if item.failed_phase in _FINGERS_MOVE:
+            fingers = _finger_openings(shown, item.skill)[:end]
+            yield Curve(f"fingers, up to {1e3 * fingers.max():.0f} mm", fingers)
 
 
 def _openings(shown: RecordedWorld, entry: Mapping[str, Any]) -> tuple[Array, str]:

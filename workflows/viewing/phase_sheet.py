@@ -77,7 +77,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Curve:
-    """How far open a part is, over time."""
+    """How far open a part is, or how wide the fingers are, over time."""
 
     label: str
     openings: Array

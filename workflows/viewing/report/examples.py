@@ -232,7 +232,7 @@ def _take_sections(
         )
         for section in sheet.sections
     )
-    return sections, clip and PageClip(b64encode(clip.mp4).decode(), clip.frames, clip.speed)
+    return sections, PageClip(b64encode(clip.mp4).decode(), clip.frames, clip.speed) if clip else None
 
 
 def _single_picture(world: World, view: LookAtCamera, label: str, time_s: float | None) -> tuple[StripSection, ...]:
