@@ -146,7 +146,7 @@ def _section_title(shown: RecordedWorld, skill_round: SkillRound, entry: Mapping
     record = shown.record
     if skill_round.failed_phase is not None:
         phase = "" if skill_round.failed_phase is Phase.idle else f" in phase {skill_round.failed_phase.name}"
-        return f"failure{phase}: {record.message}".rstrip(". ")
+        return f"failure{phase}: {record.message}".rstrip(".: ")
     called = part_words(shown.episode.scene.objects[entry["object"]].asset, entry["part"])
     arm = f", {entry['arm']} arm" if "arm" in entry else ""
     (words,) = fill_in([f"{entry['name']}{arm}: {{part}} of the {{object}}"], called)

@@ -60,8 +60,8 @@ def report(*arguments: object) -> int:
     return command_table.main(["report", *map(str, arguments)])
 
 
-def test_a_policy_is_counted_by_goal_and_by_clean_and_by_the_stage_it_reached(tmp_path: Path):
-    with DataSet.create_or_resume(tmp_path / "policy", header={"config": {"task": {"name": "t"}}}) as data_set:
+def make_policy_set(folder: Path) -> None:
+    with DataSet.create_or_resume(folder, header={"config": {"task": {"name": "t"}}}) as data_set:
         for number in range(4):
             record = attempt(number, "collision" if number else None)
             reached = number < 2
@@ -70,11 +70,26 @@ def test_a_policy_is_counted_by_goal_and_by_clean_and_by_the_stage_it_reached(tm
             record.arrays = {"time": np.arange(61) / 30}
             record.settle = {"frame_start": 45, "frame_end": 60}
             data_set.write(record)
+
+
+def test_a_policy_is_counted_by_goal_and_by_clean_and_by_the_stage_it_reached(tmp_path: Path):
+    make_policy_set(tmp_path / "policy")
     assert report(tmp_path / "policy", "pictures=0", f"out={tmp_path / 'page.html'}") == OK
     text = " ".join(ReportPage(tmp_path / "page.html").text.split())
     assert "goal 2/4 = 50.0 % (95 % interval 15.0 to 85.0 %), median time to success 2.0 s" in text
     assert "clean 1/4 = 25.0 %" in text
     assert "share mean 0.0 % (95 % interval 0.0 to 49.0 %)" in text  # no skill moved a part
+
+
+def test_a_sweep_of_policies_has_their_goals_and_a_set_without_an_attempt_has_no_command(tmp_path: Path):
+    for name in "ab":
+        make_policy_set(tmp_path / "sweep" / name)
+    make_set(tmp_path / "sweep" / "c", [])
+    assert report(tmp_path / "sweep", "pictures=0", f"out={tmp_path / 'r.html'}") == OK
+    ((head, *rows),) = ReportPage(tmp_path / "r.html").tables
+    goals = [row[head.index("goal")].split(" (")[0] for row in rows]
+    assert goals == ["2/4 = 50.0 %", "2/4 = 50.0 %", "-"]
+    assert [bool(row[-1].strip()) for row in rows] == [True, True, False]
 
 
 @pytest.fixture(scope="module")
