@@ -69,8 +69,6 @@ def table_map(places: Sequence[MapPoint]) -> str:
         _draw_outcomes(axes, [(-place.y_m, place.x_m) for place in places], places)
         axes.set(title="on the table, the robot below", xlabel="to the robot's right [m]", ylabel="away from it [m]")
         axes.set_aspect("equal", adjustable="datalim")
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_locator(MaxNLocator(_MOST_TICKS, steps=[1, 2, 5, 10]))
 
     return _draw_svg(draw, "where the object stood on the table, by outcome")
 
@@ -94,6 +92,8 @@ def yaw_map(places: Sequence[MapPoint]) -> str:
 
 
 def _draw_outcomes(axes: Axes, points: Sequence[tuple[float, float]], places: Sequence[MapPoint]) -> None:
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(_MOST_TICKS, steps=[1, 2, 5, 10]))
     xy = np.array(points, dtype=float).reshape(-1, 2)
     codes = [place.code for place in places]
     good: np.ndarray = np.array([code is None for code in codes])

@@ -301,7 +301,8 @@ def _describe_origin(item: Tally) -> Origin:
 def _draw_charts(report: Report, names: Sequence[str]) -> None:
     """Draws the charts of some data sets, and the times of all; a chart that would be empty is left out."""
     for name in names:
-        if places := report.places[name]:
+        places = report.places[name]
+        if places and report.codes:  # without a failure there is no place where attempts fail
             report.maps.append((name, [charts.table_map(places), charts.yaw_map(places)]))
         if series := report.series[name]:
             drawn = [charts.opening_curves(series)]

@@ -359,7 +359,7 @@ def test_a_set_without_failures_has_no_empty_section_or_chart(tmp_path: Path):
     make_set(tmp_path / "a", [None] * 3)
     assert report(tmp_path / "a", "pictures=0") == OK
     page = ReportPage(tmp_path / "a" / "report.html")
-    assert list(page.sections) == ["Success", "Where attempts fail", "Times", "Reproduce an episode"]
+    assert list(page.sections) == ["Success", "Times", "Reproduce an episode"]
     assert "None." not in page.text
     for title, content in page.sections.items():
         assert re.search(r"\[(svg|i)\]|unlatch view", content), title
