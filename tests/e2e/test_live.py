@@ -23,7 +23,6 @@ import pytest
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 
-pytest.importorskip("viser", reason="the extra viz is not installed")
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]

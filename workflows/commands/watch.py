@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from unlatch.simcore.errors import ConfigError, PluginError, check_range
+from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
@@ -43,7 +43,7 @@ class WatchCfg:
     once: bool = False
     """Whether it prints once and ends."""
     page: bool | None = None
-    """Whether a page is served (extra `viz`); null: on a terminal, if the extra is installed."""
+    """Whether a page is served; null: on a terminal."""
     host: str = LOCAL_HOST
     """Address at which the page is served; `0.0.0.0`: other computers can open it, too."""
     port: int = DEFAULT_PORT
@@ -86,21 +86,10 @@ def watch_data_sets(paths: Sequence[str], cfg: WatchCfg) -> int:
     return OK
 
 
-def _make_page(paths: Sequence[str], cfg: WatchCfg) -> PageProcess | None:
-    """Returns the page; None if the extra is missing and no page was asked for.
-
-    Raises:
-        PluginError: The extra is missing.
-    """
+def _make_page(paths: Sequence[str], cfg: WatchCfg) -> PageProcess:
     folders = data_sets_in(paths)
     title = short_names(folders)[0] if len(folders) == 1 else ", ".join(short_names([Path(path) for path in paths]))
-    try:
-        return PageProcess([Path(path) for path in paths], host=cfg.host, port=cfg.port, title=title)
-    except PluginError as exc:
-        if cfg.page:
-            raise
-        print_note(f"unlatch: no page is served. {exc.message}")
-        return None
+    return PageProcess([Path(path) for path in paths], host=cfg.host, port=cfg.port, title=title)
 
 
 def _show_table(paths: Sequence[str], console: Console, every_s: float) -> None:

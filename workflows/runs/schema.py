@@ -87,7 +87,7 @@ class RunCfg(EpisodeCfg):
     sweep: dict[str, Any] = field(default_factory=dict)
     """In an experiment that is a multirun: lists of values by key; -m sweeps over them like `key=a,b`."""
     live: bool = False
-    """Whether a page in the browser shows the run while it is made (extra `viz`)."""
+    """Whether a page in the browser shows the run while it is made."""
     live_host: str = LOCAL_HOST
     """With `live`: the address at which the page is served; `0.0.0.0`: other computers can open it, too."""
     live_port: int | None = DEFAULT_PORT

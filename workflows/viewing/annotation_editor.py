@@ -1,4 +1,4 @@
-"""A page in the browser to move the keypoints of an annotation (extra `viz`)."""
+"""A page in the browser to move the keypoints of an annotation."""
 
 from __future__ import annotations
 
@@ -134,7 +134,6 @@ def serve_editor(loaded: AnnotatedUrdf, *, port: int, on_ready: Callable[[str], 
     """Serves the page until Ctrl-C is pressed; `on_ready` is called with its address.
 
     Raises:
-        PluginError: viser is not installed.
         AssetError: The port is not available.
     """
     try:

@@ -19,7 +19,7 @@ from unlatch.workflows.runs.data_folders import data_sets_below, short_names
 from unlatch.workflows.runs.run_times.pace import Pace, pace_of
 from unlatch.workflows.runs.run_times.run_clock import RUNS, read_run_times
 from unlatch.workflows.runs.statistics import RunStatistics, SuccessMeasure
-from unlatch.workflows.viewing.report.reproduction import NUMBER, commands_of
+from unlatch.workflows.viewing.report.reproduction import view_command
 
 LAST_FAILURES = 10
 """How many failures the page lists."""
@@ -80,7 +80,6 @@ class GrowingDataSet:
     def _describe(self, data_set: DataSet, failures: Iterable[tuple[float, int, str]]) -> list[FailedEpisode]:
         """Returns the failures with their messages; the records of those that were described before are not read."""
         before, self._messages = self._messages, {}
-        show = commands_of(data_set)["watch it"]
         for ended, number, code in failures:
             found = before.get((number, ended))
             if found is None:
@@ -88,7 +87,7 @@ class GrowingDataSet:
                     message = data_set.read(number, arrays=False).message
                 except RecordingError as exc:
                     message = exc.message
-                found = FailedEpisode(ended, number, code, message, show.replace(NUMBER, str(number)))
+                found = FailedEpisode(ended, number, code, message, view_command(data_set, number))
             self._messages[number, ended] = found
         return list(self._messages.values())
 

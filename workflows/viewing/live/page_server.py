@@ -173,11 +173,7 @@ class PageServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, listening: socket.socket, paths: list[Path], *, title: str) -> None:
-        """Starts viser and the threads of the page.
-
-        Raises:
-            PluginError: viser is not installed.
-        """
+        """Starts viser and the threads of the page."""
         self.scene = start_viser(port=0)
         self.scene.gui.configure_theme(show_logo=False, show_share_button=False)
         self.page = LivePage(paths, self.scene)

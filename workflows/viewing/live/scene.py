@@ -1,4 +1,4 @@
-"""The scene of an episode in the browser: posed again for each state, rebuilt for each episode (extra `viz`)."""
+"""The scene of an episode in the browser: posed again for each state, rebuilt for each episode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts bodies and points into a scene of viser (extra `viz`), for pages of recorded and of running episodes."""
+"""Puts bodies and points into a scene of viser, for pages of recorded and of running episodes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from unlatch.simcore.extras import import_extra
-from unlatch.simcore.lazy_imports import trimesh
+from unlatch.simcore.lazy_imports import trimesh, viser
 from unlatch.simcore.meshes.textured_surface import linear_light
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, Texture
 from unlatch.workflows.viewing.viewers.recorded_scene import POINT_RGB
@@ -28,10 +27,8 @@ def start_viser(*, port: int) -> Any:
     """Starts a `viser.ViserServer` for this computer; with `port=0` the system chooses a free port.
 
     Raises:
-        PluginError: viser is not installed.
         OSError: The port is not available.
     """
-    viser = import_extra("viser", extra="viz")
     with redirect_stdout(io.StringIO()):  # viser prints a banner even with verbose=False
         return viser.ViserServer(host="127.0.0.1", port=port, verbose=False)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unlatch.simcore.errors import ConfigError, PluginError
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.runs.executors.executor import Outcome
@@ -91,7 +90,6 @@ def test_a_damaged_data_set_is_named_on_the_page(tmp_path: Path):
 
 
 def test_a_taken_port_is_replaced_by_a_free_one(tmp_path: Path):
-    pytest.importorskip("viser", reason="the extra viz is not installed")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         page = PageProcess([tmp_path], host="127.0.0.1", port=port, title="one")
@@ -102,23 +100,8 @@ def test_a_taken_port_is_replaced_by_a_free_one(tmp_path: Path):
 
 
 def test_an_address_of_another_computer_is_refused(tmp_path: Path):
-    pytest.importorskip("viser", reason="the extra viz is not installed")
     with pytest.raises(ConfigError, match=r"host=192\.0\.2\.1 cannot be listened at: .* Expected an address of this"):
         PageProcess([tmp_path], host="192.0.2.1", port=0, title="one")
-
-
-def test_a_page_without_its_extra_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "viser", None)
-    with pytest.raises(PluginError, match=r"The page needs package 'viser'.*pip install 'unlatch\[viz\]'"):
-        PageProcess([tmp_path], host="127.0.0.1", port=0, title="one")
-
-
-def test_a_run_without_the_extra_is_refused_before_it_begins(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, assert_refused: Callable[..., str]
-):
-    monkeypatch.setitem(sys.modules, "viser", None)
-    arguments = ["task=open_drawer", "live=true", f"out={tmp_path}/set"]
-    assert_refused("collect", *arguments, text="pip install 'unlatch[viz]'", folder=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +115,6 @@ def test_a_run_without_the_extra_is_refused_before_it_begins(
     ],
 )
 def test_a_mistake_is_one_line(tmp_path: Path, assert_refused: Callable[..., str], arguments: list[str], text: str):
-    pytest.importorskip("viser", reason="the extra viz is not installed")
     assert_refused(*arguments, text=text, folder=tmp_path)
 
 
@@ -161,7 +143,6 @@ def test_the_phase_says_who_moves_the_arm(phase: str, frame: int, words: str):
 def test_the_scene_shows_the_last_episode_where_it_was_recorded(
     tmp_path: Path, drawer_episode: tuple[CollectCfg, EpisodeRecord]
 ):
-    pytest.importorskip("viser", reason="the extra viz is not installed")
     from unlatch.workflows.viewing.live.scene import LiveScene
     from unlatch.workflows.viewing.viewers.viser_scene import start_viser, stop_viser
 
