@@ -28,11 +28,18 @@ from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.urdf.reader import read_urdf
 
-VERSION = 4
+VERSION = 5
 """Raise it with every change of the output: cached objects are then converted again."""
 
 DENSITY_KG_M3 = 400.0
 """Density of links without an inertial: furniture and appliances are boards and hollows, not solid."""
+
+FACE_DENSITY_KG_M2 = 5.0
+"""Least mass of such a link for each square metre of its face: a board of 8 mm, a pane of 2 mm, plastic of 5 mm."""
+APPLIANCE_FACE_DENSITY_KG_M2 = 10.0
+"""The same for appliances, whose doors are two sheets of steel or glass with a filling."""
+APPLIANCES = frozenset({"dishwasher", "microwave", "oven", "refrigerator", "washing_machine", "washingmachine"})
+"""Categories in lower case."""
 
 _FACTS_FILE = "asset.json"
 _MODEL_FOLDER = "model"
@@ -186,7 +193,9 @@ def _convert_model(source: SourceObject, cfg: ObjectCfg, scale: float, folder: P
 
     The converter caches its own copy by content, so a new annotation of the same object needs no new colliders.
     """
-    key = json_hash([source.files_hash(_SIDE_FILES), UrdfConverter.VERSION, version("coacd"), scale])
+    is_appliance = source.category.lower() in APPLIANCES
+    face_density = APPLIANCE_FACE_DENSITY_KG_M2 if is_appliance else FACE_DENSITY_KG_M2
+    key = json_hash([source.files_hash(_SIDE_FILES), UrdfConverter.VERSION, version("coacd"), scale, face_density])
     name = f"{plain_name(source.instance)[:64]}-{key[:16]}"
     made = UrdfConverter(
         UrdfConverterCfg(
@@ -195,6 +204,7 @@ def _convert_model(source: SourceObject, cfg: ObjectCfg, scale: float, folder: P
             fix_base=False,
             convex_decompose_mesh=True,
             link_density=DENSITY_KG_M3,
+            link_face_density=face_density,
             scale=scale,
         )
     )

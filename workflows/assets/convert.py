@@ -56,6 +56,7 @@ class ConvertCfg:
     convex_decompose_mesh: bool = True
     merge_fixed_joints: bool = False
     link_density: float = 0.0
+    link_face_density: float = 0.0
     inertia_fallback: InertiaFallback = InertiaFallback.volume
     import_inertia_tensor: bool = True
     self_collision: bool = False

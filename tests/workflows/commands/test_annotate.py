@@ -313,7 +313,8 @@ def test_keypoints_of_info_json_are_used_unless_disabled(cwd: Path):
 @pytest.fixture
 def editor(cwd: Path):
     """An editor on a page that nobody opens."""
-    viser = pytest.importorskip("viser", reason="needs the extra viz")
+    import viser
+
     from unlatch.workflows.viewing.annotation_editor import AnnotationEditor
 
     put(cwd / "a")
