@@ -74,7 +74,7 @@ def package_path(urdf: Path, name: str, *, where: str) -> tuple[Path, str]:
     if (base / package).is_dir():
         return base / package, rest
     for folder in (base, *base.parents):
-        if not _is_never_package(folder) and (folder.name == package or _declared_name(folder) == package):
+        if not is_shared_folder(folder) and (folder.name == package or _declared_name(folder) == package):
             return folder, rest
     raise AssetError(
         f"{where}: the package '{package}' of '{name}' is missing. Expected a folder {package} beside or above "
@@ -84,8 +84,8 @@ def package_path(urdf: Path, name: str, *, where: str) -> tuple[Path, str]:
     )
 
 
-def _is_never_package(folder: Path) -> bool:
-    """Returns whether a folder is never a package: the user's home, its parents, the uppermost folders."""
+def is_shared_folder(folder: Path) -> bool:
+    """Returns whether a folder is never that of one asset: the user's home, its parents, the uppermost folders."""
     home = Path.home().resolve()
     return folder == home or folder in home.parents or len(folder.parts) <= 2
 

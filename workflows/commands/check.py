@@ -1,4 +1,4 @@
-"""`unlatch check`: verifies data sets, and checks YAML files of robots and of planner settings."""
+"""`unlatch check`: verifies data sets, and checks configurations and the YAML files of robots and planner settings."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from unlatch.configs.peer_tasks.peer_file import peer_of
 from unlatch.configs.robot_file import read_robot_file
-from unlatch.configs.setting_file import read_setting_file
+from unlatch.configs.setting_file import read_setting_file, read_yaml_tree
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.checks import limit_problems, model_problems
 from unlatch.robots.hand_shape import describe_hand_frame
@@ -20,14 +21,19 @@ from unlatch.workflows.checks.check_data_set import check_data_set
 from unlatch.workflows.checks.replayed_arrays import describe_machine, replay_arrays
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
+from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.data_folders import data_sets_below
+from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.progress import Progress
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.schema import MAX_WORKERS
+from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg
 
 _YAML = (".yaml", ".yml")
 _OPTIONS = ("replay=", "workers=")
+_CHOICES = ("task=", "object=", "experiment=")
+"""Beginnings of arguments that choose a configuration to check."""
 _MOST_NAMED = 8
 
 
@@ -49,6 +55,8 @@ class CheckCfg:
 @command
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
+    if any(argument.startswith(_CHOICES) for argument in arguments):
+        return _check_task(arguments)
     paths = [argument for argument in arguments if not argument.startswith(_OPTIONS)]
     cfg = read_pairs(CheckCfg, [argument for argument in arguments if argument.startswith(_OPTIONS)])
     if not paths or paths[0].startswith("-"):
@@ -74,6 +82,20 @@ def main(arguments: list[str]) -> int:
             replayed = ", every replay is exact" if cfg.replay else ""
             print_line(f"{path}: {len(data_set)} episodes, all whole, every verdict agrees{replayed}")
     return FAILED if bad else OK
+
+
+def _check_task(arguments: list[str]) -> int:
+    """Composes a configuration, loads its objects and checks that they fit together; plans nothing."""
+    line = parse_command_line(arguments)
+    loaded = load_config("collect", CollectCfg, line.overrides, config_dirs=line.config_dirs)
+    check_assets(loaded.cfg)
+    for notice in loaded.notices:
+        print_line(f"note: {notice}")
+    cfg = loaded.cfg
+    chain = ", ".join(" ".join(filter(None, (entry.arm, entry.name, entry.part))) for entry in cfg.skills)
+    print_line(f"{cfg.task.name}: {' and '.join(cfg.all_objects())}, {cfg.robot.name}: {chain}")
+    print_line(f"{cfg.task.name}: the configuration is complete and fits its objects; `unlatch plan` plans an episode")
+    return OK
 
 
 def _refuse_parent(folder: Path) -> None:
@@ -108,6 +130,9 @@ def _check_yaml(path: str) -> int:
 
 def _check_settings(path: str) -> int:
     """Prints how the planner settings of a YAML file are read; returns how many cannot be read."""
+    peer = peer_of(read_yaml_tree(path))
+    if peer is not None:
+        print_note(f"note: {path} is a whole task of {peer}. To turn it into a task: unlatch import {path}")
     reads = read_setting_file(path)
     for read in reads:
         for line in read.notices if read.error is None else [read.error.message]:
