@@ -20,8 +20,9 @@ class RobotChoice:
 
 _PANDA, _TWO_PANDAS = "franka_panda", "dual_panda"
 _ROBOTS: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    (("robotiq",), "a Franka arm with a Robotiq 2F-85", _PANDA),
-    (("franka", "fr3", "panda"), "a Franka arm with the Panda's hand", _PANDA),
+    (("robotiq",), "a Franka arm with a Robotiq 2F-85, which is robot=franka_robotiq of the extra robots", _PANDA),
+    (("fr3", "research_3", "research3"), "a Franka Research 3, which is robot=fr3 of the extra robots", _PANDA),
+    (("franka", "panda"), "a Franka arm with the Panda's hand", _PANDA),
     (("lift2", "lift-2"), "two arms of 6 axes on a lift", ""),
     (("split_aloha", "splitaloha", "aloha"), "two arms of 6 axes", ""),
     (("genie", "g1-120", "g1_120"), "two arms of 7 axes", ""),
