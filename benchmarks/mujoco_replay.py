@@ -29,6 +29,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_forces import ClosingForces
 from unlatch.objects.closing_motion import handle_lever_m
 from unlatch.robots.description import ArmCfg
+from unlatch.simcore.closing_profile import DRAWING_SPEED_M_S
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.extras import import_extra
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -46,8 +47,9 @@ LEAD_M = 2.0 * FINGER_YIELD_M
 MAX_MODE_RAD = 0.75
 """Largest phase of a mode of an arm in one physics step of Bullet."""
 
-JointEffort = Callable[[float], float]
-"""Effort of a mechanism at a joint of an object, as a function of its position [N m or N]."""
+JointEffort = Callable[[float, float, float], float]
+"""Effort of a mechanism at a joint of an object [N m or N], as a function of its position, its speed, and the effort
+that changes its speed by one unit in one step."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +118,17 @@ def _closing_efforts(assets: Mapping[str, ObjectAsset]) -> dict[tuple[str, str],
 
 
 def _closing_effort(part: Part, forces: ClosingForces, lever_m: float) -> JointEffort:
-    """Returns the effort of catch and gasket as a function of the joint position."""
+    """Returns the effort of catch and gasket."""
     sign, closed = part.openness.sign, part.openness.closed
-    return lambda q: -sign * lever_m * forces.force_n(sign * (q - closed) * lever_m)
+
+    def effort(q: float, dq: float, per_speed: float) -> float:
+        pull = lever_m * forces.force_n(sign * (q - closed) * lever_m)
+        too_fast = -sign * dq - DRAWING_SPEED_M_S / lever_m
+        if pull > 0.0 and too_fast > 0.0:
+            pull = max(-pull, -per_speed * too_fast)
+        return -sign * pull
+
+    return effort
 
 
 def compare(record: EpisodeRecord, replayed: Replayed) -> Deviation:
@@ -213,7 +223,8 @@ class _Run:
             arm.control(frame, share)
         for (owner, joint), effort in self.efforts.items():
             dof = self.scene.dof(owner, joint)
-            data.qfrc_applied[dof] += effort(data.qpos[self.scene.qpos(owner, joint)])
+            per_speed = model.dof_M0[dof] / model.opt.timestep
+            data.qfrc_applied[dof] += effort(data.qpos[self.scene.qpos(owner, joint)], data.qvel[dof], per_speed)
         self.mj.mj_step2(model, data)
 
     def _read(self, rows: Replayed) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from omegaconf import OmegaConf
@@ -52,22 +53,7 @@ def read_setting_file(path: str | Path, *, tool: Mapping[str, Sequence[float]] |
     Raises:
         ConfigError: It is not a readable YAML file, or has no planner setting.
     """
-    file = Path(path).expanduser()
-    if not file.is_file():
-        raise ConfigError(f"{path} is not a file. Expected a YAML file. Check the path.", path=str(path))
-    if file.stat().st_size > _MAX_BYTES:
-        raise ConfigError(f"{path} has more than {_MAX_BYTES} bytes, too many for a task file.", path=str(path))
-    try:
-        tree = OmegaConf.to_container(OmegaConf.load(file), resolve=False)
-    except UnicodeDecodeError as exc:
-        raise ConfigError(f"{path} is not UTF-8 text. Expected a YAML file. Check the path.", path=str(path)) from exc
-    except (OmegaConfBaseException, YAMLError) as exc:
-        message = explain_error(exc).message
-        raise ConfigError(message if str(path) in message else f"{path}: {message}", path=str(path)) from exc
-    except RecursionError as exc:
-        raise ConfigError(f"{path} is nested too deeply for a task file.", path=str(path)) from exc
-    except OSError as exc:  # OmegaConf's error for a file with one number or text
-        raise ConfigError(f"{path} is not a mapping. Expected the YAML file of a task.", path=str(path)) from exc
+    tree = read_yaml_tree(path)
     reads = []
     for where, raw in find_settings(tree):
         try:
@@ -102,3 +88,29 @@ def _name_hand(setting: PlannerSettingCfg, where: str, notices: list[str]) -> No
 
 def _to_arrays(tool: Mapping[str, Sequence[float]]) -> dict[str, np.ndarray]:
     return {name: np.array(point, dtype=float) for name, point in tool.items()}
+
+
+def read_yaml_tree(path: str | Path) -> Any:
+    """Returns the mappings, lists, numbers and texts of a YAML file.
+
+    Raises:
+        ConfigError: It is not a readable YAML file.
+    """
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise ConfigError(f"{path} is not a file. Expected a YAML file. Check the path.", path=str(path))
+    if file.stat().st_size > _MAX_BYTES:
+        raise ConfigError(f"{path} has more than {_MAX_BYTES} bytes, too many for a configuration.", path=str(path))
+    try:
+        return OmegaConf.to_container(OmegaConf.load(file), resolve=False)
+    except UnicodeDecodeError as exc:
+        raise ConfigError(f"{path} is not UTF-8 text. Expected a YAML file. Check the path.", path=str(path)) from exc
+    except (OmegaConfBaseException, YAMLError) as exc:
+        message = explain_error(exc).message
+        raise ConfigError(message if str(path) in message else f"{path}: {message}", path=str(path)) from exc
+    except RecursionError as exc:
+        raise ConfigError(f"{path} is nested too deeply for a configuration.", path=str(path)) from exc
+    except OSError as exc:  # OmegaConf's error for a file with one number or text
+        raise ConfigError(
+            f"{path} is not a mapping. Expected the YAML file of a task or a robot.", path=str(path)
+        ) from exc

@@ -10,6 +10,7 @@ from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_forces import Catch, Gasket
 from unlatch.objects.closing_motion import handle_lever_m
+from unlatch.simcore.closing_profile import DRAWING_SPEED_M_S
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.closed_stop import ClosedStop
@@ -198,4 +199,5 @@ def closed_stop(part: Part, model: UrdfModel) -> ClosedStop | None:
         catch_reach=catch.reach_m / lever,
         gasket_effort=gasket.pull_n * lever,
         gasket_reach=gasket.reach_m / lever,
+        drawing_speed=DRAWING_SPEED_M_S / lever,
     )

@@ -2,11 +2,17 @@
 
 Both depend on the opening alone, so they take back while a part closes what they cost while it opens. They are
 continuous with continuous slope. The shapes are our own: no product standard states more than a peak force.
+
+Hooks rub on their ledge and springs in their guides, so what draws a part closed does not make it faster than
+`DRAWING_SPEED_M_S`, and brakes a part that is faster.
 """
 
 from __future__ import annotations
 
 import math
+
+DRAWING_SPEED_M_S = 0.3
+"""Speed of the handle up to which a catch or a gasket draws a part closed [m/s]: our own choice."""
 
 
 def catch_force(opening: float, *, leave: float, enter: float, reach: float) -> float:

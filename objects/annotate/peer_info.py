@@ -51,7 +51,7 @@ def read_peer_info(source: SourceObject) -> PeerInfo | None:
     Raises:
         AssetError: A value has the wrong type, or names a joint that is not there.
     """
-    reader = MappingReader(source.info, where=str(source.folder / "info.json"))
+    reader = MappingReader(source.info, where=str(source.file.with_name("info.json")))
     if "object_keypoints" in source.info:
         return _read_intern_data_engine(source, reader)
     if "keypoints" in source.info:

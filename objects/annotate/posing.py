@@ -117,8 +117,8 @@ def pose_object(
         body = [(poses[name], item) for name in with_parent for item in geometry.meshes(name)] or body
     if not part:
         raise AssetError(
-            f"{source.folder}: joint '{joint.name}' has no meshes on its part '{joint.child}'.",
-            path=str(source.folder),
+            f"{source.file.parent}: joint '{joint.name}' has no meshes on its part '{joint.child}'.",
+            path=str(source.file.parent),
         )
     surface = join_meshes(item.mesh.moved(pose) for pose, item in part)
     # points all over the surface: vertices alone would favour curved pieces

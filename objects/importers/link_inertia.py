@@ -45,6 +45,7 @@ def solid_inertial(
     *,
     mass_kg: float | None = None,
     density: float | None = None,
+    least_kg_m2: float = 0.0,
 ) -> Inertial:
     """Returns mass, centre and inertia of a link from its shape; a tiny ball for a link without one.
 
@@ -53,15 +54,28 @@ def solid_inertial(
         parts: Its convex colliders; used otherwise.
         mass_kg: Its mass [kg]; None: density times volume.
         density: [kg/m^3]; None: `DEFAULT_DENSITY_KG_M3`.
+        least_kg_m2: Least mass for each square metre of the link's face, see `face_m2`, unless `mass_kg` is given.
     """
     solids = list(surface) if surface and all(closed_volume(mesh) is not None for mesh in surface) else list(parts)
     volume = sum(mesh.volume for mesh in solids)
     if volume <= 0.0:
         mass = mass_kg if mass_kg is not None else _TINY_KG
         return Inertial(mass, np.zeros(3), np.eye(3) * mass * 1e-4)
-    mass = mass_kg if mass_kg is not None else volume * (density or DEFAULT_DENSITY_KG_M3)
-    inertial = hulls_inertial(solids, mass)
-    return Inertial(mass, inertial.com_link, inertial.inertia + np.eye(3) * _LEAST_INERTIA)
+    if mass_kg is None:
+        mass_kg = max(volume * (density or DEFAULT_DENSITY_KG_M3), least_kg_m2 * face_m2(solids))
+    inertial = hulls_inertial(solids, mass_kg)
+    return Inertial(mass_kg, inertial.com_link, inertial.inertia + np.eye(3) * _LEAST_INERTIA)
+
+
+def face_m2(meshes: Sequence[TriangleMesh]) -> float:
+    """Returns the area of the face of a plate-like body [m^2].
+
+    It is half of its surface, and at most the largest side of its box: inner surfaces do not count twice, and a bent
+    rod does not count as a plate.
+    """
+    points = np.concatenate([mesh.vertices[np.unique(mesh.faces)] for mesh in meshes])
+    extents = np.sort(np.ptp(points, axis=0))
+    return min(0.5 * sum(mesh.area for mesh in meshes), float(extents[1] * extents[2]))
 
 
 def moved_inertial(inertial: Inertial, T: Pose) -> Inertial:

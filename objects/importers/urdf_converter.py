@@ -62,6 +62,9 @@ class UrdfConverterCfg(AssetConverterBaseCfg):
     """Whether the root is joined to the world; required."""
     link_density: float = 0.0
     """Density of links without `<inertial>` [kg/m^3]; 0: see `inertia_fallback`."""
+    link_face_density: float = 0.0
+    """With `link_density`: least mass of such a link for each square metre of its face [kg/m^2]. A thin or hollow mesh
+    has hardly any volume; half of its surface is its face."""
     import_inertia_tensor: bool = True
     """Whether inertia tensors are taken from the file; False: computed from shape and mass."""
     convex_decompose_mesh: bool = False
@@ -89,7 +92,7 @@ class UrdfConverterCfg(AssetConverterBaseCfg):
         super().__post_init__()
         if not isinstance(self.fix_base, bool):
             raise ConfigError(f"fix_base={self.fix_base} is missing. Expected true or false.", key="fix_base")
-        for key in ("link_density", "default_drive_stiffness", "default_drive_damping"):
+        for key in ("link_density", "link_face_density", "default_drive_stiffness", "default_drive_damping"):
             check_number(key, getattr(self, key), 0.0)
         check_number("scale", self.scale, 0.0, above=True)
         self.default_drive_type = read_choice("default_drive_type", self.default_drive_type, DriveType)
@@ -107,7 +110,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         `<mimic>`, `<transmission>` and `<gazebo>` are not carried over; a notice says so.
     """
 
-    VERSION = 4
+    VERSION = 5
 
     def _source_files(self) -> dict[str, Path]:
         self._source = read_urdf(self._asset)
@@ -226,7 +229,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
             notices.append(f"link '{link.name}' has a mass but no inertia, which is computed from its shape")
             return solid_inertial(surface, parts, mass_kg=declared_kg * cfg.scale**3)
         if cfg.link_density > 0.0 and parts:
-            return solid_inertial(surface, parts, density=cfg.link_density)
+            return solid_inertial(surface, parts, density=cfg.link_density, least_kg_m2=cfg.link_face_density)
         if cfg.inertia_fallback is InertiaFallback.identity:
             return Inertial(1.0, np.zeros(3), np.eye(3))
         if not parts:

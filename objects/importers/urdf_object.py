@@ -1,4 +1,4 @@
-"""Loads any URDF as an object of a scene; it is converted and annotated on first use, and cached by content."""
+"""Loads any URDF or USD as an object of a scene; it is converted and annotated on first use, and cached by content."""
 
 from __future__ import annotations
 
@@ -28,11 +28,18 @@ from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.urdf.reader import read_urdf
 
-VERSION = 4
+VERSION = 5
 """Raise it with every change of the output: cached objects are then converted again."""
 
 DENSITY_KG_M3 = 400.0
 """Density of links without an inertial: furniture and appliances are boards and hollows, not solid."""
+
+FACE_DENSITY_KG_M2 = 5.0
+"""Least mass of such a link for each square metre of its face: a board of 8 mm, a pane of 2 mm, plastic of 5 mm."""
+APPLIANCE_FACE_DENSITY_KG_M2 = 10.0
+"""The same for appliances, whose doors are two sheets of steel or glass with a filling."""
+APPLIANCES = frozenset({"dishwasher", "microwave", "oven", "refrigerator", "washing_machine", "washingmachine"})
+"""Categories in lower case."""
 
 _FACTS_FILE = "asset.json"
 _MODEL_FOLDER = "model"
@@ -102,7 +109,7 @@ def _find_source(cfg: ObjectCfg) -> SourceObject:
     path = Path(cfg.root).expanduser()
     if is_urdf_folder(path):
         return _source_in_folder(path, cfg)
-    source = read_source(path, category=cfg.category, packages=True)
+    source = read_source(path, category=cfg.category, packages=True, cache_dir=cfg.cache_dir)
     if cfg.instance not in (None, source.instance):
         raise ConfigError(
             f"object.instance='{cfg.instance}' does not fit {cfg.root}, which holds '{source.instance}'. Remove "
@@ -124,17 +131,17 @@ def _source_in_folder(folder: Path, cfg: ObjectCfg) -> SourceObject:
         )
     urdf = urdfs[cfg.instance]
     category = read_category(urdf) if cfg.category == UNKNOWN_CATEGORY else cfg.category
-    return read_source(urdf, category=category, packages=True)
+    return read_source(urdf, category=category, packages=True, cache_dir=cfg.cache_dir)
 
 
 def _read_given_annotation(source: SourceObject, cfg: ObjectCfg) -> Articulation | None:
     """Returns the checked annotation beside the URDF; None if there is none, or if it is about another URDF."""
-    path = source.folder / ANNOTATION_FILE
+    path = source.file.with_name(ANNOTATION_FILE)
     if not path.is_file():
         return None
-    if not read_articulation(path).is_about(source.urdf):
+    if not read_articulation(path).is_about(source.file.name):
         return None
-    found = load_annotation(path, urdf=source.folder / source.urdf).articulation
+    found = load_annotation(path, urdf=source.file).articulation
     scale = found.urdf_scale
     if cfg.scale is not None and cfg.scale != scale:
         raise ConfigError(
@@ -188,7 +195,9 @@ def _convert_model(source: SourceObject, cfg: ObjectCfg, scale: float, folder: P
 
     The converter caches its own copy by content, so a new annotation of the same object needs no new colliders.
     """
-    key = json_hash([source.files_hash(_SIDE_FILES), UrdfConverter.VERSION, version("coacd"), scale])
+    is_appliance = source.category.lower() in APPLIANCES
+    face_density = APPLIANCE_FACE_DENSITY_KG_M2 if is_appliance else FACE_DENSITY_KG_M2
+    key = json_hash([source.files_hash(_SIDE_FILES), UrdfConverter.VERSION, version("coacd"), scale, face_density])
     name = f"{plain_name(source.instance)[:64]}-{key[:16]}"
     made = UrdfConverter(
         UrdfConverterCfg(
@@ -197,6 +206,7 @@ def _convert_model(source: SourceObject, cfg: ObjectCfg, scale: float, folder: P
             fix_base=False,
             convex_decompose_mesh=True,
             link_density=DENSITY_KG_M3,
+            link_face_density=face_density,
             scale=scale,
         )
     )

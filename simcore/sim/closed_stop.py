@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from unlatch.simcore.closing_profile import catch_force, gasket_force
@@ -26,6 +27,8 @@ class ClosedStop:
     """Effort of the gasket at the stop [N m or N]; positive pulls the part closed."""
     gasket_reach: float = 0.0
     """Opening from which the gasket has no effect [rad or m]."""
+    drawing_speed: float = math.inf
+    """Speed up to which they draw the part closed, and above which they brake it [rad/s or m/s]."""
 
     @property
     def reach(self) -> float:
@@ -42,6 +45,15 @@ class ClosedStop:
         total = catch_force(opening, leave=self.catch_effort, enter=enter, reach=self.catch_reach)
         total += gasket_force(opening, pull=self.gasket_effort, reach=self.gasket_reach)
         return -self.sign * total
+
+    def brakes(self, effort: float, speed: float) -> bool:
+        """Returns whether the part closes faster than an effort of the catch or the gasket draws it closed.
+
+        Args:
+            effort: What `effort` returns at the present position [N m or N].
+            speed: Speed of the joint [rad/s or m/s].
+        """
+        return effort * self.sign < 0.0 and -self.sign * speed > self.drawing_speed
 
     def with_catch_effort(self, value: float) -> ClosedStop:
         """Returns a copy with another effort to leave the stop; the effort to get in changes in proportion.

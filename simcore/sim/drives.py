@@ -51,6 +51,7 @@ class DriveGroup:
         self._held: dict[str, float] = {}
         self._efforts: dict[str, float] = {}
         self._closed_stops: dict[str, ClosedStop] = {}
+        self._slowed: set[str] = set()
         self._speed_limits: dict[str, float] = {}
         impedance = [name for name, drive in self.drives.items() if drive.mode is DriveMode.impedance]
         self._impedance: ImpedanceServo | None = None
@@ -288,9 +289,7 @@ class DriveGroup:
         for name, effort in self._efforts.items():
             self._command_motor(name, p.TORQUE_CONTROL, force=effort)
         for name, stop in self._closed_stops.items():
-            effort = stop.effort(self._joint_state(name)[0])
-            if effort != 0.0:
-                self._command_motor(name, p.TORQUE_CONTROL, force=effort)
+            self._apply_closed_stop(name, stop)
         balances = {name: self._compute_balance(name) for name in self._balanced}
         for name, balance in balances.items():
             self._command_motor(name, p.TORQUE_CONTROL, force=balance)
@@ -300,11 +299,31 @@ class DriveGroup:
             dq = self._joint_state(name)[1]
             if abs(dq) > most:
                 self._brake_joint(name, _STRONG, velocity=math.copysign(most, dq))
-            elif name in self._held:
-                self._hold_at(name, self._held[name])
             else:
-                self._brake_joint(name, self.drives[name].friction)
+                self._apply_friction(name)
         self._balance_armatures()
+
+    def _apply_closed_stop(self, name: str, stop: ClosedStop) -> None:
+        """Applies catch and gasket. The motor does the braking, which is stable at every length of a step."""
+        q, dq, *_ = self._joint_state(name)
+        effort = stop.effort(q)
+        if stop.brakes(effort, dq):
+            self._slowed.add(name)
+            drawn = -stop.sign * stop.drawing_speed
+            self._brake_joint(name, abs(effort) + self.drives[name].friction, velocity=drawn)
+            return
+        if name in self._slowed:
+            self._slowed.discard(name)
+            self._apply_friction(name)
+        if effort != 0.0:
+            self._command_motor(name, p.TORQUE_CONTROL, force=effort)
+
+    def _apply_friction(self, name: str) -> None:
+        """Gives the motor of a joint without servo to its friction again, or to what holds it."""
+        if name in self._held:
+            self._hold_at(name, self._held[name])
+        else:
+            self._brake_joint(name, self.drives[name].friction)
 
     def _compute_balance(self, name: str) -> float:
         """Returns the torque of the spring beside a motor now [N m]."""

@@ -12,8 +12,10 @@ import pytest
 from unlatch.objects import Catch, ClosingForces, Gasket, ObjectCfg, SceneObject, load_object
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_motion import handle_lever_m
+from unlatch.simcore.closing_profile import DRAWING_SPEED_M_S
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.closed_stop import ClosedStop
 from unlatch.simcore.sim.views.articulation_view import ArticulationView
 from unlatch.simcore.sim.world import World, WorldCfg
 
@@ -137,3 +139,43 @@ def test_a_joint_without_a_catch_keeps_none(floating: World) -> None:
         WorldError, match=r"An effort of 2 is set for the gasket of a joint without one\. Name `gasket`"
     ):
         view.attribute("gasket_efforts").write(0, np.array([2.0]))
+
+
+@pytest.mark.parametrize("category", CASES)
+def test_a_catch_draws_a_light_part_in_no_faster_than_its_drawing_speed(floating: World, category: str) -> None:
+    item, name = put(floating, category, ClosingForces(catch=Catch(leave_n=40.0, reach_m=0.02)))
+    part = item.asset.articulation.part(name)
+    lever = handle_lever_m(part, item.asset.model)
+    index = item.body.link_index(part.link)
+    p.changeDynamics(
+        item.body.body_id, index, mass=0.5, localInertiaDiagonal=[1e-3] * 3, physicsClientId=floating.client
+    )
+    set_opening(item, name, 0.018)
+    speeds, openings = [], []
+    for _ in range(240):
+        floating.step()
+        speeds.append(item.max_joint_speed() * lever)
+        opening = part.openness.sign * (item.joint_position(part.joint) - part.openness.closed)
+        openings.append(opening * lever)
+    gained = 40.0 / (0.5 / 3) * floating.dt  # in one step, before the speed is seen; a plate on a hinge: a third
+    assert max(speeds) < DRAWING_SPEED_M_S + gained
+    assert np.mean(np.array(speeds) > 1.1 * DRAWING_SPEED_M_S) < 0.02
+    assert openings[-1] == pytest.approx(0.0, abs=1e-3)
+    assert min(openings) > -2e-3
+
+
+def test_after_the_catch_has_braked_a_part_its_friction_is_back(floating: World) -> None:
+    stop = ClosedStop(closed=0.0, sign=1.0, catch_effort=10.0, catch_reach=0.02, drawing_speed=0.5)
+    assert stop.brakes(stop.effort(0.01), -0.6)
+    assert not stop.brakes(stop.effort(0.01), -0.4)  # drawn in
+    assert not stop.brakes(stop.effort(0.01), 0.6)  # opens
+    assert not stop.brakes(stop.effort(0.03), -0.6)  # beyond its reach
+    item, name = put(floating, "drawer", ClosingForces(catch=Catch(leave_n=40.0, reach_m=0.02)))
+    joint = item.asset.articulation.part(name).joint
+    item.drives.change("friction", [joint], [5.0])
+    set_opening(item, name, 0.018)
+    for _ in range(240):
+        floating.step()
+    set_opening(item, name, 0.1)
+    assert pull(floating, item, name, 4.5) == pytest.approx(0.1, abs=1e-3)
+    assert pull(floating, item, name, 5.5) > 0.11

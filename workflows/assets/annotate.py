@@ -20,6 +20,7 @@ from unlatch.objects.annotate.storage import (
     write_annotation_file,
 )
 from unlatch.objects.annotation import ANNOTATION_FILE
+from unlatch.objects.importers.usd.stage import is_usd
 from unlatch.simcore.errors import AssetError, unknown_name
 from unlatch.workflows.viewing.annotation_picture import annotation_png
 
@@ -34,7 +35,7 @@ class AnnotationTarget:
     """One object and the place of its annotation."""
 
     source: Path
-    """The URDF, or the folder that contains it."""
+    """The URDF or USD, or the folder that contains it."""
     name: str
     """Name to show."""
     file: Path
@@ -76,8 +77,8 @@ def annotate(
     """Annotates one object and writes `articulation.yaml` and a picture.
 
     Args:
-        path: A URDF, or the folder of one object.
-        out: Folder to write into; None: beside the URDF.
+        path: A URDF or USD, or the folder of one object.
+        out: Folder to write into; None: beside the file.
         force: Whether to replace an annotation that was made or changed by hand.
         picture: Whether to draw `annotation.png`.
         category: Category of the object; None: derived from its files.
@@ -163,19 +164,20 @@ def find_targets(path: Path, *, out: Path | None) -> list[AnnotationTarget]:
     """Returns the objects that a path names, sorted.
 
     Args:
-        path: A URDF, the folder of one object, or a folder of many.
+        path: A URDF or USD, the folder of one object, or a folder of many.
         out: Folder to write into; if there are many objects, each gets a folder in it. None: beside the URDFs.
 
     Raises:
         AssetError: The path names no object.
     """
-    if path.is_file() or not path.is_dir() or any(path.glob("*.urdf")):
+    if path.is_file() or not path.is_dir() or any(path.glob("*.urdf")) or any(map(is_usd, path.iterdir())):
         urdf = find_urdf(path)
         return [AnnotationTarget(urdf, str(path), (out or urdf.parent) / ANNOTATION_FILE)]
     folders = sorted({p.parent for p in path.rglob(PARTNET_URDF)} or {p.parent for p in path.rglob("*.urdf")})
     if not folders:
         raise AssetError(
-            f"'{path}' contains no object: no .urdf in it or below it. Name another folder.", path=str(path)
+            f"'{path}' contains no object: no URDF in it or below it, and no USD in it. Name another folder.",
+            path=str(path),
         )
     targets = []
     for folder in folders:

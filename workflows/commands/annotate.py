@@ -121,7 +121,8 @@ def _describe_result(found: AnnotationResult) -> list[str]:
             f"  {part.name}: {part.kind.name} by {part.joint}, held at its {held.type.name} ({extents} mm), "
             f"closed {part.openness.closed:.3g}, open {part.openness.open:.3g} {unit}"
         )
-    return lines + [f"  left out {joint}: {reason}" for joint, reason in found.refused.items()]
+    lines += [f"  left out {joint}: {reason}" for joint, reason in found.refused.items()]
+    return lines + [f"  USD: {notice}" for notice in found.notices]
 
 
 def _edit(targets: Sequence[AnnotationTarget], cfg: AnnotateCommandCfg) -> int:

@@ -20,6 +20,7 @@ Edit = Callable[..., Path]
 
 KNOB_M3 = 0.04 * 0.05 * 0.06
 DOOR_M3 = 0.076 / 8
+DOOR_FACE_M2 = (0.19 + 0.4 * 4 / 2) / 4
 
 
 def convert(path: Path, **values: Any) -> UrdfConverter:
@@ -72,6 +73,13 @@ def test_density_is_for_links_without_inertial_only(cabinet: Path):
     assert links["door"].inertial.mass_kg == pytest.approx(500 * DOOR_M3, rel=1e-4)
     assert links["knob"].inertial.mass_kg == pytest.approx(500 * KNOB_M3, rel=1e-4)
     assert links["body"].inertial.mass_kg == pytest.approx(8.0)
+
+
+def test_a_thin_link_has_at_least_the_mass_of_its_face(cabinet: Path):
+    links = model_of(convert(cabinet, link_density=500.0, link_face_density=40.0)).links
+    assert links["door"].inertial.mass_kg == pytest.approx(40 * DOOR_FACE_M2, rel=1e-4)  # 500 kg/m^3 give half of it
+    assert links["knob"].inertial.mass_kg == pytest.approx(40 * 0.05 * 0.06, rel=1e-4)
+    assert links["body"].inertial.mass_kg == pytest.approx(8.0)  # stated by the file
 
 
 def test_without_density_a_missing_inertial_comes_from_the_volume_with_a_notice(cabinet: Path):
