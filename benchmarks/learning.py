@@ -1,7 +1,7 @@
 """Trains policies on demonstrations and measures them on unseen objects: the figures of docs/learning.md.
 
 Usage: python benchmarks/learning.py [STUDY...] [seed=778003] [out=data/learning] [cores=2] [cards=1] [only=TEXT]
-       [renderer=tiny] [scale=1]
+       [renderer=tiny] [scale=1] [results=FILE.jsonl]
 
 A study is a list of trainings, see STUDIES. For each of them, it collects and exports the demonstrations, trains the
 network of examples/learn on them, and evaluates it in 200 episodes of each of its tasks (`points`: 10 of each
@@ -19,10 +19,13 @@ evaluates its policy on those of them that `any_urdf.py` opens, in five episodes
   only      only trainings whose name, such as `tasks/open_drawer`, has this text
   renderer  of images: `tiny`, or `pygfx` with a graphics card
   scale     factor of the numbers of demonstrations, training steps and evaluated episodes, to try it out
+  results   file that gets these results, too, in place of earlier ones of the same trainings; docs/learning.md has its
+            tables from `benchmarks/learning_results.jsonl`
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
@@ -180,6 +183,18 @@ class Cfg:
     only: str = ""
     renderer: str = "tiny"
     scale: float = 1.0
+    results: str | None = None
+
+
+def keep_results(rows: list[dict[str, Any]], path: Path) -> None:
+    """Adds results to a file, in place of those of the same training and task; a folder keeps its name only."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    kept = {(row["training"], row["task"]): row for row in map(json.loads, lines)}
+    for row in rows:
+        words = shlex.split(row["task"])
+        task = shlex.join(f"object={Path(word[7:]).name}" if word.startswith("object=/") else word for word in words)
+        kept[row["training"], task] = {**row, "task": task}
+    path.write_text("".join(json.dumps(row) + "\n" for row in kept.values()), encoding="utf-8")
 
 
 def print_table(rows: list[dict[str, Any]]) -> None:
@@ -232,7 +247,10 @@ def main(arguments: list[str]) -> int:
         raise ConfigError(f"only={cfg.only} is in no name of a training. Trainings: {known}.", key="only")
     runs = TrainingRuns(Path(cfg.out).absolute(), seed=cfg.seed, cores=cfg.cores, cards=cfg.cards)
     problems = runs.run(chosen)
-    print_table(runs.rows(chosen))
+    rows = runs.rows(chosen)
+    if cfg.results is not None:
+        keep_results(rows, Path(cfg.results))
+    print_table(rows)
     for problem in problems:
         print_line(f"failed: {problem}")
     return 1 if problems else OK

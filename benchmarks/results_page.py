@@ -1,10 +1,11 @@
-"""Writes docs/results.md and the tables of results in other pages from the counts in benchmarks/results.json.
+"""Writes docs/results.md and the tables of results in other pages from the counts in benchmarks/results.json and
+benchmarks/learning_results.jsonl.
 
 Usage: python benchmarks/results_page.py [check=true]
 
-The benchmarks add the counts: `skill_matrix.py`, `task_matrix.py` and `any_urdf.py` with `results=`. A table of another
-page stands between `<!-- results: NAME -->` and `<!-- end of results -->`. `check=true` writes nothing and ends with
-exit code 1 if a page differs from the counts.
+The benchmarks add the counts: `skill_matrix.py`, `task_matrix.py`, `any_urdf.py` and `learning.py` with `results=`. A
+table of another page stands between `<!-- results: NAME -->` and `<!-- end of results -->`. `check=true` writes nothing
+and ends with exit code 1 if a page differs from the counts.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from itertools import groupby
 from pathlib import Path
 from statistics import mean
 
+import learning_tables
 from success_runs import DOES_NOT_FIT, RESULTS, STRICT_SHARE, TASK, Job, Result, Seed, read_results
 
 from unlatch.workflows.cli.arguments import read_pairs
@@ -32,6 +34,9 @@ ROBOTS = {
     "dual_panda": "two Pandas",
     "xarm6": "xArm 6",
     "ur5": "UR5",
+    "ur5e": "UR5e",
+    "fr3": "Research 3",
+    "franka_robotiq": "Panda with Robotiq 2F-85",
     "baxter": "Baxter",
 }
 KINDS = {
@@ -208,6 +213,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "library_all": lambda: table_of("library", brief=True),
     "real": lambda: table_of("real", brief=True),
     "tasks": lambda: table_of("tasks", brief=True),
+    **learning_tables.TABLES,
 }
 """Tables of other pages by name."""
 
@@ -233,7 +239,7 @@ def main(arguments: list[str]) -> int:
     for page in changed:
         if not cfg.check:
             page.write_text(wanted[page], encoding="utf-8")
-        print_line(f"{page.relative_to(ROOT)} {'differs from benchmarks/results.json' if cfg.check else 'written'}")
+        print_line(f"{page.relative_to(ROOT)} {'differs from the counts' if cfg.check else 'written'}")
     return _FAILED if cfg.check and changed else OK
 
 

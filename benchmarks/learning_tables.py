@@ -1,0 +1,157 @@
+"""Tables of docs/learning.md from `learning_results.jsonl`, which `learning.py` writes with `results=`.
+
+A line of the file is one evaluation, see `learning_runs`. `results_page.py` writes the tables into the page.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from unlatch.workflows.runs.statistics import wilson_interval
+
+RESULTS = Path(__file__).parent / "learning_results.jsonl"
+
+Evaluation = dict[str, Any]
+Column = Callable[[Evaluation], str]
+
+
+def read_evaluations(study: str) -> list[Evaluation]:
+    """Returns the evaluations of a study, in the order of the file."""
+    rows = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+    return [row for row in rows if row["training"].split("/")[0] == study]
+
+
+def describe(successes: int, n: int) -> str:
+    """Returns `158, 79.0 % (72.8 to 84.1)`, with the 95 % Wilson interval."""
+    low, high = wilson_interval(successes, n)
+    return f"{successes}, {100 * successes / n:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def describe_counts(counts: dict[str, int]) -> str:
+    """Returns `collision 17, timeout 12`, the most frequent first."""
+    return ", ".join(f"{name} {n}" for name, n in sorted(counts.items(), key=lambda item: -item[1]))
+
+
+def describe_stages(row: Evaluation) -> str:
+    """Returns how far the episodes came, from those that never touched the part to those at the goal."""
+    return ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in row["stages"].items())
+
+
+def make_table(rows: Iterable[Evaluation], columns: dict[str, Column]) -> list[str]:
+    """Returns a table with one line for each evaluation."""
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    return lines + [f"| {' | '.join(column(row) for column in columns.values())} |" for row in rows]
+
+
+RATES: dict[str, Column] = {
+    "goal": lambda row: describe(row["goal"], row["n"]),
+    "clean": lambda row: describe(row["clean"], row["n"]),
+}
+FAILURES: dict[str, Column] = {"failures": lambda row: describe_counts(row["codes"])}
+DEMONSTRATIONS: dict[str, Column] = {"demonstrations": lambda row: f"{row['trained_on']:,}"}
+
+
+def task_of(row: Evaluation) -> str:
+    """Returns the name of the task or object of an evaluation, as code."""
+    words = dict(word.split("=", 1) for word in row["task"].split() if "=" in word)
+    return f"`{words.get('task') or words.get('object', row['task']).split('/')[-1]}`"
+
+
+def tasks_table(study: str, *, more: dict[str, Column]) -> list[str]:
+    """Returns the table of a study whose lines are tasks, in the order of the file."""
+    return make_table(read_evaluations(study), {"task": task_of, **RATES, **more})
+
+
+def points_table(training: str) -> list[str]:
+    """Returns the table of a policy from points, the highest share of the asked opening first."""
+    rows = [row for row in read_evaluations("points") if row["training"] == f"points/{training}"]
+    rows.sort(key=lambda row: -row["share"])
+    columns = {"object": task_of, "share": lambda row: f"{row['share']:.2f}"}
+    return make_table(rows, {**columns, **_counts("goal"), **_counts("clean"), **FAILURES})
+
+
+def real_objects_table(training: str) -> list[str]:
+    """Returns the table of the same policy on real objects, with the mean over all episodes in the last line."""
+    rows = [row for row in read_evaluations("points") if row["training"].startswith(f"points/{training}/real_")]
+    rows.sort(key=lambda row: -row["share"])
+    stages = {name: sum(row["stages"].get(name, 0) for row in rows) for name in _STAGES}
+    total = {key: sum(row[key] for row in rows) for key in ("n", "goal", "clean")}
+    total |= {"task": "all", "stages": {name: n for name, n in stages.items() if n}}
+    total["share"] = sum(row["share"] * row["n"] for row in rows) / max(total["n"], 1)
+    columns: dict[str, Column] = {
+        "objects": lambda row: "all" if row is total else task_of(row),
+        "episodes": lambda row: str(row["n"]),
+        "goal": lambda row: str(row["goal"]),
+        "clean": lambda row: str(row["clean"]),
+        "share": lambda row: f"{row['share']:.2f}",
+        "how far they came": describe_stages,
+    }
+    return make_table([*rows, total], columns)
+
+
+_STAGES = ("never_touched", "touched", "moved", "reached", "goal")
+
+
+def _counts(key: str) -> dict[str, Column]:
+    return {key: lambda row: f"{row[key]}/{row['n']}"}
+
+
+def demonstrations_table() -> list[str]:
+    """Returns the curve over the number of demonstrations, with those trained to compare with corrections."""
+    found = {
+        _attempted(row): row
+        for study in ("corrections", "demonstrations")
+        for row in read_evaluations(study)
+        if study == "demonstrations" or row["training"].endswith("_without")
+    }
+    columns = {"attempted demonstrations": lambda row: f"{_attempted(row):,}", **RATES, **FAILURES, **DEMONSTRATIONS}
+    return make_table([row for _, row in sorted(found.items())], columns)
+
+
+def _attempted(row: Evaluation) -> int:
+    return sum(int(demos.split()[0]) for demos in row["attempts"])
+
+
+def chunks_table() -> list[str]:
+    """Returns the curve over the length of a chunk."""
+    rows = sorted(read_evaluations("chunks"), key=_chunk)
+    columns = {"chunk": lambda row: str(_chunk(row)), "executed": lambda row: str(row["executed"])}
+    return make_table(rows, {**columns, **RATES, **FAILURES})
+
+
+def _chunk(row: Evaluation) -> int:
+    return int(row["training"].split("/")[1])
+
+
+def corrections_table() -> list[str]:
+    """Returns rounds of corrections beside as many episodes of the planner alone."""
+    rows = {row["training"].split("/")[1]: row for row in read_evaluations("corrections")}
+    names = ["episodes", "corrections: goal", "clean", "planner alone: goal", "clean"]
+    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
+    for number in range(4):
+        corrected, alone = rows.get(f"{number}"), rows.get(f"{number}_without")
+        first = _attempted(rows["0"])
+        if number == 0:
+            corrected, alone, label = None, rows["0"], f"{first}"
+        else:
+            label = f"{first} + {_attempted(alone) - first}" if alone else ""
+        cells = [cell for row in (corrected, alone) for cell in ([RATES[k](row) for k in RATES] if row else ["", ""])]
+        lines.append(f"| {' | '.join([label, *cells])} |")
+    return lines
+
+
+TABLES: dict[str, Callable[[], list[str]]] = {
+    "learning_one_policy": lambda: tasks_table("one_policy", more=FAILURES),
+    "learning_images": lambda: tasks_table("images", more={**DEMONSTRATIONS, **FAILURES}),
+    "learning_points": lambda: points_table("every_category_dense"),
+    "learning_points_even": lambda: points_table("every_category"),
+    "learning_real": lambda: real_objects_table("every_category_dense"),
+    "learning_real_even": lambda: real_objects_table("every_category"),
+    "learning_demonstrations": demonstrations_table,
+    "learning_chunks": chunks_table,
+    "learning_corrections": corrections_table,
+}
+"""Tables of docs/learning.md by name."""
