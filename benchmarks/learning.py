@@ -17,7 +17,7 @@ evaluates its policy on those of them that `any_urdf.py` opens, in five episodes
   cores     processes at a time, by default one for each core
   cards     graphics cards; 0: networks train on the cores
   only      only trainings whose name, such as `tasks/open_drawer`, has this text
-  renderer  of images: `tiny`, or `egl` with a graphics card
+  renderer  of images: `tiny`, or `pygfx` with a graphics card
   scale     factor of the numbers of demonstrations, training steps and evaluated episodes, to try it out
   results   file that gets these results, too, in place of earlier ones of the same trainings; docs/learning.md has its
             tables from `benchmarks/learning_results.jsonl`

@@ -296,7 +296,7 @@ class TrainingRuns:
                 return out
             log = self._folder / "logs" / f"{name}-{numbers.start}-{view.name}.log"
             with (
-                self._renderings if view.cameras and view.renderer == "egl" else nullcontext(),
+                self._renderings if view.cameras and view.renderer == "pygfx" else nullcontext(),
                 self._cores.use(rank, 1),
             ):
                 if view.cameras:

@@ -1,8 +1,8 @@
 """Draws the same state of an episode with every renderer of this machine, side by side.
 
-    python benchmarks/renderer_picture.py [out=docs/images/renderers.png] [task=open_cabinet_drawer] [seed=4]
+    python benchmarks/renderer_picture.py [out=docs/images/renderers.png] [task=open_drawer] [scenery=kitchen]
 
-Collects an episode with `randomization=full`. The picture shows the state in which the fingers touch the part.
+Collects an episode. The picture shows the state in which the fingers touch the part.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from unlatch.workflows.viewing.contact_sheet import contact_frame
 from unlatch.workflows.viewing.picture import write_picture
 from unlatch.workflows.viewing.scene_picture import open_record
 
-LARGEST_FIRST = ("tiny", "egl", "embree")
+ORDER = ("tiny", "embree", "pygfx", "mitsuba")
 
 
 @dataclasses.dataclass
@@ -43,6 +43,8 @@ class PictureCfg:
     """Task of the episode."""
     seed: int = 0
     """Seed of the episode."""
+    scenery: str = "kitchen"
+    """The room."""
     width: int = 480
     """Of one picture [pixels]."""
     height: int = 360
@@ -52,7 +54,7 @@ class PictureCfg:
 def pictures(cfg: PictureCfg, folder: Path) -> dict[str, np.ndarray]:
     """Returns a picture (height, width, 3) of every renderer, by name."""
     line = CommandLine(
-        overrides=[f"task={cfg.task}", f"seed={cfg.seed}", "randomization=full", "episodes=1", "pictures=0"]
+        overrides=[f"task={cfg.task}", f"seed={cfg.seed}", f"scenery={cfg.scenery}", "episodes=1", "pictures=0"]
     )
     (loaded,) = load_configs("collect", CollectCfg, line)
     loaded.cfg.out = str(folder / "data")
@@ -60,7 +62,8 @@ def pictures(cfg: PictureCfg, folder: Path) -> dict[str, np.ndarray]:
     data_set = DataSet.open(folder / "data")
     record = data_set.read(0)
     episode_cfg = config_of(data_set)
-    names = sorted(RENDERERS.names(), key=lambda name: (name not in LARGEST_FIRST, name == "embree", name != "tiny"))
+    names = [name for name in RENDERERS.names() if RENDERERS.load(name).draws_colours]
+    names.sort(key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
     found = {}
     for name in names:
         world = World(episode_cfg.world, visuals=True, renderer=RENDERERS.load(name)())

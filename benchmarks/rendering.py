@@ -1,8 +1,9 @@
 """Measures the time of an image by renderer and size, and the overhead of `unlatch render`.
 
-    python benchmarks/rendering.py [data=DATA] [renderers=tiny,egl] [cameras=front,wrist] [frames=60]
+    python benchmarks/rendering.py [data=DATA] [renderers=tiny,pygfx] [cameras=front,wrist] [frames=60]
 
-The first table times only `pybullet.getCameraImage`, as the renderers call it, at several sizes. The second part
+The first table times single images at several sizes. For `pygfx`, a second table compares an RGB-D frame of 640x480 of
+an episode with bare pygfx that draws the same meshes at the same poses and reads its picture back. The third part
 renders an episode as `unlatch render` does, and times the same calls inside it. The difference is the overhead: opening
 the record, writing states, converting images, and writing files. All times are CPU times of the process, so other
 programs do not count. It renders the first `frames` frames of the first success.
@@ -29,6 +30,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.images.renders import RenderSet
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.renderers.pygfx import PygfxRenderer, open_device
 from unlatch.simcore.sim.renderers.renderer import Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.pictures import take_images
 from unlatch.simcore.sim.world import World
@@ -43,6 +45,7 @@ from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.viewing.scene_picture import open_record
 
 SIZES = ((128, 96), (320, 240), (640, 480), (1280, 720))
+PACE_SIZE = (640, 480)
 BULLETS = ("egl", "tiny")
 """Renderers that consist of one call of Bullet."""
 MODALITIES = (["rgb"], ["rgb", "depth", "segmentation"])
@@ -82,7 +85,7 @@ def size_table(data_set: DataSet, renderers: list[str], cameras: list[str]) -> N
     cfg = config_of(data_set)
     cfg = with_cameras(cfg, read_render_settings(cfg, cameras).cameras)
     record = data_set.read(next(item.number for item in data_set.summaries() if item.success))
-    print("CPU time of one image [ms], rgb with shadows, median of 5:")
+    print("CPU time of one image [ms], rgb with shadows (egl: labels alone), median of 5:")
     print(f"{'':14}" + "".join(f"{f'{w}x{h}':>12}" for w, h in SIZES))
     times: dict[tuple[str, str], list[float]] = {}
     for name in renderers:
@@ -110,6 +113,53 @@ def median_ms(world: World, pinhole: Pinhole, T_world_camera: Any) -> float:
         take_images(world, RenderRequest(pinhole, T_world_camera, near_m=0.02, far_m=10.0, depth=False))
         found.append(1e3 * (time.process_time() - started))
     return float(np.median(found[1:]))
+
+
+def pace(data_set: DataSet, cameras: list[str], frames: int) -> None:
+    """Prints the time of an RGB-D frame by `renderer=pygfx` beside bare pygfx, for each camera."""
+    cfg = config_of(data_set)
+    cfg = with_cameras(cfg, read_render_settings(cfg, cameras).cameras)
+    record = data_set.read(next(item.number for item in data_set.summaries() if item.success))
+    width, height = PACE_SIZE
+    print(f"pygfx on {adapter_name()}: CPU time of an RGB-D frame of {width}x{height} [ms], median of {frames}:")
+    print(f"{'':14}{'unlatch':>12}{'bare pygfx':>12}{'ratio':>12}")
+    renderer = PygfxRenderer()
+    world = World(cfg.world, visuals=True, renderer=renderer)
+    with world, open_record(cfg, record, world=world) as shown:
+        chosen = np.linspace(0, record.n_actions, frames).astype(int)
+        for camera, sensor in shown.episode.scene.state_tree.sensors.children.items():
+            pinhole = Pinhole.from_fov(width, height, sensor.pinhole.fov_rad)
+            ours, bare, poses = [], [], []
+            for frame in (0, *chosen):
+                shown.show(int(frame))
+                request = RenderRequest(pinhole, sensor.T_world_sensor, near_m=0.02, far_m=10.0)
+                started = time.process_time()
+                take_images(world, request)
+                ours.append(time.process_time() - started)
+                poses.append((renderer.stage.camera.local.matrix.copy(), renderer.stage.poses()))
+            picture = bare_pygfx(width, height)
+            for T_world_camera, matrices in poses:
+                started = time.process_time()
+                renderer.stage.camera.local.matrix = T_world_camera
+                renderer.stage.set_poses(matrices)
+                picture.render(renderer.stage.scene, renderer.stage.camera)
+                picture.snapshot()
+                bare.append(time.process_time() - started)
+            own, other = 1e3 * float(np.median(ours[1:])), 1e3 * float(np.median(bare[1:]))
+            print(f"{camera:14}{own:12.1f}{other:12.1f}{own / other:12.2f}")
+
+
+def bare_pygfx(width: int, height: int) -> Any:
+    """Returns pygfx's own renderer with the same smoothing of edges."""
+    import pygfx as gfx
+
+    texture = gfx.Texture(dim=2, size=(width, height, 1), format="rgba8unorm", colorspace="physical")
+    return gfx.WgpuRenderer(texture, pixel_scale=1, enable_events=False, ppaa="fxaa")
+
+
+def adapter_name() -> str:
+    """Returns the name of the device that pygfx draws on."""
+    return str(open_device().adapter.info["device"])
 
 
 def overhead(data_set: DataSet, renderer: str, cameras: list[str], modalities: list[str], frames: int) -> None:
@@ -146,7 +196,7 @@ def overhead(data_set: DataSet, renderer: str, cameras: list[str], modalities: l
 def main(arguments: list[str]) -> None:
     """Prints both tables."""
     given = dict(argument.split("=", 1) for argument in arguments)
-    renderers = given.get("renderers", ",".join(RENDERERS.names())).split(",")
+    renderers = given.get("renderers", ",".join(name for name in RENDERERS.names() if name != "mitsuba")).split(",")
     cameras = given.get("cameras", "front,wrist").split(",")
     with tempfile.TemporaryDirectory() as folder:
         if "data" not in given:
@@ -162,8 +212,10 @@ def main(arguments: list[str]) -> None:
         missing = ", ".join(set(renderers) - set(usable)) or "none"
         print(f"available renderers: {', '.join(usable)}; not available: {missing}")
         size_table(data_set, usable, cameras)
+        if "pygfx" in usable:
+            pace(data_set, cameras, int(given.get("frames", "60")))
         for name in usable:
-            for modalities in MODALITIES:
+            for modalities in MODALITIES if RENDERERS.load(name).draws_colours else ():
                 overhead(data_set, name, cameras, modalities, int(given.get("frames", "60")))
 
 

@@ -34,6 +34,9 @@ ROBOTS = {
     "dual_panda": "two Pandas",
     "xarm6": "xArm 6",
     "ur5": "UR5",
+    "ur5e": "UR5e",
+    "fr3": "Research 3",
+    "franka_robotiq": "Panda with Robotiq 2F-85",
     "baxter": "Baxter",
 }
 KINDS = {

@@ -16,6 +16,7 @@ from typing import Any
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.range_share import STRICT_SHARE, end_share
 from unlatch.workflows.cli.console import print_line
 from unlatch.workflows.runs.statistics import wilson_interval
 
@@ -25,8 +26,6 @@ TASK = "task"
 """Replaces the skill if the job is a shipped task."""
 DOES_NOT_FIT = "does not fit"
 ROBOT = "franka_panda"
-STRICT_SHARE = 0.9
-"""Share of the range that the strict rule asks for."""
 _LIMIT_S = 3600.0
 _NOT_PLANNED = ("invalid_layout", "plan_infeasible", "path_infeasible", "error")
 _MOVED = (None, "collision", "overspeed", "unsettled")
@@ -235,20 +234,12 @@ def _count(result: Result, record: EpisodeRecord) -> None:
     result.executed += planned and code in _MOVED
     result.contact_valid += planned and code in _NO_CONTACT_FAULT
     if record.success:
-        result.shares[number] = share_of_range(record.skills[-1])
+        result.shares[number] = end_share(record.skills[-1])
     if code == "invalid_layout":
         failed = search.get("failures") or [{"message": record.evidence.get("message", code)}]
         result.refusals[number] = str(failed[0]["message"])
     if code is not None:
         result.codes[code] += 1
-
-
-def share_of_range(skill: Mapping[str, Any]) -> float:
-    """Returns where a part ends on the way from closed to open; for `close`, on the way from open to closed."""
-    if skill.get("success_mode") is None:
-        return 1.0
-    share = (skill["s_end"] - skill["s_closed"]) / (skill["s_open"] - skill["s_closed"])
-    return float(1.0 - share if skill["name"] == "close" else share)
 
 
 def run_all(jobs: Sequence[Job], cfg: RunCfg, *, on_result: Callable[[Result], None] = lambda _: None) -> list[Result]:

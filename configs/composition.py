@@ -33,6 +33,7 @@ from unlatch.configs.overrides import (
     quote_text,
     separate_list_overrides,
 )
+from unlatch.configs.peer_tasks.peer_file import explain_peer_task
 from unlatch.configs.plugin_source import PLUGIN_SCHEME, SCHEMA_SUFFIX, PluginSource
 from unlatch.configs.schema import hydra_schema
 from unlatch.robots.catalog import ROBOTS
@@ -98,7 +99,8 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
                 for key in SENSOR_LISTS:
                     _read_named_sensors(cfg, search_path, key)
     except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
-        raise find_misspelt_key(plain, schema) or _explain_missing_skill(plain, explain_error(exc)) from exc
+        peer = explain_peer_task(request.overrides, request.config_dirs)
+        raise peer or find_misspelt_key(plain, schema) or _explain_missing_skill(plain, explain_error(exc)) from exc
     except (TypeError, ValueError) as exc:  # Hydra's errors for a word as list index, or a key without a name
         raise explain_list_error(plain, exc) from exc
     return cfg

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
 
 from unlatch.configs.chain import entry_keys
 from unlatch.configs.schema import EpisodeCfg
@@ -17,11 +20,15 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, StageSequences, stages_of
 from unlatch.skills.hold import HoldCfg
 from unlatch.skills.strategies.ranking import STRATEGY_NAMES
+from unlatch.solver.settings.fitness import find_misfit_motions
+from unlatch.solver.settings.setting import PlannerSettingCfg
 from unlatch.tasks.language import FIELDS
 from unlatch.tasks.layout import TABLE, plinth_name
 from unlatch.tasks.relation import RelationCfg, order_relations
 from unlatch.tasks.task import GoalCfg, OpennessCfg, RegionCfg
 
+_FOLDERS_ABOVE = 3
+"""Number of folders above that of an object from which an `obj_info_path` may start."""
 _SAME_IN_STAGE = ("collision_valid", "process_valid", "contact_force_threshold_n")
 """Keys that must be equal in a stage: its arms share a robot and its surroundings."""
 
@@ -40,6 +47,43 @@ def check_episode(cfg: EpisodeCfg) -> None:
     for where, texts in _all_phrasings(cfg):
         for index, text in enumerate(texts):
             _check_language(text, f"{where}[{index}]")
+
+
+def hand_notices(cfg: EpisodeCfg) -> list[str]:
+    """Returns a line for each planner setting whose motions do not fit the hand of the arm that carries it out."""
+    arms = {arm.name: arm for arm in cfg.robot.arms}
+    found: list[str] = []
+    for skill, where in zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True):
+        setting: PlannerSettingCfg | None = skill.planner_setting  # a search for a layout has none
+        if setting is not None and not setting.derived and cfg.robot.arms:
+            arm = arms.get(skill.arm or "", cfg.robot.arms[0])
+            tool = {name: np.array(point, dtype=float) for name, point in arm.keypoints.items()}
+            found += find_misfit_motions(setting, tool, f"{where}.planner_setting")
+    return found
+
+
+def find_info_files(cfg: EpisodeCfg) -> None:
+    """Replaces each `obj_info_path` of the skills by the path of the file that it names.
+
+    Raises:
+        ConfigError: There is no such file.
+    """
+    objects = cfg.all_objects()
+    for skill, where in zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True):
+        given: str | None = getattr(skill, "obj_info_path", None)  # a search for a layout has none
+        if given is None:
+            continue
+        root = objects[skill.objects[0]].root
+        above = [] if root is None else [Path(root), *Path(root).parents[:_FOLDERS_ABOVE]]
+        found = next((folder / given for folder in (Path.cwd(), *above) if (folder / given).is_file()), None)
+        if found is None:
+            places = ", ".join(str(folder) for folder in (Path.cwd(), *above))
+            raise ConfigError(
+                f"{where}.obj_info_path='{given}' is not a file. Expected an info.json below one of: {places}. Correct "
+                "the path, or remove the key: the part already names keypoints and axes.",
+                key=f"{where}.obj_info_path",
+            )
+        skill.obj_info_path = str(found)
 
 
 def _check_robot(cfg: EpisodeCfg) -> None:

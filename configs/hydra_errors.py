@@ -129,6 +129,12 @@ def _explain_value_error(exc: OmegaConfBaseException, origin: str) -> ConfigErro
             "file. Put it there.",
             key=key,
         )
+    if isinstance(exc, ConfigKeyError | ConfigAttributeError) and leaf == "tasks" and origin.startswith(" (in task/"):
+        return ConfigError(
+            f"{key} is a list of tasks, as InternDataEngine writes it{origin}. Run `unlatch import FILE` with that "
+            "file.",
+            key=key,
+        )
     if isinstance(exc, ConfigKeyError | ConfigAttributeError):
         there = exc.parent_node if isinstance(exc.parent_node, DictConfig) else ()
         error = unknown_key(key, leaf, _known_keys(exc.object_type) or [str(name) for name in there])

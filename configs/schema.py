@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from unlatch.objects.config import ObjectCfg
@@ -30,6 +31,23 @@ class CamerasCfg:
     """Name of this set of cameras."""
     cameras: list[SensorCfg] = field(default_factory=list)
     """Cameras: names of YAML files of the group `sensor`, or entries with a `type`."""
+
+
+class Scenery(Enum):
+    """The room around the table, which is only visible."""
+
+    none = "none"
+    """No room: a table in front of white."""
+    studio = "studio"
+    """A plain backdrop."""
+    kitchen = "kitchen"
+    """The table is a kitchen island."""
+    workshop = "workshop"
+    """The table is a workbench."""
+    office = "office"
+    """The table is a desk."""
+    random = "random"
+    """One of the rooms, drawn for every episode."""
 
 
 @dataclass
@@ -58,6 +76,8 @@ class EpisodeCfg:
     """How much plans vary: from 0, one plan for each scene, to 1, spread evenly; null: the first plan that serves."""
     randomization: RandomizationCfg = field(default_factory=RandomizationCfg)
     """Randomization beyond the layout."""
+    scenery: Scenery = Scenery.studio
+    """The room in images; physics and records do not depend on it."""
     disturb: DisturbCfg = field(default_factory=DisturbCfg)
     """How far the executed targets of skills leave the plan."""
     replan: int = 0

@@ -16,9 +16,10 @@ from PIL import Image, ImageDraw, ImageFont
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.simcore.randomization.config import RandomizationCfg
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera, take_picture
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
 from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.viewing.clip import choose_clip_view
 from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 
 EPISODES = {
@@ -31,8 +32,6 @@ EPISODES = {
 }
 COLUMNS, TILE_PX, CAPTION_PX, OVERSAMPLED = 3, (256, 216), 20, 2
 FRAMES, LAST_FRAMES, FRAME_MS = 72, 10, 83
-LOOKS_FROM = (-0.75, -1.15, 0.75)
-"""Direction from the scene to the camera in the world frame: over the robot's right shoulder."""
 WHITE, INK = (255, 255, 255), (40, 48, 56)
 ROOM = {
     "name": "studio",
@@ -87,26 +86,13 @@ def film(data_set: DataSet, number: int, frames: int | None = None) -> list[Imag
     record, cfg = data_set.read(number), config_of(data_set)
     room = VisualDraw(read_dataclass(RandomizationCfg, ROOM, where="randomization"), record.seed)
     with open_record(cfg, record, visual_draw=room) as shown:
-        view = view_of(shown)
+        view = choose_clip_view(shown, aspect=TILE_PX[0] / TILE_PX[1])
         images = []
         last = frames or record.n_actions
         for frame in np.linspace(0, last, FRAMES).round().clip(max=record.n_actions).astype(int).tolist():
             shown.show(frame)
             images.append(captioned(shown, view, record.language[0]))
     return images
-
-
-def view_of(shown: RecordedWorld) -> LookAtCamera:
-    """Returns a camera view of the object and of the hand, for the whole episode."""
-    arrays = shown.record.arrays
-    points = [array[::10] for key, array in arrays.items() if key.endswith(("tcp_position", "ee_position"))]
-    for frame in (0, -1):
-        shown.show(frame)
-        for item in shown.episode.scene.objects.values():
-            low, high = np.array([item.body.link_aabb(link) for link in item.body.links]).swapaxes(0, 1)
-            points += [low, high]
-    aspect = TILE_PX[0] / TILE_PX[1]
-    return framing_camera(np.concatenate(points), LOOKS_FROM, fov_deg=32.0, aspect=aspect, margin=1.14)
 
 
 def captioned(shown: RecordedWorld, view: LookAtCamera, text: str) -> Image.Image:

@@ -41,6 +41,8 @@ class ObjectAsset:
     """Dry friction by joint name [N m or N]."""
     damping: dict[str, float] = field(default_factory=dict)
     """Viscous damping by joint name [N m s/rad or N s/m]."""
+    peer_turn: int = 2
+    """Quarter turns about z from the root link to the object as GenSim2 places it, whose front is towards -x."""
     parameters: dict[str, float | str] = field(default_factory=dict)
     """Values that the generator drew or the importer chose; recorded with the episode."""
     write_textured: Callable[[], Path] | None = field(default=None, compare=False, repr=False)

@@ -3,6 +3,7 @@ from .action import ArmAction as ArmAction
 from .catalog import ROBOTS as ROBOTS
 from .checks import check_robot as check_robot
 from .checks import limit_problems as limit_problems
+from .control.signal_view import SignalView as SignalView
 from .description import ArmCfg as ArmCfg
 from .description import RobotCfg as RobotCfg
 from .description import base_pose as base_pose
@@ -16,4 +17,3 @@ from .model import DISTRIBUTION as DISTRIBUTION
 from .model import model_path as model_path
 from .robot import Arm as Arm
 from .robot import Robot as Robot
-from .signal_view import SignalView as SignalView

@@ -20,7 +20,7 @@ from unlatch.simcore.meshes.convex_hull import convex_hull
 from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.sim.mesh_hull import hull_points
-from unlatch.simcore.urdf.package_paths import PACKAGE_PREFIX, package_path
+from unlatch.simcore.urdf.package_paths import mesh_paths
 from unlatch.simcore.urdf.xml import parse_xml
 
 Array = np.ndarray
@@ -77,16 +77,9 @@ def _localise_meshes(robot: ET.Element, source: Path) -> dict[str, Path]:
     """Gives every mesh a path beside the URDF; returns the source of each."""
     files: dict[str, Path] = {}
     by_path: dict[Path, str] = {}
+    paths = mesh_paths(source, [mesh.get("filename", "") for mesh in robot.iter("mesh")], where=str(source))
     for mesh in robot.iter("mesh"):
-        stated = mesh.get("filename", "")
-        folder, rest = source.parent, stated
-        if stated.startswith(PACKAGE_PREFIX):
-            folder, rest = package_path(source, stated, where=str(source))
-        path = (folder / rest).resolve()
-        if not path.is_file():
-            raise AssetError(
-                f"{source}: mesh '{stated}' is missing. Reinstall the package that ships it.", path=str(path)
-            )
+        path = paths[mesh.get("filename", "")]
         if path not in by_path:
             by_path[path] = f"meshes/{len(by_path):03d}_{path.stem}{path.suffix.lower()}"
             files[by_path[path]] = path

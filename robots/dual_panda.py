@@ -13,6 +13,7 @@ from pathlib import Path
 
 from unlatch.robots.changed_model import to_text
 from unlatch.robots.description import ArmCfg, RobotCfg
+from unlatch.robots.franka_panda import drawn_urdf_path as drawn_panda_path
 from unlatch.robots.franka_panda import franka_panda, model_with_meshes
 from unlatch.robots.franka_panda import urdf_path as panda_path
 from unlatch.simcore.cache import cache_root
@@ -72,12 +73,20 @@ def urdf_path() -> Path:
     Raises:
         AssetError: The Panda's URDF is missing or damaged, or the cache cannot be written.
     """
-    return _make_model(cache_root())
+    return _make_model(cache_root(), panda_path())
+
+
+def drawn_urdf_path() -> Path:
+    """Returns the URDF for pictures, as that of `franka_panda`.
+
+    Raises:
+        AssetError: As `urdf_path`.
+    """
+    return _make_model(cache_root(), drawn_panda_path())
 
 
 @lru_cache(maxsize=4)
-def _make_model(root: Path) -> Path:
-    source = panda_path()
+def _make_model(root: Path, source: Path) -> Path:
     return model_with_meshes(root, "dual_panda", dual_panda_urdf(source), source.parent / "meshes")
 
 

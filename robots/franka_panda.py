@@ -107,6 +107,17 @@ def urdf_path() -> Path:
     return _make_model(cache_root())
 
 
+def drawn_urdf_path() -> Path:
+    """Returns the URDF for pictures: the same joints and colliders, with the maker's visual meshes where they exist.
+
+    Raises:
+        AssetError: As `urdf_path`.
+    """
+    from unlatch.robots.drawn.panda import drawn_panda
+
+    return drawn_panda(urdf_path())
+
+
 @lru_cache(maxsize=4)
 def _make_model(root: Path) -> Path:
     source = Path(pybullet_data.getDataPath()) / "franka_panda" / "panda.urdf"

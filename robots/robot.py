@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unlatch.robots.action import Action, ArmAction
+from unlatch.robots.control.effort_mean import EffortMean
+from unlatch.robots.control.signals import ArmSignals, MotorTargets
+from unlatch.robots.control.target_spline import TargetSpline
 from unlatch.robots.description import ArmCfg, RobotCfg
-from unlatch.robots.effort_mean import EffortMean
-from unlatch.robots.signals import ArmSignals, MotorTargets
-from unlatch.robots.target_spline import TargetSpline
 from unlatch.simcore.errors import WorldError, close_matches
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body

@@ -8,3 +8,5 @@ import lazy_loader
 
 trimesh: Any = lazy_loader.load("trimesh")
 """Meshes; half a second to import. Its functions have no types, so callers annotate the results."""
+viser: Any = lazy_loader.load("viser")
+"""Pages with a scene in three dimensions; 0.15 s to import."""

@@ -9,10 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from unlatch.objects.annotate.peer_info import with_info_file
 from unlatch.objects.annotation import HandleType, Part
 from unlatch.objects.scene_object import SceneObject
 from unlatch.robots.gripper import GripperCfg
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Pose, turn_to_x
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg, part_acted_on
@@ -20,11 +21,14 @@ from unlatch.skills.contract.context import SkillContext, Views
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.contract.success import Displacement
+from unlatch.solver.path.actuation_motions import NO_ENDS, post_poses
 from unlatch.solver.path.slip import Slip, SlipMode
 from unlatch.solver.planning.plan import KeyframePlan, PlanRequest
 from unlatch.solver.planning.planner import plan_from_grasp, plan_keyframes
 from unlatch.solver.scene import Array, JointGeometry, PlanningScene
-from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
+from unlatch.solver.settings.conventions import read_motions
+from unlatch.solver.settings.hand_motions import MOTION_WORDS
+from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg, SuccessMode
 
 _CLOSED_WITHIN_M = 2e-3
 _CLOSING_TIME_FACTOR = 1.5
@@ -37,6 +41,10 @@ _ROOM_SHARE = 0.3
 _MOST_ROOM_M = 0.12
 _LAG_RAD = 0.03
 """An arm that is farther from its targets presses against something: it does not go on with its grasp."""
+LED_SHARE = 0.97
+"""Largest opening to which a part is led, as a share of its range."""
+_LISTED_LEADS = (1.5, 1.2, 1.05)
+"""How far listed motions lead a part, as factors on the displacement that counts as success, the best first."""
 _RELEASE_S = 0.4
 """Time to open the fingers."""
 
@@ -45,12 +53,16 @@ class ArticulationSkill(Skill):
     """Acts on one part of one object along its joint. A subclass writes `make_commands` and `default_target`."""
 
     success_modes: ClassVar[tuple[SuccessMode, ...]] = (SuccessMode.abs, SuccessMode.fraction)
+    opens: ClassVar[bool | None] = None
+    """Whether the skill opens its part (True) or closes it (False); None = neither."""
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         super().__init__(cfg, context)
         self.object_name = cfg.objects[0]
         self.object: SceneObject = context.objects[self.object_name]
         self.part: Part = part_acted_on(cfg.name, cfg.part, self.object.asset.articulation)
+        if cfg.obj_info_path is not None:
+            self.part = with_info_file(self.part, self.object.asset, cfg.obj_info_path)
         self.views: Views = context.views[(self.object_name, self.part.name)]
         self.s0 = self.s
 
@@ -236,10 +248,14 @@ class ArticulationSkill(Skill):
         context = self.context
         setting = self.cfg.planner_setting if setting is None else setting
         scene = self.snapshot(setting)
+        scene = scene if s is None else scene.at(s)
         target = self.follow_to if follow_to is None else follow_to
+        led_to = self._end_of_words(setting, scene)
+        if led_to is not None:
+            setting, target = replace(setting, post_actuation_motions=FollowJointCfg(to=led_to)), led_to
         return PlanRequest(
             arm=context.arm_model,
-            scene=scene if s is None else scene.at(s),
+            scene=scene,
             setting=setting,
             q_current=context.arm.q_target if q_current is None else q_current,
             follow_to=None if setting.follow_joint is None else target,
@@ -250,9 +266,44 @@ class ArticulationSkill(Skill):
             part_speed=self.part_speed,
             grasp_room_m=self._grasp_room_m(setting),
             asset=self.object.asset.instance,
+            opens=self.opens,
+            listed_ends=self.listed_ends() if setting.origin.is_peer else (NO_ENDS,),
             slips=tuple(Slip(SlipMode(name)) for name in setting.slips) or self.slips,
             budget=context.budget,
         )
+
+    def _end_of_words(self, setting: PlannerSettingCfg, scene: PlanningScene) -> float | None:
+        """Returns where words of a setting of another system lead a part that is held [rad or m]; None: they fit it.
+
+        Words move the hand along straight lines. A hand that holds a part on a hinge cannot leave the part's path: it
+        leads the part along its joint, as far as the words do.
+        """
+        words = {mode for mode, _ in setting.listed_post_motions}
+        is_held = setting.origin.is_peer and not self.closed_gripper and setting.contact_index == setting.goal_index
+        if not is_held or scene.joint.prismatic or not words & set(MOTION_WORDS) or words - {"rotate", *MOTION_WORDS}:
+            return None
+        reading = read_motions(setting, scene, self.context.arm_model.tool_keypoints, np.eye(3), opens=self.opens)
+        grasp = Pose(np.eye(3), scene.keypoint("articulated_object_head"))
+        ends = self.listed_ends()[1]
+        return float(post_poses(grasp, setting.listed_post_motions, scene, reading, ends=ends).s[-1])
+
+    def listed_ends(self) -> tuple[tuple[float, float], ...]:
+        """Returns where the motions listed by a setting of another system end, tried in order [rad or m].
+
+        Each item is a lower and an upper joint position. The other systems follow their motions until the skill has
+        succeeded. A part that is led ends beyond that, if the arm can, so that slip and lag do not matter.
+        """
+        wanted = self.cfg.planner_setting.success_threshold
+        wanted *= self.part.openness.span if self.success_mode is SuccessMode.fraction else 1.0
+        low, high = self._led_range()
+        return tuple((max(low, self.s - lead * wanted), min(high, self.s + lead * wanted)) for lead in _LISTED_LEADS)
+
+    def _led_range(self) -> tuple[float, float]:
+        """Returns the joint positions between which a part is led: its range, a little short of fully open."""
+        joint, openness = self.object.body.joint(self.part.joint), self.part.openness
+        opened = openness.position(LED_SHARE * openness.span)
+        lower, upper = (joint.lower, joint.upper) if joint.lower < joint.upper else NO_ENDS
+        return (lower, min(upper, opened)) if openness.sign > 0.0 else (max(lower, opened), upper)
 
     def _grasp_room_m(self, setting: PlannerSettingCfg) -> float:
         """Returns how far the grasp may move along a bar or edge to either side [m]; 0 where the setting moves it."""
@@ -268,7 +319,7 @@ class ArticulationSkill(Skill):
         return frozenset((finger, f"{self.object_name}/{link}") for finger in fingers)
 
     def snapshot(self, setting: PlannerSettingCfg | None = None) -> PlanningScene:
-        """Returns keypoints, axes and the joint in the arm's base frame, as the planner sees them.
+        """Returns keypoints, axes and the joint in the arm's base frame, as the planner sees them, by our conventions.
 
         The setting's shifts are added to the keypoints, and the object's pose errors to everything.
         """
@@ -297,6 +348,7 @@ class ArticulationSkill(Skill):
                 lower=joint.lower,
                 upper=joint.upper,
             ),
+            R_base_object=frames["obj"].R @ turn_to_x(self.object.asset.peer_turn),
             s_closed=self.part.openness.closed,
             s_open=self.part.openness.open,
         )

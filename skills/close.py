@@ -18,6 +18,9 @@ _PAST_CLOSED_RAD = 0.02
 _PAST_CLOSED_M = 0.003
 _PUSH_LIMIT_RAD = math.radians(60.0)
 _SLIDER_LIMIT_RAD = math.radians(45.0)
+_CLOSED_SHARE = 0.5
+"""Where a push ends that cannot reach the stop, as a share of the distance from closed that counts as closed."""
+_LISTED_LEAD = 1.2
 _PRESS_N = 20.0
 """The push of a part at its stop ends at this force of the fingers [N]. If a stiff arm goes on, it presses with 100 to
 400 N, which is too much for a real arm, and its fingers drag the part open when they step back."""
@@ -28,6 +31,7 @@ _AT_STOP_M = 0.0005
 class Close(ArticulationSkill):
     """Success: the joint is near closed, contacts and speeds valid."""
 
+    opens: ClassVar[bool | None] = False
     success_modes: ClassVar[tuple[SuccessMode, ...]] = (SuccessMode.zero, SuccessMode.dis_to_init, SuccessMode.fraction)
 
     @property
@@ -53,6 +57,18 @@ class Close(ArticulationSkill):
         prismatic = self.object.body.joint(self.part.joint).prismatic
         past = _PAST_CLOSED_M if prismatic else _PAST_CLOSED_RAD
         return self.part.openness.position(-past)
+
+    def listed_ends(self) -> tuple[tuple[float, float], ...]:
+        """See `ArticulationSkill.listed_ends`: a push ends at the stop or, if it cannot reach it, when it is closed."""
+        openness = self.part.openness
+        stop = openness.closed
+        wanted = float(self.cfg.planner_setting.success_threshold)
+        if self.success_mode is SuccessMode.zero:
+            closed = openness.position(_CLOSED_SHARE * wanted)
+        else:
+            wanted *= openness.span if self.success_mode is SuccessMode.fraction else 1.0
+            closed = openness.position(max(0.0, openness.sign * (self.s - stop) - _LISTED_LEAD * wanted))
+        return tuple((end, math.inf) if openness.sign > 0.0 else (-math.inf, end) for end in (stop, closed))
 
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """See `ArticulationSkill.make_commands`."""

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from unlatch.objects.annotation import HandleType
-from unlatch.skills.articulation import ArticulationSkill
+from unlatch.skills.articulation import LED_SHARE, ArticulationSkill
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
@@ -79,7 +79,7 @@ class GraspingSkill(ArticulationSkill):
             openness.span if self.success_mode is SuccessMode.fraction else 1.0
         )
         target = self.s0 + openness.sign * _OVERSHOOT * wanted
-        limit = openness.closed + openness.sign * 0.97 * openness.span
+        limit = openness.position(LED_SHARE * openness.span)
         return min(target, limit) if openness.sign > 0 else max(target, limit)
 
     @property

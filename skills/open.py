@@ -12,6 +12,7 @@ from unlatch.solver.settings.setting import SuccessMode
 class Open(GraspingSkill):
     """Success: the joint moved by the threshold, fingers on the part while it moved, contacts and speeds valid."""
 
+    opens: ClassVar[bool | None] = True
     success_modes: ClassVar[tuple[SuccessMode, ...]] = (SuccessMode.abs, SuccessMode.normal, SuccessMode.fraction)
 
     @property

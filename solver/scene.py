@@ -73,6 +73,10 @@ class PlanningScene:
     """Joint position when open [rad or m]."""
     moving_names: frozenset[str] = field(default_factory=frozenset)
     """Names of the keypoints and axes that move with the part."""
+    R_base_object: Array | None = None
+    """(3, 3) rotation of the object as GenSim2 places it: z up, x into its front; None: that of the world frame."""
+    cross_sign: float = 1.0
+    """-1 where cross products of a setting change their sign: it is written for the mirror image of the part."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keypoints", {name: frozen_array(p) for name, p in self.keypoints.items()})
@@ -88,6 +92,8 @@ class PlanningScene:
         object.__setattr__(self, "axes", axes)
         object.__setattr__(self, "R_base_link", frozen_array(self.R_base_link).reshape(3, 3))
         object.__setattr__(self, "R_base_world", frozen_array(self.R_base_world).reshape(3, 3))
+        R_base_object = self.R_base_world if self.R_base_object is None else self.R_base_object
+        object.__setattr__(self, "R_base_object", frozen_array(R_base_object).reshape(3, 3))
         object.__setattr__(self, "moving_names", frozenset(self.moving_names))
 
     @property
@@ -212,6 +218,12 @@ class ArmModel:
             R = matrix_from_axis_angle(head - tail, math.pi)
             variants.append(("-", {n: head + R @ (p - head) for n, p in self.tool_keypoints.items()}))
         return variants
+
+    def variant_rotation(self, variant: str) -> Array:
+        """Returns the (3, 3) turn of the hand, ee frame, that exchanges the fingers as a set of tool keypoints does."""
+        if variant == "+":
+            return np.eye(3)
+        return matrix_from_axis_angle(self.approach_axis(), math.pi)
 
     def side_axis(self) -> Array:
         """Returns the (3,) unit vector between the fingertips, ee frame; the ee y axis if a keypoint is missing."""

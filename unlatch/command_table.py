@@ -17,12 +17,13 @@ from unlatch.simcore.errors import close_matches
 COMMANDS = {
     "annotate": "find what opens, turns or slides on an object",
     "bench": "run the benchmark of success rates",
-    "check": "verify data sets; check planner settings of YAML files",
+    "check": "verify data sets; check tasks and planner settings",
     "collect": "collect verified demonstrations",
     "config": "show a task's configuration and where each value comes from",
-    "convert": "convert meshes and URDFs for simulation",
+    "convert": "convert meshes, URDFs and USDs for simulation",
     "evaluate": "measure how often a policy succeeds",
     "export": "write a data set in a format for training policies",
+    "import": "turn a task of InternDataEngine or GenSim2 into one of ours",
     "label": "write images with boxes, poses, keypoints and masks",
     "list": "list tasks, skills, robots, objects, sensors and other parts",
     "make-object": "write generated objects as URDF",
@@ -39,6 +40,9 @@ COMMANDS = {
     "watch": "show the progress of growing data sets",
 }
 """One line on each command, by its name."""
+
+_MODULES = {"import": "import_task"}
+"""Modules of commands whose own names Python reserves."""
 
 _HELP_FLAGS = ("-h", "--help", "--hydra-help")
 
@@ -71,12 +75,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return 0
     try:
-        command = import_module(f"unlatch.workflows.commands.{name.replace('-', '_')}")
+        command = import_module(f"unlatch.workflows.commands.{module_name(name)}")
         code: int = command.main(arguments[1:])
     except KeyboardInterrupt:  # before the command took over
         sys.stderr.write("unlatch: interrupted\n")
         return 130
     return code
+
+
+def module_name(name: str) -> str:
+    """Returns the name of a command's module in `unlatch.workflows.commands`."""
+    return _MODULES.get(name, name.replace("-", "_"))
 
 
 def read_help(name: str) -> str:

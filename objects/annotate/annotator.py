@@ -87,6 +87,8 @@ class AnnotationResult:
     """(3,) extents of the closed object [m]."""
     refused: dict[str, str]
     """The reason for each joint that no skill fits."""
+    notices: tuple[str, ...] = ()
+    """What a USD has that is left out, one line each."""
 
 
 def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> AnnotationResult:
@@ -115,15 +117,15 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
         source=_source_record(source),
         parts={entry.name: entry for entry in entries},
         scale=scale,
-        extra={"urdf": {"file": source.urdf, "scale": scale}},
+        extra={"urdf": {"file": source.file.name, "scale": scale}},
     )
     bounds = parts[0].posed.bounds
     size = bounds[1] - bounds[0]
     problems = articulation_problems(articulation, model, size_m=float(size.max()))
-    raise_problems(problems, where=str(source.folder))
+    raise_problems(problems, where=str(source.file.parent))
     chosen = {item.choice.joint.name for item in parts}
     refused = {c.joint.name: c.refusal for c in joint_choices(geometry) if c.joint.name not in chosen}
-    return AnnotationResult(articulation, model, size, refused)
+    return AnnotationResult(articulation, model, size, refused, source.notices)
 
 
 def sized_parts(
@@ -160,7 +162,7 @@ def sized_parts(
     base, is_given = base_scale(source, extent, cfg)
     if usual_m is not None:
         base = usual_m / extent
-    check_extent(base * extent, where=str(source.folder))
+    check_extent(base * extent, where=str(source.file.parent))
     named = any(
         shape.name.startswith(HANDLE_NAMES)
         for choice in choices

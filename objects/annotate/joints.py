@@ -44,9 +44,9 @@ def joint_choices(geometry: ObjectGeometry) -> list[JointChoice]:
     extent = float(np.max(np.ptp(points, axis=0))) if len(points) else 0.0
     if len(points) and not SMALLEST_UNITS <= extent <= LARGEST_UNITS:
         raise AssetError(
-            f"{geometry.source.folder}: the largest extent is {extent:.4g} units, expected {SMALLEST_UNITS:g} to "
+            f"{geometry.source.file.parent}: the largest extent is {extent:.4g} units, expected {SMALLEST_UNITS:g} to "
             f"{LARGEST_UNITS:g}. Correct the scales and origins of the URDF.",
-            path=str(geometry.source.folder),
+            path=str(geometry.source.file.parent),
         )
     choices = []
     for joint in geometry.model.joints.values():
@@ -70,9 +70,9 @@ def fitting_joints(geometry: ObjectGeometry) -> list[JointChoice]:
             ", ".join(f"{j.name} ({j.kind})" for j in list(joints)[:6]) or "no joints at all"
         )
         raise AssetError(
-            f"{geometry.source.folder}: no movable joint that a skill fits ({found}). "
+            f"{geometry.source.file.parent}: no movable joint that a skill fits ({found}). "
             "Expected a revolute, continuous or prismatic joint with a part that can be seen.",
-            path=str(geometry.source.folder),
+            path=str(geometry.source.file.parent),
         )
     return fitting
 

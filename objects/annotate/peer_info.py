@@ -1,17 +1,24 @@
-"""Reads keypoints that other projects set by hand: the `info.json` of GenSim2 and of InternDataEngine."""
+"""Reads and writes keypoints as other projects keep them: the `info.json` of GenSim2 and of InternDataEngine."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from unlatch.objects.annotate.geometry import ObjectGeometry
-from unlatch.objects.annotate.source import SourceObject
-from unlatch.objects.annotation import FramedVector, Part, PartKind
+from unlatch.objects.annotate.peer_convention import part_peer_axes, sign_problems, with_peer_tail
+from unlatch.objects.annotate.source import SourceObject, read_json
+from unlatch.objects.annotation import FramedVector, Part
+from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.mapping_reader import MappingReader
-from unlatch.objects.scaled_model import scaled_pose
-from unlatch.simcore.geometry import Pose, unit
+from unlatch.objects.scaled_model import scaled_model
+from unlatch.objects.validation import articulation_problems, raise_problems
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.urdf.model import UrdfModel
 
 _LETTERS = {
     f"{sign}{letter}": (-1.0 if sign else 1.0) * np.eye(3)[index]
@@ -20,8 +27,10 @@ _LETTERS = {
 }
 """Axes by the letters in these files."""
 _AXES = ("object_link0_rot_axis", "object_link0_move_axis", "object_link0_contact_axis", "object_base_front_axis")
+_JOINT_KEYS = ("object_revolute_joint_path", "object_joint_path")
 _INDEX_KEYS = ("joint_index", "object_revolute_joint_idx")
-_RIGHT_ANGLE = 0.05
+_ALONG = 0.996
+"""A letter names an axis within 5 degrees."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,7 @@ def read_peer_info(source: SourceObject) -> PeerInfo | None:
     Raises:
         AssetError: A value has the wrong type, or names a joint that is not there.
     """
-    reader = MappingReader(source.info, where=str(source.folder / "info.json"))
+    reader = MappingReader(source.info, where=str(source.file.with_name("info.json")))
     if "object_keypoints" in source.info:
         return _read_intern_data_engine(source, reader)
     if "keypoints" in source.info:
@@ -53,15 +62,48 @@ def read_peer_info(source: SourceObject) -> PeerInfo | None:
 def with_peer_info(part: Part, peer: PeerInfo, geometry: ObjectGeometry, scale: float) -> Part:
     """Returns a part in which values set by hand replace derived ones, if they fit our conventions.
 
-    These are the head, the push point and the front axis; and the tail and the contact axis if both together fit.
+    These are the head, the push point and the front axis; and the tail and the contact axis of InternDataEngine, with
+    the signs that they have by our convention, if both follow its own.
     """
-    if peer.joint != part.joint:
-        return part
+    return part if peer.joint != part.joint else _take_over(part, peer, scaled_model(geometry.model, scale), scale)
+
+
+def with_info_file(part: Part, asset: ObjectAsset, path: Path | str) -> Part:
+    """Returns a part with the keypoints and axes of an `info.json` of InternDataEngine, by our convention.
+
+    Args:
+        part: The part.
+        asset: Its object.
+        path: The file.
+
+    Raises:
+        AssetError: The file cannot be read, is about another joint, or does not fit the part.
+    """
+    where = str(path)
+    info = read_json(Path(path))
+    reader = MappingReader(info, where=where)
+    if "object_keypoints" not in info:
+        raise AssetError(
+            f"{where} is no readable info.json of InternDataEngine: object_keypoints is missing. Name another file.",
+            path=where,
+        )
+    named = next((str(info[key]).split("/")[-1] for key in _JOINT_KEYS if key in info), part.joint)
+    if named != part.joint and named in asset.model.joints:
+        raise AssetError(
+            f"{where} is about joint '{named}', part '{part.name}' moves by '{part.joint}'. Expected the same joint. "
+            "Set `part` of the skill to the part of that joint, or name another file.",
+            path=where,
+        )
+    peer = PeerInfo(part.joint, _read_points(reader, "object_keypoints"), _read_axes(reader))
+    found = _take_over(part, peer, asset.model, asset.articulation.scale)
+    alone = replace(asset.articulation, parts={part.name: found})
+    raise_problems(articulation_problems(alone, asset.model, size_m=float(np.max(asset.size_m))), where=where)
+    return found
+
+
+def _take_over(part: Part, peer: PeerInfo, metric: UrdfModel, scale: float) -> Part:
     keypoints, axes = dict(part.keypoints), dict(part.axes)
-    model = geometry.model
-    # the annotated link may be another link, fixed to the joint's child
-    T_root_child, T_root_link = model.link_pose(model.joints[part.joint].child), model.link_pose(part.link)
-    T_link_child = scaled_pose(T_root_link.inverse() @ T_root_child, scale)
+    T_link_child = _link_from_child(part, metric)
     head = peer.keypoints.get("articulated_object_head")
     if head is not None:
         old_head, old_tail = keypoints["articulated_object_head"].xyz, keypoints["articulated_object_tail"].xyz
@@ -75,32 +117,92 @@ def with_peer_info(part: Part, peer: PeerInfo, geometry: ObjectGeometry, scale: 
     if front is not None:
         axes["base_front_axis"] = FramedVector.of("base", front)
     result = replace(part, keypoints=keypoints, axes=axes)
-    return _with_tail(result, peer, T_link_child, scale)
-
-
-def _with_tail(part: Part, peer: PeerInfo, T_link_child: Pose, scale: float) -> Part:
-    """Takes over tail and contact axis if they are at right angles and point outwards as ours do."""
     tail, contact = peer.keypoints.get("articulated_object_tail"), peer.axes.get("link0_contact_axis")
     if tail is None or contact is None:
-        return part
-    head = part.keypoints["articulated_object_head"].xyz
-    ours = part.keypoints["articulated_object_tail"].xyz - head
-    outward = np.cross(ours, part.axes["link0_contact_axis"].xyz)
-    new_tail = T_link_child @ (tail * scale)
-    along = new_tail - head
-    moving = part.axes["link0_move_axis" if part.kind is PartKind.slider else "link0_rot_axis"].xyz
-    new_contact = T_link_child.rotate(contact)
-    length = float(np.linalg.norm(along))
-    if length < 1e-3:
-        return part
-    along = along / length
-    fits = abs(float(along @ moving)) < _RIGHT_ANGLE and abs(float(along @ new_contact)) < _RIGHT_ANGLE
-    if not fits or float(np.cross(along, new_contact) @ unit(outward)) < 0.5:
-        return part
-    keypoints = {**part.keypoints, "articulated_object_tail": FramedVector.of("link", new_tail)}
-    return replace(
-        part, keypoints=keypoints, axes={**part.axes, "link0_contact_axis": FramedVector.of("link", new_contact)}
-    )
+        return result
+    theirs = part_peer_axes(result, metric)
+    return with_peer_tail(result, theirs, T_link_child @ (tail * scale), T_link_child.rotate(contact))
+
+
+def info_problems(part: Part, peer: PeerInfo, model: UrdfModel, scale: float) -> list[str]:
+    """Returns what in an `info.json` of InternDataEngine breaks its own convention, one line each.
+
+    Args:
+        part: The part by our convention.
+        peer: Content of the file.
+        model: The URDF in metres.
+        scale: Metres per unit of the source.
+    """
+    T_link_child = _link_from_child(part, model)
+    points = [peer.keypoints.get(name) for name in ("articulated_object_head", "articulated_object_tail")]
+    along = None if points[0] is None or points[1] is None else T_link_child.rotate((points[1] - points[0]) * scale)
+    axes = {name: T_link_child.rotate(axis) for name, axis in peer.axes.items() if not name.startswith("base")}
+    letters = {
+        name: next(key for key, axis in _LETTERS.items() if np.array_equal(axis, peer.axes[name])) for name in axes
+    }
+    return sign_problems(part_peer_axes(part, model), along=along, axes=axes, names=letters)
+
+
+def make_info(part: Part, model: UrdfModel, scale: float, *, instance: str) -> dict[str, Any]:
+    """Returns the `info.json` of a part for InternDataEngine, with its signs.
+
+    Args:
+        part: The part by our convention.
+        model: Its URDF in metres.
+        scale: Metres per unit of the source.
+        instance: Name of the object.
+
+    Raises:
+        AssetError: The part is a knob or lever, or its axes are not along those of its link: the file has letters.
+    """
+    theirs = part_peer_axes(part, model)
+    if theirs is None:
+        raise AssetError(
+            f"part '{part.name}' is a {part.kind.value}. Expected a door, flap, lid or slider: InternDataEngine's "
+            "files have no form for parts that turn in the hand. Name another part.",
+            part=part.name,
+        )
+    T_child_link = _link_from_child(part, model).inverse()
+    head = part.keypoint("articulated_object_head").xyz
+    length = float(np.linalg.norm(part.keypoint("articulated_object_tail").xyz - head))
+    points = {
+        "articulated_object_head": T_child_link @ head,
+        "articulated_object_tail": T_child_link @ (head + length * theirs.tail),
+        "link_contact_point": T_child_link @ part.keypoint("link_contact_point").xyz,
+        "base_contact_point": part.keypoint("base_contact_point").xyz,
+    }
+    axes = {f"object_{name}": _find_letter(T_child_link.rotate(axis), name) for name, axis in theirs.axes.items()}
+    front = part.axis("base_front_axis")
+    movable = [joint.name for joint in model.joints.values() if joint.moves]
+    return {
+        "object_keypoints": {name: [round(float(v), 9) for v in (*(p / scale), 1.0)] for name, p in points.items()},
+        "object_scale": [scale, scale, scale, 1.0],
+        "object_name": instance,
+        **axes,
+        "object_base_front_axis": _find_letter(front.xyz, "base_front_axis"),
+        "joint_index": movable.index(part.joint),
+        "object_prim_path": "/root/instance",
+        "object_link_path": f"/root/instance/{part.link}",
+        "object_base_path": f"/root/instance/{part.base}",
+        "object_revolute_joint_path": f"/root/instance/{part.joint}",
+    }
+
+
+def _find_letter(axis: np.ndarray, name: str) -> str:
+    letter = max(_LETTERS, key=lambda key: float(_LETTERS[key] @ axis))
+    if float(_LETTERS[letter] @ axis) < _ALONG:
+        raise AssetError(
+            f"{name} is {np.round(axis, 3).tolist()} in its link, which no letter names. Expected an axis along x, y "
+            "or z, as InternDataEngine's files state it. Turn the frame of the link in the URDF.",
+            axis=name,
+        )
+    return letter
+
+
+def _link_from_child(part: Part, model: UrdfModel) -> Pose:
+    """Returns the frame of the joint's child in that of the annotated link, which may be fixed to it."""
+    pose: Pose = model.link_pose(part.link).inverse() @ model.link_pose(model.joints[part.joint].child)
+    return pose
 
 
 def _read_gensim2(source: SourceObject, reader: MappingReader) -> PeerInfo | None:
@@ -125,6 +227,10 @@ def _read_intern_data_engine(source: SourceObject, reader: MappingReader) -> Pee
     index = reader.value(key, 0)
     if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(movable):
         raise reader.fail(key, f"is {index!r}, expected 0 to {len(movable) - 1}: the URDF has {', '.join(movable)}.")
+    return PeerInfo(movable[index], _read_points(reader, "object_keypoints"), _read_axes(reader))
+
+
+def _read_axes(reader: MappingReader) -> dict[str, np.ndarray]:
     axes = {}
     for name in _AXES:
         if name in reader.data:
@@ -132,7 +238,7 @@ def _read_intern_data_engine(source: SourceObject, reader: MappingReader) -> Pee
             if not isinstance(letter, str) or letter not in _LETTERS:
                 raise reader.fail(name, f"is {letter!r}, expected one of: {', '.join(_LETTERS)}.")
             axes[name.removeprefix("object_")] = _LETTERS[letter]
-    return PeerInfo(movable[index], _read_points(reader, "object_keypoints"), axes)
+    return axes
 
 
 def _read_points(reader: MappingReader, key: str) -> dict[str, np.ndarray]:

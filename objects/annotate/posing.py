@@ -13,7 +13,7 @@ from unlatch.objects.annotate.source import SourceObject
 from unlatch.objects.annotation import PartKind
 from unlatch.objects.scaled_model import scaled_pose
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Pose, turn_to_x
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes, sample_surface
 from unlatch.simcore.urdf.model import Joint, Shape, rigid_links
 
@@ -117,8 +117,8 @@ def pose_object(
         body = [(poses[name], item) for name in with_parent for item in geometry.meshes(name)] or body
     if not part:
         raise AssetError(
-            f"{source.folder}: joint '{joint.name}' has no meshes on its part '{joint.child}'.",
-            path=str(source.folder),
+            f"{source.file.parent}: joint '{joint.name}' has no meshes on its part '{joint.child}'.",
+            path=str(source.file.parent),
         )
     surface = join_meshes(item.mesh.moved(pose) for pose, item in part)
     # points all over the surface: vertices alone would favour curved pieces
@@ -290,12 +290,6 @@ def _turn_to_front(
     if float(np.linalg.norm(direction[:2])) < 1e-6:
         direction = np.array([1.0, 0.0, 0.0])
     return turn_to_x(round(float(np.arctan2(direction[1], direction[0])) / (np.pi / 2)))
-
-
-def turn_to_x(quarters: int) -> np.ndarray:
-    """Returns (3, 3) the exact rotation about z that turns a direction, `quarters` quarter turns from +x, to +x."""
-    c, s = [(1, 0), (0, 1), (-1, 0), (0, -1)][quarters % 4]
-    return np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def _pose_meshes(

@@ -1,4 +1,4 @@
-"""Reads an object: its URDF, and the files beside it."""
+"""Reads an object: its URDF or USD, and the files beside it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from unlatch.objects.annotation import ANNOTATION_FILE, read_articulation
+from unlatch.objects.importers.usd.stage import USD_SUFFIXES, is_usd
+from unlatch.objects.importers.usd.usd_urdf import urdf_of_usd
 from unlatch.simcore.cache import content_hash
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.mesh_dependencies import model_files
@@ -37,7 +39,7 @@ class SourceObject:
     """What it is, in lower case, such as `microwave`; `object` if unknown."""
     instance: str
     folder: Path
-    """The folder of its URDF, resolved."""
+    """The folder of its URDF, resolved. For a USD, whose URDF is in the cache, it is a folder there."""
     model: UrdfModel
     semantics: dict[str, str]
     """Part name by link, from `semantics.txt`."""
@@ -47,6 +49,15 @@ class SourceObject:
     """File name of its URDF."""
     is_metric: bool = False
     """Whether its lengths are metres: true for any URDF, not for PartNet-Mobility, whose objects have unit size."""
+    usd: Path | None = None
+    """The USD that it was read from, resolved; None for a URDF."""
+    notices: tuple[str, ...] = ()
+    """What a USD has that is left out, one line each."""
+
+    @property
+    def file(self) -> Path:
+        """The URDF or USD that the user has; an annotation is beside it and names it."""
+        return self.usd or self.folder / self.urdf
 
     @property
     def asset_folder(self) -> Path:
@@ -55,7 +66,7 @@ class SourceObject:
 
     def files_hash(self, side_files: Iterable[str]) -> str:
         """Returns SHA-256 over the URDF, the existing `side_files` beside it, and every file that it refers to."""
-        beside = {name: self.folder / name for name in (self.urdf, *side_files)}
+        beside = {self.urdf: self.folder / self.urdf, **{name: self.file.with_name(name) for name in side_files}}
         files = {name: path for name, path in beside.items() if path.is_file()}
         files |= model_files(self.model, self.asset_folder)
         return content_hash({name: path.read_bytes() for name, path in files.items()})
@@ -83,52 +94,71 @@ class SourceObject:
 
 
 def find_urdf(path: Path) -> Path:
-    """Returns the URDF that a path names: itself, `mobility.urdf` of its folder, or the only URDF there.
+    """Returns the file that a path names: a URDF or USD, `mobility.urdf` of a folder, or the only URDF or USD there.
 
     Raises:
         AssetError: There is none, or it is not clear which.
     """
     if path.is_file():
-        if path.suffix.lower() != ".urdf":
+        if path.suffix.lower() != ".urdf" and not is_usd(path):
             raise AssetError(
-                f"'{path}' is not a URDF: its name ends in '{path.suffix}'. Expected .urdf.", path=str(path)
+                f"'{path}' is neither a URDF nor a USD: its name ends in '{path.suffix}'. Expected .urdf, "
+                f"{', '.join(USD_SUFFIXES)}.",
+                path=str(path),
             )
         return path
     if not path.is_dir():
-        raise AssetError(f"'{path}' does not exist. Expected a URDF or the folder of an object.", path=str(path))
+        raise AssetError(f"'{path}' does not exist. Expected a URDF, a USD or the folder of an object.", path=str(path))
     if (path / PARTNET_URDF).is_file():
         return path / PARTNET_URDF
-    found = sorted(path.glob("*.urdf"))
+    found = sorted(path.glob("*.urdf")) or sorted(file for file in path.iterdir() if is_usd(file) and file.is_file())
     if len(found) == 1:
         return found[0]
-    have = f"{len(found)} URDFs ({', '.join(p.name for p in found)})" if found else "no URDF"
+    kind = "USDs" if found and is_usd(found[0]) else "URDFs"
+    have = f"{len(found)} {kind} ({', '.join(p.name for p in found)})" if found else "no URDF and no USD"
     raise AssetError(f"'{path}' holds {have}, expected one. Name the file.", path=str(path))
 
 
-def read_source(path: Path, *, category: str | None = None, packages: bool = False) -> SourceObject:
-    """Reads an object with all files beside its URDF.
+def read_source(
+    path: Path, *, category: str | None = None, packages: bool = False, cache_dir: str | None = None
+) -> SourceObject:
+    """Reads an object with all files beside its URDF or USD.
 
     Args:
-        path: A URDF, or a folder that holds one.
+        path: A URDF or USD, or a folder that holds one.
         category: What it is; without it, `meta.json` or the name of the folder above says.
         packages: Whether its files may lie in the packages around it, see `SourceObject.asset_folder`.
+        cache_dir: Folder of the cache for the URDF of a USD; None: see `cache_root`.
 
     Raises:
-        AssetError: There is no such URDF, it is damaged, or it names files that are missing or lie outside the folder.
+        AssetError: There is no such file, it is damaged, or it names files that are missing or lie outside the folder.
     """
-    urdf = find_urdf(Path(path)).resolve()
-    folder = urdf.parent
-    is_partnet = urdf.name == PARTNET_URDF
+    file = find_urdf(Path(path)).resolve()
+    folder = file.parent
+    is_partnet = file.name == PARTNET_URDF
+    made = urdf_of_usd(file, cache_dir=cache_dir) if is_usd(file) else None
+    urdf = file if made is None else made.path
     return SourceObject(
         category=category or category_of(folder, is_partnet=is_partnet),
-        instance=folder.name if is_partnet else urdf.stem,
-        folder=folder,
+        instance=folder.name if is_partnet else file.stem,
+        folder=urdf.parent,
         model=read_urdf(urdf, packages=packages),
         semantics=read_semantics(folder),
         info=read_json(folder / "info.json"),
         urdf=urdf.name,
         is_metric=not is_partnet,
+        usd=None if made is None else file,
+        notices=() if made is None else made.notices,
     )
+
+
+def read_model(file: Path, *, packages: bool = True) -> UrdfModel:
+    """Returns the links and joints of a URDF or USD.
+
+    Raises:
+        AssetError: The file cannot be read.
+    """
+    return read_urdf(urdf_of_usd(file).path if is_usd(file) else file, packages=packages)
 
 
 def read_category(urdf: Path) -> str:

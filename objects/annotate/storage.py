@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from unlatch.objects.annotate.source import read_model
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, read_articulation
 from unlatch.objects.scaled_model import scaled_model
 from unlatch.objects.validation import articulation_problems, raise_problems
@@ -16,7 +17,7 @@ from unlatch.simcore.errors import AssetError
 from unlatch.simcore.files import write_whole_file
 from unlatch.simcore.meshes.shape_surface import shape_cloud
 from unlatch.simcore.urdf.model import UrdfModel
-from unlatch.simcore.urdf.reader import read_urdf, resolve_inside
+from unlatch.simcore.urdf.reader import resolve_inside
 
 TOOL = "unlatch annotate"
 """Mark in a file that the command made."""
@@ -129,7 +130,7 @@ def load_annotation(path: Path | str, *, urdf: Path | None = None, check: bool =
 
     Args:
         path: The annotation file, or its folder.
-        urdf: The URDF; without it, the one that the annotation names, or the only one in the folder.
+        urdf: The URDF or USD; without it, the one that the annotation names, or the only URDF in the folder.
         check: Whether to check that the annotation fits the URDF.
 
     Raises:
@@ -148,7 +149,7 @@ def load_annotation(path: Path | str, *, urdf: Path | None = None, check: bool =
             f"{file}: urdf is {dict(record)!r}, expected {{file: NAME, scale: METRES_PER_UNIT}}.", path=str(file)
         )
     place = urdf if urdf is not None else resolve_inside(file.parent, name, where=str(file))
-    model = scaled_model(read_urdf(place), float(scale))
+    model = scaled_model(read_model(place), float(scale))
     loaded = AnnotatedUrdf(articulation, model, file, model_extent(model, articulation))
     if check:
         raise_problems(loaded.problems, where=str(file))

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from unlatch.objects.annotate.posing import turn_to_x
 from unlatch.objects.annotation import Articulation, FramedVector, Handle, Part
 from unlatch.objects.importers.converted_asset import ConvertedLink
 from unlatch.objects.importers.fixed_joints import merge_fixed
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Pose, turn_to_x
 from unlatch.simcore.meshes.shape_surface import shape_cloud
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, UrdfModel
 

@@ -1,4 +1,4 @@
-"""Loads any URDF as an object of a scene; it is converted and annotated on first use, and cached by content."""
+"""Loads any URDF or USD as an object of a scene; it is converted and annotated on first use, and cached by content."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from unlatch.objects.annotate.annotator import AnnotateCfg, annotate_source
 from unlatch.objects.annotate.geometry import ObjectGeometry
 from unlatch.objects.annotate.joints import all_joint_ends
-from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, SourceObject, read_category, read_source
+from unlatch.objects.annotate.source import PARTNET_URDF, UNKNOWN_CATEGORY, SourceObject, read_category, read_source
 from unlatch.objects.annotate.storage import load_annotation
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
@@ -76,6 +76,8 @@ def load_urdf_object(cfg: ObjectCfg) -> ObjectAsset:
         friction=facing["friction"],
         damping=facing["damping"],
         parameters=facts["parameters"],
+        # GenSim2 states axes in the root link of the file
+        peer_turn=turn if source.urdf == PARTNET_URDF else 2,
     )
 
 
@@ -107,7 +109,7 @@ def _find_source(cfg: ObjectCfg) -> SourceObject:
     path = Path(cfg.root).expanduser()
     if is_urdf_folder(path):
         return _source_in_folder(path, cfg)
-    source = read_source(path, category=cfg.category, packages=True)
+    source = read_source(path, category=cfg.category, packages=True, cache_dir=cfg.cache_dir)
     if cfg.instance not in (None, source.instance):
         raise ConfigError(
             f"object.instance='{cfg.instance}' does not fit {cfg.root}, which holds '{source.instance}'. Remove "
@@ -129,17 +131,17 @@ def _source_in_folder(folder: Path, cfg: ObjectCfg) -> SourceObject:
         )
     urdf = urdfs[cfg.instance]
     category = read_category(urdf) if cfg.category == UNKNOWN_CATEGORY else cfg.category
-    return read_source(urdf, category=category, packages=True)
+    return read_source(urdf, category=category, packages=True, cache_dir=cfg.cache_dir)
 
 
 def _read_given_annotation(source: SourceObject, cfg: ObjectCfg) -> Articulation | None:
     """Returns the checked annotation beside the URDF; None if there is none, or if it is about another URDF."""
-    path = source.folder / ANNOTATION_FILE
+    path = source.file.with_name(ANNOTATION_FILE)
     if not path.is_file():
         return None
-    if not read_articulation(path).is_about(source.urdf):
+    if not read_articulation(path).is_about(source.file.name):
         return None
-    found = load_annotation(path, urdf=source.folder / source.urdf).articulation
+    found = load_annotation(path, urdf=source.file).articulation
     scale = found.urdf_scale
     if cfg.scale is not None and cfg.scale != scale:
         raise ConfigError(

@@ -22,11 +22,11 @@ _HOME_STARTS = 12
 _STEPS = 80
 _STEP_RAD = 0.4
 _FREE_RAD = 0.5
-"""A joint is free if it is this far from its limits [rad]."""
+"""A turning joint is free if it is this far from its limits [rad]; a sliding one in the middle half of its range."""
 _BENT_COST = 0.01
 _DAMPING = 0.05
 _TOLERANCE_M, _TOLERANCE_RAD = 2e-3, 0.02
-_MARGIN_RAD = 0.05
+_MARGIN_RAD, _MARGIN_M = 0.05, 0.005
 _APPROACHES = ((1.0, 0.0, 0.0), (0.94, 0.34, 0.0), (0.94, -0.34, 0.0), (0.5, 0.0, -0.87), (0.0, 0.0, -1.0))
 """Directions in which a hand looks when it grasps bars, edges and knobs: ahead, to either side, steeply down, down."""
 
@@ -168,15 +168,21 @@ def find_homes(
     found, q = _solve_poses(kinematics, arm, *goal, starts=3, first=None, seed=seed)
     q = q[found]
     low, high = np.array(arm.lower), np.array(arm.upper)
+    free = np.where(_slides(kinematics), 0.25 * (high - low), _FREE_RAD)
     values = []
     for row in q:
-        room = np.minimum(row - low, high - row)
+        room = np.minimum(row - low, high - row) / free
         dexterity = float(np.linalg.svd(kinematics.jacobian(row), compute_uv=False)[-1])
         bent = float(np.mean(np.abs(row - np.clip(0.0, low, high))))
-        values.append(dexterity * min(1.0, float(room.min()) / _FREE_RAD) - _BENT_COST * bent)
+        values.append(dexterity * min(1.0, float(room.min())) - _BENT_COST * bent)
     order = np.argsort(-np.round(values, 6), kind="stable")
     best: Array = q[order]
     return best
+
+
+def _slides(kinematics: ArmKinematics) -> Array:
+    """Returns (n,) whether each joint slides, such as the lift of a column."""
+    return np.array([joint.prismatic for joint in kinematics.joints])
 
 
 def _to_base_frame(R_world: Array, p_world: Array, T_world_base: Pose) -> tuple[Array, Array]:
@@ -190,7 +196,8 @@ def _solve_poses(
 
     The method is damped least squares from several starts.
     """
-    low, high = np.array(arm.lower) + _MARGIN_RAD, np.array(arm.upper) - _MARGIN_RAD
+    margin = np.where(_slides(kinematics), _MARGIN_M, _MARGIN_RAD)
+    low, high = np.array(arm.lower) + margin, np.array(arm.upper) - margin
     rng = np.random.default_rng(seed)
     n = len(low)
     found: Array = np.zeros(len(R_goal), dtype=bool)
@@ -203,8 +210,10 @@ def _solve_poses(
         q = np.tile(np.clip(first, low, high), (len(open_), 1)) if start == 0 and first is not None else drawn
         for _ in range(_STEPS):
             error, J = _pose_error(kinematics, q, R_goal[open_], p_goal[open_])
-            A = J.transpose(0, 2, 1) @ J + _DAMPING**2 * np.eye(n)
-            step = np.linalg.solve(A, (J.transpose(0, 2, 1) @ error[..., None]))[..., 0]
+            step = _damped_step(J, error)
+            leaves = ((q <= low) & (step < 0.0)) | ((q >= high) & (step > 0.0))
+            at_limit = leaves.any(axis=1)  # the other joints make up for those that cannot go on
+            step[at_limit] = _damped_step(J[at_limit] * ~leaves[at_limit, None, :], error[at_limit])
             q = np.clip(q + np.clip(step, -_STEP_RAD, _STEP_RAD), low, high)
         error, _ = _pose_error(kinematics, q, R_goal[open_], p_goal[open_])
         good = (np.linalg.norm(error[:, :3], axis=1) < _TOLERANCE_M) & (
@@ -213,6 +222,14 @@ def _solve_poses(
         found[open_[good]] = True
         best[open_[good]] = q[good]
     return found, best
+
+
+def _damped_step(J: Array, error: Array) -> Array:
+    """Returns (P, n) damped least-squares steps for (P, 6, n) Jacobians and (P, 6) errors [rad or m]."""
+    J_T = J.transpose(0, 2, 1)
+    A = J_T @ J + _DAMPING**2 * np.eye(J.shape[2])
+    step: Array = np.linalg.solve(A, J_T @ error[..., None])[..., 0]
+    return step
 
 
 def _pose_error(kinematics: ArmKinematics, q: Array, R_goal: Array, p_goal: Array) -> tuple[Array, Array]:

@@ -30,9 +30,9 @@ _HOME_HEADS_M = tuple((x, z) for z in (0.49, 0.55, 0.43, 0.62) for x in (0.31, 0
 """Places of the hand at home, x and z, best first: before the nearest object, as for the Panda [m]."""
 GRIP_N = 30.0
 """Grip force, that of the smallest grippers in the catalog; smaller if the URDF allows less [N]."""
-_ACCELERATION_RAD_S2 = 5.0
-_FASTEST_RAD_S = 3.0
-_STRONGEST_NM = 500.0
+_ACCELERATION_RAD_S2, _ACCELERATION_M_S2 = 5.0, 1.0
+_FASTEST_RAD_S, _FASTEST_M_S = 3.0, 0.5
+_STRONGEST_NM, _STRONGEST_N = 500.0, 5000.0
 _FINGER_M_S = 0.05
 _ARMATURE_KG_M2 = 1e-3
 _BASE_X_M = tuple(round(0.1 * i, 1) for i in range(-4, 4))
@@ -62,7 +62,7 @@ def robot_from_urdf(urdf: Path, *, name: str, stated: str, reach: ReachModel) ->
     Raises:
         AssetError: The file cannot be used, or has no arm with a gripper of two fingers.
     """
-    model = read_urdf(urdf)
+    model = read_urdf(urdf, meshes_anywhere=True)
     mimics = read_mimics(urdf)
     chains = find_arm_chains(model, urdf)
     hands = [measure_hand(model, chain, mimics) for chain in chains]
@@ -94,6 +94,9 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
     # a little inside, so that rounding never exceeds the model
     lower = [round((-math.pi if f else j.lower) + 1e-4, 4) for j, f in zip(joints, free, strict=True)]
     upper = [round((math.pi if f else j.upper) - 1e-4, 4) for j, f in zip(joints, free, strict=True)]
+    slide = [joint.kind == "prismatic" for joint in joints]
+    fastest = [_FASTEST_M_S if s else _FASTEST_RAD_S for s in slide]
+    strongest = [_STRONGEST_N if s else _STRONGEST_NM for s in slide]
     drive = model.joints[chain.finger_joints[0]]
     travel = abs(hand.opened[0] - hand.closed[0])
     stroke = hand.widths_m[-1] - hand.widths_m[0]
@@ -123,9 +126,14 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
         home_std=0.02,
         lower=lower,
         upper=upper,
-        max_velocity=[round(min(j.velocity, _FASTEST_RAD_S) if j.velocity > 0.0 else 1.0, 4) for j in joints],
-        max_acceleration=[_ACCELERATION_RAD_S2] * len(joints),
-        max_effort=[round(min(j.effort, _STRONGEST_NM) if j.effort > 0.0 else 1.0, 3) for j in joints],
+        max_velocity=[
+            round(min(j.velocity, most) if j.velocity > 0.0 else 1.0, 4)
+            for j, most in zip(joints, fastest, strict=True)
+        ],
+        max_acceleration=[_ACCELERATION_M_S2 if s else _ACCELERATION_RAD_S2 for s in slide],
+        max_effort=[
+            round(min(j.effort, most) if j.effort > 0.0 else 1.0, 3) for j, most in zip(joints, strongest, strict=True)
+        ],
         keypoints=hand.keypoints,
         forbidden_links=_forbidden_links(model, chain, hand),
         workspace=[[-0.6, -1.3, -0.9], [1.3, 1.3, 1.3]],
@@ -150,14 +158,12 @@ def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
     places = [(height, x) for height in _BASE_HEIGHTS_M for x in sorted(_BASE_X_M, key=abs)]
     # a torso or mast with high arms stands lower than the surface of the table
     model = read_urdf(model_path(cfg))
-    shoulder = max(float(model.link_pose(arm.base_link).p[2]) for arm in cfg.arms)
+    shoulder = max(_shoulder_height_m(model, arm) for arm in cfg.arms)
     still, loose = _standing_points(cfg, model)
-    lowest = float(loose[:, 2].min(initial=0.0))
+    lowest = float(loose[:, 2].min(initial=np.inf))
     if shoulder > 0.6:
-        heights = (
-            *(round(height - shoulder + 0.4, 2) for height in _BASE_HEIGHTS_M),
-            round(_WHEEL_CLEARANCE_M - lowest, 3),
-        )
+        heights = [round(height - shoulder + 0.4, 2) for height in _BASE_HEIGHTS_M]
+        heights += [round(_WHEEL_CLEARANCE_M - lowest, 3)] if len(loose) else []
         places = [(height, x) for height in heights for x in sorted(_BASE_X_M, key=abs)]
     free = [
         (height, x)
@@ -171,6 +177,17 @@ def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
         values[height, x] = round(float(np.mean(reach.shares(moved, count=2))), 2)
     height, x = max(places, key=lambda place: (values[place], -places.index(place)))
     return replace(cfg, base_x_m=x, base_height_m=height)
+
+
+def _shoulder_height_m(model: UrdfModel, arm: ArmCfg) -> float:
+    """Returns the height of the first turning joint of an arm above the root, with a lift below it at its middle."""
+    middle = {
+        joint: 0.5 * (low + high)
+        for joint, low, high in zip(arm.joints, arm.lower, arm.upper, strict=True)
+        if model.joints[joint].kind == "prismatic"
+    }
+    first = next((joint for joint in arm.joints if joint not in middle), arm.joints[0])
+    return float(model.link_pose(model.joints[first].parent, middle).p[2])
 
 
 def _standing_points(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:

@@ -10,4 +10,5 @@ from .rotations import quat_wxyz_from_xyzw as quat_wxyz_from_xyzw
 from .rotations import quat_xyzw_from_matrix as quat_xyzw_from_matrix
 from .rotations import quat_xyzw_from_wxyz as quat_xyzw_from_wxyz
 from .rotations import rpy_from_matrix as rpy_from_matrix
+from .rotations import turn_to_x as turn_to_x
 from .rotations import unit as unit

@@ -119,3 +119,9 @@ def quat_wxyz_from_xyzw(quat_xyzw: ArrayLike) -> Array:
 def quat_xyzw_from_wxyz(quat_wxyz: ArrayLike) -> Array:
     """Returns the quaternion (4,) with w last."""
     return np.roll(np.asarray(quat_wxyz, dtype=float), -1)
+
+
+def turn_to_x(quarters: int) -> np.ndarray:
+    """Returns (3, 3) the exact rotation about z that turns a direction, `quarters` quarter turns from +x, to +x."""
+    c, s = [(1, 0), (0, 1), (-1, 0), (0, -1)][quarters % 4]
+    return np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])

@@ -16,7 +16,7 @@ from unlatch.simcore.errors import AssetError, shorten
 from unlatch.simcore.extras import import_extra
 from unlatch.simcore.lazy_imports import trimesh
 from unlatch.simcore.meshes.obj_file import read_obj
-from unlatch.simcore.meshes.obj_materials import first_texture
+from unlatch.simcore.meshes.obj_materials import first_finish, first_texture
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 from unlatch.simcore.urdf.reader import MAX_MESH_BYTES, resolve_inside
 from unlatch.simcore.urdf.xml import parse_xml
@@ -69,6 +69,8 @@ class SurfaceMesh:
     0 to 1."""
     texture: Path | None = None
     """The image on it."""
+    finish: tuple[float, float] | None = None
+    """Roughness and metalness, 0 to 1; None if the file does not state them."""
 
 
 def read_mesh(
@@ -172,7 +174,8 @@ def _read_obj_surface(path: Path, *, with_shading: bool) -> SurfaceMesh:
     found = read_obj(path, with_corners=with_shading)
     uvs = found.corner_uvs
     texture = None if uvs is None or found.library is None else first_texture(found.library)
-    return SurfaceMesh(found.mesh, corner_normals=found.corner_normals, corner_uvs=uvs, texture=texture)
+    finish = first_finish(found.library) if with_shading and found.library is not None else None
+    return SurfaceMesh(found.mesh, corner_normals=found.corner_normals, corner_uvs=uvs, texture=texture, finish=finish)
 
 
 def _common_colour(colours: set[Colour | None]) -> Colour | None:

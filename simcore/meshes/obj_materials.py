@@ -34,6 +34,17 @@ def first_texture(library: Path) -> Path | None:
     return next((file for name in _read_values(library, "map_Kd") if (file := library.parent / name).is_file()), None)
 
 
+def first_finish(library: Path) -> tuple[float, float] | None:
+    """Returns roughness and metalness of the first material of a library that states them (`Pr`, `Pm`), else None."""
+    if not library.is_file():
+        return None
+    found = [next(iter(_read_values(library, key)), None) for key in ("Pr", "Pm")]
+    try:
+        return None if found[0] is None else (float(found[0]), float(found[1] or 0.0))
+    except ValueError:
+        return None
+
+
 def mesh_colour(shape: Shape, folder: Path) -> Colour:
     """Returns diffuse colour and opacity of a mesh: those of the URDF, else of its first material, else grey.
 

@@ -94,3 +94,8 @@ def linear_light(value: float) -> float:
     glTF and USD need linear light for colours; the bytes of a picture stay sRGB there.
     """
     return value / 12.92 if value <= 0.04045 else float(((value + 0.055) / 1.055) ** 2.4)
+
+
+def srgb_light(value: float) -> float:
+    """Converts a colour channel from linear light to sRGB, both 0 to 1; the inverse of `linear_light`."""
+    return value * 12.92 if value <= 0.0031308 else float(1.055 * value ** (1.0 / 2.4) - 0.055)

@@ -67,6 +67,8 @@ episodes/<number // 1000, 7 digits>/<number, 10 digits>/state.npz
 index/<worker>.jsonl                                one line per episode; rebuilt from the episodes if it is lost
 runs/<writer>-<start>.json                          wall time of one run: start-up [s], begin and end of its episodes
                                                     [s since 1970] and their number, renewed after each episode
+runs/<writer>-<start>.live                          state of an episode in progress, of a run with live=true; removed at
+                                                    its end, with the empty file `.live-lock` beside it
 renders/<render name>/                              images rendered later, in the same folder structure
 .tmp/                                               episodes in progress; leftovers are cleaned up
 replaced/                                           `error` episodes while new ones take their places; leftovers of a

@@ -17,6 +17,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.properties.link_masses import LinkMasses
+from unlatch.simcore.sim.visuals.finish import Finish
 from unlatch.simcore.sim.visuals.visual_shapes import VisualShape, read_visual_shapes
 
 Array = np.ndarray
@@ -63,8 +64,14 @@ class Body:
         self.meshes: dict[str, TriangleMesh] = {}
         """Visible triangles of links, each in its frame: those of `link_mesh`, or those of scenery whose vertices were
         given to Bullet, which does not report them."""
-        self.sheet: SurfaceMesh | None = None
-        """The visible surface of a panel, which is visible from its front alone."""
+        self.surface: SurfaceMesh | None = None
+        """The visible surface of scenery whose vertices were given to Bullet."""
+        self.sheet = False
+        """Whether it is visible from its front alone and casts no shadow, as a panel is."""
+        self.finish = Finish()
+        """The finish of its shapes, where neither their colour nor their mesh file states one."""
+        self.finish_by_colour: Mapping[tuple[float, float, float, float], Finish] = {}
+        """Finishes of its shapes by their own colour, as Bullet reports it."""
         root, _ = p.getBodyInfo(body_id, physicsClientId=client)
         # a box has no model that names its link: its link has the name of the body
         self.root_link: str = root.decode() if has_model else name

@@ -11,6 +11,8 @@ from unlatch.simcore.urdf.xml import parse_xml
 PACKAGE_PREFIX = "package://"
 PACKAGE_FILE = "package.xml"
 """The file that makes a folder a ROS package."""
+_FILE_PREFIX = "file://"
+_MOST_NAMED = 3
 
 
 def asset_folder(urdf: Path, mesh_names: Iterable[str], *, where: str) -> Path:
@@ -25,6 +27,34 @@ def asset_folder(urdf: Path, mesh_names: Iterable[str], *, where: str) -> Path:
     names = sorted({name for name in mesh_names if name.startswith(PACKAGE_PREFIX)})
     folders = [urdf.parent.resolve(), *(package_path(urdf, name, where=where)[0] for name in names)]
     return min(folders, key=lambda folder: len(folder.parts))
+
+
+def mesh_paths(urdf: Path, mesh_names: Iterable[str], *, where: str) -> dict[str, Path]:
+    """Returns the file of each mesh that a URDF of the user's own robot names.
+
+    A name is a path relative to the URDF (also one with `../`), an absolute path, `file://PATH`, or
+    `package://NAME/PATH` as in `package_path`. `where` names the URDF in errors.
+
+    Raises:
+        AssetError: A package or a file is missing; the message names all missing files, or the first of many.
+    """
+    paths: dict[str, Path] = {}
+    for name in mesh_names:
+        folder, rest = urdf.parent, name.removeprefix(_FILE_PREFIX)
+        if name.startswith(PACKAGE_PREFIX):
+            folder, rest = package_path(urdf, name, where=where)
+        paths[name] = (folder / rest).resolve()
+    missing = [name for name, path in paths.items() if not path.is_file()]
+    if missing:
+        more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+        raise AssetError(
+            f"{where}: {len(missing)} of {len(paths)} meshes are missing: "
+            f"{', '.join(map(repr, missing[:_MOST_NAMED]))}{more}. Expected the first one at {paths[missing[0]]}. Copy "
+            "the meshes there, or correct their names in the URDF.",
+            path=str(paths[missing[0]]),
+            missing=missing,
+        )
+    return paths
 
 
 def package_path(urdf: Path, name: str, *, where: str) -> tuple[Path, str]:
@@ -44,7 +74,7 @@ def package_path(urdf: Path, name: str, *, where: str) -> tuple[Path, str]:
     if (base / package).is_dir():
         return base / package, rest
     for folder in (base, *base.parents):
-        if not _is_never_package(folder) and (folder.name == package or _declared_name(folder) == package):
+        if not is_shared_folder(folder) and (folder.name == package or _declared_name(folder) == package):
             return folder, rest
     raise AssetError(
         f"{where}: the package '{package}' of '{name}' is missing. Expected a folder {package} beside or above "
@@ -54,8 +84,8 @@ def package_path(urdf: Path, name: str, *, where: str) -> tuple[Path, str]:
     )
 
 
-def _is_never_package(folder: Path) -> bool:
-    """Returns whether a folder is never a package: the user's home, its parents, the uppermost folders."""
+def is_shared_folder(folder: Path) -> bool:
+    """Returns whether a folder is never that of one asset: the user's home, its parents, the uppermost folders."""
     home = Path.home().resolve()
     return folder == home or folder in home.parents or len(folder.parts) <= 2
 

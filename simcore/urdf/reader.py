@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -12,27 +13,31 @@ import numpy as np
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import SIZE_ATTRIBUTES, Inertial, Joint, Link, Shape, ShapeKind, UrdfModel
-from unlatch.simcore.urdf.package_paths import PACKAGE_PREFIX, asset_folder, package_path
+from unlatch.simcore.urdf.package_paths import PACKAGE_PREFIX, asset_folder, mesh_paths, package_path
 from unlatch.simcore.urdf.xml import parse_xml
 
 MAX_MESH_BYTES = 64_000_000
 
 
-def read_urdf(path: Path | str, *, packages: bool = True) -> UrdfModel:
+def read_urdf(path: Path | str, *, packages: bool = True, meshes_anywhere: bool = False) -> UrdfModel:
     """Reads links, joints and geometry of a URDF.
 
     Meshes are not opened, but their files must exist, lie inside the folder of the asset and be of bounded size. With
     `packages`, a name `package://NAME/PATH` is resolved as in `package_path`, and the asset's folder is that of the
-    package. Without, such a name is refused, and the asset's folder is that of the URDF.
+    package. Without, such a name is refused, and the asset's folder is that of the URDF. With `meshes_anywhere`, meshes
+    may lie anywhere, as `mesh_paths` finds them: for a robot that the user names.
 
     Raises:
         AssetError: The file is not a valid URDF; the message names the element.
     """
     file = Path(path)
     root = parse_xml(file, root_tag="robot")
+    _refuse_xacro(file, root)
     named = [mesh.get("filename", "") for mesh in root.iter("mesh")] if packages else []
-    folder = asset_folder(file, named, where=str(file))
-    reader = _UrdfReader(file, {m.get("name", ""): m for m in root.findall("material")}, folder, packages=packages)
+    known = mesh_paths(file, named, where=str(file)) if meshes_anywhere else {}
+    folder = file.parent if meshes_anywhere else asset_folder(file, named, where=str(file))
+    materials = {material.get("name", ""): material for material in root.findall("material")}
+    reader = _UrdfReader(file, materials, folder, packages=packages, paths=known)
     links = [reader.read_link(element) for element in root.findall("link")]
     joints = [reader.read_joint(element) for element in root.findall("joint")]
     _check_names(file, "link", [link.name for link in links])
@@ -42,6 +47,20 @@ def read_urdf(path: Path | str, *, packages: bool = True) -> UrdfModel:
     )
     _check_tree(file, model)
     return model
+
+
+def _refuse_xacro(file: Path, root: ET.Element) -> None:
+    """Raises an error for a file of the macro language xacro, which its tool expands to a URDF."""
+    macro = next((element.tag for element in root.iter() if element.tag.startswith("xacro:")), None)
+    if macro is None:
+        return
+    urdf = f"{file.name.partition('.')[0]}_expanded.urdf"
+    raise AssetError(
+        f"{file}: it is a xacro file, not a URDF: it has <{macro}>. Expected a URDF without macros. Expand it with "
+        f"ROS (`xacro {file.name} > {urdf}`), or without ROS (`pip install xacrodoc`, then "
+        f"`xacrodoc {file.name} -o {urdf}`), and name the new file.",
+        path=str(file),
+    )
 
 
 def model_folder(urdf: Path, model: UrdfModel) -> Path:
@@ -94,12 +113,20 @@ def check_file_size(path: Path, name: str, *, where: str) -> None:
 class _UrdfReader:
     """Reads the elements of one URDF."""
 
-    def __init__(self, file: Path, materials: dict[str, ET.Element], folder: Path, *, packages: bool) -> None:
+    def __init__(
+        self,
+        file: Path,
+        materials: dict[str, ET.Element],
+        folder: Path,
+        *,
+        packages: bool,
+        paths: Mapping[str, Path],
+    ) -> None:
         self.file = file
         self.packages = packages
         self.folder = folder
         self.materials = materials
-        self._paths: dict[str, Path] = {}
+        self._paths = dict(paths)
 
     def read_link(self, element: ET.Element) -> Link:
         name = self._read_attribute(element, "name", "link")

@@ -59,6 +59,9 @@ class SkillCfg:
     """Objects; the first is acted on."""
     part: str | None = None
     """Part of the annotation; None: the only part or, in a derived task, the first one that the skill fits."""
+    obj_info_path: str | None = None
+    """An `info.json` of InternDataEngine, whose keypoints and axes replace those of the part for this skill; a path
+    from the folder of the object, or from a folder above it. None: those of the annotation."""
     arm: str | None = None
     """`left` or `right`; None: the arm nearest to the part. After `artpreplan`, all arms are tried, the nearest first,
     and the first one with a plan is taken."""

@@ -60,6 +60,11 @@ class ReachedGoal(NamedTuple):
     T_base_ee: Pose
     """Pose of the ee after offset and noise."""
 
+    @property
+    def variant(self) -> str:
+        """Label of its set of tool keypoints."""
+        return self.source.batch.variant
+
 
 class GoalFinder:
     """Finds the goals of one request, wave by wave; the only user of the goal solver in the planner."""
@@ -68,6 +73,7 @@ class GoalFinder:
         self.request = request
         self.arm = request.arm
         self.scene = request.scene
+        self.term_scene = request.term_scene
         self.setting = request.setting
         self.terms = request.setting.constraint_list
         self.costs = request.setting.cost_list
@@ -121,7 +127,7 @@ class GoalFinder:
         """Returns the goal of least cost, by the slower solver that misses the fewest goals; empty if there is none."""
         with self.log.clock("goal"):
             goal, tried = self.solver.least_cost(
-                self.terms, self.scene, q_reference=self.request.q_reference, costs=self.costs
+                self.terms, self.term_scene, q_reference=self.request.q_reference, costs=self.costs
             )
         self.log.counts["starts"] += tried
         return [] if goal is None else self._note_goal(goal)
@@ -148,7 +154,7 @@ class GoalFinder:
         return [goal]
 
     def _term_rows(self, tool: Mapping[str, Array]) -> tuple[Row, ...]:
-        return tuple(term.row(tool, self.scene) for term in [*self.terms, *self.costs])
+        return tuple(term.row(tool, self.term_scene) for term in [*self.terms, *self.costs])
 
     def solution(self, goal: Goal) -> Solution:
         """Returns a goal with the residual of each constraint."""
@@ -161,7 +167,7 @@ class GoalFinder:
             return source.batch.rows
         has_offset = self.setting.goal_offset(self.request.asset) is not None
         if self.request.budget.variety is not None and has_offset and self.setting.keypose_random_range.is_zero:
-            moved = self.rows_with_offset(source.batch.rows)
+            moved = self.rows_with_offset(source.batch.rows, reached.variant)
             if moved is not None:
                 return moved
         head = self.arm.tool_keypoints.get("tool_head", np.zeros(3))
@@ -182,8 +188,10 @@ class GoalFinder:
         goal = Goal(batch, 0, source.cost)
         return ReachedGoal(goal, reached.q, reached.T_base_ee)
 
-    def rows_with_offset(self, rows: tuple[Row, ...]) -> tuple[Row, ...] | None:
+    def rows_with_offset(self, rows: tuple[Row, ...], variant: str) -> tuple[Row, ...] | None:
         """Returns rows that a goal meets after the offset of the setting exactly if it meets `rows` before.
+
+        `variant` is the label of its set of tool keypoints.
 
         None where the offset is not a shift of the hand along its own axes.
         """
@@ -192,7 +200,7 @@ class GoalFinder:
             return rows
         if not str(offset[0]).startswith("translate_"):
             return None
-        shift = apply_motion(Pose.identity(), offset, self.scene).p
+        shift = apply_motion(Pose.identity(), offset, self.scene, self.request.motion_reading(variant)).p
         moved: list[Row] = []
         for row in rows:
             if isinstance(row, ExpressionRow):
@@ -227,8 +235,10 @@ class GoalFinder:
             noise = Pose(matrix_from_rpy(np.radians(degrees)), shift)
         reached = []
         for goal, q, T in poses:
-            T_goal = T if offset is None else apply_motion(T, offset, self.scene)
-            T_goal = T_goal @ noise
+            reading = self.request.motion_reading(goal.batch.variant)
+            T_goal = T if offset is None else apply_motion(T, offset, self.scene, reading)
+            T_ee_hand = Pose(reading.R_ee_hand, np.zeros(3))
+            T_goal = T_goal @ T_ee_hand @ noise @ T_ee_hand.inverse()
             path = self.paths.follow_poses(q, [T, T_goal])
             if path.found:
                 reached.append(ReachedGoal(goal, path.q[-1], T_goal))

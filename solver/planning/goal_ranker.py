@@ -142,7 +142,7 @@ class GoalRanker:
                 rows=self.goals.rows(goal.reached),
                 s_values=np.linspace(self.s0, self.target_s, self.request.waypoints() + 1),
                 grasp=Grasp(goal.slip, self._inward_direction([goal.reached.T_base_ee]), self.contact_ee),
-                retreats=self._approach_offsets(),
+                retreats=self._approach_offsets(goal.reached.variant),
                 q_now=self.request.q_reference,
             )
         self.log.counts["rescues"] += 1
@@ -150,13 +150,14 @@ class GoalRanker:
             return None
         return replace(goal, reached=self.goals.moved_to(goal.reached, path.q[0]), path=path)
 
-    def _approach_offsets(self) -> Array:
+    def _approach_offsets(self, variant: str) -> Array:
         """Returns (K, 3) offsets back to the farthest pre-grasp, ee frame, the goal first [m].
 
         Turns about the part's joint are left out: they differ from goal to goal.
         """
         motions = [motion for motion in self.request.setting.pre_actuation_motions if motion[0] != "rotate"]
-        return np.array([T.p for T in pre_poses(Pose.identity(), motions, self.scene).dense])
+        reading = self.request.motion_reading(variant)
+        return np.array([T.p for T in pre_poses(Pose.identity(), motions, self.scene, reading).dense])
 
     def _follow_coarsely(self, goals: Array, slip: Slip, inward: Array, count: int) -> Sequence[PathSolution | None]:
         if self.target_s is None:
@@ -182,7 +183,7 @@ class GoalRanker:
         approach = self.arm.approach_axis()
         limits = [
             min(row.upper, math.pi - row.lower)
-            for row in (term.row(self.arm.tool_keypoints, self.scene) for term in self.terms)
+            for row in (term.row(self.arm.tool_keypoints, self.goals.term_scene) for term in self.terms)
             if isinstance(row, AxisRow) and abs(float(row.x_ee @ approach)) > 0.999
         ]
         return min(_WIDEST_CONE_RAD, max([*limits, 0.5]) + 0.2)

@@ -14,9 +14,12 @@ from unlatch.simcore.geometry import Pose
 from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.kinematics import frozen_array
+from unlatch.solver.path.actuation_motions import NO_ENDS
 from unlatch.solver.path.slip import Slip
 from unlatch.solver.planning.work import WorkMeter
 from unlatch.solver.scene import ArmModel, Array, PlanningScene, checked_joints
+from unlatch.solver.settings.conventions import read_motions, read_scene
+from unlatch.solver.settings.hand_motions import MotionReading
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
 
@@ -163,6 +166,11 @@ class PlanRequest:
     """When the hand carries an object; None = never. The checker of the plan is then a `CarryingChecker`."""
     gripper_released_m: float | None = None
     """Opening on the retreat, where the hand has put something down [m]; None = `gripper_open_m`."""
+    opens: bool | None = None
+    """Whether the skill opens the part (True) or closes it (False); None = neither. Settings of other systems are read
+    by it."""
+    listed_ends: tuple[tuple[float, float], ...] = (NO_ENDS,)
+    """Lower and upper joint positions of the part at which listed post motions end, tried in order [rad or m]."""
     budget: PlanBudget = field(default_factory=PlanBudget)
 
     def __post_init__(self) -> None:
@@ -177,6 +185,16 @@ class PlanRequest:
         The goal is then the same wherever the arm starts.
         """
         return self.q_current if self.budget.variety is None else self.arm.q_home
+
+    @property
+    def term_scene(self) -> PlanningScene:
+        """The scene with the keypoints, axes and frames that the constraints of the setting mean."""
+        return read_scene(self.setting, self.scene, opens=self.opens)
+
+    def motion_reading(self, variant: str = "+") -> MotionReading:
+        """Returns how listed motions move a hand that is at its goal with a set of tool keypoints."""
+        turn = self.arm.variant_rotation(variant)
+        return read_motions(self.setting, self.scene, self.arm.tool_keypoints, turn, opens=self.opens)
 
     @property
     def contact_links(self) -> tuple[str, ...]:

@@ -177,7 +177,7 @@ class _Planner:
 
     def _complete_grasp(self, reached: ReachedGoal, slip: Slip, T_base_ee: Pose) -> PlanCandidate | None:
         """Returns the plan of a hand at a pose that is at its goal already, or None with the failure noted."""
-        rows = self.goals.rows_with_offset(reached.source.batch.rows)
+        rows = self.goals.rows_with_offset(reached.source.batch.rows, reached.variant)
         misfit = None if rows is None else describe_misfit(rows, T_base_ee, slip, self.request)
         if rows is None or misfit is not None:
             self.log.fail("goal", misfit or "the offset of the setting turns the hand", {})
@@ -270,13 +270,14 @@ class _Planner:
         if not found and not best.found and self.budget.thorough:
             best = replace(best, starts_tried=self.log.counts["starts"])
             self.log.counts["explanations"] += 1
-            self.explained, compromise = explain_goal(self.goals.terms, self.arm, self.request.scene, best)
+            self.explained, compromise = explain_goal(self.goals.terms, self.arm, self.goals.term_scene, best)
             found = self.goals.adopt(compromise)
         return found
 
     def _find_plan(self, goals: list[ReachedGoal], wave: int) -> tuple[PlanCandidate, MotionResult] | None:
         """Returns the first candidate with a free transit: straight if possible, else around obstacles."""
         blocked: list[PlanCandidate] = []
+        short: list[PlanCandidate] = []
         goals = [goal for goal in goals if self._is_contact_free(goal.q)]
         for slip in self.ranker.slips():
             for goal in self.ranker.rank(goals, slip, wave=wave):
@@ -284,6 +285,9 @@ class _Planner:
                     break
                 candidate = self.completer.complete(goal)
                 if candidate is None:
+                    continue
+                if candidate.is_short:
+                    short.append(candidate)
                     continue
                 motion = self._plan_transit(candidate, straight_only=True)
                 if motion.found:
@@ -297,7 +301,7 @@ class _Planner:
             rescued = [goal for goal in self.ranker.rescue() if self._is_contact_free(goal.reached.q)]
             completed = [self.completer.complete(goal) for goal in rescued]
             blocked = [candidate for candidate in completed if candidate is not None]
-        return self._search_transit(blocked)
+        return self._search_transit(blocked) or self._search_transit(short)
 
     def _search_transit(self, blocked: list[PlanCandidate]) -> tuple[PlanCandidate, MotionResult] | None:
         """Returns the first candidate with a transit around obstacles."""
@@ -371,7 +375,8 @@ class _Planner:
         goal, approach, q_now = candidate.goal.reached, candidate.approach, self.request.q_current
         keyframes = [Keyframe(self.arm.kinematics.pose(q_now), q_now, "current", self.s0)]
         if motion is not None:
-            pre = pre_poses(goal.T_base_ee, self.setting.pre_actuation_motions, self.request.scene)
+            reading = self.request.motion_reading(goal.variant)
+            pre = pre_poses(goal.T_base_ee, self.setting.pre_actuation_motions, self.request.scene, reading)
             last = len(pre.dense) - 1
             keyframes += [Keyframe(pre.dense[i], approach[last - i], "pre", self.s0) for i in reversed(pre.keyframes)]
         keyframes.append(Keyframe(goal.T_base_ee, goal.q, "goal", self.s0))

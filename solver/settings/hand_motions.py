@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.solver.terms.term import read_number
@@ -23,6 +26,16 @@ MOTION_MODES = ("translate_x", "translate_y", "translate_z", "translate_out", "r
 taken from [m], or about the object's joint [rad]."""
 REGION_FRONT = "region_front"
 """Axis of a scene that points out of the front of its region."""
+
+
+@dataclass(frozen=True)
+class MotionReading:
+    """How the listed motions of a setting move the hand."""
+
+    R_ee_hand: np.ndarray = field(default_factory=lambda: np.eye(3))
+    """(3, 3) rotation of the frame in which `translate_x`, `_y` and `_z` are stated, in the ee frame."""
+    turn_sign: float = 1.0
+    """-1 where `rotate` turns against the joint position."""
 
 
 def read_list(value: Any, where: str) -> list[Any]:

@@ -6,9 +6,10 @@ import difflib
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
-from enum import Enum
 from typing import Any
 
+from unlatch.simcore.errors import close_matches
+from unlatch.solver.settings.origin import Origin
 from unlatch.solver.terms.catalog import COSTS, TERMS
 from unlatch.solver.terms.term import Term
 
@@ -58,14 +59,6 @@ _MISSPELLING_RATIO = 0.87
 For `tolerence` it is 0.89, for a correct key of a peer, `pre_actuation_time` to `pre_actuation_motions`, 0.82."""
 
 
-class Form(Enum):
-    """The system that wrote a block."""
-
-    own = "own"
-    gensim2 = "GenSim2"
-    interndata = "InternDataEngine"
-
-
 def is_misspelling(key: str, known: Collection[str], present: Collection[str]) -> bool:
     """Returns whether an unknown key is a misspelling of an absent key, which is always an error."""
     absent = [name for name in known if name not in present]
@@ -73,7 +66,7 @@ def is_misspelling(key: str, known: Collection[str], present: Collection[str]) -
 
 
 def rewrite_entry(
-    entry: Mapping[str, Any], where: str, notices: list[str], *, form: Form, cost: bool
+    entry: Mapping[str, Any], where: str, notices: list[str], *, origin: Origin, cost: bool
 ) -> dict[str, Any] | None:
     """Returns an entry in our form, or None if a cost has no counterpart; `notices` receives a line for each change.
 
@@ -81,17 +74,17 @@ def rewrite_entry(
     that the strict reader refuses them.
     """
     out = {str(key): value for key, value in entry.items() if value is not None}
-    peer = form is not Form.own
+    peer = origin.is_peer
     if peer:
         _read_names(out, where, notices)
         _read_letters(out, where, notices)
     if not cost and peer:
-        _type_by_name(out, where, notices)
-    if not _settle_type(out, where, notices, cost=cost, peer=peer):
+        _type_by_name(out, where, notices, origin)
+    if not _settle_type(out, where, notices, cost=cost, origin=origin):
         return None
     if peer:
         _keep_one_target(out, where, notices)
-    _settle_frame(out, where, notices, form)
+    _settle_frame(out, where, notices, origin)
     if peer:
         if not cost:
             _settle_numbers(out, where, notices)
@@ -115,13 +108,18 @@ def _read_letters(out: dict[str, Any], where: str, notices: list[str]) -> None:
             notices.append(f"{where}.{key}: '{letter}' read as the vector {out[key]}.")
 
 
-def _type_by_name(out: dict[str, Any], where: str, notices: list[str]) -> None:
+def _type_by_name(out: dict[str, Any], where: str, notices: list[str], origin: Origin) -> None:
     """Sets the type by the name of the entry, which determines it in the form of the peers."""
     name, kind = str(out.get("name", "")), out.get("type")
     if name == CONTACT_NAME and kind is not None and kind != "point2point_constraint" and "keypoint_name" in out:
         notices.append(f"{where} '{name}': type {kind} read as point2point_constraint.")
         out["type"] = "point2point_constraint"
     if name not in MEANINGS:
+        if name and name != CONTACT_NAME and origin is Origin.interndata:
+            near = close_matches(name, [CONTACT_NAME, *MEANINGS])
+            notices.append(
+                f"{where} '{name}': no name that InternDataEngine knows, which refuses it.{near} Read by its type."
+            )
         return
     needed, without_effect, meaning = MEANINGS[name]
     missing = [key for key in needed if key not in out]
@@ -141,11 +139,16 @@ def _type_by_name(out: dict[str, Any], where: str, notices: list[str]) -> None:
         notices.append(f"{where} '{name}': type {kind} read as {out['type']}, which the name means.")
 
 
-def _settle_type(out: dict[str, Any], where: str, notices: list[str], *, cost: bool, peer: bool) -> bool:
-    """Infers a missing or unknown type; returns False if a cost must be omitted."""
-    catalog = COSTS if cost else TERMS
+def _settle_type(out: dict[str, Any], where: str, notices: list[str], *, cost: bool, origin: Origin) -> bool:
+    """Infers a missing type, and that of a cost or of an entry without the fields of its type.
+
+    An unknown type of a constraint stays, so that it is refused. Returns False if a cost must be omitted.
+    """
+    catalog, peer = (COSTS if cost else TERMS), origin.is_peer
     kind = out.get("type")
     known = kind in catalog.names()
+    if kind is not None and not known and not cost:
+        return True
     if kind is not None and (not peer or (known and not _lacks_fields(out, catalog.load(str(kind))))):
         return True
     inferred = infer_type(out, cost=cost)
@@ -196,21 +199,25 @@ def _keep_one_target(out: dict[str, Any], where: str, notices: list[str]) -> Non
     notices.append(f"{where}: dropped {', '.join(dropped)}, type {kind} takes the other target.")
 
 
-def _settle_frame(out: dict[str, Any], where: str, notices: list[str], form: Form) -> None:
+def _settle_frame(out: dict[str, Any], where: str, notices: list[str], origin: Origin) -> None:
     place, frame = f"{where}.target_axis_frame", out.get("target_axis_frame")
     numbers = any(key in out and not isinstance(out[key], str) for key in ("target_axis", "plane_normal"))
-    if frame == "link":
+    if frame == "link" and origin is not Origin.gensim2:
         out["target_axis_frame"] = "object"
         notices.append(f"{place}: link read as object (the moving part's frame).")
-    elif frame is not None and frame not in _FRAMES and form is not Form.own:
+    elif frame in ("base", "world") and numbers and origin is Origin.interndata:
+        out["target_axis_frame"] = "object"
+        notices.append(f"{place}: {frame} read as object (the moving part's), which InternDataEngine always takes.")
+    elif frame is not None and frame not in _FRAMES and origin.is_peer:
         if not numbers:
             del out["target_axis_frame"]
             notices.append(f"{place}: dropped, '{frame}' is no frame, and the target needs none.")
             return
         # what each peer's own solver does with a frame that it does not know
-        meant, meaning = ("object", "the moving part's") if form is Form.interndata else ("base", "the arm's base")
+        is_link = origin is Origin.interndata
+        meant, meaning = ("object", "the moving part's") if is_link else ("base", "the arm's base")
         out["target_axis_frame"] = meant
-        notices.append(f"{place}: '{frame}' is no frame, read as {meant} ({meaning}), as {form.value} does.")
+        notices.append(f"{place}: '{frame}' is no frame, read as {meant} ({meaning}), as {origin.title} does.")
 
 
 def _settle_numbers(out: dict[str, Any], where: str, notices: list[str]) -> None:

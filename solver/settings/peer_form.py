@@ -12,12 +12,13 @@ from dataclasses import fields
 from typing import Any
 
 from unlatch.simcore.errors import close_matches
+from unlatch.solver.settings.fitness import PART_KEYPOINTS
 from unlatch.solver.settings.hand_motions import MOTION_WORDS
+from unlatch.solver.settings.origin import Origin
 from unlatch.solver.settings.peer_entry import (
     CONTACT_NAME,
     KEYPOINT_ALIASES,
     MEANINGS,
-    Form,
     is_misspelling,
     rewrite_entry,
 )
@@ -26,32 +27,32 @@ from unlatch.solver.settings.setting import PlannerSettingCfg, RangeXyzCfg, Succ
 IGNORED = ("actuation_time", "mobile_move", "post_actuation_times", "pre_actuation_times")
 """Keys of the peers that have no effect."""
 
-_COMMON_KEYPOINTS = (
-    "articulated_object_head",
-    "articulated_object_tail",
-    "base_contact_point",
-    "link_contact_point",
-)
 _GENSIM2_SHARE = 0.3
 _ROTATE_RAD = 0.785
 _EXPONENT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
 _WORD_WITH_NUMBER = re.compile(r"(move-[a-z]+)[ :=]+([+-]?\d*\.?\d+)")
 
 
-def detect_form(raw: Mapping[str, Any]) -> Form:
-    """Returns which system wrote a block. Without marks of another system it is ours: every unknown key is an error.
+def detect_origin(raw: Mapping[str, Any]) -> Origin:
+    """Returns which system wrote a block: the one it names in `origin`, or else the one whose marks it has.
 
+    Without marks of another system it is ours: every unknown key is an error.
     The marks are things that only the other systems write: constraint names in `MEANINGS` (InternDataEngine), the label
     `category_name`, the keys of `IGNORED`, and the labels of a whole GenSim2 task without a threshold.
     """
+    named = raw.get("origin")
+    if isinstance(named, Origin):
+        return named
+    if isinstance(named, str) and named in Origin.__members__:
+        return Origin[named]
     entries = raw.get("constraint_list")
     names = {str(e.get("name")) for e in entries if isinstance(e, Mapping)} if isinstance(entries, list) else set()
     if names & {CONTACT_NAME, *MEANINGS}:
-        return Form.interndata
+        return Origin.interndata
     if raw.get("category_name") is not None or any(key in raw for key in IGNORED):
-        return Form.gensim2
+        return Origin.gensim2
     is_whole_task = {"task_name", "tool_keypoint_name_list", "object_keypoint_name_list"} <= set(raw)
-    return Form.gensim2 if is_whole_task and "success_threshold" not in raw else Form.own
+    return Origin.gensim2 if is_whole_task and "success_threshold" not in raw else Origin.unlatch
 
 
 def read_exponents(value: Any, where: str, notices: list[str]) -> Any:
@@ -66,7 +67,7 @@ def read_exponents(value: Any, where: str, notices: list[str]) -> Any:
     return value
 
 
-def rewrite_setting(raw: Mapping[str, Any], where: str, notices: list[str], form: Form) -> dict[str, Any]:
+def rewrite_setting(raw: Mapping[str, Any], where: str, notices: list[str], origin: Origin) -> dict[str, Any]:
     """Returns a block, after `read_exponents`, in our form; `notices` receives a line for each change.
 
     In our own form only the entries of constraints and costs are rewritten.
@@ -75,11 +76,11 @@ def rewrite_setting(raw: Mapping[str, Any], where: str, notices: list[str], form
     out = {str(key): value for key, value in raw.items() if value is not None or key not in known}
     for key, cost in (("constraint_list", False), ("cost_list", True)):
         if isinstance(out.get(key), list):
-            out[key] = list(_rewrite_entries(out[key], f"{where}.{key}", notices, form, cost=cost))
-    if form is Form.own:
+            out[key] = list(_rewrite_entries(out[key], f"{where}.{key}", notices, origin, cost=cost))
+    if origin is Origin.unlatch:
         return out
     _drop_keys(out, where, notices, known)
-    _settle_success(out, where, notices, form)
+    _settle_success(out, where, notices, origin)
     _settle_motions(out, where, notices)
     _settle_contact(out, f"{where}.contact_pose_index", notices)
     if isinstance(out.get("keypose_random_range"), Mapping):
@@ -110,18 +111,20 @@ def find_settings(tree: Any, where: str = "") -> Iterator[tuple[str, Mapping[str
             yield from find_settings(value, f"{where}[{index}]")
 
 
-def _rewrite_entries(entries: list[Any], where: str, notices: list[str], form: Form, *, cost: bool) -> Iterator[Any]:
+def _rewrite_entries(
+    entries: list[Any], where: str, notices: list[str], origin: Origin, *, cost: bool
+) -> Iterator[Any]:
     seen: dict[str, int] = {}
     for index, entry in enumerate(entries):
         place = f"{where}[{index}]"
         if not isinstance(entry, Mapping):
             yield entry  # the strict reader reports it
             continue
-        out = rewrite_entry(entry, place, notices, form=form, cost=cost)
+        out = rewrite_entry(entry, place, notices, origin=origin, cost=cost)
         if out is None:
             continue
         same = repr(sorted((k, v) for k, v in out.items() if k != "name"))
-        if same in seen and form is not Form.own:
+        if same in seen and origin is not Origin.unlatch:
             notices.append(f"{place}: dropped, it says the same as {where}[{seen[same]}].")
             continue
         seen.setdefault(same, index)
@@ -139,7 +142,7 @@ def _drop_keys(out: dict[str, Any], where: str, notices: list[str], known: list[
         del out[key]
 
 
-def _settle_success(out: dict[str, Any], where: str, notices: list[str], form: Form) -> None:
+def _settle_success(out: dict[str, Any], where: str, notices: list[str], origin: Origin) -> None:
     place, mode = f"{where}.success_threshold", out.get("success_mode")
     if isinstance(mode, str) and mode not in SuccessMode.__members__:
         known = list(SuccessMode.__members__)
@@ -154,7 +157,7 @@ def _settle_success(out: dict[str, Any], where: str, notices: list[str], form: F
         notices.append(f"{place}: {threshold} read as {-threshold}, the displacement is compared without its sign.")
     if threshold is not None or any(is_misspelling(key, ("success_threshold",), ()) for key in out):
         return  # the misspelt one is refused
-    if form is Form.interndata:
+    if origin is Origin.interndata:
         out["success_threshold"] = _ROTATE_RAD
         notices.append(f"{place}: missing, read as {_ROTATE_RAD} (rad), what InternDataEngine's rotate takes.")
         return
@@ -254,7 +257,7 @@ def _settle_names(out: dict[str, Any], where: str, notices: list[str]) -> None:
     kept = []
     for name in names:
         known = KEYPOINT_ALIASES.get(name, name)
-        if known in used or known in _COMMON_KEYPOINTS:
+        if known in used or known in PART_KEYPOINTS:
             kept.append(known)
         else:
             notices.append(f"{where}: dropped {name}, which no constraint names.")

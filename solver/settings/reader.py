@@ -11,8 +11,8 @@ from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.geometry import angle_between
 from unlatch.solver.diagnosis.contradiction import third_side_range
 from unlatch.solver.settings.hand_motions import read_list
-from unlatch.solver.settings.peer_entry import Form
-from unlatch.solver.settings.peer_form import detect_form, read_exponents, rewrite_setting
+from unlatch.solver.settings.origin import HANDS, Origin
+from unlatch.solver.settings.peer_form import detect_origin, read_exponents, rewrite_setting
 from unlatch.solver.settings.setting import (
     KeyposeRandomRangeCfg,
     PlannerSettingCfg,
@@ -45,8 +45,9 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
         return _read_derived(raw, where), []
     notices: list[str] = []
     plain = read_exponents(raw, where, notices)
-    form = detect_form(plain)
-    values = rewrite_setting(plain, where, notices, form)
+    origin = detect_origin(plain)
+    values = rewrite_setting(plain, where, notices, origin)
+    values.setdefault("origin", origin)
     check_keys(values, PlannerSettingCfg, where)
     if values.get("success_threshold") is None or values["success_threshold"] == "???":
         raise ConfigError(
@@ -64,7 +65,7 @@ def read_planner_setting(raw: Mapping[str, Any], *, where: str) -> tuple[Planner
         setattr(setting, key, _read_field(key, value, f"{where}.{key}"))
     setting.check(where)
     for problem in find_setting_contradictions(setting.constraint_list, where=f"{where}.constraint_list"):
-        if form is Form.own:
+        if origin is Origin.unlatch:
             raise problem
         sentence = problem.message.removesuffix("Change or remove one of them.")
         notices.append(f"{sentence}Kept as it is; no plan exists until one of them is changed or removed.")
@@ -75,7 +76,8 @@ def _read_derived(raw: Mapping[str, Any], where: str) -> PlannerSettingCfg:
     """Reads a derived setting; it may have no other key with a value."""
     setting, unset = omitted_setting(), asdict(omitted_setting())
     for key, value in raw.items():
-        if key not in unset or value != unset[key]:
+        written = unset.get(key)
+        if key not in unset or value not in (written, getattr(written, "value", written)):
             raise ConfigError(
                 f"{where}.{key} has no effect together with {where}.derived=true, which derives the whole setting "
                 "from the part's kind. Remove one of them.",
@@ -204,6 +206,12 @@ def _read_field(key: str, value: Any, where: str) -> Any:
         if not isinstance(value, str) or value not in SuccessMode.__members__:
             raise unknown_name(str(value), "a success mode", where=where, known=SuccessMode.__members__)
         return SuccessMode[value]
+    if key == "origin" and not isinstance(value, Origin):
+        if not isinstance(value, str) or value not in Origin.__members__:
+            raise unknown_name(str(value), "an origin", where=where, known=Origin.__members__)
+        return Origin[value]
+    if key == "hand" and value is not None and (not isinstance(value, str) or value not in HANDS):
+        raise unknown_name(str(value), "a hand", where=where, known=HANDS)
     types, expected = _FIELD_TYPES.get(key, (object, ""))
     if not isinstance(value, types) or (types == int | None and isinstance(value, bool)):
         raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected {expected}.", key=where)

@@ -11,6 +11,7 @@ from unlatch.simcore.errors import ConfigError, PluginError, UnknownEntryError, 
 from unlatch.simcore.registry import Catalog
 from unlatch.solver.path.slip import SlipMode
 from unlatch.solver.settings.hand_motions import read_list, read_motion
+from unlatch.solver.settings.origin import Origin
 from unlatch.solver.terms.catalog import COSTS, TERMS
 from unlatch.solver.terms.term import Term, read_number, read_term
 
@@ -103,6 +104,10 @@ class FollowJointCfg:
 class PlannerSettingCfg:
     """What the planner solves for one skill; the field names are those of GenSim2 and InternDataEngine."""
 
+    origin: Origin = Origin.unlatch
+    """The system whose conventions the setting follows: signs of axes, frames, rotations, and where motions end."""
+    hand: str | None = None
+    """Hand of another system that the motions are written for (`HANDS`); None = that of the robot."""
     task_name: str | None = None
     """Label only."""
     category_name: str | None = None

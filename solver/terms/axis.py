@@ -112,7 +112,7 @@ class AxisAngle(Term):
         else:
             vector = vector_in_base(self.target_axis, self.target_axis_frame, scene)
             if cross is not None:
-                vector = np.cross(unit(cross), unit(vector))
+                vector = scene.cross_sign * np.cross(unit(cross), unit(vector))
         if float(np.linalg.norm(vector)) < 1e-6:
             raise ConfigError(
                 f"The target of constraint '{self.label}' has no direction on this object: {self.describe_target()} "

@@ -108,7 +108,7 @@ def is_command(path: str) -> bool:
     _, command, *rest = path.split()
     if command not in command_table.COMMANDS:
         return False
-    module = ROOT / "workflows" / "commands" / f"{command.replace('-', '_')}.py"
+    module = ROOT / "workflows" / "commands" / f"{command_table.module_name(command)}.py"
     text = command_table.read_help(command) + module.read_text(encoding="utf-8")
     return all(word in text for word in rest)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects.library import load_object
-from unlatch.robots.effort_mean import EffortMean
+from unlatch.robots.control.effort_mean import EffortMean
 from unlatch.robots.robot import Arm
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord

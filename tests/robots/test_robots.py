@@ -51,6 +51,22 @@ DATA_SHEETS = {
         "max_velocity": [180 * RAD] * 6,
         "max_effort": [150.0, 150.0, 150.0, 28.0, 28.0, 28.0],
     },
+    # ur_description/config/ur5e/joint_limits.yaml, after the user manual; accelerations are not published; gripper:
+    # Robotiq 2F-85 instruction manual
+    "ur5e": {
+        "lower": [-360 * RAD, -360 * RAD, -180 * RAD, -360 * RAD, -360 * RAD, -360 * RAD],
+        "upper": [360 * RAD, 360 * RAD, 180 * RAD, 360 * RAD, 360 * RAD, 360 * RAD],
+        "max_velocity": [180 * RAD] * 6,
+        "max_effort": [150.0, 150.0, 150.0, 28.0, 28.0, 28.0],
+    },
+    # Franka, "Robot and interface specifications", limits of the Research 3
+    "fr3": {
+        "lower": [-2.7437, -1.7837, -2.9007, -3.0421, -2.8065, 0.5445, -3.0159],
+        "upper": [2.7437, 1.7837, 2.9007, -0.1518, 2.8065, 4.5169, 3.0159],
+        "max_velocity": [2.62, 2.62, 2.62, 2.62, 5.26, 4.18, 5.26],
+        "max_acceleration": [10.0] * 7,
+        "max_effort": [87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0],
+    },
     # Rethink SDK wiki, "Hardware Specifications" (ranges seen; speeds, efforts and the gripper as first written down);
     # accelerations are not published
     "baxter": {
@@ -64,12 +80,16 @@ DATA_SHEETS = {
 GRIPPERS = {
     "franka_panda": {"max_width_m": 0.08, "max_force_n": 70.0, "max_speed_m_s": 0.05, "finger_force_limit_n": 140.0},
     "xarm6": {"max_width_m": 0.084, "max_force_n": 30.0},
+    "ur5e": {"max_width_m": 0.085, "max_force_n": 235.0, "max_speed_m_s": 0.075, "finger_force_limit_n": 235.0},
     "ur5": {"max_width_m": 0.05, "max_force_n": 130.0, "max_speed_m_s": 0.15, "finger_force_limit_n": 130.0},
     "baxter": {"max_width_m": 0.044, "max_force_n": 35.0},
 }
 """The makers' numbers of the grippers, from the same sources; a speed that is not there is not stated."""
-DATA_SHEETS["dual_panda"] = DATA_SHEETS["franka_panda"]
-GRIPPERS["dual_panda"] = GRIPPERS["franka_panda"]
+PANDAS = ("dual_panda", "franka_panda", "franka_robotiq")
+"""Robots whose model has wider limits than the maker's files."""
+DATA_SHEETS["dual_panda"] = DATA_SHEETS["franka_robotiq"] = DATA_SHEETS["franka_panda"]
+GRIPPERS["franka_robotiq"] = GRIPPERS["ur5e"]
+GRIPPERS["dual_panda"] = GRIPPERS["fr3"] = GRIPPERS["franka_panda"]
 
 
 def models() -> Iterator[object]:
@@ -145,8 +165,8 @@ def test_limits_are_those_of_the_data_sheet(name: str) -> None:
             "max_acceleration": [np.inf for _ in arm.joints],
         }
         for key, values in DATA_SHEETS[name].items():
-            narrower = np.maximum if key == "lower" and name not in ("franka_panda", "dual_panda") else np.minimum
-            expected = values if name in ("franka_panda", "dual_panda") else narrower(values, model[key])
+            narrower = np.maximum if key == "lower" else np.minimum
+            expected = values if name in PANDAS else narrower(values, model[key])
             np.testing.assert_allclose(getattr(arm, key), expected, atol=2e-3, err_msg=key)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult, annotate_source
+from unlatch.objects.annotate.peer_info import info_problems, make_info, read_peer_info
 from unlatch.objects.annotate.source import PARTNET_URDF, find_urdf, read_source
 from unlatch.objects.annotate.storage import (
     AnnotatedUrdf,
@@ -16,9 +20,12 @@ from unlatch.objects.annotate.storage import (
     write_annotation_file,
 )
 from unlatch.objects.annotation import ANNOTATION_FILE
-from unlatch.simcore.errors import AssetError
+from unlatch.objects.importers.usd.stage import is_usd
+from unlatch.simcore.errors import AssetError, unknown_name
 from unlatch.workflows.viewing.annotation_picture import annotation_png
 
+CONVENTIONS = ("unlatch", "interndata")
+"""Conventions in which an annotation can be written."""
 PICTURE_FILE = "annotation.png"
 """Name of the picture beside the annotation."""
 
@@ -28,7 +35,7 @@ class AnnotationTarget:
     """One object and the place of its annotation."""
 
     source: Path
-    """The URDF, or the folder that contains it."""
+    """The URDF or USD, or the folder that contains it."""
     name: str
     """Name to show."""
     file: Path
@@ -43,6 +50,17 @@ class AnnotationTarget:
         """Loads the existing annotation with its URDF, without checking it."""
         return load_annotation(self.file, urdf=find_urdf(self.source), check=False)
 
+    def info_problems(self) -> list[str]:
+        """Returns what breaks the convention of InternDataEngine in an `info.json` of its form beside the URDF."""
+        source = read_source(self.source, packages=True)
+        peer = read_peer_info(source)
+        if peer is None or not peer.axes:
+            return []
+        loaded = self.load()
+        parts = [part for part in loaded.articulation.parts.values() if part.joint == peer.joint]
+        found = [info_problems(part, peer, loaded.model, loaded.articulation.scale) for part in parts]
+        return [f"info.json: {problem}" for problems in found for problem in problems]
+
 
 def annotate(
     path: Path | str,
@@ -54,18 +72,20 @@ def annotate(
     scale: float | None = None,
     size_m: float | None = None,
     use_info: bool = True,
+    convention: str = "unlatch",
 ) -> AnnotationResult:
     """Annotates one object and writes `articulation.yaml` and a picture.
 
     Args:
-        path: A URDF, or the folder of one object.
-        out: Folder to write into; None: beside the URDF.
+        path: A URDF or USD, or the folder of one object.
+        out: Folder to write into; None: beside the file.
         force: Whether to replace an annotation that was made or changed by hand.
         picture: Whether to draw `annotation.png`.
         category: Category of the object; None: derived from its files.
         scale: Metres per unit; None: derived.
         size_m: Largest extent of the closed object [m], instead of a scale.
         use_info: Whether to use the keypoints of `info.json`.
+        convention: `interndata` also writes `Kps/PART/info.json` of each part, with the signs of InternDataEngine.
 
     Returns:
         The annotation, the posed model, and the joints that were left out with the reasons.
@@ -82,11 +102,18 @@ def annotate(
     urdf = find_urdf(Path(path))
     target = AnnotationTarget(urdf, str(path), Path(out or urdf.parent) / ANNOTATION_FILE)
     cfg = AnnotateCfg(scale=scale, size_m=size_m, use_info=use_info)
-    return annotate_target(target, cfg, category=category, force=force, picture=picture)
+    check_convention(convention)
+    return annotate_target(target, cfg, category=category, force=force, picture=picture, convention=convention)
 
 
 def annotate_target(
-    target: AnnotationTarget, cfg: AnnotateCfg, *, category: str | None, force: bool, picture: bool
+    target: AnnotationTarget,
+    cfg: AnnotateCfg,
+    *,
+    category: str | None,
+    force: bool,
+    picture: bool,
+    convention: str = "unlatch",
 ) -> AnnotationResult:
     """Annotates one object; see `annotate`. The annotation is written last, after its picture.
 
@@ -98,27 +125,59 @@ def annotate_target(
     found = replace(found, articulation=keep_closing_forces(found.articulation, target.file, found.model))
     if picture:
         write_annotation_file(target.picture, annotation_png(found.model, found.articulation))
+    if convention == "interndata":
+        for path, info in _info_files(target, found, source.instance):
+            if path.exists() and not force:
+                raise AssetError(f"{path} exists. It is kept; force=true replaces it.", path=str(path))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_annotation_file(path, (json.dumps(info, indent=4) + "\n").encode())
     write_annotation_file(target.file, with_mark(found.articulation).to_yaml().encode())
     return found
+
+
+def check_convention(convention: str) -> None:
+    """Checks the name of a convention.
+
+    Raises:
+        ConfigError: It is not one of `CONVENTIONS`.
+    """
+    if convention not in CONVENTIONS:
+        raise unknown_name(convention, "a convention of annotations", where="convention", known=CONVENTIONS)
+
+
+def info_path(target: AnnotationTarget, part: str) -> Path:
+    """Returns the place of the `info.json` of a part by the convention of InternDataEngine."""
+    return target.file.parent / "Kps" / part / "info.json"
+
+
+def _info_files(
+    target: AnnotationTarget, found: AnnotationResult, instance: str
+) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yields path and content of the `info.json` of each part; InternDataEngine has none for knobs and levers."""
+    for part in found.articulation.parts.values():
+        if not part.kind.turns_in_hand:
+            info = make_info(part, found.model, found.articulation.scale, instance=instance)
+            yield info_path(target, part.name), info
 
 
 def find_targets(path: Path, *, out: Path | None) -> list[AnnotationTarget]:
     """Returns the objects that a path names, sorted.
 
     Args:
-        path: A URDF, the folder of one object, or a folder of many.
+        path: A URDF or USD, the folder of one object, or a folder of many.
         out: Folder to write into; if there are many objects, each gets a folder in it. None: beside the URDFs.
 
     Raises:
         AssetError: The path names no object.
     """
-    if path.is_file() or not path.is_dir() or any(path.glob("*.urdf")):
+    if path.is_file() or not path.is_dir() or any(path.glob("*.urdf")) or any(map(is_usd, path.iterdir())):
         urdf = find_urdf(path)
         return [AnnotationTarget(urdf, str(path), (out or urdf.parent) / ANNOTATION_FILE)]
     folders = sorted({p.parent for p in path.rglob(PARTNET_URDF)} or {p.parent for p in path.rglob("*.urdf")})
     if not folders:
         raise AssetError(
-            f"'{path}' contains no object: no .urdf in it or below it. Name another folder.", path=str(path)
+            f"'{path}' contains no object: no URDF in it or below it, and no USD in it. Name another folder.",
+            path=str(path),
         )
     targets = []
     for folder in folders:

@@ -1,4 +1,4 @@
-"""Converts meshes and URDFs into objects that are ready for simulation."""
+"""Converts meshes, URDFs and USDs into objects that are ready for simulation."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from unlatch.objects.importers.asset_converter_base import MARKER_FILE, AssetCon
 from unlatch.objects.importers.mesh_converter import MeshConverter, MeshConverterCfg
 from unlatch.objects.importers.property_groups import MassPropertiesCfg
 from unlatch.objects.importers.urdf_converter import DriveType, InertiaFallback, UrdfConverter, UrdfConverterCfg
+from unlatch.objects.importers.usd.stage import USD_SUFFIXES, is_usd
+from unlatch.objects.importers.usd.usd_urdf import urdf_of_usd
 from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError, check_range
 from unlatch.simcore.meshes.decomposition.collision_approximation import CollisionApproximation
 from unlatch.simcore.meshes.mesh_reader import MESH_SUFFIXES
@@ -26,7 +28,9 @@ from unlatch.workflows.viewing.conversion_report import write_report
 
 _MAX_DEPTH = 4
 _MAX_WORKERS = 256
-_SUFFIXES = (".urdf", *MESH_SUFFIXES)
+_IN_FOLDERS = (".urdf", *MESH_SUFFIXES)
+"""Files that are found in a folder. A USD must be named: those beside it may be parts of it."""
+_SUFFIXES = (*_IN_FOLDERS, *USD_SUFFIXES)
 
 
 @dataclass
@@ -80,7 +84,7 @@ class ConvertJob:
     name: str
     """Folder of the result, below `out`."""
     path: Path
-    """The mesh or URDF."""
+    """The mesh, URDF or USD."""
     cfg: ConvertCfg
 
     @property
@@ -128,7 +132,7 @@ def find_assets(path: Path) -> dict[str, Path]:
     if path.is_file():
         if path.suffix.lower() not in _SUFFIXES:
             raise AssetError(
-                f"'{path}' is neither a URDF nor a supported mesh. Expected one of {', '.join(_SUFFIXES)}.",
+                f"'{path}' is neither a URDF, a USD nor a supported mesh. Expected one of {', '.join(_SUFFIXES)}.",
                 path=str(path),
             )
         absolute = path.resolve()
@@ -139,7 +143,8 @@ def find_assets(path: Path) -> dict[str, Path]:
     found = list(_find_files(root, depth=_MAX_DEPTH))
     if not found:
         raise AssetError(
-            f"'{path}' contains nothing to convert. Expected {PARTNET_URDF}, URDFs or meshes ({', '.join(_SUFFIXES)}).",
+            f"'{path}' contains nothing to convert. Expected {PARTNET_URDF}, URDFs or meshes "
+            f"({', '.join(_IN_FOLDERS)}).",
             path=str(path),
         )
     names: dict[str, Path] = {}
@@ -168,24 +173,25 @@ def _convert_one(job: ConvertJob) -> ConvertOutcome:
     cfg = _converter_cfg(job)
     made: AssetConverterBase[Any] = MeshConverter(cfg) if isinstance(cfg, MeshConverterCfg) else UrdfConverter(cfg)
     words = f"{time.perf_counter() - started:.1f} s" if made.was_converted else "up to date"
+    notices = (*(urdf_of_usd(job.path).notices if is_usd(job.path) else ()), *made.notices)
     message = f"{made.urdf_path} ({words})"
     if job.cfg.usd:
         message += f", {made.usd_file_name}"
     if job.cfg.report:
         message += f"; {write_report(Path(made.urdf_path), job.target)}"
-    return ConvertOutcome(job.name, message, False, tuple(made.notices), made.was_converted)
+    return ConvertOutcome(job.name, message, False, notices, made.was_converted)
 
 
 def _converter_cfg(job: ConvertJob) -> MeshConverterCfg | UrdfConverterCfg:
     cfg = job.cfg
     common: dict[str, Any] = {
-        "asset_path": str(job.path),
+        "asset_path": str(urdf_of_usd(job.path).path if is_usd(job.path) else job.path),
         "out_dir": str(job.target),
         "usd": cfg.usd,
         "force_conversion": cfg.force,
         "make_instanceable": cfg.make_instanceable,
     }
-    if job.path.suffix.lower() != ".urdf":
+    if job.path.suffix.lower() != ".urdf" and not is_usd(job.path):
         props = MassPropertiesCfg(cfg.mass, cfg.density) if cfg.mass is not None or cfg.density is not None else None
         factor = cfg.scale if cfg.scale is not None else 1.0
         return MeshConverterCfg(

@@ -72,6 +72,8 @@ class NewRobot:
     picture: Path
     reach_shares: list[float]
     """For each arm, the share of hand poses in the region of derived tasks that it reaches."""
+    still: list[str]
+    """Moving joints of the model that belong to no arm, such as wheels, or a lift below two arms."""
 
 
 def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
@@ -81,7 +83,7 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
         ConfigError: Files exist already, or cannot be written.
         AssetError: The URDF cannot be used, or has no arm with a gripper of two fingers.
     """
-    model = read_urdf(urdf)
+    model = read_urdf(urdf, meshes_anywhere=True)
     name = cfg.name or re.sub(r"[^A-Za-z0-9_]", "_", model.name) or urdf.stem
     folder = Path(cfg.out).expanduser() / "robot"
     yaml_file, picture = folder / f"{name}.yaml", folder / f"{name}.png"
@@ -100,7 +102,9 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
     except OSError as exc:
         raise ConfigError(f"{yaml_file} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
     write_picture(sheet, picture)
-    return NewRobot(robot, yaml_file, picture, shares)
+    used = {joint for arm in robot.arms for joint in (*arm.joints, *arm.gripper.joints)}
+    still = [joint.name for joint in model.joints.values() if joint.moves and joint.name not in used]
+    return NewRobot(robot, yaml_file, picture, shares, still)
 
 
 def urdf_reference(urdf: Path) -> str:

@@ -17,6 +17,7 @@ from unlatch.workflows.cli.arguments import load_configs
 from unlatch.workflows.cli.command_line import CommandLine
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, result_console
 from unlatch.workflows.cli.debugger import make_debuggable
+from unlatch.workflows.cli.live_page import live_page
 from unlatch.workflows.runs.data_folders import describe_data_set
 from unlatch.workflows.runs.launchers.catalog import LAUNCHERS, SERIAL
 from unlatch.workflows.runs.launchers.sweep import (
@@ -56,8 +57,14 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], i
         jobs = [replace(job, cfg=make_debuggable(job.cfg)) for job in jobs]
     sweep = place_outputs(jobs)
     _check_outputs_differ([job.cfg for job in jobs], prefix=prefix)
-    if sweep is not None and launcher.name != SERIAL:
-        return launch_jobs(name, jobs, sweep, config_dirs=line.config_dirs)
+    with live_page([job.cfg for job in jobs], prefix=prefix, sweep=sweep):
+        if sweep is not None and launcher.name != SERIAL:
+            return launch_jobs(name, jobs, sweep, config_dirs=line.config_dirs)
+        return _run_one_by_one(jobs, run)
+
+
+def _run_one_by_one(jobs: Sequence[LoadedConfig[R]], run: Callable[[R], int]) -> int:
+    """Runs jobs in this process; returns the worst exit code."""
     worst = OK
     for number, job in enumerate(jobs, 1):
         for notice in job.notices:
@@ -174,7 +181,9 @@ def make_sweep_job(command: str, job: LoadedConfig[Any], flags: Sequence[str]) -
     """Returns a job of a sweep, as the command that makes only this job's data set."""
     own = [word for word in job.overrides if override_key(word).split(".")[0] not in SWEEP_KEYS]
     out = str(job.cfg.out)
-    alone = (f"launcher={SERIAL}", "sweep_dir=null")  # a job is not a sweep, even if its experiment is one
+    alone = [f"launcher={SERIAL}", "sweep_dir=null"]  # a job is not a sweep, even if its experiment is one
+    if job.cfg.live:
+        alone.append("live_port=null")  # the sweep has one page for all jobs
     return SweepJob(Path(out).name, (command, *flags, *own, *alone, f"out={out}"))
 
 

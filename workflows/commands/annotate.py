@@ -8,7 +8,7 @@ from pathlib import Path
 
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult
 from unlatch.simcore.errors import AssetError, ConfigError, check_range
-from unlatch.workflows.assets.annotate import AnnotationTarget, annotate_target, find_targets
+from unlatch.workflows.assets.annotate import AnnotationTarget, annotate_target, check_convention, find_targets
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_paths
@@ -40,11 +40,14 @@ class AnnotateCommandCfg:
     """Category of the object."""
     info: bool = True
     """Whether to use the keypoints of `info.json`."""
+    convention: str = "unlatch"
+    """`interndata` also writes an `info.json` for each part."""
 
     def __post_init__(self) -> None:
         if self.check and self.edit:
             raise ConfigError("check and edit are both true. Give one of them.", key="check")
         check_range("port", self.port, 0, 65535)
+        check_convention(self.convention)
 
 
 @command
@@ -62,12 +65,14 @@ def main(arguments: list[str]) -> int:
 
 def _annotate(target: AnnotationTarget, cfg: AnnotateCommandCfg) -> AnnotationResult:
     values = AnnotateCfg(scale=cfg.scale, size_m=cfg.size, use_info=cfg.info)
-    return annotate_target(target, values, category=cfg.category, force=cfg.force, picture=cfg.picture)
+    return annotate_target(
+        target, values, category=cfg.category, force=cfg.force, picture=cfg.picture, convention=cfg.convention
+    )
 
 
 def _annotate_one(target: AnnotationTarget, cfg: AnnotateCommandCfg) -> int:
     if cfg.check:
-        problems = target.load().problems
+        problems = [*target.load().problems, *target.info_problems()]
         for problem in problems:
             print_line(f"{target.file}: {problem}")
         if not problems:
@@ -87,7 +92,7 @@ def _annotate_many(targets: Sequence[AnnotationTarget], cfg: AnnotateCommandCfg)
         label = f"{number}/{len(targets)} {target.name}"
         try:
             if cfg.check:
-                problems = target.load().problems
+                problems = [*target.load().problems, *target.info_problems()]
                 good += not problems
                 print_line(f"{label}: {problems[0] if problems else 'fits'}")
             else:
@@ -116,7 +121,8 @@ def _describe_result(found: AnnotationResult) -> list[str]:
             f"  {part.name}: {part.kind.name} by {part.joint}, held at its {held.type.name} ({extents} mm), "
             f"closed {part.openness.closed:.3g}, open {part.openness.open:.3g} {unit}"
         )
-    return lines + [f"  left out {joint}: {reason}" for joint, reason in found.refused.items()]
+    lines += [f"  left out {joint}: {reason}" for joint, reason in found.refused.items()]
+    return lines + [f"  USD: {notice}" for notice in found.notices]
 
 
 def _edit(targets: Sequence[AnnotationTarget], cfg: AnnotateCommandCfg) -> int:

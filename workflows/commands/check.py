@@ -1,4 +1,4 @@
-"""`unlatch check`: verifies data sets, and checks the planner settings of YAML files."""
+"""`unlatch check`: verifies data sets, and checks configurations and the YAML files of robots and planner settings."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from unlatch.configs.setting_file import read_setting_file
+from unlatch.configs.peer_tasks.peer_file import peer_of
+from unlatch.configs.robot_file import read_robot_file
+from unlatch.configs.setting_file import read_setting_file, read_yaml_tree
 from unlatch.objects.friction import OBJECT_FRICTION
-from unlatch.robots.checks import limit_problems
+from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.checks import limit_problems, model_problems
+from unlatch.robots.description import RobotCfg
+from unlatch.robots.hand_shape import describe_hand_frame
 from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError, check_range
 from unlatch.simcore.recording.check import Problem
 from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -18,14 +23,19 @@ from unlatch.workflows.checks.check_data_set import check_data_set
 from unlatch.workflows.checks.replayed_arrays import describe_machine, replay_arrays
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line, print_note
+from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.data_folders import data_sets_below
+from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.progress import Progress
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.schema import MAX_WORKERS
+from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg
 
 _YAML = (".yaml", ".yml")
-_OPTIONS = ("replay=", "workers=")
+_OPTIONS = ("replay=", "robot=", "workers=")
+_CHOICES = ("task=", "object=", "experiment=")
+"""Beginnings of arguments that choose a configuration to check."""
 _MOST_NAMED = 8
 
 
@@ -35,6 +45,8 @@ class CheckCfg:
 
     replay: bool = False
     """Whether the actions of every episode are simulated again, and all arrays compared."""
+    robot: str = "franka_panda"
+    """Robot of the catalog with whose hand the motions of planner settings are compared."""
     workers: int | None = None
     """Processes for the replays; null: one for each CPU core."""
 
@@ -47,6 +59,8 @@ class CheckCfg:
 @command
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
+    if any(argument.startswith(_CHOICES) for argument in arguments):
+        return _check_task(arguments)
     paths = [argument for argument in arguments if not argument.startswith(_OPTIONS)]
     cfg = read_pairs(CheckCfg, [argument for argument in arguments if argument.startswith(_OPTIONS)])
     if not paths or paths[0].startswith("-"):
@@ -57,7 +71,7 @@ def main(arguments: list[str]) -> int:
     for folder in folders:
         _refuse_parent(Path(folder))
     sets = {path: DataSet.open(path) for path in folders}  # a folder that is not a data set is bad input
-    bad = sum(_check_settings(path) for path in files)
+    bad = sum(_check_yaml(path, cfg.robot) for path in files)
     for path, data_set in sets.items():
         problems = [*check_data_set(data_set), *_robot_problems(data_set), *_render_problems(data_set)]
         if cfg.replay:
@@ -74,6 +88,20 @@ def main(arguments: list[str]) -> int:
     return FAILED if bad else OK
 
 
+def _check_task(arguments: list[str]) -> int:
+    """Composes a configuration, loads its objects and checks that they fit together; plans nothing."""
+    line = parse_command_line(arguments)
+    loaded = load_config("collect", CollectCfg, line.overrides, config_dirs=line.config_dirs)
+    check_assets(loaded.cfg)
+    for notice in loaded.notices:
+        print_line(f"note: {notice}")
+    cfg = loaded.cfg
+    chain = ", ".join(" ".join(filter(None, (entry.arm, entry.name, entry.part))) for entry in cfg.skills)
+    print_line(f"{cfg.task.name}: {' and '.join(cfg.all_objects())}, {cfg.robot.name}: {chain}")
+    print_line(f"{cfg.task.name}: the configuration is complete and fits its objects; `unlatch plan` plans an episode")
+    return OK
+
+
 def _refuse_parent(folder: Path) -> None:
     """Raises an error for a folder that is not a data set but has some below it; the error names them."""
     below: list[str] = []
@@ -88,18 +116,48 @@ def _refuse_parent(folder: Path) -> None:
         )
 
 
-def _check_settings(path: str) -> int:
-    """Prints how the planner settings of a YAML file are read; returns how many cannot be read."""
-    reads = read_setting_file(path)
+def _check_yaml(path: str, robot_name: str) -> int:
+    """Prints how the YAML file of a robot, or the planner settings of one, are read; returns how much is wrong."""
+    robot = read_robot_file(path)
+    if robot is None:
+        return _check_settings(path, robot_name)
+    problems = [*model_problems(robot), *limit_problems(robot, object_friction=OBJECT_FRICTION)]
+    for arm in robot.arms:
+        print_line(f"{path}: arm {arm.name}: {arm.base_link} to {arm.ee_link}, joints {', '.join(arm.joints)}")
+        print_line(f"{path}: arm {arm.name}: {describe_hand_frame(arm)}")
+    for problem in problems:
+        print_line(f"{path}: {problem.message}")
+    if not problems:
+        print_line(f"{path}: the robot fits its model, and no limit goes beyond it")
+    return len(problems)
+
+
+def _check_settings(path: str, robot: str) -> int:
+    """Prints how the planner settings of a YAML file are read; returns how many cannot be read, or not be run."""
+    peer = peer_of(read_yaml_tree(path))
+    if peer is not None:
+        print_note(f"note: {path} is a whole task of {peer}. To turn it into a task: unlatch import {path}")
+    described: RobotCfg = ROBOTS.load(robot)()
+    reads = read_setting_file(path, tool=described.arms[0].keypoints)
     for read in reads:
+        if read.setting is not None:
+            origin, hand = read.setting.origin, read.setting.hand
+            print_line(f"{path}: {read.where}: origin {origin.value}" + (f", hand {hand}" if hand else ""))
         for line in read.notices if read.error is None else [read.error.message]:
             print_line(f"{path}: {line}")
+        for line in read.obstacles:
+            print_line(f"{path}: no articulation skill can run this: {line}")
+        for line in read.warnings:
+            print_line(f"{path}: warning: {line}")
     bad = sum(read.error is not None for read in reads)
+    stuck = sum(bool(read.obstacles) for read in reads)
     lines = sum(len(read.notices) for read in reads)
+    runnable = f", {stuck} of them cannot be run" if stuck else ""
     print_line(
-        f"{path}: {len(reads) - bad} of {len(reads)} planner settings can be read, {lines} lines rewritten or dropped"
+        f"{path}: {len(reads) - bad} of {len(reads)} planner settings can be read{runnable}, "
+        f"{lines} lines rewritten or dropped"
     )
-    return bad
+    return bad + stuck
 
 
 def _render_problems(data_set: DataSet) -> list[str]:

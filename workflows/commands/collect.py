@@ -9,6 +9,7 @@ from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import prefix_error_keys
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.sim.renderers.auto import AUTO
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.command import run_command
@@ -17,7 +18,7 @@ from unlatch.workflows.cli.console import OK, print_note
 from unlatch.workflows.cli.multirun import run_jobs
 from unlatch.workflows.cli.run_report import run_and_report
 from unlatch.workflows.commands.render import render_and_report
-from unlatch.workflows.images.render_config import AUTO, RenderCfg
+from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.runs.collect import CollectJob
 from unlatch.workflows.runs.run import output_folder
 from unlatch.workflows.runs.schema import CollectCfg

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 from unlatch.configs.config_files import yaml_files
 from unlatch.configs.derivation.derived_request import describe_object_path, is_object_path
+from unlatch.robots.hand_shape import describe_hand_frame
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.ranking import derivable_skill
@@ -28,6 +29,7 @@ _TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 _NAME = re.compile(r"[a-z](_?[a-z0-9])*\Z")
 _PLACE = re.compile(r"@(\w+)@")
 _SKILL_OBJECT = "drawer"
+_MOST_NAMED = 8
 
 
 @dataclass
@@ -186,11 +188,15 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
     for arm, share in zip(robot.arms, made.reach_shares, strict=True):
         gripper = arm.gripper
         print_line(f"arm {arm.name}: {arm.base_link} to {arm.ee_link}, {len(arm.joints)} joints")
+        print_line(f"  {describe_hand_frame(arm)}")
         print_line(
             f"  gripper {1e3 * gripper.max_width_m:.0f} mm, {len(gripper.joints)} joints, {gripper.grip_force_n:g} N"
         )
         print_line(f"  reaches {100 * share:.0f} % of hand poses over the region of derived tasks")
     print_line(f"base at x = {robot.base_x_m:g} m, {robot.base_height_m:g} m above the table")
+    if made.still:
+        more = f" and {len(made.still) - _MOST_NAMED} more" if len(made.still) > _MOST_NAMED else ""
+        print_line(f"held still: {', '.join(made.still[:_MOST_NAMED])}{more}")
     print_line(f"look up in the data sheet: {', '.join(VALUE_REMARKS)}")
     print_line(f"wrote {made.yaml_file} and {made.picture}; check the picture, then:")
     print_line(f"  unlatch collect task=open_drawer robot={name} --config-dir {cfg.out} episodes=10 out=data/{name}")

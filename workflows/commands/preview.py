@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from unlatch.simcore.sim.renderers.auto import picture_renderer
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.workflows.cli.arguments import configs_to_run
 from unlatch.workflows.cli.command import command
@@ -30,7 +31,7 @@ def main(arguments: list[str]) -> int:
 
 def draw_preview(cfg: PreviewCfg) -> Path:
     """Draws the scene of an episode and prints the layout; returns the picture's path."""
-    RENDERERS.entry(cfg.renderer)
+    RENDERERS.entry(picture_renderer(cfg.renderer))
     check_assets(cfg, number=cfg.episode)
     path = Path(cfg.out or f"preview-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png").absolute()
     with open_scene(cfg, cfg.episode, renderer=cfg.renderer) as scene:

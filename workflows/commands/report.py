@@ -21,6 +21,7 @@ from unlatch.workflows.viewing.report.tally import Tally, tally
 from unlatch.workflows.viewing.template import fill_template
 
 MAX_PICTURES = 10
+MAX_CLIPS = 24
 
 
 @dataclass
@@ -29,11 +30,14 @@ class ReportCfg:
 
     pictures: int = 1
     """Strips of pictures for each outcome; 0: none."""
+    clips: int = 4
+    """Largest number of clips on the page; 0: none."""
     out: str | None = None
     """File to write; null: report.html in the data set, for several data sets in the current directory."""
 
     def __post_init__(self) -> None:
         check_range("pictures", self.pictures, 0, MAX_PICTURES)
+        check_range("clips", self.clips, 0, MAX_CLIPS)
         check_suffix(self.out, ".html")
 
 
@@ -74,7 +78,7 @@ def write_report(paths: Sequence[str], cfg: ReportCfg) -> tuple[Path, list[Tally
             f"There is no episode that can be read in {', '.join(map(str, folders[:3]))}. Expected at least one "
             f"attempt.{damage}"
         )
-    report = make_report(tallies, pictures=cfg.pictures)
+    report = make_report(tallies, pictures=cfg.pictures, clips=cfg.clips)
     page = fill_template(
         "unlatch.workflows.viewing.report",
         "page.html",

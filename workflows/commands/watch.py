@@ -1,27 +1,31 @@
-"""`unlatch watch`: shows the progress of data sets while runs fill them."""
+"""`unlatch watch`: shows the progress of data sets while runs fill them, in the terminal and on a page."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from rich.box import SIMPLE
+from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from unlatch.simcore.errors import check_range
+from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_some_paths
-from unlatch.workflows.cli.console import OK, result_console
+from unlatch.workflows.cli.console import FAILED, OK, print_note, result_console
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.data_folders import data_sets_in, short_names
 from unlatch.workflows.runs.run_times.pace import pace_of
 from unlatch.workflows.runs.run_times.run_clock import read_run_times
 from unlatch.workflows.runs.statistics import RunStatistics
+from unlatch.workflows.viewing.live.page_process import DEFAULT_PORT, LOCAL_HOST, MAX_PORT, PageProcess
 
 MAX_PERIOD_S = 3600.0
 _SHARE_OF_TIME = 0.1
@@ -38,9 +42,18 @@ class WatchCfg:
     """Period of the display [s]."""
     once: bool = False
     """Whether it prints once and ends."""
+    page: bool | None = None
+    """Whether a page is served; null: on a terminal."""
+    host: str = LOCAL_HOST
+    """Address at which the page is served; `0.0.0.0`: other computers can open it, too."""
+    port: int = DEFAULT_PORT
+    """Port of the page; if it is taken, the next free one."""
 
     def __post_init__(self) -> None:
         check_range("every_s", self.every_s, 0.1, MAX_PERIOD_S)
+        check_range("port", self.port, 0, MAX_PORT)
+        if self.once and self.page:
+            raise ConfigError("once=true and page=true exclude each other. Remove one of them.", key="page")
 
 
 @command
@@ -51,22 +64,44 @@ def main(arguments: list[str]) -> int:
 
 
 def watch_data_sets(paths: Sequence[str], cfg: WatchCfg) -> int:
-    """Shows data sets, on a terminal again and again; returns the exit code."""
+    """Shows data sets, on a terminal again and again, and on a page; returns the exit code."""
     console = result_console()
-    make_table = partial(growth_table, paths, console.width)
-    if cfg.once or not console.is_terminal:
-        console.print(make_table())
+    shows_again = console.is_terminal and not cfg.once
+    if not (shows_again or cfg.page):
+        console.print(growth_table(paths, console.width))
         return OK
+    page = _make_page(paths, cfg) if cfg.page in (True, None) else None
+    try:
+        with nullcontext() if page is None else page:
+            if page is not None:
+                print_note(f"page: {page.url}{'' if page.port == cfg.port else f' (port {cfg.port} is taken)'}")
+            if shows_again:
+                _show_table(paths, console, cfg.every_s)
+            elif page is not None:
+                page.wait()
+                print_note(f"unlatch: the page has ended: {page.death()}")
+                return FAILED
+    except KeyboardInterrupt:
+        pass
+    return OK
+
+
+def _make_page(paths: Sequence[str], cfg: WatchCfg) -> PageProcess:
+    folders = data_sets_in(paths)
+    title = short_names(folders)[0] if len(folders) == 1 else ", ".join(short_names([Path(path) for path in paths]))
+    return PageProcess([Path(path) for path in paths], host=cfg.host, port=cfg.port, title=title)
+
+
+def _show_table(paths: Sequence[str], console: Console, every_s: float) -> None:
+    """Shows the table again and again, until Ctrl-C."""
+    make_table = partial(growth_table, paths, console.width)
     console.print("updates every few seconds, until Ctrl-C")
     with Live(make_table(), console=console, auto_refresh=False) as live:
-        try:
-            while True:
-                started = time.perf_counter()
-                live.update(make_table(), refresh=True)
-                took_s = time.perf_counter() - started
-                time.sleep(max(cfg.every_s, took_s / _SHARE_OF_TIME))
-        except KeyboardInterrupt:
-            return OK
+        while True:
+            started = time.perf_counter()
+            live.update(make_table(), refresh=True)
+            took_s = time.perf_counter() - started
+            time.sleep(max(every_s, took_s / _SHARE_OF_TIME))
 
 
 def growth_table(paths: Sequence[str], width: int) -> Table:

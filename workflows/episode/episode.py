@@ -15,6 +15,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from unlatch.configs.schema import EpisodeCfg
@@ -48,6 +49,7 @@ from unlatch.workflows.episode.randomization.episode_randomization import (
     make_randomization,
     recorded_randomization,
 )
+from unlatch.workflows.episode.rooms.room import Room
 from unlatch.workflows.episode.scene import EpisodeScene, build_scene
 from unlatch.workflows.episode.skill_run import SkillRun
 
@@ -102,8 +104,12 @@ class Episode:
         """Whether the record has the planner's own targets beside the executed ones; set before `begin`."""
         self.has_pushes = False
         """Whether parts may be pushed from outside; set before `begin`."""
+        self.scenery_seed = self.seed
+        """Seed of the room in images; set before the reset."""
         self.on_bug: Callable[[Exception], None] | None = None
         """Called with an unexpected exception before it becomes the failure of the episode, such as by a debugger."""
+        self.on_state: Callable[[Episode], None] | None = None
+        """Called after each recorded state, such as by a page that shows it; it must not change the episode."""
         self._world = world
         self._checker = checker
         self._policy = policy
@@ -181,13 +187,18 @@ class Episode:
             sensors=list(cfg.all_sensors().values()),
             seed=self.seed,
         )
-        self.randomization = make_randomization(self.scene, cfg.randomization, self.seed, visual_draw=self.visual_draw)
+        room = Room(self.scene, cfg.scenery, self.scenery_seed)
+        self.randomization = make_randomization(
+            self.scene, cfg.randomization, self.seed, visual_draw=self.visual_draw, room=room
+        )
+        room.show()
         if self.randomization is not None:
             self._layout = replace(layout, q_home=self.randomization.homes(layout.q_home))
         unrest = self.scene.let_rest(self._layout)
         self.judge = Judge(cfg, self.scene, acted_on, policy=self._policy)
         self.frames = FrameLoop(self.scene, self.judge, self.randomization)
         self.frames.has_labels, self.frames.has_pushes = self.has_labels, self.has_pushes
+        self.frames.on_state = None if self.on_state is None else partial(self.on_state, self)
         self.planner.scene, self.planner.layout = self.scene, self._layout
         problem = self.planner.find_problem()
         if problem is None and unrest is not None:
@@ -286,7 +297,7 @@ class Episode:
             if self.failure is None
             else self.failure.to_evidence(self.cfg.world, last_frame=max(0, last_frame)),
             language=self.language(),
-            assets={name: asset.content_hash for name, asset in self._assets.items()},
+            assets=self.content_hashes(),
             layout=self.layout(),
             applied={} if self.randomization is None else self.randomization.applied(),
             skills=[
@@ -312,6 +323,10 @@ class Episode:
             layout["preplan"] = self.planner.layout_search.to_dict()
         layout["instances"] = describe_instances(self.cfg, self._assets)
         return layout
+
+    def content_hashes(self) -> dict[str, str]:
+        """Returns the content hash of each object by its name; none before the reset."""
+        return {name: asset.content_hash for name, asset in self._assets.items()}
 
     def language(self) -> list[str]:
         """Returns the phrasings of the instruction, filled in, the episode's own first; none before the reset."""

@@ -5,7 +5,7 @@ The rates of frames, control and physics are in `WorldCfg` (`simcore/sim/world.p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -80,6 +80,8 @@ class FrameLoop:
         """What the planner would do in the next frame, by arm, while a policy acts."""
         self.has_pushes = False
         """Whether parts may be pushed from outside; set before the first frame."""
+        self.on_state: Callable[[], None] | None = None
+        """Called after each recorded state."""
         self._interval: dict[str, Any] = {}
 
     @property
@@ -150,6 +152,8 @@ class FrameLoop:
         state.update(status_values(self._judge, statuses, list(scene.robot.arms)))
         self.recorder.add_frame(state, self._interval if self.recorder.n_states else None)
         self.state = state
+        if self.on_state is not None:
+            self.on_state()
 
     def record_open_frame(self) -> None:
         """Records the state of a frame that is simulated and judged but not recorded: an exception came in between."""

@@ -11,11 +11,13 @@ import numpy as np
 
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.carrying.conditions import ObjectPoses
+from unlatch.objects.config import ObjectSource
 from unlatch.objects.friction import OBJECT_FRICTION
+from unlatch.objects.procedural.building.finishes import FINISH_OF_COLOUR
 from unlatch.objects.scene_object import ObjectKeypoints, ObjectRegion, SceneObject
 from unlatch.robots.action import Action, ArmAction
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
-from unlatch.robots.model import model_path
+from unlatch.robots.model import drawn_model_path, model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose
@@ -26,7 +28,8 @@ from unlatch.simcore.sim.scene import Scene
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.lidar import LidarCfg
-from unlatch.simcore.sim.visuals.pictures import LookAtCamera
+from unlatch.simcore.sim.visuals.finish import FINISHES
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera
 from unlatch.simcore.sim.world import World
 from unlatch.skills.contract.context import FrameSpeeds, Views
 from unlatch.skills.gripping import grip_force, load_of
@@ -50,6 +53,19 @@ REST_MOVED_M = 0.02
 """A free object that moves farther than this while it comes to rest has no valid place [m]."""
 REST_TURNED_RAD = 0.3
 """A free object that turns farther than this while it comes to rest has no valid place [rad]."""
+_ARM_POINTS_M = (
+    (-0.12, -0.12, 0.0),
+    (-0.12, 0.12, 0.0),
+    (-0.1, 0.0, 0.72),
+    (0.1, 0.0, 0.76),
+    (0.45, 0.0, 0.72),
+    (-0.24, 0.0, 0.55),
+)
+"""Points around an arm at its home pose, from its foot [m]."""
+_OPENING_M = 0.2
+"""How far before an object its parts are seen while they open [m]."""
+_BEHIND_SHOULDER, _FAR_SIDE = (-0.62, -1.05, 0.44), (1.05, -0.8, 0.62)
+_FOV_DEG = 40.0
 
 
 @dataclass
@@ -73,16 +89,18 @@ class EpisodeScene:
     """Signature of the world after the last frame."""
 
     def view(self) -> LookAtCamera:
-        """Returns a camera that sees the robot's hand and the object."""
-        boxes = [item.body.aabb() for item in self.objects.values()]
-        middle = np.mean([box.mean(axis=0) for box in boxes], axis=0)
-        # from behind the robot's right shoulder: the object's front and the hand are both seen
-        target = 0.6 * middle + 0.4 * np.array([0.12, 0.0, 0.5])
-        eye = target + np.array([-0.68, -1.05, 0.62])
-        if len(self.robot.arms) > 1:  # shoulders on both sides would hide the object: look from its far side
-            target = 0.8 * middle + 0.2 * np.array([0.0, 0.0, 0.5])
-            eye = target + np.array([1.05, -0.8, 0.75])
-        return LookAtCamera(eye=tuple(eye.tolist()), target=tuple(target.tolist()), fov_deg=48.0)
+        """Returns a camera that sees the whole robot and the objects; it does not depend on how they stand now."""
+        arms = [self.robot.body.link_pose(arm.base_link).p for arm in self.robot.cfg.arms]
+        points = [foot + np.array(offset) for foot in arms for offset in _ARM_POINTS_M]
+        for item in self.objects.values():
+            boxes = np.array([item.body.link_aabb(link) for link in item.body.mounted_links])
+            low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
+            points += [np.where(pick, high, low) for pick in np.ndindex(2, 2, 2)]
+            points.append(np.array([low[0] - _OPENING_M, (low[1] + high[1]) / 2, low[2]]))
+        # from behind the robot's right shoulder: the object's front and the hand are both seen; the shoulders of two
+        # arms would hide the object, so they are seen from the far side
+        looks_from = _BEHIND_SHOULDER if len(arms) == 1 else _FAR_SIDE
+        return framing_camera(points, looks_from, fov_deg=_FOV_DEG, aspect=1.25, margin=1.12)
 
     def hold_flags(self, held: Mapping[str, frozenset[str]]) -> dict[str, tuple[bool, ...]]:
         """Returns which joints of every object are held, as an action has them."""
@@ -299,8 +317,10 @@ def build_scene(
         return world.add_box(name, size_m=size_m, T_world_box=pose, rgba=rgba)
 
     table = add_fixture(TABLE, TABLE_SIZE_M, Pose.from_translation(TABLE_CENTER_M), TABLE_RGBA)
-    robot = Robot(world, robot_cfg, model_path(robot_cfg), T_world_root=base_pose(robot_cfg))
+    urdf = drawn_model_path(robot_cfg) if world.visuals else model_path(robot_cfg)
+    robot = Robot(world, robot_cfg, urdf, T_world_root=base_pose(robot_cfg))
     robot.body.semantic_class = "robot"
+    robot.body.finish = FINISHES["plastic"]
     robot.body.stand_on(table)
     for name, arm in robot.arms.items():
         arm.reset(layout.q_home[name], gripper_m=arm.cfg.gripper.max_width_m)
@@ -317,6 +337,8 @@ def build_scene(
             urdf, name=name, T_world_root=place.T_world_root, friction=OBJECT_FRICTION, fixed=not asset.free
         )
         body.semantic_class = asset.category
+        if asset.source == ObjectSource.procedural.value:
+            body.finish_by_colour = FINISH_OF_COLOUR
         objects[name] = SceneObject(body, asset, world=world)
         objects[name].set_joints(place.joint_positions)
         scene.add_object(name, objects[name])
@@ -351,8 +373,8 @@ def _with_chosen_grip(
     """Returns a robot whose hands grip with the force for the hardest part to move.
 
     All hands get the same load: the arm that holds an object bears what another arm does to it. Where something is
-    carried, the pads have no friction anchors: Bullet keeps anchored contact points with old normals, and what is let go
-    sticks to a finger. Without them an object creeps by 1 to 3 mm in the hand in 5 s.
+    carried, the pads have no friction anchors: Bullet keeps anchored contact points with old normals, and what is let
+    go sticks to a finger. Without them an object creeps by 1 to 3 mm in the hand in 5 s.
     """
     carries = any(part is None for _, part in acted_on)
     load_n = max((load_of(assets[name], part) for name, part in acted_on), default=0.0)

@@ -97,6 +97,8 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         """Whether records of later episodes have labels beside the actions."""
         self.on_bug: Callable[[Exception], None] | None = None
         """That of later episodes, see `Episode.on_bug`."""
+        self.on_state: Callable[[Episode], None] | None = None
+        """That of later episodes, see `Episode.on_state`."""
         self._run_seed = cfg.seed
         self._next_episode = 0
         self._decoder = ActionDecoder(cfg.action, cfg.robot)
@@ -228,7 +230,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
                 arms_may_move=self.cfg.success_when is SuccessWhen.held, end_at_violation=self.cfg.end_at_violation
             ),
         )
-        episode.has_labels, episode.on_bug = self.has_labels, self.on_bug
+        episode.has_labels, episode.on_bug, episode.on_state = self.has_labels, self.on_bug, self.on_state
         episode.begin()
         self._images = ObservedImages(episode.scene, self.cfg.observation)
         if episode.failure is None:

@@ -4,7 +4,6 @@ from .label import LabelCfg as LabelCfg
 from .render import RenderWork as RenderWork
 from .render import header_of as header_of
 from .render import prepare_render as prepare_render
-from .render_config import AUTO as AUTO
 from .render_config import ImagesCfg as ImagesCfg
 from .render_config import RenderCfg as RenderCfg
 from .render_job import RenderJob as RenderJob

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
 from unlatch.configs.cameras import RenderSettings, read_render_settings, with_cameras
 from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.schema import EpisodeCfg
+from unlatch.configs.schema import EpisodeCfg, Scenery
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.images.modality import ImageStream
 from unlatch.simcore.recording.images.renders import RenderSet, render_folder
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
-from unlatch.simcore.sim.renderers.auto import best_renderer
+from unlatch.simcore.sim.renderers.auto import AUTO, best_renderer
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
 from unlatch.workflows.episode.semantic_classes import check_classes
-from unlatch.workflows.images.render_config import AUTO, RenderCfg
+from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderJob, RenderOutcome
 from unlatch.workflows.runs.executors.catalog import EXECUTORS, make_executor
 from unlatch.workflows.runs.executors.executor import WorkerLimits, never_ended
@@ -139,11 +139,12 @@ def prepare_render(data_set: DataSet, cfg: RenderCfg, request: Request | None = 
     digests = _chosen_digests(data_set, cfg)
     notices: list[str] = []
     renderer = _choose_renderer(cfg, settings, episode_cfg, notices)
-    seen_cfg = with_cameras(episode_cfg, settings.cameras)
+    seen_cfg = replace(with_cameras(episode_cfg, settings.cameras), scenery=_scenery_of(cfg, episode_cfg))
     _check_scene(data_set, next(iter(digests)), seen_cfg, settings, renderer, leave_out=cfg.leave_out)
     header = header_of(cfg, episode_cfg, settings, renderer)
     render_set = RenderSet.create_or_resume(data_set.path, cfg.name, header)
-    job = RenderJob(seen_cfg, data_set, render_set, renderer, settings.randomization, digests)
+    draws_room = cfg.scenery is not None
+    job = RenderJob(seen_cfg, data_set, render_set, renderer, settings.randomization, digests, draws_room)
     missing = _missing_numbers(job, notices)
     return RenderWork(job, cfg, missing, notices)
 
@@ -170,6 +171,7 @@ def header_of(cfg: RenderCfg, episode_cfg: EpisodeCfg, settings: RenderSettings,
         "rate_hz": episode_cfg.world.record_hz,
         "renderer": {"name": renderer, "version": RENDERERS.load(renderer)().version},
         "randomization": None if settings.randomization is None else plain(settings.randomization.to_dict()),
+        "scenery": _scenery_of(cfg, episode_cfg).value,
         "versions": versions_of(("unlatch", "pybullet", "av")),
     }
 
@@ -205,17 +207,30 @@ def _check_scene(
 def _choose_renderer(cfg: RenderCfg, settings: RenderSettings, episode_cfg: EpisodeCfg, notices: list[str]) -> str:
     """Returns the renderer's name in the catalog; for `auto`, the one that suits these images on this machine."""
     varied = settings.randomization is not None or episode_cfg.randomization.active
-    if cfg.renderer == "egl" and varied:
-        notices.append(
-            "note: renderer=egl draws no textures that rules set, no floor, walls and table top; renderer=tiny does"
+    room = _scenery_of(cfg, episode_cfg) is not Scenery.none
+    if cfg.renderer == "egl" and "rgb" in cfg.modalities:
+        raise ConfigError(
+            "renderer=egl draws depth and labels, no colours, and modalities has 'rgb'. Take renderer=pygfx or "
+            "renderer=tiny.",
+            key="renderer",
         )
+    if cfg.renderer == "egl" and (varied or room):
+        notices.append("note: renderer=egl draws no rooms, floor, walls and table top; pygfx, tiny and embree do")
     if cfg.renderer != AUTO:
         return cfg.renderer
-    return best_renderer(
+    renderer = best_renderer(
         max(camera.width * camera.height for camera in settings.cameras),
         depth=not {"depth", "distance", "normals"}.isdisjoint(cfg.modalities),
-        colours="rgb" in cfg.modalities or varied,
+        scenery="rgb" in cfg.modalities or varied or room,
     )
+    if "rgb" in cfg.modalities and renderer == "pygfx":
+        notices.append("note: a policy that learns from these images is evaluated with observation.renderer=pygfx")
+    return renderer
+
+
+def _scenery_of(cfg: RenderCfg, episode_cfg: EpisodeCfg) -> Scenery:
+    """Returns the room of the images: that of the request, else that of the episodes."""
+    return episode_cfg.scenery if cfg.scenery is None else cfg.scenery
 
 
 def _chosen_digests(data_set: DataSet, cfg: RenderCfg) -> dict[int, str]:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from unlatch.configs.schema import Scenery
 from unlatch.simcore.errors import ConfigError, check_range, unknown_name
 from unlatch.simcore.recording.images.modality import MODALITIES, POINT_CLOUD
 from unlatch.simcore.recording.images.rendered_annotations import annotation_names
+from unlatch.simcore.sim.renderers.auto import AUTO
 
-AUTO = "auto"
 RGB = ("h264", "lossless")
 MAX_WORKERS = 1024
 
@@ -35,6 +36,8 @@ class ImagesCfg:
     """Name in the catalog of renderers, or `auto`."""
     rgb: str = "h264"
     """Encoding of colours: `h264` or `lossless`."""
+    scenery: Scenery | None = None
+    """The room in the images; null: that of the episodes."""
     randomization: str | None = None
     """Name of a YAML file with visual rules to draw from; null: the episodes look as recorded."""
 

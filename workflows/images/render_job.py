@@ -59,6 +59,8 @@ class RenderJob:
     """Randomization with visual rules to draw from; None: the episodes look as recorded."""
     digests: Mapping[int, str]
     """Checksum of the arrays of every requested episode, by number."""
+    draws_room: bool = False
+    """Whether the room is drawn anew for this set; otherwise it looks as it does in other pictures of the episode."""
 
     @contextmanager
     def open(self, worker: str) -> Iterator[EpisodeMaker]:
@@ -89,10 +91,10 @@ class RenderJob:
             RecordingError: The record does not fit the objects that exist now, or the images cannot be written.
         """
         started = time.perf_counter()
-        draw = None
-        if self.randomization is not None:
-            draw = VisualDraw(self.randomization, derived_seed(record.seed, f"render.{render_set.name}"))
-        with open_record(self.cfg, record, checker, visual_draw=draw, world=world) as recorded:
+        seed = derived_seed(record.seed, f"render.{render_set.name}")
+        draw = None if self.randomization is None else VisualDraw(self.randomization, seed)
+        room = seed if self.draws_room else None
+        with open_record(self.cfg, record, checker, visual_draw=draw, scenery_seed=room, world=world) as recorded:
             opened = time.perf_counter()
             images = EpisodeImages(recorded, render_set)
             images.write(record.number, self.digests[record.number])

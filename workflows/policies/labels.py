@@ -15,6 +15,7 @@ from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.recovery.step_back import StepBack
+from unlatch.solver.settings.conventions import read_scene
 from unlatch.solver.terms.row import PointRow
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.skill_run import SkillRun
@@ -115,6 +116,7 @@ def _shorten_approach(skill: Skill) -> SkillCfg:
     if not isinstance(skill, ArticulationSkill) or len(motions) != 1 or motions[0][0] != "translate_z":
         return cfg
     arm, scene = skill.context.arm_model, skill.snapshot()
+    scene = read_scene(cfg.planner_setting, scene, opens=skill.opens)
     rows = [term.row(arm.tool_keypoints, scene) for term in cfg.planner_setting.constraint_list]
     point = next((row for row in rows if isinstance(row, PointRow) and row.weight is None), None)
     if point is None:

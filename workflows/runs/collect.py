@@ -67,9 +67,9 @@ class CollectJob(RecordingJob):
     def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
         """See `RecordingJob`."""
         if self.cfg.policy is not None:
-            with open_corrections(self.cfg, on_bug=self.on_bug) as run:
+            with open_corrections(self.cfg, on_bug=self.on_bug, on_state=self.on_state) as run:
                 yield run
             return
-        with EpisodeRunner(self.cfg, on_bug=self.on_bug) as runner:
+        with EpisodeRunner(self.cfg, on_bug=self.on_bug, on_state=self.on_state) as runner:
             runner.warm_up()
             yield runner.run

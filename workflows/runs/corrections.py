@@ -15,6 +15,7 @@ from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.rng import stream
 from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.gym.config import SuccessWhen
 from unlatch.workflows.policies.catalog import load_policy
 from unlatch.workflows.policies.labels import PlannerLabels
@@ -30,11 +31,14 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_corrections(
-    cfg: CollectCfg, *, on_bug: Callable[[Exception], None] | None = None
+    cfg: CollectCfg,
+    *,
+    on_bug: Callable[[Exception], None] | None = None,
+    on_state: Callable[[Episode], None] | None = None,
 ) -> Iterator[Callable[[int], EpisodeRecord]]:
     """Opens an environment and the policy of a run; yields the function that makes an episode by its number.
 
-    `on_bug` is that of the episodes, see `Episode.on_bug`.
+    `on_bug` and `on_state` are those of the episodes, see `Episode`.
 
     Raises:
         ConfigError: The policy cannot be made.
@@ -45,7 +49,7 @@ def open_corrections(
         raise ConfigError("policy is missing. Expected the policy that acts before the planner.", key="policy")
     env_cfg = config_as(EnvCfg, cfg, success_when=SuccessWhen.still)
     with closing(UnlatchEnv(cfg=env_cfg)) as env:
-        env.has_labels, env.on_bug = True, on_bug
+        env.has_labels, env.on_bug, env.on_state = True, on_bug, on_state
         with closing(load_policy(cfg.policy, env, timeout_s=cfg.policy_timeout_s)) as policy:
             rule = TakeoverRule.parse(cfg.takeover)
             yield partial(run_correction, env, policy, rule, cfg.policy, label_every=cfg.label_every)

@@ -315,7 +315,7 @@ class EvaluateJob(RecordingJob):
     def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
         """See `RecordingJob`."""
         with closing(make_env_of(self.cfg)) as env, closing(_make_policy(self.cfg, self.policy, env)) as policy:
-            env.on_bug = self.on_bug
+            env.on_bug, env.on_state = self.on_bug, self.on_state
             yield partial(run_episode, env, policy)
 
 

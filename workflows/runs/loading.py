@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 
 from unlatch.configs.chain import check_chain_form
 from unlatch.configs.composition import Request, compose_config, to_plain
-from unlatch.configs.cross_checks import check_episode
+from unlatch.configs.cross_checks import check_episode, find_info_files, hand_notices
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.derivation.derived_request import derive_request
 from unlatch.configs.experiment import check_sweep_values
@@ -98,11 +98,13 @@ def load_config(
     check_chain_form(plain)
     cfg = read_dataclass(schema, plain, where="", notices=notices)
     check_episode(cfg)
+    notices += hand_notices(cfg)
     check_sweep_values(getattr(cfg, "sweep", {}), overrides)
     cfg.randomization = with_recorded(cfg.randomization)
     for item in (cfg.object, *cfg.objects):
         if item.root is not None:
             item.root = str(Path(item.root).expanduser().absolute())
+    find_info_files(cfg)
     yaml = OmegaConf.to_yaml(OmegaConf.create(plain) if resolve else composed)
     return LoadedConfig(cfg, yaml, notices, list(overrides))
 

@@ -18,10 +18,12 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.rng import episode_seed
 from unlatch.workflows.episode.asset_checks import check_assets
+from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.executors.catalog import make_executor
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome, never_ended
 from unlatch.workflows.runs.header import NOTED_DISTRIBUTIONS, header_of, versions_of
+from unlatch.workflows.runs.live.publisher import StatePublisher
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress
 from unlatch.workflows.runs.retries.choice import choose_retries
 from unlatch.workflows.runs.retries.code_versions import CodeVersions
@@ -120,7 +122,8 @@ def run_episodes(
             if again.numbers:
                 notify(again.text())
                 data_set.replace_errors(again.numbers)
-            job = replace(make_job(data_set), code=code, on_bug=on_bug)
+            publisher = StatePublisher(data_set.path, clock.run) if cfg.live else None
+            job = replace(make_job(data_set), code=code, on_bug=on_bug, on_state=publisher)
             outcomes = executor.run(
                 job,
                 stop.until(to_make),
@@ -136,7 +139,7 @@ def run_episodes(
                 report=progress,
                 interruption=interruption,
             )
-            with interruption or nullcontext(), counts:
+            with nullcontext() if publisher is None else publisher, interruption or nullcontext(), counts:
                 try:
                     for outcome in outcomes:
                         stop.count(outcome)
@@ -213,6 +216,8 @@ class RecordingJob(ABC):
     """The code that makes the episodes, noted in those that end as `error`."""
     on_bug: Callable[[Exception], None] | None = field(default=None, kw_only=True)
     """Called with an exception that ends an episode as `error`, before the episode is written; of a serial run only."""
+    on_state: Callable[[Episode], None] | None = field(default=None, kw_only=True)
+    """Called in every worker after each state of an episode, see `Episode.on_state`; it is sent to the workers."""
 
     @abstractmethod
     def open_episode_source(self) -> AbstractContextManager[Callable[[int], EpisodeRecord]]:

@@ -35,10 +35,16 @@ class EpisodeRunner:
     An episode depends only on the configuration and its number: world, checker and skills are reset for each.
     """
 
-    def __init__(self, cfg: EpisodeCfg, *, on_bug: Callable[[Exception], None] | None = None) -> None:
-        """Makes a runner without an open world; `on_bug` is that of its episodes, see `Episode.on_bug`."""
+    def __init__(
+        self,
+        cfg: EpisodeCfg,
+        *,
+        on_bug: Callable[[Exception], None] | None = None,
+        on_state: Callable[[Episode], None] | None = None,
+    ) -> None:
+        """Makes a runner without an open world; `on_bug` and `on_state` are those of its episodes, see `Episode`."""
         self.cfg = cfg
-        self._on_bug = on_bug
+        self._on_bug, self._on_state = on_bug, on_state
         self._stack = ExitStack()
         self._world = World(cfg.world)
         self._checker = BulletCollisionChecker()
@@ -97,7 +103,7 @@ class EpisodeRunner:
     def episode(self, number: int) -> Episode:
         """Returns an episode in this runner's world that has not begun; it ends when the next one begins."""
         episode = Episode(self.cfg, number, self._world, self._checker)
-        episode.on_bug = self._on_bug
+        episode.on_bug, episode.on_state = self._on_bug, self._on_state
         return episode
 
     def replay(self, record: EpisodeRecord) -> dict[str, Array]:

@@ -12,9 +12,11 @@ from omegaconf import MISSING
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.recording.data_set.episode_folders import MAX_NUMBER
+from unlatch.simcore.sim.renderers.auto import AUTO
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
 from unlatch.workflows.images.render_config import ImagesCfg
 from unlatch.workflows.runs.executors.executor import WorkerLimits
+from unlatch.workflows.viewing.live.page_process import DEFAULT_PORT, LOCAL_HOST, MAX_PORT
 
 _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})\Z")
 MAX_WORKERS = 1024
@@ -85,12 +87,20 @@ class RunCfg(EpisodeCfg):
     """Folder for the data sets of a multirun; each is named after the values that differ."""
     sweep: dict[str, Any] = field(default_factory=dict)
     """In an experiment that is a multirun: lists of values by key; -m sweeps over them like `key=a,b`."""
+    live: bool = False
+    """Whether a page in the browser shows the run while it is made."""
+    live_host: str = LOCAL_HOST
+    """With `live`: the address at which the page is served; `0.0.0.0`: other computers can open it, too."""
+    live_port: int | None = DEFAULT_PORT
+    """With `live`: the port of the page; if it is taken, the next free one. null: no page is served, and `unlatch
+    watch` shows the current episode."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_range("episodes", self.episodes, 1, MAX_NUMBER)
         check_range("workers", self.workers, 1, MAX_WORKERS)
         check_range("pictures", self.pictures, 0, 20)
+        check_range("live_port", self.live_port, 0, MAX_PORT)
         if self.out is not None and not self.out.strip():
             raise ConfigError("out='' is empty. Expected a folder, or null for data/<task>-<robot>-s<seed>.", key="out")
         if self.only is not None:
@@ -273,5 +283,5 @@ class PreviewCfg(OneEpisodeCfg):
 
     out: str | None = None
     """The picture's file; null: `preview-<task>-s<seed>-<episode>.png` in the current directory."""
-    renderer: str = "tiny"
-    """Name in the catalog of renderers."""
+    renderer: str = AUTO
+    """Name in the catalog of renderers, or `auto`."""

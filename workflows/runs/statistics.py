@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
 from unlatch.simcore.recording.policy_outcome import STAGES as STAGES_OF_POLICY
+from unlatch.simcore.recording.range_share import STRICT_SHARE
 
 T = TypeVar("T")
 
@@ -187,11 +188,14 @@ class RunStatistics:
     """Attempts in which a skill was planned anew."""
     replanned_successes: int = 0
     """Those of them that succeeded."""
+    strict: SuccessMeasure | None = None
+    """Successes whose part ends in the last tenth of its range. None: the index is of an earlier version."""
 
     @classmethod
     def of(cls, summaries: Iterable[EpisodeSummary]) -> RunStatistics:
         """Counts the summaries of a data set one by one: there may be millions."""
-        n = successes = replanned = replanned_successes = 0
+        n = successes = replanned = replanned_successes = strict = 0
+        knows_strict = True
         counts: Counter[str] = Counter()
         first: dict[str, int] = {}
         times: dict[str, DecimatingSampler[float]] = {stage: DecimatingSampler(SAMPLE) for stage in (SEARCH, *STAGES)}
@@ -200,6 +204,8 @@ class RunStatistics:
             n += 1
             policy.add(item)
             successes += item.success
+            strict += item.success and (item.range_share or 0.0) >= STRICT_SHARE
+            knows_strict &= not item.success or item.range_share is not None
             replanned += item.replans > 0
             replanned_successes += item.success and item.replans > 0
             if item.code is not None:
@@ -221,6 +227,7 @@ class RunStatistics:
             violations={stage: policy.violations[stage] for stage in STAGES_OF_POLICY if policy.violations[stage]},
             replanned=replanned,
             replanned_successes=replanned_successes,
+            strict=SuccessMeasure(n, strict) if knows_strict else None,
         )
 
     @property

@@ -1,11 +1,9 @@
-"""A page in the browser to move the keypoints of an annotation (extra `viz`)."""
+"""A page in the browser to move the keypoints of an annotation."""
 
 from __future__ import annotations
 
-import io
 import time
 from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +13,10 @@ from unlatch.objects.annotate.storage import AnnotatedUrdf, write_annotation_fil
 from unlatch.objects.annotation import FramedVector, Part
 from unlatch.objects.validation import articulation_problems
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pose
 from unlatch.workflows.viewing.annotation_picture import KEYPOINT_COLOURS
 from unlatch.workflows.viewing.viewers.link_meshes import link_meshes
+from unlatch.workflows.viewing.viewers.viser_scene import start_viser, stop_viser
 
 Array = np.ndarray
 
@@ -136,13 +134,10 @@ def serve_editor(loaded: AnnotatedUrdf, *, port: int, on_ready: Callable[[str], 
     """Serves the page until Ctrl-C is pressed; `on_ready` is called with its address.
 
     Raises:
-        PluginError: viser is not installed.
         AssetError: The port is not available.
     """
-    viser = import_extra("viser", extra="viz")
     try:
-        with redirect_stdout(io.StringIO()):  # viser prints a banner even with verbose=False
-            server = viser.ViserServer(host="127.0.0.1", port=port, verbose=False)
+        server = start_viser(port=port)
     except OSError as exc:
         raise AssetError(f"port={port} is not available ({exc.strerror or exc}). Choose another.", port=port) from exc
     try:
@@ -151,5 +146,4 @@ def serve_editor(loaded: AnnotatedUrdf, *, port: int, on_ready: Callable[[str], 
         while True:
             time.sleep(0.5)
     finally:
-        with redirect_stdout(io.StringIO()):
-            server.stop()
+        stop_viser(server)

@@ -13,6 +13,8 @@ from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.contract.command import Phase
 from unlatch.workflows.runs.retries.traceback_frames import frames_to_show
+from unlatch.workflows.viewing.failure_moments import failed_phase, failure_frame, find_failure_moments
+from unlatch.workflows.viewing.recorded_moments import PhaseMoment, last_finite_frame, phase_of
 
 _FOLLOW_PICTURES = 3
 """Number of pictures of the phase in which the part moves."""
@@ -22,19 +24,6 @@ _POLICY_PICTURES = 5
 """Number of pictures of a stage in which a policy moved the arms: policies have no phases."""
 _SAME_MOMENT_FRAMES = 1
 """A moment this close to the failure is replaced by that of the failure."""
-
-
-@dataclass(frozen=True)
-class PhaseMoment:
-    """One state of an episode that is worth a picture."""
-
-    frame: int
-    """State frame."""
-    phase: Phase
-    label: str
-    """Name of the phase; at the moment of the failure the failure code."""
-    failed: bool = False
-    """Whether it is the moment of the failure."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +37,15 @@ class SkillRound:
     count: int
     """How many rounds the skill has."""
     moments: tuple[PhaseMoment, ...]
+    failed_phase: Phase | None = None
+    """The phase that failed, if these are the moments around the failure; idle for a policy. Else None."""
 
 
 def find_rounds(record: EpisodeRecord) -> list[SkillRound]:
     """Returns the moments of an episode to show, by skill and round; an empty list if no arm moved.
 
     Each phase is shown at its end; the phase in which the part moves is shown after each third. A policy has no phases:
-    its stages are shown after each fifth.
+    its stages are shown after each fifth. The moments around a failure stand for themselves, after their round.
     """
     rounds = [
         SkillRound(skill, number, len(spans), tuple(_choose_moments(span, is_later=number > 1)))
@@ -62,7 +53,7 @@ def find_rounds(record: EpisodeRecord) -> list[SkillRound]:
         for number, span in enumerate(spans, start=1)
     ]
     rounds = rounds or list(_rounds_without_phases(record))
-    return rounds if record.success or not rounds else _mark_failure(rounds, record)
+    return rounds if record.success or not rounds else _add_failure(rounds, record)
 
 
 def part_openings(record: EpisodeRecord, skill: Mapping[str, Any]) -> np.ndarray:
@@ -93,21 +84,6 @@ def nothing_to_show(record: EpisodeRecord) -> RecordingError:
         number=record.number,
         code=record.code,
     )
-
-
-def last_finite_frame(record: EpisodeRecord) -> int:
-    """Returns the last state frame whose values are all finite; a diverged episode ends with others."""
-    good: np.ndarray = np.ones(record.n_actions + 1, dtype=bool)
-    for key in record.state_at(0):
-        array = record.arrays[key]
-        if array.dtype.kind == "f" and key.startswith(("robots.", "objects.")):
-            good &= np.isfinite(array.reshape(len(array), -1)).all(axis=1)
-    return int(np.flatnonzero(good)[-1]) if good.any() else 0
-
-
-def phase_of(number: int) -> Phase:
-    """Returns the phase with a recorded number; idle for an unknown number."""
-    return next((phase for phase in Phase if phase.value == number), Phase.idle)
 
 
 def _rounds_without_phases(record: EpisodeRecord) -> Iterator[SkillRound]:
@@ -180,14 +156,15 @@ def _space_frames(first: int, last: int, count: int) -> Iterator[tuple[int, str]
         yield first + (last - first) * share // count, f"{share}/{count}"
 
 
-def _mark_failure(rounds: Sequence[SkillRound], record: EpisodeRecord) -> list[SkillRound]:
-    """Adds the moment of the failure to the round in which it happened."""
-    frame = min(int(record.evidence.get("frame", record.n_actions)), last_finite_frame(record))
-    index = max((i for i, item in enumerate(rounds) if item.moments[0].frame <= frame), default=0)
-    moments = list(rounds[index].moments)
-    nearest = min(moments, key=lambda moment: abs(moment.frame - frame))
-    failed = PhaseMoment(frame, phase_of(int(record.arrays["skills.phase"][frame])), record.outcome, failed=True)
-    if abs(nearest.frame - frame) <= _SAME_MOMENT_FRAMES:
-        moments.remove(nearest)
-    moments = sorted([*moments, failed], key=lambda moment: moment.frame)
-    return [*rounds[:index], replace(rounds[index], moments=tuple(moments)), *rounds[index + 1 :]]
+def _add_failure(rounds: Sequence[SkillRound], record: EpisodeRecord) -> list[SkillRound]:
+    """Adds the moments around the failure after the round in which it happened, which loses those that they replace."""
+    around, phase, at = find_failure_moments(record), failed_phase(record), failure_frame(record)
+    first, last = around[0].frame, max(around[-1].frame, at + _SAME_MOMENT_FRAMES)
+    if phase is Phase.idle:  # a policy's moments show its whole motion
+        first, last = at - _SAME_MOMENT_FRAMES, at + _SAME_MOMENT_FRAMES
+    index = max((i for i, item in enumerate(rounds) if item.moments[0].frame <= at), default=0)
+    within = rounds[index]
+    kept = tuple(moment for moment in within.moments if not first <= moment.frame <= last)
+    shown = [replace(within, moments=kept)] if kept else []
+    failure = replace(within, moments=around, failed_phase=phase)
+    return [*rounds[:index], *shown, failure, *rounds[index + 1 :]]

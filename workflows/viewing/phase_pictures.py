@@ -12,15 +12,9 @@ from unlatch.skills.contract.command import Phase
 from unlatch.tasks.language import fill_in
 from unlatch.tasks.part_words import part_words
 from unlatch.workflows.viewing.close_up import choose_close_up
-from unlatch.workflows.viewing.phase_moments import (
-    PhaseMoment,
-    SkillRound,
-    failure_notes,
-    last_finite_frame,
-    part_openings,
-    phase_of,
-)
+from unlatch.workflows.viewing.phase_moments import SkillRound, failure_notes, part_openings
 from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX, Curve, PhaseSheet, Section, Tile
+from unlatch.workflows.viewing.recorded_moments import PhaseMoment, last_finite_frame, phase_of
 from unlatch.workflows.viewing.scene_picture import RecordedWorld
 
 Array = np.ndarray
@@ -30,6 +24,12 @@ _KEY_PHASES = (Phase.grasp, Phase.follow)
 _MAX_KEY_FRAMES = 4
 _SURROUNDINGS_M = 0.18
 """Half extent of the box around the contact point; the picture shows at least what of the part is in this box [m]."""
+_NEAR_SURROUNDINGS_M = 0.06
+"""The same for the pictures of a failure, which show hand and part from near [m]."""
+_FAR_M = 0.25
+"""A hand this far from the contact point has not reached it: the pictures of its failure show the hand alone [m]."""
+_FINGERS_MOVE = (Phase.approach, Phase.grasp, Phase.release)
+"""Phases in which a caption says how wide the fingers are open: the part does not move yet."""
 _HELD_AT, _PUSHED_AT = "articulated_object_head", "link_contact_point"
 
 
@@ -39,47 +39,68 @@ def take_phase_pictures(shown: RecordedWorld, rounds: Sequence[SkillRound]) -> P
     end = last_finite_frame(record) + 1
     when = "" if record.success else f" at {record.evidence.get('time_s', 0.0):.1f} s"
     instruction = f': "{record.instruction}"' if record.instruction else ""
-    views = {skill: _choose_camera(shown, skill, rounds) for skill in dict.fromkeys(item.skill for item in rounds)}
+    views = _choose_cameras(shown, rounds)
     return PhaseSheet(
         title=f"{shown.episode.cfg.task.name}, episode {record.number}, {record.outcome}{when}{instruction}",
         success=record.success,
-        notes=failure_notes(record),
-        sections=[_make_section(shown, item, views[item.skill]) for item in rounds] or [_draw_last_state(shown)],
+        notes=failure_notes(record)[1 if rounds else 0 :],  # the title above the failure has the message
+        sections=[_make_section(shown, item, view) for item, view in zip(rounds, views, strict=True)]
+        or [_draw_last_state(shown)],
         times_s=record.arrays["time"][:end] - record.arrays["time"][0],
         phases=[phase_of(number) for number in record.arrays["skills.phase"][:end].tolist()],
         curves=list(_opening_curves(shown, rounds, end)),
     )
 
 
-def _choose_camera(shown: RecordedWorld, skill: int, rounds: Sequence[SkillRound]) -> LookAtCamera:
-    """Returns one camera for all rounds of a skill."""
+def _choose_cameras(shown: RecordedWorld, rounds: Sequence[SkillRound]) -> list[LookAtCamera]:
+    """Returns the camera of each round: one for all rounds of a skill, and a nearer one for a failure."""
+    found: dict[tuple[int, bool], LookAtCamera] = {}
+    for skill, failed in dict.fromkeys((item.skill, item.failed_phase is not None) for item in rounds):
+        moments = [
+            moment
+            for item in rounds
+            if (item.skill, item.failed_phase is not None) == (skill, failed)
+            for moment in item.moments
+        ]
+        found[skill, failed] = _choose_camera(shown, skill, moments, near=failed)
+    return [found[item.skill, item.failed_phase is not None] for item in rounds]
+
+
+def _choose_camera(shown: RecordedWorld, skill: int, moments: Sequence[PhaseMoment], *, near: bool) -> LookAtCamera:
+    """Returns the camera that shows the hand at some moments, and the part around the contact point.
+
+    `near`: less of the part, and nothing of a part that the hand is far from.
+    """
     record, cfg, scene = shown.record, shown.episode.cfg, shown.episode.scene
     entry = record.skills[skill]
     arm = scene.robot.arm(entry.get("arm", cfg.skills[skill].arm))
     item = scene.objects[entry["object"]]
     part = entry["part"]
     link = item.asset.model.root if part is None else item.asset.articulation.part(part).link
-    moments = [moment for item in rounds if item.skill == skill for moment in item.moments]
-    near = _key_frames(moments)
+    frames = _key_frames(moments)
     hand = f"robots.{cfg.robot.name}.{arm.name}"
     point = _HELD_AT if entry.get("finger_contact_required", True) else _PUSHED_AT
     key = f"objects.{entry['object']}.root_position"
     if part is not None:
         key = f"keypoints.{entry['object']}.{part}.{point}"
-    acted_on = record.arrays[key][near]  # (K, 3)
+    acted_on = record.arrays[key][frames]  # (K, 3)
+    around = _NEAR_SURROUNDINGS_M if near else _SURROUNDINGS_M
     corners = []
-    for frame, middle in zip(near, acted_on, strict=True):
+    for frame, middle in zip(frames, acted_on, strict=True):
+        gap = np.linalg.norm(record.arrays[f"{hand}.tcp_position"][frame] - middle)
+        if near and gap > _FAR_M:
+            continue
         shown.show(frame)
-        corners.append(np.clip(item.body.link_aabb(link), middle - _SURROUNDINGS_M, middle + _SURROUNDINGS_M))
+        corners.append(np.clip(item.body.link_aabb(link), middle - around, middle + around))
     points = [
         record.arrays[f"{hand}.tcp_position"][[moment.frame for moment in moments]],
-        record.arrays[f"{hand}.ee_position"][near],
+        record.arrays[f"{hand}.ee_position"][frames],
         *corners,
     ]
     return choose_close_up(
         shown.world,
         shown.show,
-        frames=near,
+        frames=frames,
         points_world=np.concatenate(points),
         fingers={f"{cfg.robot.name}/{name}" for name in arm.cfg.gripper.finger_links},
         part=item.body.label(item.body.link_index(link)),
@@ -108,7 +129,6 @@ def _make_section(shown: RecordedWorld, skill_round: SkillRound, view: LookAtCam
     record = shown.record
     entry = record.skills[skill_round.skill]
     times = record.arrays["time"]
-    openings, unit = _openings(shown, entry)
     width, height = (OVERSAMPLED * side for side in TILE_PX)
     tiles = []
     for moment in skill_round.moments:
@@ -118,22 +138,46 @@ def _make_section(shown: RecordedWorld, skill_round: SkillRound, view: LookAtCam
                 take_picture(shown.world, view, width=width, height=height),
                 moment.label,
                 float(times[moment.frame] - times[0]),
-                _format_opening(float(openings[moment.frame]), unit),
+                _describe_opening(shown, skill_round.skill, moment.frame, skill_round.failed_phase),
                 moment.phase,
                 failed=moment.failed,
             )
         )
+    return Section(_section_title(shown, skill_round, entry), tiles, failed=skill_round.failed_phase is not None)
+
+
+def _section_title(shown: RecordedWorld, skill_round: SkillRound, entry: Mapping[str, Any]) -> str:
+    record = shown.record
+    if skill_round.failed_phase is not None:
+        phase = "" if skill_round.failed_phase is Phase.idle else f" in phase {skill_round.failed_phase.name}"
+        return f"failure{phase}: {record.message}".rstrip(".: ")
     called = part_words(shown.episode.scene.objects[entry["object"]].asset, entry["part"])
     arm = f", {entry['arm']} arm" if "arm" in entry else ""
     thing = "{object}" if entry["part"] is None else "{part} of the {object}"
     (words,) = fill_in([f"{entry['name']}{arm}: {thing}"], called)
     several = f", round {skill_round.number} of {skill_round.count}" if skill_round.count > 1 else ""
     grip = f", grip {entry['grip_force_n']:.0f} N" if "grip_force_n" in entry else ""
-    return Section(f"{words}{several}{grip}", tiles)
+    return f"{words}{several}{grip}"
+
+
+def _describe_opening(shown: RecordedWorld, skill: int, frame: int, failed_phase: Phase | None) -> str:
+    """Returns how far the part is open; of a failure while the fingers open or close, how wide they are."""
+    if failed_phase in _FINGERS_MOVE:
+        return f"fingers {1e3 * _finger_openings(shown, skill)[frame]:.0f} mm"
+    openings, unit = _openings(shown, shown.record.skills[skill])
+    return _format_opening(float(openings[frame]), unit)
+
+
+def _finger_openings(shown: RecordedWorld, skill: int) -> Array:
+    """Returns how wide the fingers of a skill's arm are open in every frame, (T+1,) [m]."""
+    cfg = shown.episode.cfg
+    arm = shown.episode.scene.robot.arm(shown.record.skills[skill].get("arm", cfg.skills[skill].arm))
+    openings: Array = shown.record.arrays[f"robots.{cfg.robot.name}.{arm.name}.gripper_opening"].max(axis=1)
+    return np.maximum(openings, 0.0)
 
 
 def _opening_curves(shown: RecordedWorld, rounds: Sequence[SkillRound], end: int) -> Iterator[Curve]:
-    """Yields the openings of the parts that were acted on, each once."""
+    """Yields the openings of the parts that were acted on, each once, and of fingers that failed to grasp."""
     entries = [shown.record.skills[item.skill] for item in rounds]
     for entry in {(entry["object"], entry["part"]): entry for entry in entries}.values():
         openings, unit = _openings(shown, entry)
@@ -141,6 +185,10 @@ def _opening_curves(shown: RecordedWorld, rounds: Sequence[SkillRound], end: int
         words = part_words(shown.episode.scene.objects[entry["object"]].asset, entry["part"])
         what = f"height of the {words.object}" if entry["part"] is None else words.part
         yield Curve(f"{what}, up to {most}", openings[:end])
+    for item in rounds:
+        if item.failed_phase in _FINGERS_MOVE:
+            fingers = _finger_openings(shown, item.skill)[:end]
+            yield Curve(f"fingers, up to {1e3 * fingers.max():.0f} mm", fingers)
 
 
 def _openings(shown: RecordedWorld, entry: Mapping[str, Any]) -> tuple[Array, str]:

@@ -39,8 +39,10 @@ _LEAST_NOTES_PX = 792
 _GAP_PX = 4
 _MARGIN_PX = 8
 _BAND_PX, _CURVE_PX, _AXIS_PX = 9, 74, 22
-_NUMBER_PX = 24
-"""Width of the number of a picture on the time line."""
+_LEAST_OPENING = 0.01
+"""Least opening at the upper end of the chart [rad or m]: a closed part's motions of micrometres look like nothing."""
+_NUMBER_GAP_PX = 8
+"""Least gap between two numbers on the time line."""
 _SINGLE_PENALTY = 2
 """A single picture in the last row counts like this many empty places."""
 _COLORS_KEPT = 192
@@ -69,11 +71,13 @@ class Section:
 
     title: str
     tiles: Sequence[Tile]
+    failed: bool = False
+    """Whether it shows the failure."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """How far open a part is, over time."""
+    """How far open a part is, or how wide the fingers are, over time."""
 
     label: str
     openings: Array
@@ -87,7 +91,7 @@ class PhaseSheet:
     title: str
     success: bool
     notes: Sequence[str]
-    """Message of the failure."""
+    """Lines below the title."""
     sections: Sequence[Section]
     times_s: Array
     """(T,) times of the states since the episode began [s]."""
@@ -105,7 +109,9 @@ def draw_sheet(sheet: PhaseSheet, *, columns: int) -> Image.Image:
     strips: list[Image.Image | Array] = [_draw_title(sheet, width)]
     number = 1
     for section in sheet.sections:
-        strips.append(draw_caption(section.title, width, height=_LINE_PX, font_px=_FONT_PX, at=(_MARGIN_PX, 2)))
+        for line in _wrap_text(section.title, load_font(_FONT_PX), width - 2 * _MARGIN_PX):
+            ink = _BAD if section.failed else INK
+            strips.append(draw_caption(line, width, height=_LINE_PX, font_px=_FONT_PX, at=(_MARGIN_PX, 2), color=ink))
         for start in range(0, len(section.tiles), across):
             strips.append(_draw_row(section.tiles[start : start + across], width, first=number + start))
         number += len(section.tiles)
@@ -213,29 +219,39 @@ def _draw_phase_band(draw: ImageDraw.ImageDraw, sheet: PhaseSheet, line: _TimeLi
 
 
 def _draw_numbers(draw: ImageDraw.ImageDraw, sheet: PhaseSheet, line: _TimeLine) -> None:
-    """Draws a line with the number of each picture at its time."""
+    """Draws a line with the number of each picture at its time; pictures close in time share a label, such as 3-5."""
     font = load_font(_FONT_PX - 3)
     tiles = [tile for section in sheet.sections for tile in section.tiles]
-    numbers: dict[float, list[int]] = {}  # two arms that act at the same time may have moments at the same time
-    for number, tile in enumerate(tiles, start=1):
-        numbers.setdefault(line.x_of(tile.time_s), []).append(number)
-    limit = float(line.right)
-    for x in sorted(numbers, reverse=True):
-        failed = any(tiles[number - 1].failed for number in numbers[x])
+    groups: list[list[tuple[float, int]]] = []  # (place, number of the picture), from left to right
+    for x, number in sorted((line.x_of(tile.time_s), number) for number, tile in enumerate(tiles, start=1)):
+        failed = tiles[number - 1].failed
         draw.line([x, line.top, x, line.bottom], fill=_BAD if failed else _LINES, width=3 if failed else 1)
-        text = ", ".join(map(str, numbers[x]))
-        room = max(_NUMBER_PX, font.getlength(text) + 6)
-        is_left = limit - x < room  # too little room: the number stands to the left of its line
-        place, ink = (x - 3 if is_left else x + 3), _BAD if failed else _FAINT
-        draw.text((place, line.top + 1), text, fill=ink, font=font, anchor="ra" if is_left else "la")
-        limit = x - room if is_left else x
+        if groups and x - groups[-1][0][0] < font.getlength(_join_numbers(groups[-1])) + _NUMBER_GAP_PX:
+            groups[-1].append((x, number))
+        else:
+            groups.append([(x, number)])
+    for group in groups:
+        text = _join_numbers(group)
+        ink = _BAD if any(tiles[number - 1].failed for _, number in group) else _FAINT
+        x = min(group[0][0] + 3, line.right - font.getlength(text) - 3)
+        box = draw.textbbox((x, line.top + 1), text, font=font)
+        draw.rectangle([box[0] - 1, box[1] - 1, box[2] + 1, box[3] + 1], fill=PAPER)
+        draw.text((x, line.top + 1), text, fill=ink, font=font)
+
+
+def _join_numbers(group: Sequence[tuple[float, int]]) -> str:
+    """Returns the numbers of neighbouring pictures as text: `3`, `3, 7` or `3-5`."""
+    numbers = sorted(number for _, number in group)
+    if len(numbers) > 1 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{numbers[0]}-{numbers[-1]}"
+    return ", ".join(map(str, numbers))
 
 
 def _draw_curves(draw: ImageDraw.ImageDraw, sheet: PhaseSheet, line: _TimeLine) -> None:
     for index, curve in enumerate(sheet.curves):
-        most = float(np.abs(curve.openings).max()) or 1.0
+        most = max(float(np.abs(curve.openings).max()), _LEAST_OPENING)
         points = [
-            (line.x_of(float(t)), line.bottom - 1 - (_CURVE_PX - 22) * float(value) / most)
+            (line.x_of(float(t)), line.bottom - 1 - (_CURVE_PX - 22) * max(float(value), 0.0) / most)
             for t, value in zip(sheet.times_s, curve.openings, strict=True)
         ]
         draw.line(points, fill=_CURVES[index % len(_CURVES)], width=2)

@@ -11,7 +11,9 @@ import numpy as np
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
+from unlatch.simcore.sim.renderers.auto import AUTO, picture_renderer
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.renderers.renderer import Renderer
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.tasks.task import RegionCfg
@@ -20,6 +22,16 @@ from unlatch.workflows.episode.randomization.episode_randomization import Visual
 from unlatch.workflows.viewing.overlay import Overlay
 
 Array = np.ndarray
+
+
+def make_picture_renderer(name: str = AUTO) -> Renderer:
+    """Makes the renderer of pictures for people, by its name in the catalog or `auto`.
+
+    Raises:
+        PluginError: No such renderer.
+    """
+    renderer: Renderer = RENDERERS.load(picture_renderer(name))()
+    return renderer
 
 
 @dataclass(frozen=True)
@@ -62,14 +74,14 @@ class DrawnScene:
 
 
 @contextmanager
-def open_scene(cfg: EpisodeCfg, number: int, *, visuals: bool = True, renderer: str = "tiny") -> Iterator[DrawnScene]:
+def open_scene(cfg: EpisodeCfg, number: int, *, visuals: bool = True, renderer: str = AUTO) -> Iterator[DrawnScene]:
     """Opens the scene of an episode at its start.
 
     Raises:
         WorldError: The renderer does not work here.
     """
     with (
-        World(cfg.world, visuals=visuals, renderer=RENDERERS.load(renderer)()) as world,
+        World(cfg.world, visuals=visuals, renderer=make_picture_renderer(renderer) if visuals else None) as world,
         BulletCollisionChecker() as checker,
     ):
         episode = Episode(cfg, number, world, checker)
@@ -101,6 +113,7 @@ def open_record(
     checker: BulletCollisionChecker | None = None,
     *,
     visual_draw: VisualDraw | None = None,
+    scenery_seed: int | None = None,
     world: World | None = None,
 ) -> Iterator[RecordedWorld]:
     """Opens the scene of a recorded episode.
@@ -110,16 +123,19 @@ def open_record(
         record: The episode, with its arrays.
         checker: An open collision checker; None: a new one.
         visual_draw: Appearance that replaces the recorded one.
+        scenery_seed: Seed of the room; None: that of the episode.
         world: An open world with visual shapes, which is emptied; None: a new one.
 
     Raises:
         RecordingError: Its objects have changed since the recording.
     """
     with ExitStack() as stack:
-        world = world or stack.enter_context(World(cfg.world, visuals=True))
+        world = world or stack.enter_context(World(cfg.world, visuals=True, renderer=make_picture_renderer()))
         used = checker if checker is not None else stack.enter_context(BulletCollisionChecker())
         episode = Episode(cfg, record.number, world, used)
         episode.visual_draw = visual_draw
+        if scenery_seed is not None:
+            episode.scenery_seed = scenery_seed
         episode.reset(record)
         yield RecordedWorld(world, episode, record)
 

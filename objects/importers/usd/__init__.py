@@ -1,4 +1,4 @@
-"""Writes converted objects as USD files (extra `usd`)."""
+"""Reads objects from USD files, and writes converted ones (extra `usd`)."""
 
 import lazy_loader
 

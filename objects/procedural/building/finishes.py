@@ -8,6 +8,7 @@ import numpy as np
 
 from unlatch.objects.procedural.building.drawing import Colour, draw_colour
 from unlatch.objects.procedural.building.textures import TextureKind
+from unlatch.simcore.sim.visuals.finish import FINISHES, Finish
 
 WHITE: Colour = (0.93, 0.93, 0.91, 1.0)
 LINING: Colour = (0.86, 0.87, 0.87, 1.0)
@@ -80,6 +81,20 @@ PLASTICS: tuple[Colour, ...] = (
 
 METALS: tuple[Colour, ...] = (CHROME, (0.66, 0.67, 0.69, 1.0), (0.16, 0.16, 0.17, 1.0), (0.78, 0.62, 0.38, 1.0))
 """Colours of metal: chrome, brushed steel, black, brass."""
+
+
+FINISH_OF_COLOUR: dict[Colour, Finish] = {
+    **dict.fromkeys((colour for pair in WOODS for colour in pair), FINISHES["painted_wood"]),
+    **dict.fromkeys(PLASTICS, FINISHES["plastic"]),
+    **dict.fromkeys(PAINTS, FINISHES["paint"]),
+    **dict.fromkeys((*BODY_COLOURS, *APPLIANCES, LINING), FINISHES["enamel"]),
+    **dict.fromkeys((*METALS, *HANDLE_COLOURS, CHROME, WIRE, BRASS), FINISHES["chrome"]),
+    **dict.fromkeys(((0.12, 0.12, 0.13, 1.0), (0.16, 0.16, 0.17, 1.0), DARK, MARK), FINISHES["plastic"]),
+    **dict.fromkeys((GLASS, SHELF), FINISHES["glass"]),
+    RUBBER: FINISHES["rubber"],
+    DISPLAY: FINISHES["lamp"],
+}
+"""How surfaces of generated objects reflect light, by their colour; a texture states its own finish."""
 
 
 def darker(colour: Colour, factor: float = 0.8) -> Colour:

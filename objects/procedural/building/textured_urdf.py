@@ -19,6 +19,7 @@ from unlatch.objects.procedural.building.textures import Texture, TextureKind, d
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
 from unlatch.simcore.scratch import scratch_files
+from unlatch.simcore.sim.visuals.finish import FINISHES
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
 
 MATERIAL_FILE = "object.mtl"
@@ -84,6 +85,18 @@ def _write_obj(shapes: list[Shape], texture: Texture, rng: np.random.Generator, 
 
 
 def _write_material(label: str, rgba: Colour, texture: Texture) -> list[str]:
-    """Returns the lines of a material. The URDF has the colour too: Bullet reads it only there, other software here."""
+    """Returns the lines of a material, with roughness and metalness as Blender and others write them.
+
+    The URDF has the colour too: Bullet reads it only there, other software here.
+    """
     colour = " ".join(f"{value:g}" for value in rgba[:3])
-    return [f"newmtl {label}", f"Kd {colour}", "Ks 0 0 0", f"d {rgba[3]:g}", f"map_Kd {texture.kind.value}.png"]
+    finish = FINISHES[texture.kind.value]
+    return [
+        f"newmtl {label}",
+        f"Kd {colour}",
+        "Ks 0 0 0",
+        f"d {rgba[3]:g}",
+        f"Pr {finish.roughness:g}",
+        f"Pm {finish.metalness:g}",
+        f"map_Kd {texture.kind.value}.png",
+    ]

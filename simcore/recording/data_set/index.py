@@ -19,6 +19,7 @@ from unlatch.simcore.recording.codes import CODE_ORDER, NO_FAILURES
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.policy_outcome import PolicyOutcome
+from unlatch.simcore.recording.range_share import end_share
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +28,8 @@ FOLDER = "index"
 REBUILT = "rebuilt"
 """Name of the index that `DataSet.rebuild_index` writes."""
 _MAX_LINE_BYTES = 1 << 20
+_DEFAULTS = {"replans": 0, "range_share": None}
+"""Values that a line leaves out."""
 _NUMBER = re.compile(rb'"number": (\d{1,10})[,}]')
 
 
@@ -49,6 +52,9 @@ class EpisodeSummary:
     """How far a policy came, if its episode went on after broken rules."""
     replans: int = 0
     """How often a skill was broken off and planned anew, not counting parts that were moved before contact."""
+    range_share: float | None = None
+    """Where the part of a success ends on its way through its range, see `end_share`; None: it failed, or the line
+    is of an earlier version."""
 
     @classmethod
     def of(cls, record: EpisodeRecord, state: bytes) -> EpisodeSummary:
@@ -64,12 +70,25 @@ class EpisodeSummary:
             objects=plain(_describe_objects(record)),
             policy=PolicyOutcome.of(record),
             replans=sum(skill.get("code") not in (None, *NO_FAILURES) for skill in record.skills),
+            range_share=_find_range_share(record),
         )
 
     def line(self) -> bytes:
         """Returns the line of the index file."""
-        values = {key: value for key, value in asdict(self).items() if key != "replans" or value}
+        values = asdict(self)
+        values = {key: value for key, value in values.items() if key not in _DEFAULTS or value != _DEFAULTS[key]}
         return json.dumps(values, sort_keys=True, allow_nan=False).encode() + b"\n"
+
+
+def _find_range_share(record: EpisodeRecord) -> float | None:
+    """Returns the share of a success; None if the entry of its last skill is not complete."""
+    if not record.success or not record.skills:
+        return None
+    try:
+        share = end_share(record.skills[-1])
+    except (KeyError, TypeError, ZeroDivisionError):
+        return None
+    return round(share, 6) if math.isfinite(share) else None
 
 
 def _describe_objects(record: EpisodeRecord) -> dict[str, dict[str, Any]]:
@@ -174,5 +193,6 @@ def parse_line(line: bytes) -> EpisodeSummary | None:
         and all(type(value) in (int, float) and math.isfinite(value) for value in summary.timings_ms.values())
         and isinstance(summary.objects, dict)
         and type(summary.replans) is int
+        and (summary.range_share is None or type(summary.range_share) in (int, float))
     )
     return summary if typed else None

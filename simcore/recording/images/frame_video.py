@@ -55,9 +55,9 @@ ENCODINGS = {
 class FrameVideoWriter:
     """Writes frames one by one; use as a context manager."""
 
-    def __init__(self, path: Path, encoding: str, *, width: int, height: int, rate_hz: int) -> None:
-        """Opens a file that does not exist yet; `encoding` is one of `ENCODINGS`."""
-        self._encoding = ENCODINGS[encoding]
+    def __init__(self, path: Path, encoding: str | Encoding, *, width: int, height: int, rate_hz: int) -> None:
+        """Opens a file that does not exist yet; `encoding` is a name in `ENCODINGS`, or an encoding of the caller."""
+        self._encoding = ENCODINGS[encoding] if isinstance(encoding, str) else encoding
         self._container = av.open(str(path), "w", options={"fflags": "+bitexact"})  # no random numbers in the file
         stream: Any = self._container.add_stream(
             self._encoding.codec, rate=rate_hz, options=dict(self._encoding.options)

@@ -5,8 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
+from unlatch.simcore.errors import WorldError
+
+AUTO = "auto"
+"""The name that stands for the renderer that suits the images and this machine."""
 _MESA_FROM_PX = 320 * 240
 _MESA_DEPTH_FROM_PX = 640 * 480
 _PROBE = """
@@ -18,22 +23,45 @@ with World(WorldCfg(), visuals=True, renderer=EglRenderer()):
 """
 
 
-def best_renderer(pixels: int, *, depth: bool, colours: bool) -> str:
-    """Returns the name of Bullet's fastest suitable renderer, as measured by `benchmarks/rendering.py`.
+def best_renderer(pixels: int, *, depth: bool, scenery: bool) -> str:
+    """Returns the name of the renderer for some images: `pygfx` where it works, else one of Bullet's.
 
-    `egl` draws neither the textures that randomization sets nor the panels of floor, walls and table top, so it is
-    unsuitable for colours. Otherwise a graphics card is best at any size. Mesa's software renderer overtakes Bullet's
-    at 320x240, or at 640x480 with depth, which it renders twice.
+    Of Bullet's renderers, `egl` draws neither colours nor the meshes that are made in memory: rooms, and the panels of
+    floor, walls and table top. Otherwise a graphics card is best at any size. Mesa's software renderer overtakes
+    Bullet's at 320x240, or at 640x480 with depth, which it renders twice, as measured by `benchmarks/rendering.py`.
 
     Args:
         pixels: Pixels of the largest image.
         depth: Whether depth or normals are wanted.
-        colours: Whether colours are wanted, or appearance varies.
+        scenery: Whether colours are wanted, or there is a room, or appearance varies.
     """
-    if colours:
+    if pygfx_works():
+        return "pygfx"
+    if scenery:
         return "tiny"
     least = 0 if _has_graphics_card() else _MESA_DEPTH_FROM_PX if depth else _MESA_FROM_PX
     return "egl" if pixels >= least and _egl_works() else "tiny"
+
+
+def picture_renderer(name: str = AUTO) -> str:
+    """Returns the name of the renderer of pictures for people: `auto` is `pygfx` where it works, else `tiny`."""
+    if name != AUTO:
+        return name
+    return "pygfx" if pygfx_works() else "tiny"
+
+
+@cache
+def pygfx_works() -> bool:
+    """Returns whether pygfx is installed and finds a driver."""
+    if find_spec("pygfx") is None:
+        return False
+    from unlatch.simcore.sim.renderers.pygfx import open_device
+
+    try:
+        open_device()
+    except (WorldError, ImportError, OSError):
+        return False
+    return True
 
 
 def _has_graphics_card() -> bool:

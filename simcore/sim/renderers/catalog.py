@@ -9,10 +9,18 @@ RENDERERS = Catalog(
     {
         "egl": CatalogEntry(
             "unlatch.simcore.sim.renderers.egl:EglRenderer",
-            "Bullet's OpenGL renderer without a screen: graphics card or Mesa",
+            "depth and labels by OpenGL without a screen: graphics card or Mesa",
         ),
         "embree": CatalogEntry(
             "unlatch.simcore.sim.renderers.embree:EmbreeRenderer", "rays cast on the processor: extra 'raycast'"
+        ),
+        "mitsuba": CatalogEntry(
+            "unlatch.simcore.sim.renderers.mitsuba:MitsubaRenderer",
+            "path tracing for pictures of record: extra 'pathtrace'",
+        ),
+        "pygfx": CatalogEntry(
+            "unlatch.simcore.sim.renderers.pygfx:PygfxRenderer",
+            "physically based pictures by wgpu: Vulkan, extra 'render'",
         ),
         "tiny": CatalogEntry(
             "unlatch.simcore.sim.renderers.bullet_image:TinyRenderer",

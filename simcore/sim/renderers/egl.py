@@ -25,16 +25,17 @@ _SPLIT_SHARE = 0.9
 
 
 class EglRenderer(Renderer):
-    """Fast for large images and on a graphics card; images may differ by a level between machines.
+    """Draws depth and links, fast for large images and on a graphics card; it draws no colours.
 
-    The plugin draws the textures of an object's files. It draws no texture that is set later, such as that of a
-    randomization rule, and no mesh made in memory, such as the panels of `scenery.py`. On Mesa its depth buffer has 16
-    bits, evenly spaced in the inverse depth: 7 mm at 3 m with a near plane at 20 mm. If depth is wanted, everything
-    beyond 0.4 m is drawn again with a near plane there. If nothing is near, the whole scene is drawn again with a near
-    plane just before it.
+    Its colours are not those of the scene: all shapes of a link get the colour of one of them, and it draws no
+    texture that is set later. It draws no mesh made in memory either, such as the rooms and panels of `scenery.py`.
+    On Mesa its depth buffer has 16 bits, evenly spaced in the inverse depth: 7 mm at 3 m with a near plane at 20
+    mm. If depth is wanted, everything beyond 0.4 m is drawn again with a near plane there. If nothing is near, the
+    whole scene is drawn again with a near plane just before it.
     """
 
     name: ClassVar[str] = "egl"
+    draws_colours: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._plugin = -1
@@ -67,7 +68,8 @@ class EglRenderer(Renderer):
 
     def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
         """See `Renderer`."""
-        images = _render_once(world, request)
+        images = _render_once(world, replace(request, colours=False))
+        images = replace(images, rgb=np.zeros_like(images.rgb))
         near_m, far_m = request.near_m, request.far_m
         if not (request.depth or request.normals) or not np.isfinite(images.depth_m).any():
             return images

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import pybullet as p
 
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Fisheye, Pinhole
 from unlatch.simcore.lru_cache import LRUCache
-from unlatch.simcore.meshes.mesh_reader import SurfaceMesh, read_mesh
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.renderers.drawn_links import drawn_links
 from unlatch.simcore.sim.renderers.ray_scene import PlacedLink, Rays, RayScene
 from unlatch.simcore.sim.renderers.ray_shading import hit_normals, shade_hits
 from unlatch.simcore.sim.renderers.ray_surface import FaceShading, RayShape, RaySurface
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
-from unlatch.simcore.sim.visuals.visual_geometry import bullet_primitive_mesh
-from unlatch.simcore.sim.visuals.visual_shapes import Paint, VisualShape
+from unlatch.simcore.sim.visuals.shape_surface import shape_key, shape_scale, shape_surface
+from unlatch.simcore.sim.visuals.visual_shapes import VisualShape
 
 Array = np.ndarray
 
@@ -94,25 +91,15 @@ class EmbreeRenderer(Renderer):
     def _place_links(self, world: RenderedWorld) -> RayScene | None:
         """Returns the links of a world at their present poses; None if nothing is visible."""
         found: list[PlacedLink] = []
-        number = 0
-        for body in world.seen_bodies():
-            shapes: dict[int, list[tuple[VisualShape, Paint]]] = {}
-            for shape in body.visual_shapes:
-                paint = world.paint.get((shape.body, shape.link, shape.index), Paint(shape.rgba, None))
-                if paint.rgba[3] > 0.0:
-                    shapes.setdefault(shape.link, []).append((shape, paint))
-            for index, name in body.link_names.items():
-                number += 1
-                if index in shapes:
-                    surface = self._get_surface(body, [shape for shape, _ in shapes[index]])
-                    paints = [paint for _, paint in shapes[index]]
-                    colours = tuple(paint.rgba[:3] for paint in paints)
-                    pictures = tuple(
-                        (paint.picture or own) if textured else None
-                        for paint, own, textured in zip(paints, surface.pictures, surface.textured, strict=True)
-                    )
-                    sheet = body.sheet is not None
-                    found.append(PlacedLink(surface, body.link_pose(name), number, colours, pictures, sheet))
+        for link in drawn_links(world):
+            surface = self._get_surface(link.body, link.shapes)
+            colours = tuple(paint.rgba[:3] for paint in link.paints)
+            pictures = tuple(
+                (paint.picture or own) if textured else None
+                for paint, own, textured in zip(link.paints, surface.pictures, surface.textured, strict=True)
+            )
+            pose, sheet = link.body.link_pose(link.name), link.body.sheet
+            found.append(PlacedLink(surface, pose, link.link_id, colours, pictures, sheet))
         if not found:
             return None
         surfaces = [link.surface for link in found]
@@ -121,9 +108,9 @@ class EmbreeRenderer(Renderer):
             self._shading = (surfaces, FaceShading.join([surface.shading for surface in surfaces], shapes=counts))
         return RayScene(found, self._shading[1])
 
-    def _get_surface(self, body: Body, shapes: list[VisualShape]) -> RaySurface:
+    def _get_surface(self, body: Body, shapes: Sequence[VisualShape]) -> RaySurface:
         """Returns the ray surface of a link's visual shapes."""
-        keys = tuple(_shape_key(body, shape) for shape in shapes)
+        keys = tuple(shape_key(body, shape) for shape in shapes)
 
         def make() -> RaySurface:
             return RaySurface.from_shapes([(shape.T_link_shape, _make_ray_shape(body, shape)) for shape in shapes])
@@ -132,39 +119,8 @@ class EmbreeRenderer(Renderer):
         return self._surfaces.get((keys, poses), make)
 
 
-def _shape_key(body: Body, shape: VisualShape) -> Hashable:
-    """Returns a cache key that determines a shape's triangles."""
-    if body.sheet is not None:
-        uvs = body.sheet.corner_uvs
-        return (body.sheet.mesh.vertices.tobytes(), b"" if uvs is None else uvs.tobytes())
-    if shape.kind == p.GEOM_MESH:
-        status = Path(shape.path).stat()
-        return (shape.path, status.st_mtime_ns, status.st_size, shape.size)
-    return (shape.kind, shape.size)
-
-
 def _make_ray_shape(body: Body, shape: VisualShape) -> RayShape:
-    if body.sheet is not None:
-        return RayShape.from_surface(body.sheet, np.ones(3))
-    if shape.kind == p.GEOM_MESH:
-        surface = read_mesh(Path(shape.path), allow_empty=True, with_shading=True)
-        return RayShape.from_surface(surface, np.array(shape.size))
-    mesh = bullet_primitive_mesh(body, shape)
-    uvs = _span_texture(mesh, box=shape.kind == p.GEOM_BOX)
-    return RayShape.from_surface(SurfaceMesh(mesh, corner_uvs=uvs), np.ones(3))
-
-
-def _span_texture(mesh: TriangleMesh, *, box: bool) -> Array:
-    """Returns texture coordinates (F, 3, 2) that span each side of a box, or once around a round shape."""
-    corners, low, high = mesh.triangles, mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
-    shares = (corners - low) / (high - low)  # (F, 3, 3)
-    if not box:
-        around = np.arctan2(corners[..., 1], corners[..., 0]) / (2.0 * np.pi) + 0.5
-        back = around < around.max(axis=1, keepdims=True) - 0.5  # beyond the seam the coordinates continue
-        return np.stack([around + back, shares[..., 2]], axis=-1)
-    facing = np.argmin(np.ptp(shares, axis=1), axis=1)
-    axes = np.array([[1, 2], [0, 2], [0, 1]])[facing]  # (F, 2)
-    return np.take_along_axis(shares, np.repeat(axes[:, None], 3, axis=1), axis=2)
+    return RayShape.from_surface(shape_surface(body, shape), np.array(shape_scale(body, shape)))
 
 
 class _RayValues(NamedTuple):

@@ -33,8 +33,13 @@ class RenderRequest:
     """Whether shadows are drawn, if the world's light casts any; they only change colours."""
     depth: bool = True
     """Whether exact depth is wanted; otherwise it may be approximate."""
+    labels: bool = True
+    """Whether links are wanted; without labels, depth and normals, links and depth may be missing."""
     normals: bool = False
     """Whether normals are wanted."""
+    fine: bool = False
+    """Whether the picture is drawn as well as the renderer can, for people to look at; it only changes colours and
+    takes more time."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,8 @@ class Renderer(ABC):
 
     name: ClassVar[str]
     """Its name in the catalog."""
+    draws_colours: ClassVar[bool] = True
+    """Whether it draws colours; otherwise only links and depth."""
     lenses: ClassVar[tuple[type[Pinhole] | type[Fisheye], ...]] = (Pinhole,)
     """The lenses that it supports. Without `Fisheye`, fisheye images are assembled from pinhole images."""
 

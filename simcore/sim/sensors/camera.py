@@ -14,7 +14,7 @@ from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
 from unlatch.simcore.sim.sensors.camera_cfg import MAX_PIXELS, CameraCfg
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.sensor import Sensor
-from unlatch.simcore.sim.visuals.pictures import link_labels, require_visuals, take_images
+from unlatch.simcore.sim.visuals.pictures import link_labels, require_colours, require_visuals, take_images
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer, Rendering
 
@@ -151,6 +151,8 @@ class Camera(Sensor[CameraCfg]):
 
     def _render_images(self, T_world_camera: Pose) -> RawImages:
         """Renders the images that are switched on, without noise."""
+        if Rendering.rgb in self._on:
+            require_colours(self.world)
         images = take_images(
             self.world,
             RenderRequest(
@@ -161,6 +163,7 @@ class Camera(Sensor[CameraCfg]):
                 colours=Rendering.rgb in self._on,
                 depth=bool(self._on & {Rendering.depth, Rendering.distance, Rendering.normals}),
                 normals=Rendering.normals in self._on,
+                labels=bool(self._on & {Rendering.segmentation, Rendering.instance_id_segmentation}),
             ),
         )
         if isinstance(self.optics, Pinhole) and Rendering.distance in self._on and images.distance_m is None:

@@ -21,6 +21,7 @@ from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
 
+_FRAMING_STEPS = 6
 _NEAR_M, _FAR_M = 0.02, 10.0
 """Near and far planes of pictures [m]."""
 
@@ -72,13 +73,26 @@ def framing_camera(
     half = float(np.max((high - low)[:2] / [aspect, 1.0])) / 2
     distance = half / float(np.tan(np.deg2rad(fov_deg / 2))) * margin + (high[2] - low[2]) / 2
     target = R_world_view @ ((low + high) / 2)
-    eye = target + back * distance
-    return LookAtCamera(tuple(eye.tolist()), tuple(target.tolist()), fov_deg)
+    camera = LookAtCamera(tuple((target + back * distance).tolist()), tuple(target.tolist()), fov_deg)
+    for _ in range(_FRAMING_STEPS):  # near points appear larger than far ones: centre what is seen, then come closer
+        at = camera.T_world_camera.inverse() @ points
+        slopes = at[:, :2] / at[:, 2:]  # (K, 2)
+        middle = (slopes.min(axis=0) + slopes.max(axis=0)) / 2
+        half = float(np.max((slopes.max(axis=0) - slopes.min(axis=0)) / [aspect, 1.0])) / 2
+        target = target + distance * (middle[0] * R_world_view[:, 0] - middle[1] * R_world_view[:, 1])
+        distance *= half * margin / float(np.tan(np.deg2rad(fov_deg / 2)))
+        camera = LookAtCamera(tuple((target + back * distance).tolist()), tuple(target.tolist()), fov_deg)
+    return camera
 
 
 def take_picture(world: World, view: LookAtCamera, *, width: int, height: int) -> Array:
-    """Returns a picture (height, width, 3) uint8 of the world."""
-    request = RenderRequest(view.pinhole(width, height), view.T_world_camera, _NEAR_M, _FAR_M, depth=False)
+    """Returns a picture (height, width, 3) uint8 of the world.
+
+    Raises:
+        WorldError: The renderer draws no colours.
+    """
+    require_colours(world)
+    request = RenderRequest(view.pinhole(width, height), view.T_world_camera, _NEAR_M, _FAR_M, depth=False, fine=True)
     return world.renderer.render(world, request).rgb
 
 
@@ -134,6 +148,21 @@ def require_visuals(world: World) -> None:
     if not world.visuals:
         raise WorldError(
             "This World has no visual shapes, so images of it would be empty. Open it as World(cfg, visuals=True)."
+        )
+
+
+def require_colours(world: World) -> None:
+    """Raises an error unless the renderer of a world draws colours.
+
+    Raises:
+        WorldError: It does not.
+    """
+    name = world.renderer.name
+    if not world.renderer.draws_colours:
+        raise WorldError(
+            f"renderer={name} draws depth and labels, no colours. Take renderer=pygfx, or renderer=tiny, which runs on "
+            "every machine.",
+            renderer=name,
         )
 
 

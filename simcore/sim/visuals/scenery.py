@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.visuals.finish import Finish
 from unlatch.simcore.sim.world import World
 
 Array = np.ndarray
@@ -22,7 +25,15 @@ SOLIDS = ("box", "cylinder", "sphere", "capsule")
 
 
 def add_panel(
-    world: World, name: str, *, size_m: tuple[float, float], T_world_panel: Pose, rgba: Rgba, tile_m: float
+    world: World,
+    name: str,
+    *,
+    size_m: tuple[float, float],
+    T_world_panel: Pose,
+    rgba: Rgba,
+    tile_m: float | tuple[float, float],
+    finish: Finish | None = None,
+    picture: Path | None = None,
 ) -> Body:
     """Adds a flat panel in the x-y plane of its frame, visible from its +z side.
 
@@ -32,18 +43,73 @@ def add_panel(
         size_m: Its edges along x and y [m].
         T_world_panel: Pose of its centre.
         rgba: Colour.
-        tile_m: Length after which a texture repeats [m].
+        tile_m: Length after which a texture repeats, or one along x and one along y [m].
+        finish: How it reflects light.
+        picture: A picture that repeats on it.
     """
     x, y = 0.5 * size_m[0], 0.5 * size_m[1]
-    u, v = size_m[0] / tile_m, size_m[1] / tile_m
+    u, v = np.array(size_m) / tile_m
     vertices = [[-x, -y, 0.0], [x, -y, 0.0], [x, y, 0.0], [-x, y, 0.0]]
     uvs = [[0.0, 0.0], [u, 0.0], [u, v], [0.0, v]]
     faces: Array = np.array([[0, 1, 2], [0, 2, 3]])
-    shape = {"vertices": vertices, "indices": faces.ravel().tolist(), "uvs": uvs, "normals": [[0.0, 0.0, 1.0]] * 4}
-    panel = _add_scenery(world, name, p.GEOM_MESH, shape, T_world_panel, rgba)
-    mesh = panel.meshes[panel.root_link] = TriangleMesh(np.array(vertices), faces)
-    panel.sheet = SurfaceMesh(mesh, corner_uvs=np.array(uvs)[faces])
+    surface = SurfaceMesh(TriangleMesh(np.array(vertices), faces), corner_uvs=np.array(uvs)[faces])
+    panel = add_surface(world, name, surface, T_world_surface=T_world_panel, rgba=rgba, finish=finish, picture=picture)
+    panel.sheet = True
     return panel
+
+
+def add_surface(
+    world: World,
+    name: str,
+    surface: SurfaceMesh,
+    *,
+    T_world_surface: Pose,
+    rgba: Rgba,
+    finish: Finish | None = None,
+    picture: Path | None = None,
+) -> Body:
+    """Adds a surface of triangles.
+
+    Args:
+        world: A world with visual shapes.
+        name: Its name.
+        surface: Its triangles; with texture coordinates, if there is a picture.
+        T_world_surface: Pose of its frame.
+        rgba: Colour, multiplied with the picture.
+        finish: How it reflects light.
+        picture: A picture that repeats on it.
+    """
+    mesh = surface.mesh
+    shape: dict[str, Any] = {
+        "vertices": mesh.triangles.reshape(-1, 3).tolist(),
+        "indices": list(range(3 * len(mesh.faces))),
+        "normals": np.repeat(_unit_normals(mesh), 3, axis=0).tolist(),
+    }
+    if surface.corner_uvs is not None:
+        shape["uvs"] = surface.corner_uvs.reshape(-1, 2).tolist()
+    body = _add_scenery(world, name, p.GEOM_MESH, shape, T_world_surface, rgba)
+    body.surface, body.meshes[body.root_link] = replace(surface, texture=picture), mesh
+    body.finish = finish or body.finish
+    if picture is not None:
+        (drawn,) = body.visual_shapes
+        texture = p.loadTexture(str(picture), physicsClientId=world.client)
+        p.changeVisualShape(drawn.body, drawn.link, textureUniqueId=texture, physicsClientId=world.client)
+        body.visual_shapes = (replace(drawn, texture=texture),)  # Bullet does not report it
+    return body
+
+
+def remove_scenery(world: World, name: str) -> None:
+    """Removes scenery; unknown names are ignored."""
+    body = world.scenery.pop(name, None)
+    if body is not None:
+        for key in [key for key in world.paint if key[0] == body.body_id]:
+            del world.paint[key]
+        p.removeBody(body.body_id, physicsClientId=world.client)
+
+
+def _unit_normals(mesh: TriangleMesh) -> Array:
+    across = mesh.area_normals
+    return across / np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-30)
 
 
 def add_solid(world: World, name: str, *, shape: str, size_m: float, T_world_solid: Pose, rgba: Rgba) -> Body:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects.annotate import AnnotateCfg, annotate_source, read_source
-from unlatch.objects.annotate.peer_info import read_peer_info
+from unlatch.objects.annotate.peer_info import PeerInfo, info_problems, make_info, read_peer_info
 from unlatch.objects.annotation import Part
 from unlatch.simcore.errors import AssetError
 
@@ -60,13 +60,13 @@ def test_intern_data_engine_gives_head_tail_and_axes_in_the_link(write: Write) -
     part, scale = annotated(write, intern())
     assert scale == 0.5
     np.testing.assert_allclose(part.keypoint("articulated_object_head").xyz, 0.5 * np.array(HEAD), atol=1e-9)
-    # towards the hinge, with the contact axis down: outwards again, so both are taken over
-    np.testing.assert_allclose(part.keypoint("articulated_object_tail").xyz, [0.03, 0.20, 0.025], atol=1e-9)
-    np.testing.assert_allclose(part.axis("link0_contact_axis").xyz, [0, 0, -1], atol=1e-9)
+    # there, the tail lies towards the hinge and the contact axis points down; here, both point the other way
+    np.testing.assert_allclose(part.keypoint("articulated_object_tail").xyz, [0.03, 0.24, 0.025], atol=1e-9)
+    np.testing.assert_allclose(part.axis("link0_contact_axis").xyz, [0, 0, 1], atol=1e-9)
     np.testing.assert_allclose(part.axis("base_front_axis").xyz, [1, 0, 0], atol=1e-9)
 
 
-def test_a_tail_that_breaks_our_conventions_is_not_used(write: Write) -> None:
+def test_a_tail_that_breaks_their_convention_is_not_used(write: Write) -> None:
     part, _ = annotated(write, intern(object_link0_contact_axis="z"))  # would point into the door
     np.testing.assert_allclose(part.keypoint("articulated_object_tail").xyz, [0.03, 0.27, 0.025], atol=1e-9)
     part, _ = annotated(write, intern(object_link0_contact_axis="y"))  # not at a right angle
@@ -117,3 +117,35 @@ def test_a_head_off_the_part_is_refused_by_the_validator(write: Write) -> None:
         AssetError, match=r"keypoint 'articulated_object_head' lies 0\.\d+ m from the surface of link 'b'"
     ):
         annotated(write, intern(object_keypoints=far))
+
+
+@pytest.mark.parametrize("name", ["door_bar", "door_back", "drawer", "flap_bar", "lid"])
+def test_a_written_file_is_read_as_it_was(write: Write, name: str) -> None:
+    path = write(name)
+    made = annotate_source(read_source(path))
+    part = next(iter(made.articulation.parts.values()))
+    info = make_info(part, made.model, made.articulation.scale, instance=name)
+    (path.parent / "info.json").write_text(json.dumps(info))
+    source = read_source(path)
+    peer = read_peer_info(source)
+    assert peer is not None
+    assert info_problems(part, peer, made.model, made.articulation.scale) == []
+    again = next(iter(annotate_source(source).articulation.parts.values()))
+    for key in ("articulated_object_head", "articulated_object_tail", "link_contact_point"):
+        np.testing.assert_allclose(again.keypoint(key).xyz, part.keypoint(key).xyz, atol=1e-6)
+    np.testing.assert_allclose(again.axis("link0_contact_axis").xyz, part.axis("link0_contact_axis").xyz, atol=1e-9)
+
+
+def test_a_written_file_has_their_signs(write: Write) -> None:
+    made = annotate_source(read_source(write("door_bar")))
+    part = next(iter(made.articulation.parts.values()))
+    info = make_info(part, made.model, 1.0, instance="door")
+    assert (info["object_link0_contact_axis"], info["object_link0_rot_axis"]) == ("-z", "z")
+    head, tail = (np.array(info["object_keypoints"][f"articulated_object_{end}"][:3]) for end in ("head", "tail"))
+    assert tail[1] < head[1], "the hinge is at y = 0"
+    peer = PeerInfo("j", {}, {"link0_contact_axis": np.array([0.0, 0.0, 1.0])})
+    (problem,) = info_problems(part, peer, made.model, 1.0)
+    assert (
+        problem
+        == "object_link0_contact_axis is 'z', expected the direction [0.00, 0.00, -1.00] in the frame of the link."
+    )

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import kstest
 
 from unlatch.objects.procedural.building.textures import texture_file
+from unlatch.robots.control.signal_view import SignalView
 from unlatch.robots.franka_panda import franka_panda, urdf_path
 from unlatch.robots.robot import Robot
-from unlatch.robots.signal_view import SignalView
 from unlatch.simcore import randomization as dr
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pinhole, Pose, matrix_from_rpy
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.sensors.camera import Camera, CameraCfg
 from unlatch.simcore.sim.sensors.config import MountCfg
 from unlatch.simcore.sim.world import World, WorldCfg
@@ -47,10 +49,11 @@ def look(world: World, lens: dict[str, Any]) -> tuple[Camera, dict[str, np.ndarr
     fields = {**lens, "lens": Lens[lens.get("lens", "pinhole")]}
     mount = MountCfg(position_m=T_WORLD_CAMERA.p.tolist(), rpy_deg=RPY_DEG)
     camera = Camera(CameraCfg(name="eye", type="camera", mount=mount, **fields), world)
-    for kind in Rendering:
+    kinds = [kind for kind in Rendering if kind is not Rendering.rgb or world.renderer.draws_colours]
+    for kind in kinds:
         camera.switch_rendering(kind, on=True)
     camera.update_state()
-    return camera, {kind.name: camera.image(kind) for kind in Rendering}
+    return camera, {kind.name: camera.image(kind) for kind in kinds}
 
 
 def cube(world: World) -> None:
@@ -100,6 +103,11 @@ def test_images_of_a_cube_before_a_wall_agree_with_its_geometry(world: World, na
     towards = np.einsum("ij,ij->i", normals[both], T_WORLD_CAMERA.rotate(rays[both]))
     assert (towards < 0.0).all()
     np.testing.assert_allclose(normals[wall].mean(axis=0), T_WORLD_CAMERA.rotate([0.0, 0.0, -1.0]), atol=2e-3)
+    if not world.renderer.draws_colours:
+        camera.switch_rendering(Rendering.rgb, on=True)
+        with pytest.raises(WorldError, match="draws depth and labels, no colours"):
+            camera.update_state()
+        return
     # colours: red where the cube is, blue where the wall is
     inner = seen & ~_beside_an_edge(seen)
     assert (images["rgb"][inner][:, 0] > images["rgb"][inner][:, 2]).all()
@@ -133,3 +141,29 @@ def _beside_an_edge(seen: np.ndarray) -> np.ndarray:
     for rows, columns in product((-1, 0, 1), repeat=2):
         grown |= np.roll(seen, (rows, columns), axis=(0, 1)) != seen
     return grown
+
+
+def test_without_labels_and_depth_a_picture_is_the_same(world: World):
+    if not world.renderer.draws_colours:
+        pytest.skip(f"renderer={world.renderer.name} draws no colours")
+    cube(world)
+    pinhole = Pinhole.from_fov(64, 48, 0.9)
+    both = RenderRequest(pinhole, T_WORLD_CAMERA, 0.02, 10.0)
+    colours = replace(both, depth=False, labels=False)
+    first, second = world.renderer.render(world, both).rgb, world.renderer.render(world, colours).rgb
+    if world.renderer.name == "mitsuba":  # its paths are drawn at random
+        np.testing.assert_allclose(first.mean(axis=(0, 1)), second.mean(axis=(0, 1)), atol=2.0)
+    else:
+        np.testing.assert_array_equal(first, second)
+
+
+def test_a_fine_picture_shows_the_same_scene(world: World):
+    if not world.renderer.draws_colours:
+        pytest.skip(f"renderer={world.renderer.name} draws no colours")
+    cube(world)
+    request = RenderRequest(Pinhole.from_fov(64, 48, 0.9), T_WORLD_CAMERA, 0.02, 10.0)
+    plain, fine = (
+        world.renderer.render(world, each).rgb.astype(float) for each in (request, replace(request, fine=True))
+    )
+    assert fine.shape == plain.shape
+    assert np.abs(fine - plain).mean() < 12.0

@@ -146,3 +146,21 @@ def test_other_files_than_urdfs_are_refused(tmp_path: Path) -> None:
         read_urdf(_write(tmp_path, "<sdf/>"))
     with pytest.raises(AssetError, match="at most 8000000 are read"):
         read_urdf(_write(tmp_path, " " * 8_000_001))
+
+
+def test_prefixes_need_no_declaration(tmp_path: Path) -> None:
+    body = (
+        '<link name="a"/><drake:collision_filter_group name="g"><drake:member link="a"/></drake:collision_filter_group>'
+    )
+    assert list(read_urdf(_write(tmp_path, _robot(body))).links) == ["a"]
+
+
+def test_a_default_namespace_changes_no_name(tmp_path: Path) -> None:
+    path = _write(tmp_path, '<robot name="r" xmlns="http://www.ros.org"><link name="a"/></robot>')
+    assert list(read_urdf(path).links) == ["a"]
+
+
+def test_a_xacro_file_is_no_urdf(tmp_path: Path) -> None:
+    path = _write(tmp_path, '<robot name="r" xmlns:xacro="http://ros.org/xacro"><xacro:macro name="m"/></robot>')
+    with pytest.raises(AssetError, match=r"it is a xacro file, not a URDF: it has <xacro:macro>\. .*a_expanded\.urdf"):
+        read_urdf(path)

@@ -11,7 +11,7 @@ import yaml
 from unlatch.simcore.errors import ConfigError
 from unlatch.solver.settings.hand_motions import MOTION_WORDS
 from unlatch.solver.settings.peer_entry import CONTACT_NAME, MEANINGS
-from unlatch.solver.settings.peer_form import IGNORED, detect_form, find_settings
+from unlatch.solver.settings.peer_form import IGNORED, detect_origin, find_settings
 from unlatch.solver.settings.reader import read_planner_setting
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 from unlatch.solver.terms.catalog import COSTS, TERMS
@@ -210,21 +210,21 @@ def test_settings_are_found_at_any_depth_with_their_full_key():
 
 
 @pytest.mark.parametrize(
-    ("raw", "form"),
+    ("raw", "origin"),
     [
-        ({"constraint_list": [{"name": "mine"}]}, "own"),
-        ({"task_name": "mine", "constraint_list": []}, "own"),
-        ({"category_name": None, "constraint_list": []}, "own"),
-        ({"category_name": "RigidBody"}, "GenSim2"),
-        ({"mobile_move": True}, "GenSim2"),
+        ({"constraint_list": [{"name": "mine"}]}, "unlatch"),
+        ({"task_name": "mine", "constraint_list": []}, "unlatch"),
+        ({"category_name": None, "constraint_list": []}, "unlatch"),
+        ({"category_name": "RigidBody"}, "gensim2"),
+        ({"mobile_move": True}, "gensim2"),
         (
             {"category_name": "Articulated", "constraint_list": [{"name": "hand_parallel_to_link0_edge"}]},
-            "InternDataEngine",
+            "interndata",
         ),
     ],
 )
-def test_a_block_is_the_peers_by_marks_that_only_they_write(raw, form):
-    assert detect_form(raw).value == form
+def test_a_block_is_the_peers_by_marks_that_only_they_write(raw, origin):
+    assert detect_origin(raw).value == origin
 
 
 def test_a_key_of_the_peers_own_is_dropped_and_a_misspelt_one_refused():
@@ -315,7 +315,7 @@ def test_any_value_in_any_place_loads_or_is_one_line(name):
                 assert not any("\n" in notice for notice in notices)
                 assert asdict(read_planner_setting(setting.to_plain(), where=where)[0]) == asdict(setting)
     assert len(refused) > 20
-    assert loaded > 20
+    assert loaded > 15  # an unknown type of a constraint is refused
     assert not any("\n" in message for message in refused)
 
 

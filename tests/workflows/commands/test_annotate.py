@@ -261,9 +261,9 @@ def test_many_mutated_urdfs_are_annotated_or_refused(cwd: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere"], "'nowhere' does not exist. Expected a URDF or the folder of an object."),
-        (["empty"], "'empty' contains no object: no .urdf in it or below it. Name another folder."),
-        (["file.txt"], "'file.txt' is not a URDF: its name ends in '.txt'. Expected .urdf."),
+        (["nowhere"], "'nowhere' does not exist. Expected a URDF, a USD or the folder of an object."),
+        (["empty"], "'empty' contains no object: no URDF in it or below it, and no USD in it. Name another folder."),
+        (["file.txt"], "'file.txt' is neither a URDF nor a USD: its name ends in '.txt'. Expected .urdf, .usd, "),
         (["two"], "'two' holds 2 URDFs (a.urdf, b.urdf), expected one. Name the file."),
         ([], "annotate got 0 folders (none), expected 1, then key=value."),
         (["empty", "scal=1"], "scal is unknown. Did you mean 'scale'?"),
@@ -313,7 +313,8 @@ def test_keypoints_of_info_json_are_used_unless_disabled(cwd: Path):
 @pytest.fixture
 def editor(cwd: Path):
     """An editor on a page that nobody opens."""
-    viser = pytest.importorskip("viser", reason="needs the extra viz")
+    import viser
+
     from unlatch.workflows.viewing.annotation_editor import AnnotationEditor
 
     put(cwd / "a")

@@ -204,7 +204,7 @@ def test_the_report_names_what_is_wrong(run: Run, lamp: Path, cwd: Path):
         (["{arm}", "translation=far"], "translation="),
         (["{arm}", "--force"], "Unknown flag '--force'"),
         (["{lamp}", "out={in}"], "holds files that no converter|holds the asset itself"),
-        (["{text}"], "neither a URDF nor a supported mesh"),
+        (["{text}"], "neither a URDF, a USD nor a supported mesh"),
     ],
 )
 def test_bad_input_is_one_line_and_writes_nothing(

@@ -31,7 +31,7 @@ ONE_ROUND = [
 
 
 def record(*runs: tuple[int, Phase, int], code: str | None = None, frame: int | None = None) -> EpisodeRecord:
-    """An episode of runs of (skill, phase, frames), after 6 frames of standing still."""
+    """An episode of runs of (skill, phase, frames), after 6 idle frames; the hand moves by 1 cm a frame."""
     runs = ((-1, Phase.idle, 6), *runs)
     index = np.repeat([run[0] for run in runs], [run[2] for run in runs])
     phase = np.repeat([run[1].value for run in runs], [run[2] for run in runs])
@@ -46,6 +46,7 @@ def record(*runs: tuple[int, Phase, int], code: str | None = None, frame: int | 
             "skills.index": index,
             "skills.phase": phase,
             "robots.r.left.joint_positions": np.zeros((len(index), 7)),
+            "robots.r.left.tcp_position": 0.01 * np.arange(len(index))[:, None] * [1.0, 0.0, 0.0],
         },
     )
 
@@ -81,42 +82,72 @@ def test_later_rounds_of_a_skill_show_less():
     assert labels(second) == ["approach", "grasp", "follow 1/3", "follow 2/3", "follow 3/3", "retreat", "settle"]
 
 
-@pytest.mark.parametrize(
-    ("at", "place", "count"),
-    [(21, 2, 10), (24, 2, 9), (23, 2, 9), (46, 8, 9), (None, 8, 9)],
-)
-def test_the_moment_of_a_failure_stands_in_its_place(at: int | None, place: int, count: int):
-    (skill_round,) = find_rounds(
-        record(*((0, *run) for run in [*ONE_ROUND, (Phase.settle, 5)]), code="collision", frame=at)
-    )
-    assert [moment.label for moment in skill_round.moments if moment.failed] == ["collision"]
-    assert skill_round.moments[place].failed
-    assert len(skill_round.moments) == count
-    assert frames(skill_round) == sorted(frames(skill_round))
+def test_the_moments_around_a_failure_follow_the_round_in_which_it_happened():
+    made = record(*((0, *run) for run in [*ONE_ROUND, (Phase.settle, 5)]), code="collision", frame=31)
+    (before, failure) = find_rounds(made)
+    assert labels(before) == ["transit", "approach", "grasp"]  # the others are those of the failure
+    assert (before.failed_phase, failure.failed_phase) == (None, Phase.follow)
+    assert frames(failure) == [25, 28, 31, 46]
+    assert labels(failure) == ["0.2 s before", "0.1 s before", "collision", "0.5 s after"]
+    assert [moment.failed for moment in failure.moments] == [False, False, True, False]
+
+
+def test_a_missed_grasp_fails_in_the_phase_that_ended_and_is_shown_from_its_beginning():
+    runs = [(Phase.transit, 10), (Phase.approach, 4), (Phase.grasp, 20), (Phase.follow, 1)]
+    missed = record(*((0, *run) for run in runs), code="grasp_missed", frame=40)
+    missed.arrays["robots.r.left.tcp_position"][20:] = 0.2
+    missed.arrays["robots.r.left.gripper_opening"] = np.interp(np.arange(41), [20, 39], [0.08, 0.0])[:, None]
+    before, failure = find_rounds(missed)
+    assert labels(before) == ["transit", "approach"]
+    assert failure.failed_phase is Phase.grasp
+    assert frames(failure) == [20, 30, 40]
+
+
+def test_a_slipped_part_is_shown_from_its_last_contact():
+    slipped = record(*((0, *run) for run in ONE_ROUND[:3]), (0, Phase.follow, 36), code="slipped", frame=60)
+    slipped.evidence["frames_without_contact"] = 15
+    _, failure = find_rounds(slipped)
+    assert (frames(failure)[0], labels(failure)[0], labels(failure)[-1]) == (45, "last contact", "slipped")
+
+
+def test_a_failure_in_which_nothing_moves_any_more_is_shown_from_the_last_motion():
+    blocked = record((0, Phase.transit, 10), (0, Phase.follow, 100), code="motion_blocked", frame=115)
+    position = np.interp(np.arange(116), [0, 40], [0.0, 0.4])
+    blocked.arrays["robots.r.left.tcp_position"] = np.stack([position, 0 * position, 0 * position], axis=1)
+    _, failure = find_rounds(blocked)
+    assert frames(failure)[0] == 37
+
+
+def test_the_phase_of_a_failure_is_the_one_that_its_evidence_names():
+    made = record(*((0, *run) for run in ONE_ROUND), code="collision", frame=31)
+    made.evidence["phase"] = "retreat"
+    assert find_rounds(made)[-1].failed_phase is Phase.retreat
 
 
 def test_a_failure_belongs_to_the_round_in_which_it_happened():
-    first, second = find_rounds(record(*((0, *run) for run in [*ONE_ROUND, *ONE_ROUND]), code="slipped", frame=66))
-    assert not any(moment.failed for moment in first.moments)
-    assert sum(moment.failed for moment in second.moments) == 1
+    first, second, failure = find_rounds(
+        record(*((0, *run) for run in [*ONE_ROUND, *ONE_ROUND]), code="slipped", frame=66)
+    )
+    assert [item.number for item in (first, second, failure)] == [1, 2, 2]
+    assert [item.failed_phase is None for item in (first, second, failure)] == [True, True, False]
 
 
 def test_states_with_infinite_values_are_not_shown():
     diverged = record((0, Phase.transit, 10), (0, Phase.approach, 10), code="diverged", frame=20)
     diverged.arrays["robots.r.left.joint_positions"][18:] = np.nan
-    (skill_round,) = find_rounds(diverged)
-    assert frames(skill_round) == [15, 17]
-    assert labels(skill_round) == ["transit", "diverged"]
+    rounds = find_rounds(diverged)
+    assert max(moment.frame for item in rounds for moment in item.moments) == 17
+    assert labels(rounds[-1])[-1] == "diverged"
 
 
 def test_stages_of_a_policy_are_shown_at_equally_spaced_frames():
     made = record((1, Phase.idle, 20), (2, Phase.idle, 30), code="collision", frame=41)
     made.skills = [{"frame_start": a, "frame_end": b} for a, b in ((6, 6), (6, 26), (26, 55))]
-    first, second = find_rounds(made)
-    assert (first.skill, second.skill) == (1, 2)
+    first, second, failure = find_rounds(made)
+    assert (first.skill, second.skill, failure.skill) == (1, 2, 2)
     assert frames(first) == [10, 14, 18, 22, 26]
-    assert frames(second) == [31, 37, 41, 43, 49, 55]
-    assert labels(second) == ["1/5", "2/5", "collision", "3/5", "4/5", "5/5"]
+    assert frames(second) == [31, 37, 43, 49, 55]
+    assert (failure.failed_phase, labels(failure)[-2:]) == (Phase.idle, ["collision", "0.5 s after"])
 
 
 def test_nothing_is_shown_if_no_arm_moved():

@@ -150,7 +150,6 @@ def test_an_object_that_differs_from_the_recorded_one_is_reported(data_set: Data
 
 @pytest.mark.integration
 def test_a_page_refers_to_no_other_file_and_texts_cannot_end_its_script(data_set: DataSet, scene: RecordedScene):
-    pytest.importorskip("viser", reason="the extra viz is not installed")
     from unlatch.workflows.viewing.viewers.html import to_html
 
     page = to_html(dataclasses.replace(scene, notes=("</script><b>bold</b>",))).decode()
@@ -163,7 +162,6 @@ def test_a_page_refers_to_no_other_file_and_texts_cannot_end_its_script(data_set
 
 @pytest.mark.integration
 def test_the_command_writes_a_page_and_the_data_set_stays_whole(data_set: DataSet, capsys: pytest.CaptureFixture[str]):
-    pytest.importorskip("viser", reason="the extra viz is not installed")
     assert command_table.main(["view", str(data_set.path), "episode=2"]) == 0
     said = capsys.readouterr()
     assert re.fullmatch(r"view: .*view-2\.html \(\d\.\d MB, \d+\.\d s\)\n", said.out)
@@ -230,15 +228,16 @@ def test_a_mistake_is_one_line(
 def test_a_place_that_cannot_be_written_is_one_line(
     data_set: DataSet, tmp_path: Path, assert_refused: Callable[..., str]
 ):
-    pytest.importorskip("viser", reason="the extra viz is not installed")
     (tmp_path / "file").write_text("mine")
     text = f"Output folder '{tmp_path}/file' cannot be written: "
     assert_refused("view", data_set.path, f"out={tmp_path}/file/a.html", text=text, folder=tmp_path)
 
 
 def test_a_missing_extra_is_named():
-    with pytest.raises(PluginError, match=r"comes with the extra 'viz'. Install it: pip install 'unlatch\[viz\]'\."):
-        import_extra("no_such_package_of_ours", extra="viz")
+    with pytest.raises(
+        PluginError, match=r"comes with the extra 'rerun'. Install it: pip install 'unlatch\[rerun\]'\."
+    ):
+        import_extra("no_such_package_of_ours", extra="rerun")
 
 
 def test_every_visible_link_of_the_robot_has_a_mesh():
@@ -287,8 +286,7 @@ def textured_body() -> ShownBody:
 
 
 def test_a_page_shows_the_picture_of_a_surface_in_its_colour():
-    pytest.importorskip("viser", reason="the extra viz is not installed")
-    from unlatch.workflows.viewing.viewers.html import textured_trimesh
+    from unlatch.workflows.viewing.viewers.viser_scene import textured_trimesh
 
     mesh = textured_body().meshes[0]
     assert mesh.texture is not None

@@ -57,6 +57,17 @@ def test_the_first_episode_of_each_code_does_not_depend_on_the_order():
     assert RunStatistics.of(items).first == {"slipped": 3, "collision": 5}
 
 
+def test_strict_counts_successes_in_the_last_tenth_of_the_range():
+    items = [replace(summary(n, None), range_share=share) for n, share in enumerate((0.95, 0.9, 0.5))]
+    found = RunStatistics.of([*items, summary(3, "slipped")])
+    assert found.strict is not None
+    assert (found.strict.n, found.strict.successes) == (4, 2)
+
+
+def test_strict_is_unknown_if_a_success_does_not_say_where_its_part_ends():
+    assert RunStatistics.of([replace(summary(0, None), range_share=1.0), summary(1, None)]).strict is None
+
+
 def test_medians_of_many_come_from_an_even_sample():
     n = 10 * SAMPLE
     found = RunStatistics.of(summary(number, None, plan=float(number + 1)) for number in range(n))

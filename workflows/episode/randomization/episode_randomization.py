@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.objects.procedural.building.textures import texture_file
-from unlatch.robots.signal_view import SignalView
+from unlatch.robots.control.signal_view import SignalView
 from unlatch.simcore.errors import ConfigError, WorldError, unknown_name
 from unlatch.simcore.randomization.config import RandomizationCfg, ViewCfg
 from unlatch.simcore.randomization.rule import SIMULATION_CONTEXT
@@ -42,10 +42,13 @@ from unlatch.workflows.episode.randomization.randomization_layer import (
 from unlatch.workflows.episode.randomization.recorded_randomization import explain_misfit
 from unlatch.workflows.episode.randomization.visual_views import (
     CAMERAS,
+    LIGHT,
+    ROOM,
     cameras,
     visual_names,
     visual_views,
 )
+from unlatch.workflows.episode.rooms.room import SCENERY, Room, RoomView
 from unlatch.workflows.episode.scene import EpisodeScene
 
 _POSES = ("position", "orientation")
@@ -64,8 +67,15 @@ class VisualDraw:
 class EpisodeRandomization:
     """All layers of one episode: call `reset` once after the layout, then `step` before every control step."""
 
-    def __init__(self, scene: EpisodeScene, cfg: RandomizationCfg, *, visual_draw: VisualDraw | None = None) -> None:
-        """Makes views and rules; nothing is drawn yet.
+    def __init__(
+        self,
+        scene: EpisodeScene,
+        cfg: RandomizationCfg,
+        *,
+        visual_draw: VisualDraw | None = None,
+        room: Room | None = None,
+    ) -> None:
+        """Makes views and rules; nothing is drawn yet. Rules of floor and walls make a room in place of `room`.
 
         Raises:
             ConfigError: A rule does not fit the scene; with the rule's key.
@@ -73,6 +83,7 @@ class EpisodeRandomization:
         self.cfg = cfg
         self._scene = scene
         self._visual_draw = visual_draw
+        self._room = room or Room(scene)
         self._distractors: list[Distractor] = []
         self._distractor_view = DistractorView()
         self._textures = TextureStore(scene.world, texture_file)
@@ -84,6 +95,7 @@ class EpisodeRandomization:
         recorded = {name: layer.rules for name, layer in (self._recorded or {}).items()}
         rules = [*drawn, *anew, *(placed for found in recorded.values() for placed in found)]
         self._check_views(rules)
+        self._show_first_room({rule.view for _, rule in rules})
         setups = {name: Setup(keep_firings=True) for name in LAYERS}
         self._register_views(setups, {rule.view for _, rule in rules})
         layers = recorded or self._sort_by_layer(drawn, setups)
@@ -173,8 +185,11 @@ class EpisodeRandomization:
             arms = list(robot.arms.values())
             signals = SignalView(arms, name=robot.body.name, physics_hz=scene.world.cfg.physics_hz)
             setups["sensors"].register_view(signals)
-        for view in visual_views(scene, used, self._textures):
+        covers = [] if SCENERY in used else self._room.table_covers()
+        for view in visual_views(scene, used, self._textures, covers):
             setups["visuals"].register_view(view)
+        if SCENERY in used:
+            setups["visuals"].register_view(RoomView(self._room))
         if DISTRACTORS in used:
             setups["visuals"].register_view(self._distractor_view)
 
@@ -213,6 +228,7 @@ class EpisodeRandomization:
             anew = self._visual_draw if name == "visuals" else None
             recorded = None if self._recorded is None or anew is not None else self._recorded[name].firings
             layer.reset(seed if anew is None else anew.seed, recorded)
+        self._update_room()
         self._place_distractors(seed)
         of_robot = self._written_attributes("physics", self._scene.robot.body.name)
         robot = self._scene.robot
@@ -240,6 +256,18 @@ class EpisodeRandomization:
     def show(self, frame: int) -> None:
         """Restores the visuals of a state frame; frames may come in any order."""
         self.layers["visuals"].show(frame * self._scene.world.cfg.control_steps)
+        self._update_room()
+
+    def _show_first_room(self, used: Set[str]) -> None:
+        """Shows the room of the configuration before any rule reads the light and the table, or no room."""
+        if used.isdisjoint(ROOM):
+            self._room.show()
+        else:
+            self._room.hide()
+
+    def _update_room(self) -> None:
+        """Shows the room that the rules chose; rules of the light replace its light."""
+        self._room.show(with_light=LIGHT not in self.layers["visuals"].setup.views)
 
     def _written_attributes(self, layer: str, body: str) -> set[str]:
         """Returns the attributes of a body that a layer writes, through any view."""
@@ -281,9 +309,16 @@ class EpisodeRandomization:
 
 
 def make_randomization(
-    scene: EpisodeScene, cfg: RandomizationCfg, seed: int, *, visual_draw: VisualDraw | None = None
+    scene: EpisodeScene,
+    cfg: RandomizationCfg,
+    seed: int,
+    *,
+    visual_draw: VisualDraw | None = None,
+    room: Room | None = None,
 ) -> EpisodeRandomization | None:
     """Makes the randomization of a scene and resets it; returns None where nothing varies.
+
+    `room` is the room of the configuration.
 
     Raises:
         ConfigError: A rule, or a value of the episode that `from` names, does not fit the scene.
@@ -292,7 +327,7 @@ def make_randomization(
     if not cfg.active and visual_draw is None:
         return None
     with explain_misfit(cfg, {name: item.asset.instance for name, item in scene.objects.items()}):
-        made = EpisodeRandomization(scene, cfg, visual_draw=visual_draw)
+        made = EpisodeRandomization(scene, cfg, visual_draw=visual_draw, room=room)
         made.reset(seed)
     return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 import numpy as np
@@ -16,6 +17,7 @@ from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore
 from unlatch.simcore.sim.visuals.scenery import add_panel, add_solid
 from unlatch.tasks.layout import TABLE
 from unlatch.workflows.episode.randomization.distractors import DISTRACTORS
+from unlatch.workflows.episode.rooms.room import SCENERY
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_RGBA, TABLE_SIZE_M, EpisodeScene
 
 LIGHT, FLOOR, WALLS = "light", "floor", "walls"
@@ -33,7 +35,7 @@ _FLOOR_RGBA, _WALL_RGBA, _LEG_RGBA = (0.6, 0.57, 0.53, 1.0), (0.86, 0.85, 0.82, 
 
 def visual_names(scene: EpisodeScene) -> list[str]:
     """Returns the names of all views that are not views of bodies."""
-    return [LIGHT, DISTRACTORS, *ROOM, CAMERAS, *(camera.cfg.name for camera in cameras(scene))]
+    return [LIGHT, DISTRACTORS, SCENERY, *ROOM, CAMERAS, *(camera.cfg.name for camera in cameras(scene))]
 
 
 def cameras(scene: EpisodeScene) -> list[Camera]:
@@ -41,13 +43,20 @@ def cameras(scene: EpisodeScene) -> list[Camera]:
     return [sensor for sensor in scene.state_tree.sensors.children.values() if isinstance(sensor, Camera)]
 
 
-def visual_views(scene: EpisodeScene, used: AbstractSet[str], textures: TextureStore) -> list[AttributeView]:
-    """Returns the views that rules use; in a world with visuals, the bodies they show are added to the scene."""
+def visual_views(
+    scene: EpisodeScene, used: AbstractSet[str], textures: TextureStore, table_covers: Sequence[Body]
+) -> list[AttributeView]:
+    """Returns the views that rules use; in a world with visuals, the bodies they show are added to the scene.
+
+    `table_covers` are the bodies of a room that cover the table; without any, a sheet is added.
+    """
     world = scene.world
     found: list[AttributeView] = []
     for name, body in world.bodies.items():
         if name in used:
-            painted = [body, _add_table_top(scene)] if name == TABLE and world.visuals else [body]
+            painted = [body]
+            if name == TABLE and world.visuals:
+                painted += table_covers or [_add_table_top(scene)]
             appearance = LinkAppearance(world, painted, textures, links=list(body.links.values()))
             found.append(AppearanceView(appearance, name=name, links=list(body.links)))
     if LIGHT in used:

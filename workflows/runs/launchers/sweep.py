@@ -18,7 +18,7 @@ JOBS_FILES = "sweep-*.json"
 """Pattern of the files in a sweep's folder that list the jobs: one for each command, named after its content."""
 LOGS = "logs"
 """Name of the folder with the output of the jobs."""
-SWEEP_KEYS = ("launcher", "sweep_dir", "out")
+SWEEP_KEYS = ("launcher", "sweep_dir", "out", "live_host", "live_port")
 """Keys of the sweep rather than of a job."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
 

@@ -42,7 +42,9 @@ class RunClock:
         self.times: RunTime | None = None
         """The times so far; None before the first episode."""
         self._started = time.time()
-        self._path = data_set / RUNS / f"{writer}-{int(1e6 * self._started)}.json"
+        self.run = f"{writer}-{int(1e6 * self._started)}"
+        """A name that no other run of the data set has."""
+        self._path = data_set / RUNS / f"{self.run}.json"
 
     def count(self, outcome: Outcome) -> None:
         """Counts an episode that has just ended."""

@@ -35,6 +35,11 @@ class Breakdown:
         """Whether all attempts have the same value: its rate is that of all attempts."""
         return len(self.rows) == 1 and not self.left_out
 
+    @property
+    def row_count(self) -> int:
+        """Number of rows; as many as there are data sets: they say nothing that the data sets do not say."""
+        return len(self.rows)
+
     def to_dict(self, columns: Sequence[str]) -> dict[str, Any]:
         """Returns plain values by label and column."""
         return {
@@ -51,7 +56,7 @@ def breakdowns(columns: Sequence[Sequence[Tally]]) -> list[Breakdown]:
     found += [make_breakdown(group, columns, _counts_by_group(group)) for group in ("task", "robot", "randomization")]
     found.append(make_breakdown("category", columns, lambda item: item.by_category))
     found.append(_instance_breakdown(columns))
-    return [item for item in found if item.rows or item.left_out]
+    return [item for item in found if item.rows]
 
 
 def _counts_by_group(group: str) -> Callable[[Tally], Mapping[str, Counts]]:

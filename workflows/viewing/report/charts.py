@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.workflows.viewing.report.examples import EpisodeCurves
@@ -24,6 +25,8 @@ MOST_POINTS = 1500
 """Largest number of attempts that are drawn one by one; of more, success rates are drawn on a grid."""
 _LEAST_OPENING = 0.01
 """Least opening at the upper end of its axis [rad or m]: a closed part's motions of micrometres look like nothing."""
+_MOST_TICKS = 5
+"""Largest number of intervals between the labels of an axis of a map, whose labels are long."""
 _CELLS = 18
 _BINS = 32
 _VARIABLES = ("ink", "faint", "line", "good", "set-a", "set-b", *(f"code-{code}" for code in FAILURE_CODES))
@@ -71,19 +74,26 @@ def table_map(places: Sequence[MapPoint]) -> str:
 
 
 def yaw_map(places: Sequence[MapPoint]) -> str:
-    """Draws the yaw and the opening of the object at the start, by outcome."""
-    points = [(math.degrees(place.yaw_rad), place.opening or 0.0) for place in places]
+    """Draws the yaw of the object and its opening at the start, by outcome; its distance if all start equally open."""
+    openings = [place.opening or 0.0 for place in places]
+    varies = max(openings) - min(openings) > _LEAST_OPENING
+    values = openings if varies else [math.hypot(place.x_m, place.y_m) for place in places]
+    points = [(math.degrees(place.yaw_rad), value) for place, value in zip(places, values, strict=True)]
+    title, label = ("opening", "open by [rad or m]") if varies else ("distance", "from the origin of the world [m]")
 
     def draw(axes: Axes) -> None:
         _draw_outcomes(axes, points, places)
-        axes.set(title="yaw and opening at the start", xlabel="yaw [deg]", ylabel="open by [rad or m]")
-        top = 1.05 * max((opening for _, opening in points), default=0.0) or 0.1
-        axes.set_ylim(-0.05 * top, top)  # parts that all start closed lie at the lower end
+        axes.set(title=f"yaw and {title} at the start", xlabel="yaw [deg]", ylabel=label)
+        if varies:  # parts that start closed lie at the lower end
+            top = 1.05 * max(openings)
+            axes.set_ylim(min(-0.05 * top, min(openings)), top)
 
-    return _draw_svg(draw, "yaw and opening of the object at the start, by outcome")
+    return _draw_svg(draw, f"yaw and {title} of the object at the start, by outcome")
 
 
 def _draw_outcomes(axes: Axes, points: Sequence[tuple[float, float]], places: Sequence[MapPoint]) -> None:
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(_MOST_TICKS, steps=[1, 2, 5, 10]))
     xy = np.array(points, dtype=float).reshape(-1, 2)
     codes = [place.code for place in places]
     good: np.ndarray = np.array([code is None for code in codes])

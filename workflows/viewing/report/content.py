@@ -24,15 +24,19 @@ from unlatch.workflows.runs.statistics import STAGES as TIMED_STAGES
 from unlatch.workflows.viewing.report import charts
 from unlatch.workflows.viewing.report.breakdown import Breakdown, breakdowns, make_breakdown
 from unlatch.workflows.viewing.report.examples import (
+    MOST_STRIPS,
     EpisodeCurves,
     PictureStrip,
-    choose_examples,
+    choose_strips,
     read_curves,
     take_strips,
 )
 from unlatch.workflows.viewing.report.reproduction import commands_of
+from unlatch.workflows.viewing.report.sweep import SweepRow, make_row, varied_groups
 from unlatch.workflows.viewing.report.tally import Counts, MapPoint, Tally
 
+MOST_CHARTED = 12
+"""Largest number of data sets whose charts are on a page; beyond it, each set's own report has them."""
 _STAGE_WORDS = {
     SEARCH: "search for a layout",
     "plan": "planning",
@@ -99,6 +103,8 @@ class Origin:
     """When, where and by which version it was made."""
     example: int
     """Number of an example episode: a failure if there is one."""
+    examples: list[tuple[str | None, int, list[int]]]
+    """Each failure code, or None for success, how many episodes ended so, and the numbers of the first ones."""
     commands: dict[str, str]
     """Commands by their purpose; `NUMBER` stands for the episode."""
     yaml: str
@@ -134,6 +140,23 @@ class Report:
     strips: list[PictureStrip] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     policies: list[PolicyResult] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+    """What differs between the data sets of a sweep."""
+    rows: list[SweepRow] = field(default_factory=list)
+    """The data sets of a sweep; empty for one or two data sets."""
+
+    @property
+    def charted(self) -> int:
+        """How many data sets of a sweep have charts at most."""
+        return MOST_CHARTED
+
+    def strips_of(self, name: str) -> list[PictureStrip]:
+        """Returns the strips of a data set."""
+        return [strip for strip in self.strips if strip.data_set == name]
+
+    def charts_of(self, name: str) -> list[str]:
+        """Returns the maps and curves of a data set."""
+        return [chart for groups in (self.maps, self.curves) for of, charts in groups if of == name for chart in charts]
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the numbers as plain values."""
@@ -151,7 +174,17 @@ class Report:
             "wall_time_ms": times,
             "places": {name: [vars(place) for place in places] for name, places in self.places.items()},
             "curves": {name: [_curves_to_dict(item) for item in items] for name, items in self.series.items()},
-            "strips": [{"data_set": item.data_set, "episode": item.number, "code": item.code} for item in self.strips],
+            "strips": [
+                {
+                    "data_set": item.data_set,
+                    "episode": item.number,
+                    "code": item.code,
+                    "command": item.command,
+                    "clip_frames": item.clip.frames if item.clip else 0,
+                }
+                for item in self.strips
+            ],
+            "sweep": {row.name: row.to_dict() for row in self.rows},
             "commands": {origin.name: origin.commands for origin in self.origins},
             "differences": [{"key": key, "values": [one, other]} for key, one, other in self.differences],
             "left_out": self.notices,
@@ -159,36 +192,42 @@ class Report:
         }
 
 
-def make_report(tallies: Sequence[Tally], *, pictures: int) -> Report:
-    """Makes a report with `pictures` strips of each outcome; two data sets are compared, more are counted together."""
+def make_report(tallies: Sequence[Tally], *, pictures: int, clips: int) -> Report:
+    """Makes a report with `pictures` strips of each outcome, of which the first `clips` have a clip.
+
+    Two data sets are compared. More are a sweep: they are counted together, and each has a row in a table.
+    """
     groups = [[item] for item in tallies] if len(tallies) == 2 else [list(tallies)]
     names = [item.name for item in tallies] if len(tallies) <= 2 else [f"{len(tallies)} data sets"]
     paces = {item.name: pace_of(read_run_times(item.data_set.path)) for item in tallies}
     codes = Counter(dict(sum((item.total.codes for item in tallies), Counter()).most_common()))
-    parts = breakdowns(groups)
+    is_sweep = len(tallies) > 2
+    charted = tallies[: MOST_CHARTED if is_sweep else None]
+    varied = varied_groups(tallies) if is_sweep else []
     report = Report(
         title=_report_title(tallies),
         subtitle=f"{sum(item.total.n for item in tallies):,} attempts in {', '.join(item.name for item in tallies[:6])}"
         + (f" and {len(tallies) - 6} more data sets" if len(tallies) > 6 else ""),
         n_sets=len(tallies),
         columns=[_make_column(name, group, paces) for name, group in zip(names, groups, strict=True)],
-        breakdowns=parts,
+        breakdowns=breakdowns(groups),
         stacks=_count_failures(tallies),
         codes=codes,
         origins=[_describe_origin(item) for item in tallies],
         paces=paces,
         timings_ms={name: _stage_times(group) for name, group in zip(names, groups, strict=True)},
         differences=list(differences(*(item.data_set.header for item in tallies))) if len(tallies) == 2 else [],
-        series={item.name: read_curves(item) for item in tallies},
+        series={item.name: read_curves(item) for item in charted},
         places={item.name: item.places for item in tallies},
         n_damaged=sum(len(item.damaged.numbers) for item in tallies),
         notices=[f"{item.name}: {line}" for item in tallies for line in _describe_damage(item)],
         policies=[PolicyResult.of(item) for item in tallies if item.policy.n],
+        groups=varied,
+        rows=[make_row(item, varied, _median_time([item])) for item in tallies] if is_sweep else [],
     )
-    _draw_charts(report)
+    _draw_charts(report, [item.name for item in charted])
     if pictures:
-        for item in tallies:
-            _take_pictures(report, item, pictures)
+        _take_pictures(report, tallies, pictures=pictures, clips=clips)
         report.strips.sort(key=lambda strip: -1 if strip.code is None else list(codes).index(strip.code))
     return report
 
@@ -215,9 +254,13 @@ def _make_column(name: str, group: Sequence[Tally], paces: dict[str, Pace]) -> R
     known = [pace for item in group if (pace := paces[item.name]).per_hour is not None]
     hours = sum(pace.worked_s for pace in known) / 3600.0
     made = sum(pace.per_hour * pace.worked_s / 3600.0 for pace in known if pace.per_hour is not None)
-    stages = [values for item in group for values in _total_times(item)]
     replanned = reduce(add, (item.replanned for item in group))
-    return ReportColumn(name, total, made / hours if hours else None, median(stages) if stages else None, replanned)
+    return ReportColumn(name, total, made / hours if hours else None, _median_time(group), replanned)
+
+
+def _median_time(group: Sequence[Tally]) -> float | None:
+    times = [value for item in group for value in _total_times(item)]
+    return median(times) if times else None
 
 
 def _total_times(item: Tally) -> list[float]:
@@ -249,39 +292,52 @@ def _describe_origin(item: Tally) -> Origin:
     version = versions.get("unlatch", "?") if isinstance(versions, dict) else "?"
     made = f"started {info.get('created', '?')} on {info.get('host', '?')} by unlatch {version}: {item.data_set.path}"
     example = min(failures, default=next(iter(item.examples.get(None, [])), 0))
+    counts = [*item.total.codes.most_common(), (None, item.total.successes)]
+    examples = [(code, count, item.examples.get(code, [])) for code, count in counts if count]
     text = yaml.safe_dump(item.config, sort_keys=True, default_flow_style=None, width=110)
-    return Origin(item.name, made, example, commands_of(item.data_set), text)
+    return Origin(item.name, made, example, examples, commands_of(item.data_set), text)
 
 
-def _draw_charts(report: Report) -> None:
-    for name, places in report.places.items():
-        if places:
+def _draw_charts(report: Report, names: Sequence[str]) -> None:
+    """Draws the charts of some data sets, and the times of all; a chart that would be empty is left out."""
+    for name in names:
+        places = report.places[name]
+        if places and report.codes:  # without a failure there is no place where attempts fail
             report.maps.append((name, [charts.table_map(places), charts.yaw_map(places)]))
-    for name, series in report.series.items():
-        if series:
-            drawn = [
-                charts.opening_curves(series),
-                charts.finger_force_curves(series),
-                charts.forbidden_force_curves(series),
-            ]
+        if series := report.series[name]:
+            drawn = [charts.opening_curves(series)]
+            if any(item.finger_n.any() for item in series):
+                drawn.append(charts.finger_force_curves(series))
+            if any(item.forbidden_n.any() for item in series):
+                drawn.append(charts.forbidden_force_curves(series))
             report.curves.append((name, drawn))
+    if report.rows:
+        return  # a sweep's times differ by data set: its table has them
     for stage in (SEARCH, *TIMED_STAGES):
         columns = {name: stages.get(stage, []) for name, stages in report.timings_ms.items()}
         if any(columns.values()):
             report.times.append(charts.distribution(_STAGE_WORDS[stage], columns))
 
 
-def _take_pictures(report: Report, item: Tally, pictures: int) -> None:
-    try:
-        cfg = config_of(item.data_set)
-    except SimCoreError as exc:  # made by another version: the report shows its numbers nevertheless
-        report.notices.append(f"no pictures of {item.name}: {exc.message}")
-        return
-    for found in take_strips(item, cfg, choose_examples(item, successes=pictures, failures=pictures)):
-        if isinstance(found, PictureStrip):
-            report.strips.append(found)
-        else:
-            report.notices.append(found)
+def _take_pictures(report: Report, tallies: Sequence[Tally], *, pictures: int, clips: int) -> None:
+    chosen = choose_strips(tallies, pictures=pictures)
+    with_clip = {(item.name, number) for item, number in chosen[:clips]}
+    for item in tallies:
+        numbers = [number for of, number in chosen if of is item]
+        if not numbers:
+            report.notices += [f"no pictures of {item.name}: a page has at most {MOST_STRIPS} episodes with pictures"]
+            continue
+        try:
+            cfg = config_of(item.data_set)
+        except SimCoreError as exc:  # made by another version: the report shows its numbers nevertheless
+            report.notices.append(f"no pictures of {item.name}: {exc.message}")
+            continue
+        clipped = {number for name, number in with_clip if name == item.name}
+        for found in take_strips(item, cfg, numbers, with_clip=clipped):
+            if isinstance(found, PictureStrip):
+                report.strips.append(found)
+            else:
+                report.notices.append(found)
 
 
 def _quantiles(values: Sequence[float]) -> dict[str, float]:

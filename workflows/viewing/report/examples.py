@@ -1,12 +1,13 @@
-"""Curves and pictures of example episodes of every outcome."""
+"""Curves, pictures and clips of example episodes of every outcome."""
 
 from __future__ import annotations
 
 import io
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 from PIL import Image
@@ -16,9 +17,12 @@ from unlatch.simcore.errors import RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.viewing.phase_moments import find_rounds, last_finite_frame, part_openings
+from unlatch.workflows.viewing.clip import take_clip
+from unlatch.workflows.viewing.phase_moments import find_rounds, part_openings
 from unlatch.workflows.viewing.phase_pictures import take_phase_pictures
-from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX, Tile
+from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX
+from unlatch.workflows.viewing.recorded_moments import last_finite_frame
+from unlatch.workflows.viewing.report.reproduction import view_command
 from unlatch.workflows.viewing.report.tally import Tally
 from unlatch.workflows.viewing.scene_picture import open_record, open_scene
 
@@ -27,7 +31,9 @@ Array = np.ndarray
 SUCCESSES_IN_CURVES = 6
 FAILURES_IN_CURVES = 2
 """Largest number of curves for each failure code."""
-_PICTURE_PX = (320, 250)
+MOST_STRIPS = 24
+"""Largest number of episodes with pictures on one page."""
+_PICTURE_PX = (480, 375)
 _JPEG_QUALITY = 78
 _FINGER_FORCE = ".fingers.force_sustained_n"
 """Ending of the keys of the force that decides about `overload`."""
@@ -66,18 +72,58 @@ class StripPicture:
 
 
 @dataclass(frozen=True)
+class StripSection:
+    """The pictures of one round of a skill, or those around a failure."""
+
+    title: str
+    """What the skill does, or the phase that failed and why."""
+    failed: bool
+    """Whether it shows the failure."""
+    pictures: tuple[StripPicture, ...]
+
+
+@dataclass(frozen=True)
+class PageClip:
+    """The clip of an episode."""
+
+    mp4_base64: str
+    """The video as text for a page."""
+    frames: int
+    speed: float
+    """How many times as fast as the episode it plays."""
+
+
+@dataclass(frozen=True)
 class PictureStrip:
-    """Pictures of one episode."""
+    """Pictures of one episode, and its clip."""
 
     data_set: str
     number: int
     code: str | None
     instruction: str
     message: str
-    """Message of the failure; empty for a success."""
+    """Message of the failure; empty for a success, and if a section has it as its title."""
     forces: str
     """Grip force and largest force on a finger in words; empty if the record does not state them."""
-    pictures: tuple[StripPicture, ...]
+    command: str
+    """The command that writes the episode as a page to look at."""
+    sections: tuple[StripSection, ...]
+    clip: PageClip | None
+    """None: a page has a limited number of clips, or no arm moved."""
+
+
+def choose_strips(tallies: Sequence[Tally], *, pictures: int) -> list[tuple[Tally, int]]:
+    """Returns the episodes to draw, `pictures` of each outcome of each data set, at most `MOST_STRIPS`.
+
+    They come from all data sets in turn: of one or two, the successes first; of a sweep, the failures.
+    """
+    queues = []
+    for item in tallies:
+        numbers = choose_examples(item, successes=pictures, failures=pictures)
+        good = [number for number in numbers if number in item.examples.get(None, [])]
+        bad = [number for number in numbers if number not in good]
+        queues.append([(item, number) for number in ([*bad, *good] if len(tallies) > 2 else [*good, *bad])])
+    return [pair for row in zip_longest(*queues) for pair in row if pair is not None][:MOST_STRIPS]
 
 
 def choose_examples(tally: Tally, *, successes: int, failures: int) -> list[int]:
@@ -137,35 +183,60 @@ def _largest_force(record: EpisodeRecord, endings: tuple[str, ...], rows: int) -
     return np.max(found, axis=0) if found else np.zeros(rows)
 
 
-def take_strips(tally: Tally, cfg: EpisodeCfg, numbers: Iterable[int]) -> Iterator[PictureStrip | str]:
-    """Yields a strip for each episode, or a line with the reason why there is none."""
+def take_strips(
+    tally: Tally, cfg: EpisodeCfg, numbers: Iterable[int], *, with_clip: Collection[int]
+) -> Iterator[PictureStrip | str]:
+    """Yields a strip for each episode, or a line with the reason why there is none; some episodes have a clip."""
     for number in numbers:
         try:
             record = tally.data_set.read(number)
-            pictures = tuple(_take_pictures(cfg, record))
+            sections, clip = _take_sections(cfg, record, with_clip=number in with_clip)
         except SimCoreError as exc:  # damaged, or with an object that is not on this machine
             yield f"no pictures of episode {number} of {tally.name}: {exc.message}"
             continue
-        message = "" if record.success else record.message
-        forces = _describe_forces(record)
-        yield PictureStrip(tally.name, number, record.code, record.instruction, message, forces, pictures)
+        is_told = any(section.failed for section in sections)
+        yield PictureStrip(
+            tally.name,
+            number,
+            record.code,
+            record.instruction,
+            "" if record.success or is_told else record.message,
+            _describe_forces(record),
+            view_command(tally.data_set, number),
+            sections,
+            clip,
+        )
 
 
-def _take_pictures(cfg: EpisodeCfg, record: EpisodeRecord) -> Iterator[StripPicture]:
+def _take_sections(
+    cfg: EpisodeCfg, record: EpisodeRecord, *, with_clip: bool
+) -> tuple[tuple[StripSection, ...], PageClip | None]:
     if not record.arrays:
         with open_scene(cfg, record.number) as scene:
-            yield StripPicture(_photograph(scene.world, scene.view), "the layout", None)
-        return
+            return _single_picture(scene.world, scene.view, "the layout", None), None
     rounds = find_rounds(record)
     with open_record(cfg, record) as shown:
         if not rounds:
             shown.show(0)
-            yield StripPicture(_photograph(shown.world, shown.episode.scene.view()), "the start", 0.0)
-            return
-        sections = take_phase_pictures(shown, rounds).sections
-        tiles: Sequence[Tile] = [tile for section in sections for tile in section.tiles]
-    for tile in tiles:
-        yield StripPicture(_encode_jpeg(tile.picture), f"{tile.label}, {tile.opening}", tile.time_s, failed=tile.failed)
+            return _single_picture(shown.world, shown.episode.scene.view(), "the start", 0.0), None
+        sheet = take_phase_pictures(shown, rounds)
+        clip = take_clip(shown) if with_clip else None
+    sections = tuple(
+        StripSection(
+            section.title,
+            section.failed,
+            tuple(
+                StripPicture(_encode_jpeg(tile.picture), f"{tile.label}, {tile.opening}", tile.time_s, tile.failed)
+                for tile in section.tiles
+            ),
+        )
+        for section in sheet.sections
+    )
+    return sections, PageClip(b64encode(clip.mp4).decode(), clip.frames, clip.speed) if clip else None
+
+
+def _single_picture(world: World, view: LookAtCamera, label: str, time_s: float | None) -> tuple[StripSection, ...]:
+    return (StripSection("no arm moved", False, (StripPicture(_photograph(world, view), label, time_s),)),)
 
 
 def _photograph(world: World, view: LookAtCamera) -> str:

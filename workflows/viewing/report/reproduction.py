@@ -26,10 +26,20 @@ def commands_of(data_set: DataSet) -> dict[str, str]:
     again = _collect_command(data_set)
     if again is not None:
         commands["make it again"] = again
-    commands["watch it"] = f"unlatch view {path} episode={NUMBER}"
+    commands["look at it"] = view_command(data_set, NUMBER)
     commands["draw it phase by phase"] = f"unlatch phases {path} episode={NUMBER}"
     commands["replay it exactly"] = f"unlatch replay {path} episode={NUMBER} mode=action"
     return commands
+
+
+def view_command(data_set: DataSet, number: int | str) -> str:
+    """Returns the command that writes an episode as a page in which the camera can be moved."""
+    return f"unlatch view {shlex.quote(str(data_set.path))} episode={number}"
+
+
+def report_command(data_set: DataSet) -> str:
+    """Returns the command that writes the report of one data set alone."""
+    return f"unlatch report {shlex.quote(str(data_set.path))}"
 
 
 def _collect_command(data_set: DataSet) -> str | None:

@@ -6,7 +6,7 @@ VIEWERS = Catalog(
     "format",
     {
         "html": CatalogEntry(
-            "unlatch.workflows.viewing.viewers.html:to_html", "a page for any browser, nothing else needed (extra viz)"
+            "unlatch.workflows.viewing.viewers.html:to_html", "a page for any browser, nothing else needed"
         ),
         "rrd": CatalogEntry(
             "unlatch.workflows.viewing.viewers.rrd:to_rrd", "a recording for the Rerun viewer (extra rerun)"

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import io
-import math
 from collections.abc import Callable
-from contextlib import redirect_stdout
 from itertools import cycle
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
-from unlatch.simcore.extras import import_extra
-from unlatch.simcore.lazy_imports import trimesh
-from unlatch.simcore.meshes.textured_surface import linear_light
 from unlatch.workflows.viewing.template import fill_template
-from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, Texture
 from unlatch.workflows.viewing.viewers.recorded_scene import (
     PATH_RGB,
-    POINT_RGB,
     RecordedScene,
     ShownBody,
     ShownForce,
     ShownPoint,
 )
+from unlatch.workflows.viewing.viewers.viser_scene import (
+    LABEL_ANCHORS,
+    add_body,
+    add_point,
+    set_view,
+    start_viser,
+    stop_viser,
+)
 
 Array = np.ndarray
 
 _CURVE_RGB = (40, 90, 200)
-_ANCHORS = ("bottom-right", "top-right", "bottom-left", "top-left")
-"""Anchors of labels, in turn: keypoints come in pairs that are close to each other."""
-_FOV_RAD = math.radians(42.0)
 _END_S = 1.5
 """Time that the last frame stays before playback starts again [s]."""
 
@@ -40,15 +36,9 @@ Update = Callable[[int], None]
 
 
 def to_html(scene: RecordedScene) -> bytes:
-    """Returns the page, which refers to no other file or address.
-
-    Raises:
-        PluginError: viser is not installed.
-    """
-    viser = import_extra("viser", extra="viz")
+    """Returns the page, which refers to no other file or address."""
     # only a server can record the scene; nobody connects to it, and the system chooses a free port
-    with redirect_stdout(io.StringIO()):  # viser prints a banner even with verbose=False
-        server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    server = start_viser(port=0)
     try:
         updates = _add_scene(server, scene)
         recording = server.get_scene_serializer()
@@ -60,8 +50,7 @@ def to_html(scene: RecordedScene) -> bytes:
             recording.insert_sleep(_END_S)
         page = str(recording.as_html())
     finally:
-        with redirect_stdout(io.StringIO()):
-            server.stop()
+        stop_viser(server)
     body, end, rest = page.rpartition("</body>")
     return f"{body}{_fill_panel(scene)}{end}{rest}".encode()
 
@@ -69,13 +58,11 @@ def to_html(scene: RecordedScene) -> bytes:
 def _add_scene(server: Any, scene: RecordedScene) -> list[Update]:
     """Adds everything in its first frame; returns the updates for later frames."""
     view = server.scene
-    view.set_up_direction("+z")
-    camera = server.initial_camera
-    camera.position, camera.look_at, camera.fov = scene.eye, scene.target, _FOV_RAD
+    set_view(server, scene.eye, scene.target)
     updates: list[Update] = []
     for body in scene.bodies:
         updates += _add_body(view, body)
-    for point, anchor in zip(scene.points, cycle(_ANCHORS), strict=False):
+    for point, anchor in zip(scene.points, cycle(LABEL_ANCHORS), strict=False):
         updates += _add_point(view, point, anchor=anchor)
     for force in scene.forces:
         updates += _add_force(view, force)
@@ -88,19 +75,7 @@ def _add_scene(server: Any, scene: RecordedScene) -> list[Update]:
 
 def _add_body(view: Any, body: ShownBody) -> list[Update]:
     positions, quats_wxyz = _round_values(body.positions), _round_values(np.roll(body.quats_xyzw, 1, axis=1))
-    frame = view.add_frame(f"/{body.name}", show_axes=False, position=positions[0], wxyz=quats_wxyz[0])
-    for index, mesh in enumerate(body.meshes):
-        if mesh.texture is not None:
-            view.add_mesh_trimesh(f"/{body.name}/{index}", textured_trimesh(mesh, mesh.texture))
-            continue
-        view.add_mesh_simple(
-            f"/{body.name}/{index}",
-            mesh.vertices,
-            mesh.faces,
-            color=tuple(round(255 * value) for value in mesh.rgba[:3]),
-            opacity=None if mesh.rgba[3] >= 1.0 else mesh.rgba[3],
-            side="double",
-        )
+    frame = add_body(view, body.name, body.meshes, position=positions[0], wxyz=quats_wxyz[0])
     return [_make_update(positions, "position", frame), _make_update(quats_wxyz, "wxyz", frame)] if body.moves else []
 
 
@@ -115,36 +90,10 @@ def _make_update(values: Array, name: str, *handles: Any) -> Update:
     return update
 
 
-def textured_trimesh(mesh: ColouredMesh, texture: Texture) -> Any:
-    """Returns a textured mesh of trimesh; colour factors of glTF are linear in light, those of a URDF are not."""
-    made = trimesh.Trimesh(mesh.vertices, mesh.faces, process=False)
-    material = trimesh.visual.material.PBRMaterial(
-        baseColorTexture=Image.open(io.BytesIO(texture.picture)).convert("RGB"),
-        baseColorFactor=[*(linear_light(value) for value in mesh.rgba[:3]), mesh.rgba[3]],
-        metallicFactor=0.0,
-        roughnessFactor=1.0,
-        doubleSided=True,
-    )
-    made.visual = trimesh.visual.TextureVisuals(uv=texture.uvs, material=material)
-    _ = made.vertex_normals  # computes the normals: without them, round sides are drawn flat
-    return made
-
-
 def _add_point(view: Any, point: ShownPoint, *, anchor: str) -> list[Update]:
     positions = _round_values(point.positions)
-    dot = view.add_icosphere(
-        f"/keypoints/{point.name}", 0.008, POINT_RGB, subdivisions=2, position=positions[0], cast_shadow=False
-    )
-    # not a child of the dot: when playback restarts, viser leaves labels where their parents were last
-    label = view.add_label(
-        f"/labels/{point.name}",
-        point.label.replace("_", " "),
-        font_screen_scale=0.75,
-        anchor=anchor,
-        position=positions[0],
-        visible=point.acted_on,
-    )
-    return [_make_update(positions, "position", dot, label)]
+    handles = add_point(view, point.name, point.label, positions[0], anchor=anchor, has_label=point.acted_on)
+    return [_make_update(positions, "position", *handles)]
 
 
 def _add_force(view: Any, force: ShownForce) -> list[Update]:

@@ -50,11 +50,11 @@ PICTURES = {
     "stone": "d692bcfd054ae286",
 }
 OBJECTS = {
-    ("drawer", 4): "32f17545f076ebe5",
-    ("hand_wheel", 0): "883c9c73efaa3540",
-    ("pot", 5): "9990cf063ba12d63",
-    ("carton", 0): "a4255797d95a51e7",
-    ("refrigerator", 0): "977afa4a8cb2ecb7",
+    ("drawer", 4): "ad57b2248a01b5ea",
+    ("hand_wheel", 0): "1ae92dc4f824d3fb",
+    ("pot", 5): "4335fdc91c583b6f",
+    ("carton", 0): "4a30e9b6fe5bee2f",
+    ("refrigerator", 0): "389de784286935d5",
 }
 SHAPES = {
     "box": Shape(ShapeKind.box, (0.3, 0.5, 0.02), Pose.from_rpy([0.1, -0.2, 0.3], [0.4, 0.2, -0.7])),

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.workflows.viewing.report.report_page import ReportPage
 from unlatch import command_table
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
 from unlatch.workflows.cli.console import BAD_INPUT, OK
 from unlatch.workflows.runs.statistics import wilson_interval
+from unlatch.workflows.viewing.report import content as content_module
 from unlatch.workflows.viewing.report import tally as tally_module
 from unlatch.workflows.viewing.report.charts import MOST_POINTS, table_map
 from unlatch.workflows.viewing.report.reproduction import commands_of
@@ -58,25 +60,8 @@ def report(*arguments: object) -> int:
     return command_table.main(["report", *map(str, arguments)])
 
 
-class Page(HTMLParser):
-    """The text of a page, and every address in it."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.text = ""
-        self.addresses: list[str] = []
-        self.source = path.read_text(encoding="utf-8")
-        self.feed(self.source)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.addresses += [value for name, value in attrs if name in ("src", "href", "xlink:href", "srcset") and value]
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def test_a_policy_is_counted_by_goal_and_by_clean_and_by_the_stage_it_reached(tmp_path: Path):
-    with DataSet.create_or_resume(tmp_path / "policy", header={"config": {"task": {"name": "t"}}}) as data_set:
+def make_policy_set(folder: Path) -> None:
+    with DataSet.create_or_resume(folder, header={"config": {"task": {"name": "t"}}}) as data_set:
         for number in range(4):
             record = attempt(number, "collision" if number else None)
             reached = number < 2
@@ -85,11 +70,26 @@ def test_a_policy_is_counted_by_goal_and_by_clean_and_by_the_stage_it_reached(tm
             record.arrays = {"time": np.arange(61) / 30}
             record.settle = {"frame_start": 45, "frame_end": 60}
             data_set.write(record)
+
+
+def test_a_policy_is_counted_by_goal_and_by_clean_and_by_the_stage_it_reached(tmp_path: Path):
+    make_policy_set(tmp_path / "policy")
     assert report(tmp_path / "policy", "pictures=0", f"out={tmp_path / 'page.html'}") == OK
-    text = " ".join(Page(tmp_path / "page.html").text.split())
+    text = " ".join(ReportPage(tmp_path / "page.html").text.split())
     assert "goal 2/4 = 50.0 % (95 % interval 15.0 to 85.0 %), median time to success 2.0 s" in text
     assert "clean 1/4 = 25.0 %" in text
     assert "share mean 0.0 % (95 % interval 0.0 to 49.0 %)" in text  # no skill moved a part
+
+
+def test_a_sweep_of_policies_has_their_goals_and_a_set_without_an_attempt_has_no_command(tmp_path: Path):
+    for name in "ab":
+        make_policy_set(tmp_path / "sweep" / name)
+    make_set(tmp_path / "sweep" / "c", [])
+    assert report(tmp_path / "sweep", "pictures=0", f"out={tmp_path / 'r.html'}") == OK
+    ((head, *rows),) = ReportPage(tmp_path / "r.html").tables
+    goals = [row[head.index("goal")].split(" (")[0] for row in rows]
+    assert goals == ["2/4 = 50.0 %", "2/4 = 50.0 %", "-"]
+    assert [bool(row[-1].strip()) for row in rows] == [True, True, False]
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_the_json_has_the_counts_and_intervals_of_the_records(alone: Path):
 
 
 def test_the_page_needs_no_other_file_and_no_network(alone: Path):
-    page = Page(alone)
+    page = ReportPage(alone)
     assert all(address.startswith(("#", "data:")) for address in page.addresses), page.addresses
     assert "http" not in page.source
     assert not re.search(r"@import|url\((?!#)", page.source)
@@ -126,7 +126,7 @@ def test_the_page_needs_no_other_file_and_no_network(alone: Path):
 
 
 def test_text_of_a_data_set_is_escaped(alone: Path):
-    page = Page(alone)
+    page = ReportPage(alone)
     assert "<script>alert" not in page.source
     assert "<script>alert" in page.text
 
@@ -176,7 +176,7 @@ def test_an_episode_that_cannot_be_read_is_named_with_the_reason_and_is_not_coun
         "codes": {"slipped": 1, "collision": 1, "plan_infeasible": 1},
     }
     assert 4 not in [place["number"] for place in numbers["places"]["a"]]
-    text = Page(data_set.path / "report.html").text
+    text = ReportPage(data_set.path / "report.html").text
     assert "1 episode cannot be read and is not counted" in text
     assert "a: episode 4 is damaged" in text
     assert reason in text
@@ -192,7 +192,7 @@ def test_a_page_names_every_episode_that_cannot_be_read_and_the_terminal_the_fir
     said = capsys.readouterr().err
     assert [f"episode {number} is damaged" in said for number in range(8)] == [False, *[True] * 5, False, False]
     assert "2 more episodes are damaged" in said
-    text = Page(data_set.path / "report.html").text
+    text = ReportPage(data_set.path / "report.html").text
     assert [f"episode {number} is damaged" in text for number in range(8)] == [False, *[True] * 7]
 
 
@@ -209,7 +209,7 @@ def test_a_set_without_a_readable_episode_gives_an_error_with_the_reason(
 
 
 def test_a_page_of_whole_episodes_says_nothing_about_damage(alone: Path):
-    text = Page(alone).text
+    text = ReportPage(alone).text
     assert "cannot be read" not in text
     assert "Left out" not in text
 
@@ -224,7 +224,7 @@ def test_of_a_large_set_only_some_episodes_are_verified_and_the_page_says_so(
     counted = tally(data_set, name="a")
     assert (counted.damaged.numbers, counted.total.n) == ([0, 3, 6], 5)
     assert report(data_set.path, "pictures=0") == OK
-    assert "only one in 3 episodes was read to find damaged ones" in Page(data_set.path / "report.html").text
+    assert "only one in 3 episodes was read to find damaged ones" in ReportPage(data_set.path / "report.html").text
 
 
 @pytest.mark.slow
@@ -236,17 +236,56 @@ def test_two_sets_are_side_by_side_with_what_differs(tmp_path: Path):
     assert [numbers["total"][name]["n"] for name in ("a", "b")] == [8, 4]
     assert numbers["success"]["robot"]["other"]["a"]["n"] == 0
     assert {"key": "config.robot.name", "values": ['"panda"', '"other"']} in numbers["differences"]
-    assert "config.robot.name" in Page(tmp_path / "r.html").text
+    assert "config.robot.name" in ReportPage(tmp_path / "r.html").text
 
 
-@pytest.mark.slow
-def test_a_folder_of_three_sets_is_counted_together(tmp_path: Path):
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> ReportPage:
+    """The page of three data sets, one of which has only successes."""
+    folder = tmp_path_factory.mktemp("sweep")
+    for name, task in (("a", "open_box"), ("b", "close_box"), ("c", "turn_box")):
+        make_set(folder / "sweep" / name, [None] * 5 if name == "b" else CODES, task={"name": task})
+    assert report(folder / "sweep", "pictures=0", f"out={folder / 'r.html'}") == OK
+    return ReportPage(folder / "r.html")
+
+
+def test_a_folder_of_three_sets_is_counted_together(sweep: ReportPage):
+    numbers = json.loads(sweep.path.with_suffix(".json").read_text())
+    assert numbers["total"]["3 data sets"]["n"] == 21
+    assert numbers["success"]["data set"].keys() == {"a", "b", "c"}
+
+
+def test_a_sweep_is_one_table_and_one_plot(sweep: ReportPage):
+    ((head, *rows),) = sweep.tables
+    assert head == ["data set", "task", "success", "failures", "median time", "look at an episode"]
+    assert [row[:2] for row in rows] == [["a", "open_box"], ["b", "close_box"], ["c", "turn_box"]]
+    assert rows[0][3] == "slipped 2, collision 1, plan_infeasible 1"
+    assert rows[1][3] == "none"
+    assert list(sweep.sections) == ["Success by data set", "Data sets", "Each data set"]
+    assert "[svg]" not in sweep.sections["Success by data set"] + sweep.sections["Data sets"]
+    plot = sweep.source[sweep.source.index('class="card outcomes"') :].partition("</section>")[0]
+    assert plot.count('class="outcome"') == 3
+
+
+def test_the_command_of_each_row_shows_an_episode_that_exists(sweep: ReportPage):
+    for name, code, row in zip("abc", ("slipped", None, "slipped"), sweep.tables[0][1:], strict=True):
+        command, view, path, key = shlex.split(row[-1].strip().removesuffix("copy"))
+        number = int(key.removeprefix("episode="))
+        assert (command, view, Path(path).name) == ("unlatch", "view", name)
+        assert DataSet.open(path).read(number).code == code
+
+
+def test_the_sets_of_a_sweep_have_charts_that_are_folded_and_the_first_ones_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(content_module, "MOST_CHARTED", 1)
     for name in "abc":
         make_set(tmp_path / "sweep" / name)
     assert report(tmp_path / "sweep", "pictures=0", f"out={tmp_path / 'r.html'}") == OK
-    numbers = json.loads((tmp_path / "r.json").read_text())
-    assert numbers["total"]["3 data sets"]["n"] == 24
-    assert numbers["success"]["data set"].keys() == {"a", "b", "c"}
+    page = ReportPage(tmp_path / "r.html")
+    assert page.source.count("<details") >= 3
+    assert sum(text.count("[svg]") for text in page.sections.values()) == 2  # the maps of the first data set
+    assert "Only the first 1 have charts here." in page.text
 
 
 def test_counted_values_come_from_the_index_if_it_suffices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -304,6 +343,7 @@ def test_an_empty_set_is_refused(tmp_path: Path, assert_refused: Callable[..., s
         ([], "at least 1"),
         (["nowhere"], "does not exist"),
         (["SET", "pictures=11"], "0 to 10"),
+        (["SET", "clips=25"], "0 to 24"),
         (["SET", "out=x.pdf"], ".html"),
     ],
 )
@@ -313,6 +353,16 @@ def test_wrong_arguments_are_reported(
     make_set(tmp_path / "a", [None])
     given = [tmp_path / "a" if word == "SET" else word for word in arguments]
     assert_refused("report", *given, text=words, folder=tmp_path)
+
+
+def test_a_set_without_failures_has_no_empty_section_or_chart(tmp_path: Path):
+    make_set(tmp_path / "a", [None] * 3)
+    assert report(tmp_path / "a", "pictures=0") == OK
+    page = ReportPage(tmp_path / "a" / "report.html")
+    assert list(page.sections) == ["Success", "Times", "Reproduce an episode"]
+    assert "None." not in page.text
+    for title, content in page.sections.items():
+        assert re.search(r"\[(svg|i)\]|unlatch view", content), title
 
 
 @pytest.mark.slow
@@ -326,7 +376,7 @@ def test_successes_and_failures_have_pictures_and_the_force_on_the_fingers(tmp_p
     codes = set(numbers["total"]["a"]["codes"])
     assert len(codes) == 1
     assert {strip["code"] for strip in numbers["strips"]} == {None, *codes}
-    page = Page(tmp_path / "a" / "report.html")
+    page = ReportPage(tmp_path / "a" / "report.html")
     assert sum(address.startswith("data:image/jpeg") for address in page.addresses) >= len(numbers["strips"])
     (curves,) = numbers["curves"]["a"]
     record = DataSet.open(str(tmp_path / "a"))[curves["episode"]]

@@ -3,9 +3,9 @@
 import numpy as np
 
 from unlatch.robots.action import ArmAction
+from unlatch.robots.control.signals import ArmSignals, MotorTargets
 from unlatch.robots.franka_panda import franka_panda, urdf_path
 from unlatch.robots.robot import Robot
-from unlatch.robots.signals import ArmSignals, MotorTargets
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.impedance import JointTargets
 from unlatch.simcore.sim.world import World, WorldCfg

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from unlatch.robots.control.signals import MAX_LATE_STEPS
 from unlatch.robots.robot import Arm
-from unlatch.robots.signals import MAX_LATE_STEPS
 from unlatch.simcore.sim.views.attribute_view import AttributeView
 
 Array = np.ndarray

@@ -1,0 +1,82 @@
+"""Draws one sheet of pictures: every room with an episode of several tasks.
+
+    python benchmarks/scenery_sheet.py [out=docs/images/scenery.png] [tasks=open_microwave,open_drawer,turn_faucet]
+
+Collects one episode of each task. A picture shows the state in which the fingers touch the part. The rows are rooms,
+the columns tasks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from unlatch.configs.schema import Scenery
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.sim.visuals.pictures import take_picture
+from unlatch.simcore.sim.world import World
+from unlatch.workflows.cli.arguments import load_configs, read_pairs
+from unlatch.workflows.cli.command_line import CommandLine
+from unlatch.workflows.commands.collect import collect_and_report
+from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.viewing.contact_sheet import contact_frame
+from unlatch.workflows.viewing.picture import write_picture
+from unlatch.workflows.viewing.scene_picture import make_picture_renderer, open_record
+
+ROOMS = (Scenery.studio, Scenery.kitchen, Scenery.workshop, Scenery.office)
+
+
+@dataclasses.dataclass
+class SheetCfg:
+    """The keys of the script."""
+
+    out: str = "docs/images/scenery.png"
+    """File of the sheet."""
+    tasks: str = "open_microwave,open_drawer,turn_faucet"
+    """Tasks, one for each column."""
+    seed: int = 0
+    """Seed of the episodes and rooms."""
+    renderer: str = "auto"
+    """Name in the catalog of renderers, or `auto`."""
+    width: int = 480
+    """Of one picture [pixels]."""
+    height: int = 360
+    """Of one picture [pixels]."""
+
+
+def column(cfg: SheetCfg, task: str, folder: Path) -> np.ndarray:
+    """Returns the pictures of one task, one below the other."""
+    words = [f"task={task}", f"seed={cfg.seed}", "episodes=1", "pictures=0", "executor=serial"]
+    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=words))
+    loaded.cfg.out = str(folder / task)
+    collect_and_report(loaded.cfg)
+    data_set = DataSet.open(folder / task)
+    record, episode_cfg = data_set.read(0), config_of(data_set)
+    tiles = []
+    with World(episode_cfg.world, visuals=True, renderer=make_picture_renderer(cfg.renderer)) as world:
+        for number, room in enumerate(ROOMS):
+            shown_cfg = replace(episode_cfg, scenery=room)
+            with open_record(shown_cfg, record, world=world, scenery_seed=cfg.seed + number) as shown:
+                shown.show(contact_frame(record))
+                view = shown.episode.scene.view()
+                tiles.append(take_picture(world, view, width=cfg.width, height=cfg.height))
+    return np.concatenate(tiles, axis=0)
+
+
+def main() -> None:
+    """Writes the sheet."""
+    cfg = read_pairs(SheetCfg, sys.argv[1:])
+    with tempfile.TemporaryDirectory() as folder:
+        columns = [column(cfg, task, Path(folder)) for task in cfg.tasks.split(",")]
+    write_picture(np.concatenate(columns, axis=1), Path(cfg.out))
+    print(f"picture: {cfg.out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,343 @@
+"""Reads one task of InternDataEngine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from unlatch.configs.peer_tasks.chain import PeerSkill, read_chain
+from unlatch.configs.peer_tasks.counterparts import nearest_camera, nearest_category, nearest_robot
+from unlatch.configs.peer_tasks.ledger import Ledger, join_path
+from unlatch.configs.peer_tasks.regions import PeerRegion, our_region, read_regions, robot_yaw_deg
+from unlatch.configs.peer_tasks.scene_objects import TURNED, SceneObject, object_on_disk, scene_name, user_object
+from unlatch.configs.peer_tasks.task_builder import TaskBuilder, clipped_duration
+from unlatch.configs.peer_tasks.values import (
+    has_reference,
+    read_list,
+    read_mapping,
+    read_number,
+    read_numbers,
+    read_text,
+)
+from unlatch.simcore.errors import ConfigError
+from unlatch.solver.settings.origin import Origin
+from unlatch.tasks.task import TaskCfg
+
+_STEPS_HZ = 30.0
+"""Steps of `max_episode_length` in a second."""
+
+
+def read_interndata_task(
+    entry: Any,
+    path: str,
+    name: str,
+    *,
+    file: Path,
+    given_object: str | None,
+    given_robot: str | None,
+    keep_settings: bool,
+    ledger: Ledger,
+) -> dict[str, Any]:
+    """Returns the content of a task of Unlatch; `ledger` receives what became of each value.
+
+    Raises:
+        ConfigError: It has no skill that Unlatch has, or a choice of the command line is wrong.
+        AssetError: The object of the command line is damaged.
+    """
+    reader = _TaskReader(read_mapping(entry), path, file, ledger)
+    return reader.read(name, given_object, given_robot, keep_settings=keep_settings)
+
+
+class _TaskReader:
+    def __init__(self, entry: Mapping[str, Any], path: str, file: Path, ledger: Ledger) -> None:
+        self.entry = entry
+        self.path = path
+        self.file = file
+        self.ledger = ledger
+
+    def read(
+        self, name: str, given_object: str | None, given_robot: str | None, *, keep_settings: bool
+    ) -> dict[str, Any]:
+        chain, robots = read_chain(self.entry.get("skills"), self._at("skills"), self.ledger)
+        acting = [skill for skill in chain if skill.acts]
+        if not acting:
+            named = sorted({line.text for line in self.ledger.lines if line.path.startswith(self._at("skills"))})
+            raise ConfigError(
+                f"{self.file}: {self.path or 'the task'} has no skill that Unlatch has: open, close or rotate. "
+                f"{'; '.join(named[:4])}{'.' if named else ''} Nothing is written.",
+                key=self._at("skills"),
+            )
+        robot, robot_path = self._choose_robot(robots, {skill.arm for skill in acting if skill.arm}, given_robot)
+        task = TaskBuilder(name, robot.name, self.ledger, keep_settings, Origin.interndata, robot.hand)
+        for label in ("name", "task"):
+            if label in self.entry:
+                self.ledger.read(self._at(label), self.entry[label], f"the task is called {name}, after the file")
+        self._add_objects(task, acting, given_object)
+        parts = self._add_starts(task, acting)
+        self._add_skills(task, chain, parts)
+        self._add_regions(task, acting, parts, robot_path)
+        self._add_words(task)
+        self._add_cameras(task)
+        first = acting[0]
+        content = task.content((first.name, parts[first.path]))
+        self.ledger.leave_rest(dict(self.entry), self.path)
+        return content
+
+    def _at(self, *keys: object) -> str:
+        place = self.path
+        for key in keys:
+            place = join_path(place, key)
+        return place
+
+    def _choose_robot(self, named: Sequence[str], arms: set[str], given: str | None) -> tuple[Any, str]:
+        """Returns the robot of Unlatch, and the place of theirs in the file; empty if it has none."""
+        listed = [(index, read_mapping(item)) for index, item in enumerate(read_list(self.entry.get("robots")))]
+        used = next((pair for pair in listed if read_text(pair[1].get("name")) in named), listed[0] if listed else None)
+        index, robot = used if used is not None else (0, {})
+        files = read_list(robot.get("robot_config_file")) or [robot.get("robot_config_file")]
+        texts = [read_text(text) for text in (robot.get("name"), robot.get("target_class"), robot.get("path"), *files)]
+        choice = nearest_robot([*texts, *named], arms)
+        if given is not None:
+            choice = replace(choice, name=given, why="the command line says so")
+        path = self._at("robots", index) if used is not None else ""
+        if path:
+            self.ledger.read(join_path(path, "name"), robot.get("name"), f"read as robot {choice.name}: {choice.why}")
+        return choice, path
+
+    def _add_objects(self, task: TaskBuilder, acting: Sequence[PeerSkill], given: str | None) -> None:
+        listed: dict[str, tuple[int, Mapping[str, Any]]] = {}
+        for number, values in enumerate(map(read_mapping, read_list(self.entry.get("objects")))):
+            listed.setdefault(read_text(values.get("name")), (number, values))
+        names = list(dict.fromkeys(skill.object for skill in acting))
+        for place, other in listed.values():
+            if read_text(other.get("name")) not in names:
+                self.ledger.leave(self._at("objects", place), dict(other), "no skill that Unlatch has acts on it")
+        for number, name in enumerate(names):
+            entry = listed.get(name)
+            index = None if entry is None else entry[0]
+            item = {} if entry is None else entry[1]
+            skill = next(skill for skill in acting if skill.object == name)
+            where = self._at("objects", index, "name") if index is not None else join_path(skill.path, "objects")
+            own = scene_name(name)
+            if given is not None and number == 0:
+                task.objects.append(user_object(own, given))
+                self.ledger.read(where, name, f"read as the object {given}, which the command line names")
+                continue
+            task.objects.append(self._find_object(own, item, index, skill, where))
+        taken = [scene.name for scene in task.objects]
+        twice = next((own for own in taken if taken.count(own) > 1), None)
+        if twice is not None:
+            raise ConfigError(f"{self.file}: two objects are called '{twice}'. Rename one.", key="objects")
+
+    def _find_object(
+        self, own: str, item: Mapping[str, Any], index: int | None, skill: PeerSkill, where: str
+    ) -> SceneObject:
+        path = read_text(item.get("path"))
+        roots = [self.file.parent, Path(read_text(self.entry.get("asset_root")) or "."), Path()]
+        found = object_on_disk(own, [root.expanduser() / path for root in roots] if path else [])
+        if found is not None and index is not None:
+            self.ledger.read(self._at("objects", index, "path"), path, f"read as the object {found[1]}")
+            self.ledger.read(where, own)
+            return found[0]
+        texts = [read_text(item.get(key)) for key in ("category", "art_cat")]
+        folders = [part for part in Path(path).parts[:-1] if not part.isdigit()]
+        texts += [*reversed(folders), skill.object]
+        setting = read_mapping(skill.entry.get("planner_setting"))
+        hints = [read_text(item.get("info_name")), *Path(skill.part_key).parts[:-1]]
+        hints += [read_text(setting.get("task_name"))]
+        category, why = nearest_category([text for text in texts if text], hints, skill.name)
+        scene = SceneObject(own, category)
+        if skill.name == "rotate" and not scene.turns_in_hand():
+            scene, category, why = (
+                SceneObject(own, TURNED),
+                TURNED,
+                f"{why}, but no part of {category} turns in the hand",
+            )
+        self.ledger.read(where, skill.object, f"read as {category} of the library: {why}; object= names another one")
+        if index is not None and path:
+            self.ledger.leave(self._at("objects", index, "path"), path, f"there is no such file; {category} is taken")
+        for key in ("category", "art_cat", "target_class"):
+            if index is not None and key in item:
+                self.ledger.read(self._at("objects", index, key), item[key])
+        return scene
+
+    def _add_starts(self, task: TaskBuilder, acting: Sequence[PeerSkill]) -> dict[str, str]:
+        """Chooses the part of each skill, and sets how far parts are open; returns the parts by place of the skill."""
+        parts: dict[str, str] = {}
+        by_name = {skill.object: scene for skill, scene in self._pairs(task, acting)}
+        for skill in acting:
+            scene = by_name[skill.object]
+            parts[skill.path] = scene.part_for(skill.name, self._part_key(skill, acting))
+            if skill.part_key:
+                self.ledger.read(
+                    join_path(skill.path, "obj_info_path"),
+                    skill.part_key,
+                    f"read as part {parts[skill.path]} of {scene.name}",
+                )
+        for index, item in enumerate(read_list(self.entry.get("objects"))):
+            values = read_mapping(item)
+            name = read_text(values.get("name"))
+            if name not in by_name:
+                continue
+            own = list(dict.fromkeys(parts[skill.path] for skill in acting if skill.object == name))
+            self._read_start(task, by_name[name], own, values, index)
+        return parts
+
+    def _read_start(
+        self, task: TaskBuilder, scene: SceneObject, parts: Sequence[str], values: Mapping[str, Any], index: int
+    ) -> None:
+        wanted: list[tuple[str, Any, str, list[float]]] = []
+        limits = read_numbers(values.get("joint_position_range"), 2)
+        if limits is not None:
+            where = self._at("objects", index, "joint_position_range")
+            wanted.append((where, values["joint_position_range"], parts[0], limits))
+        strict = read_mapping(values.get("strict_init"))
+        positions = read_list(strict.get("joint_positions"))
+        for part, position in zip(parts, positions, strict=False):
+            number = read_number(position)
+            if number is not None:
+                where = self._at("objects", index, "strict_init", "joint_positions")
+                wanted.append((where, position, part, [number, number]))
+        for where, value, part, bounds in wanted:
+            low, high = sorted(abs(bound) for bound in bounds)
+            span = scene.span(part)
+            kept = [round(min(bound, span), 4) for bound in (low, high)]
+            task.starts[scene.name, part] = kept
+            beyond = f", as {part} of {scene.category} opens by {span:.2f}" if high > span else ""
+            self.ledger.read(where, value, f"read as the start of {part}, {kept} from closed{beyond}")
+
+    def _part_key(self, skill: PeerSkill, acting: Sequence[PeerSkill]) -> str:
+        """Returns what tells the part of a skill from others: its file, or its arm if both arms act at once."""
+        if skill.part_key:
+            return skill.part_key
+        beside = [other for other in acting if other.group == skill.group and other.object == skill.object]
+        return f"arm {skill.arm}" if len({other.arm for other in beside}) > 1 else ""
+
+    def _pairs(self, task: TaskBuilder, acting: Sequence[PeerSkill]) -> list[tuple[PeerSkill, SceneObject]]:
+        names = list(dict.fromkeys(skill.object for skill in acting))
+        return [(skill, task.objects[names.index(skill.object)]) for skill in acting]
+
+    def _add_skills(self, task: TaskBuilder, chain: Sequence[PeerSkill], parts: Mapping[str, str]) -> None:
+        acting = [skill for skill in chain if skill.acts]
+        arms = [arm.name for arm in task.robot_cfg().arms]
+        if len(chain) == len(acting):
+            self.ledger.note(self._at("skills"), "a search for a layout is put first, which plans the whole chain")
+        for skill in chain:
+            if skill.acts:
+                continue
+            self.ledger.read(
+                skill.path,
+                dict(skill.entry),
+                "read as the search for a layout, which comes first and plans the whole chain",
+            )
+        for skill, scene in self._pairs(task, acting):
+            arm = skill.arm if skill.arm in arms and len(arms) > 1 else None
+            if skill.arm is not None and arm is None:
+                place = skill.path.rpartition("[")[0] or skill.path
+                self.ledger.read(place, skill.arm, f"read as the only arm of {task.robot}")
+            extra: dict[str, Any] = {}
+            for key in ("collision_valid", "process_valid"):
+                if isinstance(skill.entry.get(key), bool):
+                    extra[key] = skill.entry[key]
+                    self.ledger.read(join_path(skill.path, key), skill.entry[key])
+            for key in ("name", "objects"):
+                self.ledger.read(join_path(skill.path, key), skill.entry.get(key))
+            task.add_skill(
+                skill.name,
+                scene,
+                parts[skill.path],
+                path=skill.path,
+                raw=skill.entry.get("planner_setting"),
+                arm=arm,
+                group=skill.group if len(arms) > 1 else 0,
+                extra=extra,
+            )
+
+    def _add_regions(
+        self, task: TaskBuilder, acting: Sequence[PeerSkill], parts: Mapping[str, str], robot_path: str
+    ) -> None:
+        regions = read_regions(self.entry, self.path, self.ledger)
+        robot = read_mapping(self._value(robot_path)) if robot_path else {}
+        own = regions.pop(read_text(robot.get("name")), None)
+        yaw = robot_yaw_deg(robot, own)
+        for name, region in regions.items():
+            if scene_name(name) not in [scene.name for scene in task.objects]:
+                self.ledger.leave(region.path, name, "its object is not in the scene")
+        if own is not None:
+            self.ledger.read(own.path, "the robot", "read as where the robot stands, for the regions of the objects")
+        if robot.get("euler") is not None and read_numbers(robot.get("euler"), 3) is not None:
+            self.ledger.read(f"{robot_path}.euler", robot["euler"], f"read as a robot that looks along {yaw:g} degrees")
+        seen: set[str] = set()
+        for skill, scene in self._pairs(task, acting):
+            if scene.name not in seen:
+                seen.add(scene.name)
+                self._add_region(task, scene, skill.name, parts[skill.path], regions.get(skill.object), own, yaw)
+
+    def _add_region(
+        self,
+        task: TaskBuilder,
+        scene: SceneObject,
+        skill: str,
+        part: str,
+        region: PeerRegion | None,
+        robot: PeerRegion | None,
+        yaw: float,
+    ) -> None:
+        if region is None and scene is task.objects[0]:
+            return  # derived in each episode
+        derived = task.derived_layout(scene, skill, part)["regions"][0]
+        if region is None:
+            task.regions.append(derived)
+            return
+        depth = float(scene.asset.bounds_obj[1, 0] - scene.asset.bounds_obj[0, 0])
+        config = read_mapping(self._value(region.path)).get("random_config")
+        task.regions.append(
+            our_region(region, derived, depth_m=depth, robot=robot, robot_yaw=yaw, ledger=self.ledger, config=config)
+        )
+
+    def _value(self, path: str) -> Any:
+        """Returns the value at a place of the file."""
+        value: Any = self.entry
+        for key in path.removeprefix(self.path).replace("]", "").replace("[", ".").split("."):
+            if key:
+                value = value[int(key)] if isinstance(value, list) else read_mapping(value).get(key)
+        return value
+
+    def _add_words(self, task: TaskBuilder) -> None:
+        data = read_mapping(self.entry.get("data"))
+        for key in ("language_instruction", "detailed_language_instruction"):
+            value = data.get(key)
+            texts = [read_text(text) for text in (value if isinstance(value, list) else [value])]
+            place = self._at("data", key)
+            for text in texts:
+                words = text.split(";")[0].strip()
+                if not words:
+                    continue
+                if has_reference(words) or "{" in words or "}" in words:
+                    self.ledger.leave(place, value, "braces stand for names of objects and parts here")
+                elif words not in task.language:
+                    task.language.append(words)
+                    is_whole = words == text.strip()
+                    self.ledger.read(place, value, "" if is_whole else "the words of the first robot are kept")
+            if place not in {line.path for line in self.ledger.lines} and value:
+                self.ledger.read(place, value)
+        steps = read_number(data.get("max_episode_length"))
+        if steps is not None and steps > 0:
+            seconds, least = steps / _STEPS_HZ, TaskCfg().max_duration_s
+            kept = clipped_duration(max(seconds, least))
+            task.max_duration_s = kept if kept > least else None
+            self.ledger.read(
+                self._at("data", "max_episode_length"),
+                data["max_episode_length"],
+                f"read as {steps:g} steps of 1/30 s, {seconds:.3g} s; max_duration_s is {kept:g} s, at least {least:g}",
+            )
+
+    def _add_cameras(self, task: TaskBuilder) -> None:
+        for index, item in enumerate(read_list(self.entry.get("cameras"))):
+            camera = read_mapping(item)
+            texts = [read_text(camera.get(key)) for key in ("name", "parent", "camera_file")]
+            found = nearest_camera(texts)
+            task.cameras.append(found)
+            self.ledger.read(self._at("cameras", index, "name"), camera.get("name"), f"read as the camera {found}")

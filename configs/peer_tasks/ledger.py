@@ -1,0 +1,176 @@
+"""What becomes of every value of a task file of another system: read, or listed as having no counterpart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+ABSENT = object()
+"""The value of a key that the file does not have."""
+
+_MOST_CHARACTERS = 80
+_UNKNOWN = "Unlatch has no key of this meaning"
+
+REASONS: dict[str, str] = {
+    "additional_labels": "only planner settings have labels by asset",
+    "apply_randomization": "every episode draws another object of a category; cameras and textures: randomization=",
+    "arena": "every scene is a table; furniture is no part of a task",
+    "arena_file": "every scene is a table; furniture is no part of a task",
+    "art_cat": "see the object",
+    "asset_root": "a path of their installation",
+    "camera_axes": "cameras are those of Unlatch",
+    "camera_file": "cameras are those of Unlatch; their lens and place are keys of camera.cameras",
+    "cameras": "cameras are those of Unlatch; their lens and place are keys of camera.cameras",
+    "category": "see the object",
+    "collect_info": "a data set keeps its whole configuration",
+    "dataset": "a label of their assets",
+    "distractors": "see randomization.distractors",
+    "env_map": "light varies by randomization=",
+    "euler": "an object faces the robot, apart from the yaw of its region",
+    "fix_base": "the base of every object is fixed",
+    "fluid": "there are no fluids",
+    "gripper": "the gripper is that of the robot",
+    "home": "the home of the arm is that of the robot",
+    "ignore_substring": "names of their prims; the planner knows the links of the object and of the robot",
+    "info_name": "parts have names; see the part of each skill",
+    "joint_home": "the home of the arm is that of the robot",
+    "joint_indices": "parts have names",
+    "lift_home": "joints that belong to no arm do not move",
+    "log_motion_vectors": "there are no motion vectors",
+    "mass": "masses are those of the object",
+    "max_orientation_noise": "camera noise is randomization=full",
+    "max_translation_noise": "camera noise is randomization=full",
+    "neglect_collision_names": "names of their prims",
+    "obj_info_path": "parts have names; see the part of each skill",
+    "offset": "every episode has a world of its own",
+    "optimize_2d_layout": "objects that overlap fail with invalid_layout",
+    "orientation": "an object faces the robot, apart from the yaw of its region",
+    "path": "see the object",
+    "priority": "regions are drawn in the order of the objects",
+    "quaternion": "an object faces the robot, apart from the yaw of its region",
+    "random_region_list": "one region for each object",
+    "render": "images are made afterwards, by unlatch render",
+    "robot_config_file": "robots are those of Unlatch",
+    "scale": "the size is that of the object",
+    "strict_init": "parts start within task.openness",
+    "target": "regions are on the table",
+    "target_class": "see the object",
+    "task_dir": "see out=",
+    "task_id": "every episode has a world of its own",
+    "texture": "textures vary by randomization=",
+    "translation": "see the region of the object",
+    "update": "a data set keeps its whole configuration",
+    "version": "a data set keeps its versions",
+    "visible": "every object is visible",
+}
+"""Why a key has no counterpart; keys below it have the same reason."""
+
+
+_SECTIONS: dict[str, tuple[str, ...]] = {
+    "arena": (),
+    "cameras": ("max_orientation_noise", "max_translation_noise"),
+    "distractors": (),
+    "env_map": (),
+    "fluid": (),
+}
+"""Keys whose reason is that of everything below them, except of some keys."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """What became of one value."""
+
+    path: str
+    """Its place in the file."""
+    value: str
+    """The value, shortened; empty if the file does not have the key."""
+    text: str
+    """What it was read as, or why it has no counterpart."""
+    is_read: bool
+
+    def __str__(self) -> str:
+        said = self.text if self.is_read else f"no counterpart: {self.text}"
+        return f"{self.path}: {self.value}: {said}" if self.value else f"{self.path}: {said}"
+
+
+class Ledger:
+    """Keeps a line for every value of a file."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self._covered: set[str] = set()
+
+    def read(self, path: str, value: Any, text: str = "") -> None:
+        """Marks a value, with all below it, as read; `text` says what it was read as, if it is not the same here."""
+        self._covered.add(path)
+        if text:
+            self.lines.append(Line(path, short_text(value), text, is_read=True))
+
+    def note(self, path: str, text: str) -> None:
+        """Adds a line about a place without marking its values as read."""
+        self.lines.append(Line(path, "", text, is_read=True))
+
+    def leave(self, path: str, value: Any, why: str) -> None:
+        """Lists a value, with all below it, as having no counterpart."""
+        self._covered.add(path)
+        self.lines.append(Line(path, short_text(value), why, is_read=False))
+
+    def leave_rest(self, tree: Any, path: str) -> None:
+        """Lists every value of a tree that was neither read nor left, with the reason of its key."""
+        for place, value in _leaves(tree, path):
+            if not self._is_covered(place) and value not in ([], {}):
+                self.leave(place, value, _reason(place))
+
+    def _is_covered(self, path: str) -> bool:
+        return any(
+            path[:end] in self._covered for end in (*(m.start() for m in re.finditer(r"[.\[]", path)), len(path))
+        )
+
+
+def join_path(path: str, key: object) -> str:
+    """Returns the place of a key, or of an entry of a list."""
+    if isinstance(key, int):
+        return f"{path}[{key}]"
+    return f"{path}.{key}" if path else str(key)
+
+
+def short_text(value: Any) -> str:
+    """Returns a value on one line, shortened if it is long."""
+    if value is ABSENT:
+        return ""
+    text = " ".join(str(value).split()) if not isinstance(value, str) else repr(" ".join(value.split()))
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
+
+
+def _leaves(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yields every value that is no mapping and no list of mappings, with its place."""
+    if isinstance(tree, Mapping) and tree:
+        for key, value in tree.items():
+            yield from _leaves(value, join_path(path, key if not isinstance(key, int) else str(key)))
+    elif isinstance(tree, list) and any(isinstance(item, Mapping | list) for item in tree) and not _is_numbers(tree):
+        for index, value in enumerate(tree):
+            yield from _leaves(value, join_path(path, index))
+    else:
+        yield path, tree
+
+
+def _is_numbers(tree: Any) -> bool:
+    """Whether a list has only numbers, at any depth."""
+    if isinstance(tree, list):
+        return all(_is_numbers(item) for item in tree)
+    return isinstance(tree, int | float)
+
+
+def _reason(path: str) -> str:
+    """Returns the reason of the section that a path is in, or of its innermost key that has one."""
+    words = re.findall(r"[^.\[\]]+", path)
+    section = next((word for word in words if word in _SECTIONS), None)
+    if section is not None and words[-1] not in _SECTIONS[section]:
+        return REASONS[section]
+    for word in reversed(words):
+        plain = re.sub(r"^(left|right)_|_(std)$", "", word)
+        if plain in REASONS:
+            return REASONS[plain]
+    return _UNKNOWN

@@ -1,0 +1,123 @@
+"""Turns the regions of InternDataEngine into ours: the same extents and turns, seen from the robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unlatch.configs.peer_tasks.ledger import Ledger, join_path
+from unlatch.configs.peer_tasks.values import read_list, read_mapping, read_numbers, read_text
+
+_SAMPLER = "A_on_B_region_sampler"
+_REACH_M = 0.25
+"""A middle of a region is kept if it is at most this far from where an arm acts well, in x and in y."""
+
+
+@dataclass(frozen=True)
+class PeerRegion:
+    """Where another system places an object or a robot."""
+
+    path: str
+    low: np.ndarray
+    """(3,) lowest position [m]."""
+    high: np.ndarray
+    """(3,) highest position [m]."""
+    yaw_deg: tuple[float, float] | None
+    """Range of the yaw; None if the file states none."""
+
+
+def read_regions(entry: Mapping[str, Any], path: str, ledger: Ledger) -> dict[str, PeerRegion]:
+    """Returns the regions of a task by object; those of other kinds are left to be listed."""
+    found: dict[str, PeerRegion] = {}
+    for index, item in enumerate(read_list(entry.get("regions"))):
+        place = join_path(join_path(path, "regions"), index)
+        region = read_mapping(item)
+        name, kind = read_text(region.get("object")), read_text(region.get("random_type")) or _SAMPLER
+        config = read_mapping(region.get("random_config"))
+        bounds = [read_numbers(bound, 3) for bound in read_list(config.get("pos_range"))]
+        if not name or kind != _SAMPLER or len(bounds) != 2 or bounds[0] is None or bounds[1] is None:
+            if name and kind != _SAMPLER:
+                ledger.leave(join_path(place, "random_type"), kind, "objects stand on the table, or see task.relations")
+            continue
+        pair = read_numbers(config.get("yaw_rotation"), 2)
+        low, high = np.minimum(bounds[0], bounds[1]), np.maximum(bounds[0], bounds[1])
+        found[name] = PeerRegion(place, low, high, None if pair is None else (min(pair), max(pair)))
+        for key in ("object", "random_type"):
+            ledger.read(join_path(place, key), region.get(key))
+    return found
+
+
+def robot_yaw_deg(robot: Mapping[str, Any], region: PeerRegion | None) -> float:
+    """Returns the direction in which a robot looks [deg]."""
+    turns = read_numbers(robot.get("euler"), 3)
+    yaw = 0.0 if turns is None else turns[2]
+    return yaw + (sum(region.yaw_deg) / 2 if region is not None and region.yaw_deg is not None else 0.0)
+
+
+def our_region(
+    region: PeerRegion,
+    derived: Mapping[str, Any],
+    *,
+    depth_m: float,
+    robot: PeerRegion | None,
+    robot_yaw: float,
+    ledger: Ledger,
+    config: Any,
+) -> dict[str, Any]:
+    """Returns an entry of `task.regions`; `derived` is the one that Unlatch derives for the object.
+
+    Args:
+        region: The region.
+        derived: The derived entry; its values are kept where the file's have no meaning here.
+        depth_m: Depth of the object: their position is that of its middle, ours of the middle of its front [m].
+        robot: The region of the robot, if the file states one.
+        robot_yaw: Direction in which the robot looks [deg].
+        ledger: Gets a line for each value.
+        config: The value of `random_config`, for the lines.
+    """
+    values = read_mapping(config)
+    turn = np.radians(-robot_yaw)
+    R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    half = np.abs(R) @ ((region.high - region.low)[:2] / 2)
+    found = {**derived, "half_extent_m": _rounded(half)}
+    said = f"read as half_extent_m {_rounded(half)} as the robot sees it"
+    if robot is None:
+        said += f"; the middle {_rounded(derived['center_m'])} is where the arm of Unlatch acts well"
+    else:
+        middle = R @ ((region.low + region.high - robot.low - robot.high)[:2] / 2) - np.array([depth_m / 2, 0.0])
+        if np.abs(middle - np.asarray(derived["center_m"])).max() <= _REACH_M:
+            found["center_m"] = _rounded(middle)
+            said += f", and center_m {_rounded(middle)}, the middle of the object's front"
+        else:
+            said += (
+                f"; its middle {_rounded(middle)} is beside where the arm of Unlatch acts well, "
+                f"{_rounded(derived['center_m'])} is taken"
+            )
+    low, high = float(region.low[2]), float(region.high[2])
+    if high > low >= 0.0:
+        found["height_m"] = _rounded([low, high])
+        said += f", height_m {_rounded([low, high])}"
+    else:
+        said += f"; height_m {list(derived['height_m'])} lifts the part to the height of the arm"
+    ledger.read(f"{region.path}.random_config.pos_range", values.get("pos_range"), said)
+    if region.yaw_deg is not None:
+        low, high = region.yaw_deg
+        found["yaw_deg"] = round(min((high - low) / 2, 180.0), 3)
+        beside = (
+            f"; its middle {(high + low) / 2:g} is dropped, the object faces the robot"
+            if abs(high + low) > 1e-9
+            else ""
+        )
+        ledger.read(
+            f"{region.path}.random_config.yaw_rotation",
+            values.get("yaw_rotation"),
+            f"read as yaw_deg {found['yaw_deg']:g} to either side{beside}",
+        )
+    return found
+
+
+def _rounded(values: Sequence[float] | np.ndarray) -> list[float]:
+    return [round(float(v), 3) + 0.0 for v in values]

@@ -1,0 +1,1 @@
+from .panda import drawn_panda as drawn_panda

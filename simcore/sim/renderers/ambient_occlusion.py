@@ -1,0 +1,65 @@
+"""Darkens corners and the surroundings of contacts in a picture, by the depth of its pixels.
+
+Alchemy AO (McGuire, Osman, Bukowski, Hennessy 2011, "The Alchemy Screen-Space Ambient Obscurance Algorithm"), eq. 10,
+with the same few samples in each tile of 4 x 4 pixels and a blur over the tile.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy
+
+from unlatch.simcore.geometry import Pinhole
+
+Array = np.ndarray
+
+_RADIUS_M = 0.14
+"""Distance of the surfaces that darken a point [m]."""
+_SAMPLES = 10
+_BIAS, _STRENGTH = 0.015, 0.85
+_LEAST_PX, _MOST_PX = 3.0, 90.0
+_TILE = 4
+_GOLDEN_RAD = 2.39996
+
+
+def darken_corners(rgb: Array, depth_m: Array, pinhole: Pinhole) -> Array:
+    """Returns a picture (height, width, 3) uint8, darker where other surfaces take light away.
+
+    Args:
+        rgb: (height, width, 3) uint8.
+        depth_m: (height, width) distance to the image plane [m], infinite where nothing is visible.
+        pinhole: Size and lens.
+    """
+    share = _occlusion(depth_m, pinhole)
+    return np.rint(rgb * (1.0 - share)[..., None] ** (1.0 / 2.2)).astype(np.uint8)
+
+
+def _occlusion(depth_m: Array, pinhole: Pinhole) -> Array:
+    """Returns the share (height, width) of the light that is taken away."""
+    height, width = depth_m.shape
+    seen = np.isfinite(depth_m)
+    depth = np.where(seen, depth_m, 1e3).astype(np.float32)
+    rays: Array = pinhole.rays().astype(np.float32)
+    points = rays * depth[..., None]
+    normals: Array = pinhole.normals(np.where(seen, depth_m, np.inf)).astype(np.float32)
+    radius_px = np.clip(_RADIUS_M * pinhole.fy / depth, _LEAST_PX, _MOST_PX)
+    rows, columns = np.indices((height, width), dtype=np.float32)
+    # an angle of its own for each pixel of a tile
+    turn = 2.0 * np.pi * (((rows % _TILE) * _TILE + (columns % _TILE)) * 7.0 % 16.0) / 16.0
+    taken: Array = np.zeros((height, width), dtype=np.float32)
+    for sample in range(_SAMPLES):
+        reach = radius_px * np.sqrt((sample + 0.5) / _SAMPLES)
+        angle = turn + sample * _GOLDEN_RAD
+        v = np.clip(rows + reach * np.sin(angle), 0, height - 1).astype(np.intp)
+        u = np.clip(columns + reach * np.cos(angle), 0, width - 1).astype(np.intp)
+        away = points[v, u] - points
+        squared = np.einsum("hwi,hwi->hw", away, away)
+        above = np.einsum("hwi,hwi->hw", away, normals) - _BIAS * depth * 0.2
+        near = squared < (2.0 * _RADIUS_M) ** 2
+        taken += np.where(near, np.maximum(above, 0.0) / (squared + 1e-4), 0.0)
+    taken *= 2.0 * _RADIUS_M / _SAMPLES * _STRENGTH
+    blurred = scipy.ndimage.uniform_filter(np.minimum(taken, 1.0), size=_TILE)
+    # across an outline, the blur would darken the background beside a near thing
+    low, high = scipy.ndimage.minimum_filter(depth, _TILE + 1), scipy.ndimage.maximum_filter(depth, _TILE + 1)
+    flat = high - low < 0.1 * depth
+    return np.where(seen, np.clip(np.where(flat, blurred, np.minimum(taken, 1.0) * 0.5), 0.0, 0.75), 0.0)

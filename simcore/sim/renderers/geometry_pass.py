@@ -1,0 +1,180 @@
+"""Exact links and depth of each pixel, drawn by wgpu: one sample at the centre of each pixel, without any filter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unlatch.simcore.geometry import Pinhole, Pose
+
+Array = np.ndarray
+
+_SHADER = """
+struct Camera { scale: vec2f, shift: vec2f, near: f32 };
+struct Link { T_camera_link: mat4x4f, id: u32, pad_a: u32, pad_b: u32, pad_c: u32 };
+struct Corner { @builtin(position) clip: vec4f, @location(0) depth: f32, @location(1) @interpolate(flat) id: u32 };
+@group(0) @binding(0) var<uniform> camera: Camera;
+@group(0) @binding(1) var<storage, read> links: array<Link>;
+
+@vertex fn vs_main(@location(0) vertex: vec3f, @builtin(instance_index) place: u32) -> Corner {
+    let link = links[place];
+    let p = (link.T_camera_link * vec4f(vertex, 1.0)).xyz;
+    var corner: Corner;
+    corner.clip = vec4f(camera.scale * p.xy + camera.shift * p.z, camera.near, p.z);
+    corner.depth = p.z;
+    corner.id = link.id;
+    return corner;
+}
+
+@fragment fn fs_main(corner: Corner) -> @location(0) vec2u {
+    return vec2u(corner.id, bitcast<u32>(corner.depth));
+}
+"""
+_LINK = np.dtype([("T_camera_link", np.float32, (4, 4)), ("id", np.uint32, 4)])
+_LEAST_LINKS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class UploadedMesh:
+    """The triangles of one link on the graphics card."""
+
+    vertices: Any
+    indices: Any
+    n_indices: int
+
+
+@dataclass(frozen=True)
+class PlacedMesh:
+    """A link at its pose."""
+
+    mesh: UploadedMesh
+    T_world_link: Pose
+    link_id: int
+    """As in `RawImages.link_ids`."""
+    sheet: bool
+    """Whether it is visible from its front alone."""
+
+
+class GeometryPass:
+    """Draws links and depth with a device of wgpu; depth is interpolated in single precision."""
+
+    def __init__(self, device: Any) -> None:
+        import wgpu
+
+        self._device, self._wgpu = device, wgpu
+        self._module = device.create_shader_module(code=_SHADER)
+        self._layout = device.create_bind_group_layout(
+            entries=[
+                {"binding": 0, "visibility": wgpu.ShaderStage.VERTEX, "buffer": {"type": "uniform"}},
+                {"binding": 1, "visibility": wgpu.ShaderStage.VERTEX, "buffer": {"type": "read-only-storage"}},
+            ]
+        )
+        self._pipelines = {sheet: self._make_pipeline("back" if sheet else "none") for sheet in (False, True)}
+        self._camera = device.create_buffer(size=32, usage=wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST)
+        self._links, self._group = self._make_links(_LEAST_LINKS)
+        self._targets: tuple[tuple[int, int], Any, Any] | None = None
+
+    def upload(self, vertices: Array, faces: Array) -> UploadedMesh:
+        """Uploads vertices (V, 3) [m] and faces (F, 3)."""
+        usage = self._wgpu.BufferUsage
+        indices = np.ascontiguousarray(faces, dtype=np.uint32)
+        return UploadedMesh(
+            self._device.create_buffer_with_data(
+                data=np.ascontiguousarray(vertices, dtype=np.float32), usage=usage.VERTEX
+            ),
+            self._device.create_buffer_with_data(data=indices, usage=usage.INDEX),
+            indices.size,
+        )
+
+    def draw(
+        self, meshes: Sequence[PlacedMesh], pinhole: Pinhole, T_world_camera: Pose, *, near_m: float, far_m: float
+    ) -> tuple[Array, Array]:
+        """Returns link ids (height, width) int32 and depth (height, width) float32 [m], as `RawImages` has them."""
+        size = (pinhole.width, pinhole.height)
+        self._write_camera(pinhole, near_m)
+        self._write_links(meshes, T_world_camera)
+        if self._targets is None or self._targets[0] != size:
+            self._targets = (size, self._make_target("rg32uint", size), self._make_target("depth32float", size))
+        _, target, depth = self._targets
+        encoder = self._device.create_command_encoder()
+        drawing = encoder.begin_render_pass(
+            color_attachments=[
+                {"view": target.create_view(), "load_op": "clear", "store_op": "store", "clear_value": (0, 0, 0, 0)}
+            ],
+            depth_stencil_attachment={
+                "view": depth.create_view(),
+                "depth_load_op": "clear",
+                "depth_store_op": "discard",
+                "depth_clear_value": 0.0,  # the inverse of an infinite depth
+            },
+        )
+        drawing.set_bind_group(0, self._group)
+        for place, placed in enumerate(meshes):
+            drawing.set_pipeline(self._pipelines[placed.sheet])
+            drawing.set_vertex_buffer(0, placed.mesh.vertices)
+            drawing.set_index_buffer(placed.mesh.indices, "uint32")
+            drawing.draw_indexed(placed.mesh.n_indices, 1, 0, 0, place)
+        drawing.end()
+        self._device.queue.submit([encoder.finish()])
+        layout = {"bytes_per_row": 8 * size[0], "rows_per_image": size[1]}
+        data = self._device.queue.read_texture({"texture": target}, layout, (*size, 1))
+        values = np.frombuffer(data, dtype=np.uint32).reshape(size[1], size[0], 2)
+        depth_m: Array = values[..., 1].view(np.float32).copy()
+        ids = values[..., 0].astype(np.int32)
+        ids[depth_m > far_m] = 0
+        depth_m[ids == 0] = np.inf
+        return ids, depth_m
+
+    def _write_camera(self, pinhole: Pinhole, near_m: float) -> None:
+        width, height = pinhole.width, pinhole.height
+        # the centre of pixel (u, v) is at (u + 0.5, v + 0.5) of the target, whose y points up
+        shift = ((2.0 * pinhole.cx + 1.0) / width - 1.0, 1.0 - (2.0 * pinhole.cy + 1.0) / height)
+        values = (2.0 * pinhole.fx / width, -2.0 * pinhole.fy / height, *shift, near_m, 0.0, 0.0, 0.0)
+        self._device.queue.write_buffer(self._camera, 0, np.array(values, dtype=np.float32))
+
+    def _write_links(self, meshes: Sequence[PlacedMesh], T_world_camera: Pose) -> None:
+        if len(meshes) * _LINK.itemsize > self._links.size:
+            self._links, self._group = self._make_links(2 * len(meshes))
+        values: Array = np.zeros(len(meshes), dtype=_LINK)
+        T_camera_world = T_world_camera.inverse().matrix
+        # in double precision; WGSL's matrices are stored column by column
+        values["T_camera_link"] = [(T_camera_world @ placed.T_world_link.matrix).T for placed in meshes]
+        values["id"][:, 0] = [placed.link_id for placed in meshes]
+        self._device.queue.write_buffer(self._links, 0, values)
+
+    def _make_links(self, count: int) -> tuple[Any, Any]:
+        usage = self._wgpu.BufferUsage
+        links = self._device.create_buffer(size=count * _LINK.itemsize, usage=usage.STORAGE | usage.COPY_DST)
+        group = self._device.create_bind_group(
+            layout=self._layout,
+            entries=[
+                {"binding": 0, "resource": {"buffer": self._camera}},
+                {"binding": 1, "resource": {"buffer": links}},
+            ],
+        )
+        return links, group
+
+    def _make_target(self, kind: str, size: tuple[int, int]) -> Any:
+        usage = self._wgpu.TextureUsage
+        return self._device.create_texture(size=(*size, 1), format=kind, usage=usage.RENDER_ATTACHMENT | usage.COPY_SRC)
+
+    def _make_pipeline(self, cull_mode: str) -> Any:
+        return self._device.create_render_pipeline(
+            layout=self._device.create_pipeline_layout(bind_group_layouts=[self._layout]),
+            vertex={
+                "module": self._module,
+                "entry_point": "vs_main",
+                "buffers": [
+                    {
+                        "array_stride": 12,
+                        "attributes": [{"format": "float32x3", "offset": 0, "shader_location": 0}],
+                    }
+                ],
+            },
+            primitive={"topology": "triangle-list", "cull_mode": cull_mode, "front_face": "ccw"},
+            depth_stencil={"format": "depth32float", "depth_write_enabled": True, "depth_compare": "greater"},
+            fragment={"module": self._module, "entry_point": "fs_main", "targets": [{"format": "rg32uint"}]},
+        )

@@ -1,0 +1,392 @@
+"""Physically based pictures by pygfx on wgpu: Vulkan on a graphics card, or on Mesa's software rasterizer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from PIL import Image
+
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.extras import import_extra
+from unlatch.simcore.geometry import Pinhole, Pose
+from unlatch.simcore.lru_cache import LRUCache
+from unlatch.simcore.sim.renderers.ambient_occlusion import darken_corners
+from unlatch.simcore.sim.renderers.drawn_links import DrawnLink, drawn_links
+from unlatch.simcore.sim.renderers.environment_light import (
+    HEADROOM,
+    SKY,
+    SUN,
+    decode_srgb,
+    encode_srgb,
+    environment_faces,
+    tone_curve,
+)
+from unlatch.simcore.sim.renderers.geometry_pass import GeometryPass, PlacedMesh, UploadedMesh
+from unlatch.simcore.sim.renderers.link_geometry import ShapeGeometry, geometry_key, shape_geometry
+from unlatch.simcore.sim.renderers.renderer import Light, RawImages, RenderedWorld, Renderer, RenderRequest
+from unlatch.simcore.sim.visuals.finish import Finish
+from unlatch.simcore.sim.visuals.visual_shapes import Paint
+
+Array = np.ndarray
+
+_MAX_GEOMETRIES = 512
+"""Links whose triangles are kept between episodes."""
+_MAX_TARGETS = 4
+"""Image sizes whose targets are kept."""
+_SHADOW_SPAN_M = 3.4
+"""Width and depth of the region around the scene's middle that casts and receives shadows [m]."""
+_SHADOW_BIAS = 0.0008
+_FINE_SCALE = 2
+"""Samples per pixel along each side where edges are smoothed by averaging."""
+
+
+class PygfxRenderer(Renderer):
+    """Draws colours with pygfx: roughness and metalness, soft shadows, light from all sides, smooth edges.
+
+    Labels and depth are of a second drawing with one sample at the centre of each pixel (`GeometryPass`). Triangles and
+    pictures are uploaded once; a new frame uploads only the poses of the links that moved.
+    """
+
+    name: ClassVar[str] = "pygfx"
+
+    def __init__(self) -> None:
+        self._device: Any = None
+
+    @property
+    def version(self) -> str:
+        """See `Renderer`."""
+        return f"pygfx {version('pygfx')}"
+
+    def open(self, world: RenderedWorld) -> None:
+        """See `Renderer`."""
+        import_extra("pygfx", extra="render", needed_by="renderer=pygfx", error=WorldError)
+        self._device = open_device()
+        self._on_card = self._device.adapter.info["adapter_type"] != "CPU"
+        self._exact, self._geometries, self._targets = _open_shared()
+        self.stage = Stage()
+        """The scene of pygfx that is drawn."""
+        self._shown: dict[int, _ShownLink] = {}
+
+    def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
+        """See `Renderer`."""
+        pinhole = request.optics
+        if not isinstance(pinhole, Pinhole):
+            raise WorldError("renderer=pygfx draws through a pinhole. Assemble other lenses from pinhole images.")
+        shown = self._update_links(world, colours=request.colours)
+        link_ids, depth_m = self._draw_exactly(shown, pinhole, request)
+        if not request.colours:
+            return RawImages(np.zeros((*link_ids.shape, 3), dtype=np.uint8), depth_m, link_ids)
+        fine = request.fine or self._on_card
+        size = (pinhole.width, pinhole.height)
+        target = self._targets.get((*size, fine), lambda: _Target(*size, fine=fine))
+        self.stage.set_light(world.light, shadow=request.shadow and world.light.shadow)
+        self.stage.set_camera(pinhole, request)
+        rgb = target.draw(self.stage)
+        return RawImages(darken_corners(rgb, depth_m, pinhole) if request.fine else rgb, depth_m, link_ids)
+
+    def _draw_exactly(self, shown: list[_ShownLink], pinhole: Pinhole, request: RenderRequest) -> tuple[Array, Array]:
+        """Returns links and depth; without them, if the request needs neither."""
+        if not (request.labels or request.depth or request.normals or request.fine):
+            shape = (pinhole.height, pinhole.width)
+            return np.zeros(shape, dtype=np.int32), np.full(shape, np.inf, dtype=np.float32)
+        placed = [link.placed() for link in shown]
+        near_m, far_m = request.near_m, request.far_m
+        return self._exact.draw(placed, pinhole, request.T_world_camera, near_m=near_m, far_m=far_m)
+
+    def _update_links(self, world: RenderedWorld, *, colours: bool) -> list[_ShownLink]:
+        """Brings the drawn scene up to date with the world; returns its links."""
+        found: dict[int, _ShownLink] = {}
+        for link in drawn_links(world):
+            shown = self._shown.pop(link.link_id, None)
+            if shown is None or shown.body is not link.body or shown.link.shapes != link.shapes:
+                if shown is not None:
+                    self.stage.remove(shown)
+                make = partial(self._make_geometry, link)
+                shown = _ShownLink(link, self._geometries.get(geometry_key(link.body, link.shapes), make))
+            if colours and shown.paints != link.paints:
+                self.stage.remove(shown)
+                shown.paint(link.paints)
+                self.stage.add(shown)
+            shown.move(link.body.link_pose(link.name))
+            found[link.link_id] = shown
+        for gone in self._shown.values():
+            self.stage.remove(gone)
+        self._shown = found
+        return list(found.values())
+
+    def _make_geometry(self, link: DrawnLink) -> _LinkGeometry:
+        shapes = [shape_geometry(link.body, shape) for shape in link.shapes]
+        firsts = np.cumsum([0, *(len(shape.vertices) for shape in shapes)])
+        mesh = self._exact.upload(
+            np.concatenate([shape.vertices for shape in shapes]),
+            np.concatenate([shape.faces + first for shape, first in zip(shapes, firsts, strict=False)]),
+        )
+        return _LinkGeometry(shapes, mesh)
+
+
+@dataclass(frozen=True, eq=False)
+class _LinkGeometry:
+    """The triangles of one link."""
+
+    shapes: list[ShapeGeometry]
+    mesh: UploadedMesh
+
+
+class _ShownLink:
+    """One link as it is drawn now."""
+
+    def __init__(self, link: DrawnLink, geometry: _LinkGeometry) -> None:
+        self.link, self.body = link, link.body
+        self.geometry = geometry
+        self.paints: tuple[Paint, ...] = ()
+        self.objects: list[Any] = []
+        """Meshes of pygfx, one for each material."""
+        self._T_world_link: Pose | None = None
+
+    def placed(self) -> PlacedMesh:
+        """Returns the link for the exact drawing."""
+        pose = self._T_world_link or Pose.identity()
+        return PlacedMesh(self.geometry.mesh, pose, self.link.link_id, self.body.sheet)
+
+    def move(self, T_world_link: Pose) -> None:
+        """Places the link."""
+        if T_world_link is not self._T_world_link:
+            self._T_world_link = T_world_link
+            for item in self.objects:
+                item.local.matrix = T_world_link.matrix
+
+    def paint(self, paints: tuple[Paint, ...]) -> None:
+        """Makes the meshes of the link: shapes with the same material become one mesh, coloured by vertex."""
+        self.paints = paints
+        groups: dict[tuple[Path | None, Finish, bool], list[tuple[ShapeGeometry, Paint]]] = {}
+        for shape, paint in zip(self.geometry.shapes, paints, strict=True):
+            picture = (paint.picture or shape.picture) if shape.textured else None
+            groups.setdefault((picture, shape.finish, paint.rgba[3] < 1.0), []).append((shape, paint))
+        self.objects = [
+            _make_mesh(members, picture, finish, clear=clear, sheet=self.body.sheet)
+            for (picture, finish, clear), members in groups.items()
+        ]
+        self._T_world_link = None
+
+
+def _make_mesh(
+    members: Sequence[tuple[ShapeGeometry, Paint]], picture: Path | None, finish: Finish, *, clear: bool, sheet: bool
+) -> Any:
+    import pygfx as gfx
+
+    firsts = np.cumsum([0, *(len(shape.vertices) for shape, _ in members)])
+    colours = [np.tile(_to_linear(paint.rgba), (len(shape.vertices), 1)) for shape, paint in members]
+    uvs = np.concatenate([shape.uvs for shape, _ in members])
+    geometry = gfx.Geometry(
+        positions=np.concatenate([shape.vertices for shape, _ in members]),
+        normals=np.concatenate([shape.normals for shape, _ in members]),
+        texcoords=uvs * np.array([1.0, -1.0], dtype=np.float32) + np.array([0.0, 1.0], dtype=np.float32),
+        colors=np.concatenate(colours).astype(np.float32),
+        indices=np.concatenate(
+            [shape.faces + first for (shape, _), first in zip(members, firsts, strict=False)]
+        ).astype(np.uint32),
+    )
+    mean = np.mean([paint.rgba[:3] for _, paint in members], axis=0)
+    picture_map = None if picture is None else _picture_map(picture)
+    material = gfx.MeshStandardMaterial(
+        color_mode="auto",
+        map=picture_map,
+        roughness=finish.roughness,
+        metalness=finish.metalness,
+        side="front" if sheet else "both",
+        emissive=(*mean.tolist(), 1.0) if finish.emission else "#000",
+        emissive_map=picture_map if finish.emission else None,
+        emissive_intensity=finish.emission / HEADROOM,
+    )
+    if clear:
+        material.alpha_mode = "blend"
+    mesh = gfx.Mesh(geometry, material)
+    mesh.cast_shadow = not (sheet or clear or finish.emission > 0.0)
+    mesh.receive_shadow = True
+    return mesh
+
+
+def _to_linear(rgba: Sequence[float]) -> Array:
+    return np.array([*decode_srgb(np.array(rgba[:3], dtype=float)), rgba[3]])
+
+
+def _picture_map(path: Path) -> Any:
+    status = path.stat()
+    return _read_picture_map(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=128)
+def _read_picture_map(path: Path, _mtime_ns: int, _size: int) -> Any:
+    import pygfx as gfx
+
+    with Image.open(path) as image:
+        pixels = np.asarray(image.convert("RGBA"))
+    texture = gfx.Texture(np.ascontiguousarray(pixels), dim=2, generate_mipmaps=True)
+    return gfx.TextureMap(texture, wrap="repeat", filter="linear", mipmap_filter="linear")
+
+
+class Stage:
+    """The scene of pygfx: meshes, lights, surroundings and the camera."""
+
+    def __init__(self) -> None:
+        import pygfx as gfx
+
+        self.scene = gfx.Scene()
+        self.camera = _make_camera()
+        self._sun = gfx.DirectionalLight(cast_shadow=True)
+        self._sun.shadow.camera.width = self._sun.shadow.camera.height = _SHADOW_SPAN_M
+        self._sun.shadow.camera.depth_range = (0.0, 2.0 * _SHADOW_SPAN_M)
+        self._sun.shadow.bias = _SHADOW_BIAS
+        self._sun.shadow.cull_mode = "none"
+        self._sky = gfx.AmbientLight(intensity=0.0)
+        self.scene.add(gfx.Background(None, gfx.BackgroundMaterial("#dfe3e6", "#f4f5f6")), self._sun, self._sky)
+        self.scene.environment = _environment_map()
+        self._light: tuple[Light, bool] | None = None
+        self._strength = 1.0
+        self._meshes: list[Any] = []
+
+    def add(self, link: _ShownLink) -> None:
+        """Adds the meshes of a link."""
+        for mesh in link.objects:
+            mesh.material.env_map_intensity = self._strength
+            self._meshes.append(mesh)
+            self.scene.add(mesh)
+
+    def remove(self, link: _ShownLink) -> None:
+        """Removes the meshes of a link."""
+        for mesh in link.objects:
+            self._meshes.remove(mesh)
+            self.scene.remove(mesh)
+
+    def poses(self) -> list[Array]:
+        """Returns the pose (4, 4) of every mesh."""
+        return [mesh.local.matrix.copy() for mesh in self._meshes]
+
+    def set_poses(self, matrices: Sequence[Array]) -> None:
+        """Places the meshes, as `poses` returned them."""
+        for mesh, matrix in zip(self._meshes, matrices, strict=True):
+            if not np.array_equal(mesh.local.matrix, matrix):
+                mesh.local.matrix = matrix
+
+    def set_light(self, light: Light, *, shadow: bool) -> None:
+        """Sets the light."""
+        if self._light == (light, shadow):
+            return
+        self._light = (light, shadow)
+        direction = np.array(light.direction) / max(float(np.linalg.norm(light.direction)), 1e-9)
+        middle = np.array([0.4, 0.0, 0.3])
+        self._sun.local.position = middle + _SHADOW_SPAN_M * direction
+        self._sun.target.local.position = middle
+        default = Light()
+        self._sun.intensity = np.pi * SUN / HEADROOM * light.diffuse / default.diffuse
+        self._sun.color = (*light.colour, 1.0)
+        self._sun.cast_shadow = shadow
+        self._strength = SKY / HEADROOM * light.ambient / default.ambient
+        for mesh in self._meshes:
+            mesh.material.env_map_intensity = self._strength
+
+    def set_camera(self, pinhole: Pinhole, request: RenderRequest) -> None:
+        """Sets lens and pose of the camera."""
+        near, far, width, height = request.near_m, request.far_m, pinhole.width, pinhole.height
+        flip = np.diag([1.0, -1.0, -1.0, 1.0])
+        self.camera.frustum = np.array(
+            [
+                [2.0 * pinhole.fx / width, 0.0, 1.0 - (2.0 * pinhole.cx + 1.0) / width, 0.0],
+                [0.0, 2.0 * pinhole.fy / height, (2.0 * pinhole.cy + 1.0) / height - 1.0, 0.0],
+                [0.0, 0.0, -far / (far - near), -far * near / (far - near)],
+                [0.0, 0.0, -1.0, 0.0],
+            ]
+        )
+        self.camera.flag_update()
+        self.camera.local.matrix = request.T_world_camera.matrix @ flip
+
+
+@cache
+def _make_camera_class() -> type:
+    import pygfx as gfx
+
+    class PinholeCamera(gfx.Camera):  # type: ignore[misc]  # pygfx has no types
+        """A camera with a given projection."""
+
+        frustum = np.eye(4)
+
+        def _update_projection_matrix(self) -> Array:
+            return self.frustum
+
+    return PinholeCamera
+
+
+def _make_camera() -> Any:
+    return _make_camera_class()()
+
+
+@cache
+def _environment_map() -> Any:
+    import pygfx as gfx
+
+    faces = environment_faces(64)  # (6, 64, 64, 3) linear
+    pixels = np.concatenate([encode_srgb(faces), np.ones((*faces.shape[:3], 1))], axis=-1).astype(np.float16)
+    texture = gfx.Texture(
+        np.ascontiguousarray(pixels), dim=2, size=(64, 64, 6), format="rgba16float", generate_mipmaps=True
+    )
+    return gfx.TextureMap(texture, filter="linear", mipmap_filter="linear")
+
+
+class _Target:
+    """The image that pygfx draws to, of one size."""
+
+    def __init__(self, width: int, height: int, *, fine: bool) -> None:
+        import pygfx as gfx
+
+        texture = gfx.Texture(dim=2, size=(width, height, 1), format="rgba8unorm", colorspace="physical")
+        self._fine = fine
+        self._renderer = gfx.WgpuRenderer(
+            texture, pixel_scale=_FINE_SCALE if fine else 1, enable_events=False, ppaa="none" if fine else "fxaa"
+        )
+
+    def draw(self, stage: Stage) -> Array:
+        """Returns the picture (height, width, 3) uint8."""
+        # the last step of pygfx, which scales its drawing down, takes as long as the drawing itself
+        self._renderer.render(stage.scene, stage.camera, clear=True, flush=not self._fine)
+        levels = tone_curve()[self._renderer.snapshot()[..., :3]]
+        return np.asarray(Image.fromarray(levels).reduce(_FINE_SCALE)) if self._fine else levels
+
+
+@cache
+def _open_shared() -> tuple[GeometryPass, LRUCache[_LinkGeometry], LRUCache[_Target]]:
+    """Returns the exact drawing, the uploaded triangles and the targets, which all renderers of a process share."""
+    return GeometryPass(open_device()), LRUCache(_MAX_GEOMETRIES), LRUCache(_MAX_TARGETS)
+
+
+@cache
+def open_device() -> Any:
+    """Returns the device of wgpu, which all renderers of a process share.
+
+    Raises:
+        WorldError: There is no Vulkan driver, nor Metal or Direct3D.
+    """
+    import wgpu
+
+    try:
+        adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
+    except RuntimeError as exc:
+        raise _no_driver(str(exc)) from exc
+    if adapter is None or adapter.info["backend_type"] not in ("Vulkan", "Metal", "D3D12"):
+        raise _no_driver("no adapter")
+    import pygfx as gfx
+
+    return gfx.renderers.wgpu.get_shared().device
+
+
+def _no_driver(reason: str) -> WorldError:
+    return WorldError(
+        f"renderer=pygfx cannot be started: no Vulkan driver was found ({reason}). Install a graphics driver, or "
+        "Mesa's software renderer (Debian, Ubuntu: mesa-vulkan-drivers), or use renderer=tiny.",
+        renderer="pygfx",
+    )

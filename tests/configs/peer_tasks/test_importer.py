@@ -1,0 +1,374 @@
+"""Task files of InternDataEngine and GenSim2, written for these tests, become task files of Unlatch."""
+
+from __future__ import annotations
+
+import copy
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from unlatch.configs.chain import check_chain_form
+from unlatch.configs.composition import Request, compose_config, to_plain
+from unlatch.configs.cross_checks import check_episode
+from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.peer_tasks.counterparts import nearest_category
+from unlatch.configs.peer_tasks.importer import ImportCfg, ImportedTask, Settings, import_tasks
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.skills.contract.config import stages_of
+
+DATA = Path(__file__).parents[2] / "data"
+ONE_ARM, TWO_ARMS = DATA / "peer_tasks" / "open_then_close.yaml", DATA / "peer_tasks" / "two_arms.yaml"
+
+
+def composed(item: ImportedTask, folder: Path) -> EpisodeCfg:
+    """The configuration that the text of an imported task gives."""
+    assert item.error is None, item.error
+    (folder / "task").mkdir(parents=True, exist_ok=True)
+    (folder / "task" / f"{item.name}.yaml").write_text(item.text)
+    cfg = compose_config("plan", EpisodeCfg, Request([f"task={item.name}"], [str(folder)]))
+    plain = to_plain(cfg)
+    check_chain_form(plain)
+    found = read_dataclass(EpisodeCfg, plain, where="")
+    check_episode(found)
+    return found
+
+
+def only(path: Path, **values: Any) -> ImportedTask:
+    (item,) = import_tasks(path, ImportCfg(**values))
+    return item
+
+
+@cache
+def imported(path: Path) -> ImportedTask:
+    return only(path)
+
+
+def written(tree: Any, folder: Path, name: str = "theirs") -> Path:
+    path = folder / f"{name}.yaml"
+    path.write_text(yaml.safe_dump(tree))
+    return path
+
+
+def tree_of(path: Path) -> Any:
+    return yaml.safe_load(path.read_text())
+
+
+def test_a_chain_of_one_arm_keeps_its_skills_ranges_and_words(tmp_path: Path) -> None:
+    cfg = composed(imported(ONE_ARM), tmp_path)
+    assert cfg.robot.name == "franka_panda"
+    assert (cfg.object.name, cfg.object.category) == ("microwave_0", "microwave")
+    assert [(e.name, e.part, e.arm) for e in cfg.skills] == [
+        ("artpreplan", None, None),
+        ("open", "door", None),
+        ("close", "door", None),
+    ]
+    assert [e.collision_valid for e in cfg.skills[1:]] == [False, True]
+    assert [e.planner_setting.success_threshold for e in cfg.skills[1:]] == [0.52, 0.08]
+    assert [e.range for e in cfg.task.openness] == [[0.34, 0.45]]
+    assert [(g.part, g.kind.value, g.value) for g in cfg.task.goal] == [("door", "within_closed", 0.08)]
+    assert cfg.task.language[0] == "Open the microwave and close it again."
+    assert cfg.task.max_duration_s == pytest.approx(4000 / 30, abs=1e-3)
+    assert cfg.camera.name == "front_wrist"
+
+
+def test_the_region_is_seen_from_the_robot() -> None:
+    (region,) = yaml.safe_load(imported(ONE_ARM).text)["task"]["regions"]
+    # the robot looks along y: what is beside the table's middle there is beside the robot here
+    assert region["half_extent_m"] == [0.05, 0.1]
+    assert region["yaw_deg"] == 20.0
+    # from the robot at y = -0.7 m to the object's middle at 0.1 m, less half its depth
+    assert region["center_m"][1] == pytest.approx(0.0)
+    assert 0.5 < region["center_m"][0] < 0.7
+
+
+@pytest.mark.slow
+def test_a_region_out_of_reach_keeps_its_extents(tmp_path: Path) -> None:
+    tree = tree_of(ONE_ARM)
+    tree["tasks"][0]["regions"][2]["random_config"]["pos_range"] = [[0.0, -3.0, 0.0], [0.0, -3.0, 0.0]]
+    item = only(written(tree, tmp_path))
+    (region,) = composed(item, tmp_path).task.regions
+    assert region.half_extent_m == [0.05, 0.1]
+    assert region.center_m[0] < 0.9
+    assert any("is beside where the arm of Unlatch acts well" in line.text for line in item.lines)
+
+
+def test_two_arms_act_at_the_same_time_on_two_flaps(tmp_path: Path) -> None:
+    cfg = composed(imported(TWO_ARMS), tmp_path)
+    assert cfg.robot.name == "dual_panda"
+    assert cfg.object.category == "carton"
+    assert stages_of(cfg.skills) == [[[0]], [[1], [2]]]
+    assert [(e.arm, e.part) for e in cfg.skills[1:]] == [("left", "lid"), ("right", "lid_2")]
+    assert [(e.part, e.range) for e in cfg.task.openness] == [("lid", [1.3, 1.3]), ("lid_2", [1.3, 1.3])]
+    assert cfg.task.language == ["Close the carton."]
+
+
+def leaves(tree: Any, path: str) -> list[str]:
+    if isinstance(tree, dict) and tree:
+        return [leaf for key, value in tree.items() for leaf in leaves(value, f"{path}.{key}")]
+    if isinstance(tree, list) and any(isinstance(item, dict) for item in tree):
+        return [leaf for index, value in enumerate(tree) for leaf in leaves(value, f"{path}[{index}]")]
+    return [path]
+
+
+SILENT = re.compile(
+    r"objects\[0\]\.(category|art_cat|target_class)|regions\[\d\]\.(object|random_type)|\.(name|objects|process_valid"
+    r"|collision_valid)\Z|data\.(detailed_)?language_instruction|robots\[0\]\.euler"
+)
+"""Values that mean the same here, which need no line."""
+
+
+@pytest.mark.parametrize("path", [ONE_ARM, TWO_ARMS])
+def test_every_value_of_a_file_has_a_line_or_means_the_same_here(path: Path) -> None:
+    said = [line.path for line in imported(path).lines]
+    silent = [
+        leaf
+        for leaf in leaves(tree_of(path)["tasks"][0], "tasks[0]")
+        if not any(leaf == place or leaf.startswith((f"{place}.", f"{place}[")) for place in said)
+    ]
+    assert [leaf for leaf in silent if not SILENT.search(leaf) and leaf != "tasks[0].cameras"] == []
+
+
+def test_what_has_no_counterpart_says_place_value_and_reason() -> None:
+    lines = [str(line) for line in imported(ONE_ARM).lines]
+    assert (
+        "tasks[0].arena_file: 'arenas/table_arena.yaml': no counterpart: every scene is a table; furniture is no part "
+        "of a task"
+    ) in lines
+    (pick,) = [line for line in lines if "'name': 'pick'" in line]
+    assert pick.startswith("tasks[0].skills[0].franka[0].left[1]: ")
+    assert pick.endswith(": no counterpart: Unlatch has no skill 'pick', only such as move parts on joints")
+    (cup,) = [line for line in lines if line.startswith("tasks[0].objects[1]")]
+    assert cup.endswith("no counterpart: no skill that Unlatch has acts on it")
+    assert not any(re.search(r"\b(yet|soon|later|planned|will)\b", line) for line in lines if "no counterpart" in line)
+
+
+def test_what_has_no_counterpart_is_in_the_written_file() -> None:
+    item = imported(ONE_ARM)
+    assert "# tasks[0].task_id: 0: no counterpart: every episode has a world of its own" in item.text.splitlines()
+
+
+@pytest.mark.slow
+def test_an_unknown_key_is_listed_at_any_depth(tmp_path: Path) -> None:
+    tree = tree_of(ONE_ARM)
+    tree["tasks"][0]["gravity_lib"] = {"moon": [1, 2]}
+    tree["tasks"][0]["objects"][0]["glow"] = 3
+    lines = [str(line) for line in only(written(tree, tmp_path)).lines]
+    assert "tasks[0].gravity_lib.moon: [1, 2]: no counterpart: Unlatch has no key of this meaning" in lines
+    assert "tasks[0].objects[0].glow: 3: no counterpart: Unlatch has no key of this meaning" in lines
+
+
+@pytest.mark.slow
+def test_a_setting_that_cannot_be_read_is_derived(tmp_path: Path) -> None:
+    tree = tree_of(ONE_ARM)
+    setting = tree["tasks"][0]["skills"][0]["franka"][0]["left"][0]["planner_setting"]
+    setting["constraint_list"][0]["target_keypoint_name"] = "articulated_object_nose"
+    item = only(written(tree, tmp_path))
+    cfg = composed(item, tmp_path)
+    assert [e.planner_setting.derived for e in cfg.skills[1:]] == [True, True]  # both skills share the list
+    lines = [line for line in item.lines if "articulated_object_nose" in line.text]
+    assert [line.text.endswith("The setting is derived from the part instead") for line in lines] == [True, True]
+
+
+@pytest.mark.slow
+def test_settings_are_derived_on_request(tmp_path: Path) -> None:
+    cfg = composed(only(ONE_ARM, settings=Settings.derived), tmp_path)
+    assert all(e.planner_setting.derived for e in cfg.skills[1:])
+    assert [(g.kind.value, g.value) for g in cfg.task.goal] == [("within_closed", 0.08)]
+
+
+@pytest.mark.parametrize(
+    ("words", "skill", "category"),
+    [
+        ({"category": "StorageFurniture", "info_name": "pull"}, "open", "drawer"),
+        ({"category": "StorageFurniture", "info_name": "open_v"}, "open", "cabinet"),
+        ({"category": "washing_machine"}, "close", "washing_machine"),
+        ({"category": "electriccooker", "info_name": "close_h"}, "close", "pot"),
+        ({"path": "trashcan/11/instance.usd"}, "open", "trash_can"),
+        ({"category": "thing", "info_name": "open_h"}, "open", "box"),
+        ({"category": "thing"}, "rotate", "faucet"),
+        ({"category": "oven"}, "rotate", "oven"),
+    ],
+)
+def test_the_nearest_category_stands_for_an_object(words: dict[str, str], skill: str, category: str) -> None:
+    texts = [words[key] for key in ("category", "path") if key in words]
+    found, why = nearest_category(texts, [words.get("info_name", "")], skill)
+    assert found == category
+    assert why
+
+
+@pytest.mark.slow
+def test_an_object_without_a_part_that_turns_is_replaced_for_rotate(tmp_path: Path) -> None:
+    tree = {
+        "tasks": [
+            {
+                "objects": [{"name": "thing", "category": "laptop"}],
+                "skills": [{"franka": [{"left": [{"name": "rotate", "objects": ["thing"]}]}]}],
+            }
+        ]
+    }
+    cfg = composed(only(written(tree, tmp_path)), tmp_path)
+    assert cfg.object.category == "faucet"
+    # only some faucets have a knob
+    assert isinstance(cfg.object.instances, list)
+    assert cfg.skills[-1].part == "knob"
+
+
+@pytest.mark.slow
+def test_an_object_of_the_command_line_is_used(tmp_path: Path) -> None:
+    item = only(ONE_ARM, object="safe", robot="dual_panda")
+    cfg = composed(item, tmp_path)
+    assert cfg.object.category == "safe"
+    assert cfg.robot.name == "dual_panda"
+
+
+@pytest.mark.slow
+def test_an_object_file_that_exists_is_used(tmp_path: Path) -> None:
+    from unlatch.objects.procedural.catalog import GENERATORS
+
+    made = GENERATORS.load("microwave")(3, name="microwave")
+    folder = tmp_path / "microwave" / "7265"
+    folder.mkdir(parents=True)
+    (folder / "instance.urdf").write_text(made.model.to_urdf())
+    tree = tree_of(ONE_ARM)
+    tree["tasks"][0]["objects"][0]["path"] = "microwave/7265/instance.urdf"
+    item = only(written(tree, tmp_path))
+    cfg = composed(item, tmp_path)
+    assert cfg.object.root == str(folder / "instance.urdf")
+    assert cfg.object.name == "microwave_0"
+
+
+@pytest.mark.slow
+def test_several_tasks_of_one_file_have_numbers(tmp_path: Path) -> None:
+    tree = tree_of(ONE_ARM)
+    tree["tasks"] += [{"skills": [{"franka": [{"left": [{"name": "pick", "objects": ["cup"]}]}]}]}, "nothing"]
+    first, second, third = import_tasks(written(tree, tmp_path), ImportCfg())
+    assert (first.name, second.name, third.name) == ("theirs_0", "theirs_1", "theirs_2")
+    assert first.error is None
+    assert re.search(r"tasks\[1\] has no skill that Unlatch has: open, close or rotate", str(second.error))
+    assert third.error is not None
+
+
+GENSIM2 = {
+    "category_name": "Articulated",
+    "tool_keypoint_name_list": ["tool_head", "tool_tail", "tool_side"],
+    "object_keypoint_name_list": ["articulated_object_head", "articulated_object_tail"],
+    "constraint_list": [
+        {"keypoint_name": "tool_head", "target_keypoint_name": "articulated_object_head", "tolerance": 0.001},
+    ],
+    "pre_actuation_motions": [["translate_z", -0.08]],
+    "post_actuation_motions": [["rotate", 0.3]],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("label", "skill", "category"),
+    [
+        ("OpenMicrowave", "open", "microwave"),
+        ("CloseLaptopLid", "close", "laptop"),
+        ("TurnOnFaucet", "rotate", "faucet"),
+        ("SwingDoorOpen", "open", "door"),
+        ("RotateMicrowaveDoor", "open", "microwave"),
+        ("PushDrawerClose", "close", "drawer"),
+    ],
+)
+def test_a_task_of_gensim2_is_read_by_its_name(tmp_path: Path, label: str, skill: str, category: str) -> None:
+    item = only(written({"task_name": label, **GENSIM2}, tmp_path))
+    cfg = composed(item, tmp_path)
+    assert (cfg.skills[-1].name, cfg.object.category) == (skill, category)
+    (start,) = cfg.task.openness
+    assert start.range[0] > 0.0
+    assert cfg.skills[-1].planner_setting.constraint_list
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            {"category_name": "RigidBody"},
+            r"RigidBody: no counterpart: Unlatch has no skill that carries a rigid object",
+        ),
+        ({"task_name": "LiftBucketUpright"}, r"'lift' carries an object, which no skill of Unlatch does"),
+        ({"task_name": "Nameless"}, r"it names no skill\. Expected open, close or rotate\. If .* add skill=NAME"),
+    ],
+)
+def test_a_task_of_gensim2_without_a_counterpart_is_refused(
+    tmp_path: Path, values: dict[str, Any], message: str
+) -> None:
+    item = only(written({"task_name": "OpenBox", **GENSIM2, **values}, tmp_path))
+    assert re.search(message, str(item.error))
+    assert item.text == ""
+
+
+@pytest.mark.slow
+def test_a_skill_of_the_command_line_tells_what_a_name_does_not(tmp_path: Path) -> None:
+    path = written({"task_name": "Nameless", **GENSIM2}, tmp_path)
+    assert composed(only(path, skill="close"), tmp_path).skills[-1].name == "close"
+    assert "skill=fly is unknown" in str(only(path, skill="fly").error)
+
+
+@pytest.mark.parametrize("text", ["task: {name: x}\nskills: []\n", "[1, 2]\n", "a: [\n", "just words\n"])
+def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "theirs.yaml").write_text(text)
+    with pytest.raises(ConfigError):
+        import_tasks(tmp_path / "theirs.yaml", ImportCfg())
+
+
+JUNK: list[Any] = [
+    None,
+    True,
+    7,
+    -1.5,
+    float("nan"),
+    "",
+    "word",
+    "${x}",
+    "a.b[0]",
+    [],
+    [[]],
+    {},
+    {"x": {"y": [{}]}},
+    [1, 2],
+    10**30,
+]
+
+
+def places(tree: Any) -> list[tuple[Any, Any]]:
+    """Every container of a tree with a key in it."""
+    items = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree)) if isinstance(tree, list) else []
+    return [(tree, key) for key, _ in items] + [place for _, value in items for place in places(value)]
+
+
+@pytest.mark.parametrize(
+    ("path", "count"),
+    [
+        pytest.param(ONE_ARM, 40, marks=pytest.mark.slow),
+        pytest.param(TWO_ARMS, 60, marks=pytest.mark.slow),
+    ],
+)
+def test_files_with_random_values_are_imported_or_refused(path: Path, count: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    outcomes = {"composed": 0, "refused": 0}
+    for number in range(count):
+        tree = copy.deepcopy(tree_of(path))
+        for _ in range(int(rng.integers(1, 4))):
+            found = places(tree)
+            owner, key = found[int(rng.integers(len(found)))]
+            owner[key] = JUNK[int(rng.integers(len(JUNK)))]
+        file = written(tree, tmp_path, f"random_{number}")
+        try:
+            items = import_tasks(file, ImportCfg())
+        except SimCoreError:
+            outcomes["refused"] += 1
+            continue
+        for item in items:
+            outcomes["refused" if item.error is not None else "composed"] += 1
+            if item.error is None:
+                composed(item, tmp_path)
+    assert outcomes["composed"] >= count / 4, outcomes

@@ -1,0 +1,43 @@
+"""The Panda for pictures is the Panda of the simulation with other visual meshes."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from unlatch.robots import dual_panda, franka_panda
+from unlatch.robots.drawn import panda
+from unlatch.robots.model import drawn_model_path, model_path
+
+pytestmark = pytest.mark.skipif(panda._find_meshes() is None, reason="the extra 'render' is not installed")
+
+
+def without_visuals(path: Path) -> str:
+    robot = ET.parse(path).getroot()
+    for link in robot.iter("link"):
+        for visual in link.findall("visual"):
+            link.remove(visual)
+    ET.indent(robot)
+    return ET.tostring(robot, encoding="unicode").replace("package://", "")
+
+
+@pytest.mark.parametrize("robot", [franka_panda.franka_panda(), dual_panda.dual_panda()], ids=lambda cfg: cfg.name)
+def test_joints_masses_and_colliders_are_those_of_the_simulation(robot) -> None:
+    assert without_visuals(drawn_model_path(robot)) == without_visuals(model_path(robot))
+
+
+def test_the_base_has_visual_meshes_of_several_colours_that_exist() -> None:
+    path = franka_panda.drawn_urdf_path()
+    base = next(link for link in ET.parse(path).getroot().iter("link") if link.get("name") == "panda_link0")
+    colours = {color.get("rgba") for color in base.iterfind("visual/material/color")}
+    meshes = [path.parent / mesh.get("filename", "") for mesh in base.iterfind("visual/geometry/mesh")]
+    assert len(colours) == len(meshes) >= 2
+    assert all("collision" not in str(mesh) and mesh.is_file() for mesh in meshes)
+
+
+def test_without_the_package_of_meshes_the_model_of_the_simulation_is_drawn(monkeypatch) -> None:
+    monkeypatch.setattr(panda, "find_spec", lambda name: None)
+    source = franka_panda.urdf_path()
+    assert panda._make_model.__wrapped__(source.parent, source) == source

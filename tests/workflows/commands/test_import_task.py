@@ -1,0 +1,82 @@
+"""`unlatch import` writes tasks, and commands that read tasks point to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from unlatch import command_table
+
+DATA = Path(__file__).parents[2] / "data"
+OTHERS = ("evaluate", "plan", "preview")
+ONE_ARM = DATA / "peer_tasks" / "open_then_close.yaml"
+
+
+@pytest.mark.slow
+def test_a_written_task_can_be_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "mine"
+    assert command_table.main(["import", str(ONE_ARM), f"out={out}", "name=theirs", "settings=derived"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    # what is read comes first, then what has no counterpart, then where the task is
+    counterparts = ["no counterpart" in line for line in said[:-4]]
+    assert counterparts == sorted(counterparts)
+    assert said[-4].startswith(f"task: {out}/task/theirs.yaml, ")
+    assert said[-3] == f"next: unlatch check task=theirs --config-dir {out}"
+    assert command_table.main(["check", "task=theirs", "--config-dir", str(out)]) == 0
+    assert "theirs: microwave_0, franka_panda: artpreplan, open door, close door" in capsys.readouterr().out
+    assert command_table.main(["import", str(ONE_ARM), f"out={out}", "name=theirs"]) == 2
+    assert "theirs.yaml exists already. Expected a new file. Add force=true" in capsys.readouterr().err
+
+
+def test_a_file_without_a_counterpart_writes_nothing(assert_refused: Callable[..., str], tmp_path: Path) -> None:
+    assert_refused(
+        "import", DATA / "peer_settings" / "gensim2_rigid.yaml", "out=mine", text="no counterpart", folder=tmp_path
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ([], "import got 0 files, expected one YAML file"),
+        (["nowhere.yaml"], "nowhere.yaml is not a file. Expected a YAML file."),
+        ([str(ONE_ARM), "name=open_microwave"], "There is a task 'open_microwave' already."),
+        ([str(ONE_ARM), "object=microwve"], "Did you mean 'microwave'"),
+        ([str(ONE_ARM), "robot=pnda"], "pnda"),
+        ([str(ONE_ARM), "setings=derived"], "setings is unknown. Did you mean 'settings'?"),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: list[str], text: str, assert_refused: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_refused("import", *arguments, text=text, folder=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["peer_tasks/open_then_close", "peer_settings/gensim2_open"])
+@pytest.mark.parametrize("command", ["collect", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
+def test_a_pasted_file_of_another_system_is_told_to_import(
+    command: str, name: str, assert_refused: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine" / "task").mkdir(parents=True)
+    file = tmp_path / "mine" / "task" / "pasted.yaml"
+    file.write_text((DATA / f"{name}.yaml").read_text())
+    text = f"Convert it first: unlatch import {file}"
+    more = ["policy=random"] if command == "evaluate" else []
+    assert_refused(command, "task=pasted", "--config-dir", str(tmp_path / "mine"), *more, text=text, folder=tmp_path)
+    assert_refused(command, f"task={file}", *more, text=text, folder=tmp_path)
+
+
+def test_the_path_of_an_own_task_is_told_how_to_give_it(
+    assert_refused: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text("task: {name: mine}\n")
+    assert_refused("plan", "task=mine.yaml", text="write task=NAME --config-dir FOLDER", folder=tmp_path)
+
+
+def test_checking_a_whole_task_of_another_system_points_to_the_import(capsys: pytest.CaptureFixture[str]) -> None:
+    command_table.main(["check", str(ONE_ARM)])
+    assert f"To turn it into a task: unlatch import {ONE_ARM}" in capsys.readouterr().err

@@ -1,0 +1,167 @@
+"""What the page says of data sets, where it is served, and the scene of an episode."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.runs.executors.executor import Outcome
+from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.live.live_state import LiveState
+from unlatch.workflows.runs.run_times.pace import pace_of
+from unlatch.workflows.runs.run_times.run_clock import RunClock, read_run_times
+from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.runs.statistics import RunStatistics
+from unlatch.workflows.viewing.live.content import LAST_FAILURES, PageContent
+from unlatch.workflows.viewing.live.current_episode import CurrentEpisode, describe_phase
+from unlatch.workflows.viewing.live.page_process import PageProcess
+
+
+def write_episodes(folder: Path, codes: list[str | None], *, first: int = 0) -> DataSet:
+    with DataSet.create_or_resume(folder, header={"config": {}}) as data_set:
+        clock = RunClock(data_set.path, "host-run")
+        for number, code in enumerate(codes, first):
+            evidence = {} if code is None else {"message": f"Why {number} failed"}
+            data_set.write(EpisodeRecord(number=number, seed=0, success=code is None, code=code, evidence=evidence))
+            clock.count(Outcome(number, code is None, code))
+    return data_set
+
+
+def test_the_page_has_the_numbers_of_the_report(tmp_path: Path):
+    data_set = write_episodes(tmp_path / "one", [None, "slipped", None, "collision", "slipped"])
+    content = PageContent([tmp_path])
+    content.update()
+    (shown,) = content.to_dict()["sets"]
+    statistics = RunStatistics.of(data_set.each_summary())
+    success = shown["measures"][0]
+    assert (success["name"], success["n"], success["successes"]) == ("success", 5, 2)
+    assert tuple(success["interval_95"]) == statistics.interval
+    assert success["text"] == statistics.success_text()
+    assert shown["codes"] == statistics.codes == {"slipped": 2, "collision": 1}
+    assert shown["per_hour"] == pace_of(read_run_times(data_set.path)).per_hour
+
+
+def test_the_page_grows_with_its_data_sets(tmp_path: Path):
+    content = PageContent([tmp_path / "one", tmp_path / "two"])
+    content.update()
+    assert content.to_dict()["sets"] == []
+    assert str(tmp_path / "one") in content.to_dict()["waiting_for"]
+    write_episodes(tmp_path / "two", [None])
+    content.update()
+    assert [(item["name"], item["n"]) for item in content.to_dict()["sets"]] == [("two", 1)]
+    write_episodes(tmp_path / "two", ["slipped"], first=1)
+    write_episodes(tmp_path / "one", [None])
+    content.update()
+    assert [(item["name"], item["n"]) for item in content.to_dict()["sets"]] == [("one", 1), ("two", 2)]
+
+
+def test_the_last_failures_come_first_with_reason_and_command(tmp_path: Path):
+    data_set = write_episodes(tmp_path / "one", [*["slipped"] * 12, None, "collision"])
+    now = time.time()
+    for number in data_set.numbers():
+        os.utime(data_set.folder_of(number), (now - 100 + number, now - 100 + number))
+    os.utime(data_set.folder_of(4), (now, now))
+    content = PageContent([tmp_path])
+    content.update()
+    failures = content.to_dict()["failures"]
+    assert [item["number"] for item in failures] == [4, 13, 11, 10, 9, 8, 7, 6, 5, 3]
+    assert len(failures) == LAST_FAILURES
+    assert failures[1]["code"] == "collision"
+    assert failures[1]["message"] == "Why 13 failed"
+    assert failures[1]["command"] == f"unlatch view {tmp_path}/one episode=13"
+    assert 0.0 <= failures[0]["age_s"] < 60.0
+
+
+def test_a_damaged_data_set_is_named_on_the_page(tmp_path: Path):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "dataset.json").write_text("{")
+    content = PageContent([tmp_path])
+    content.update()
+    assert "dataset.json" in content.to_dict()["sets"][0]["problem"]
+
+
+def test_a_taken_port_is_replaced_by_a_free_one(tmp_path: Path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        page = PageProcess([tmp_path], host="127.0.0.1", port=port, title="one")
+        assert page.port != port
+        assert page.url == f"http://127.0.0.1:{page.port}/"
+        socket.create_connection(("127.0.0.1", page.port)).close()  # it listens before its process runs
+        page._socket.close()
+
+
+def test_an_address_of_another_computer_is_refused(tmp_path: Path):
+    with pytest.raises(ConfigError, match=r"host=192\.0\.2\.1 cannot be listened at: .* Expected an address of this"):
+        PageProcess([tmp_path], host="192.0.2.1", port=0, title="one")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["collect", "task=open_drawer", "live_port=70000"], "live_port=70000 is out of range"),
+        (["collect", "task=open_drawer", "live=maybe"], "live"),
+        (["collect", "task=open_drawer", "live=true", "live_host=192.0.2.1"], "live_host=192.0.2.1 cannot be listened"),
+        (["watch", ".", "once=true", "page=true"], "exclude each other"),
+        (["watch", ".", "port=-1"], "port=-1"),
+    ],
+)
+def test_a_mistake_is_one_line(tmp_path: Path, assert_refused: Callable[..., str], arguments: list[str], text: str):
+    assert_refused(*arguments, text=text, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("phase", "frame", "words"),
+    [("idle", 2, "planning"), ("idle", 3, "moved by the policy"), ("follow", 2, "follow")],
+)
+def test_the_phase_says_who_moves_the_arm(phase: str, frame: int, words: str):
+    state = LiveState(
+        number=0,
+        at=0.0,
+        time_s=0.0,
+        frame=frame,
+        phase=phase,
+        instruction="",
+        assets={},
+        layout={},
+        acted_on=[],
+        values={},
+    )
+    assert describe_phase(state, initial_frames=2) == words
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+def test_the_scene_shows_the_last_episode_where_it_was_recorded(
+    tmp_path: Path, drawer_episode: tuple[CollectCfg, EpisodeRecord]
+):
+    from unlatch.workflows.viewing.live.scene import LiveScene
+    from unlatch.workflows.viewing.viewers.viser_scene import start_viser, stop_viser
+
+    cfg, record = drawer_episode
+    with DataSet.create_or_resume(tmp_path / "set", header=header_of(cfg)) as data_set:
+        data_set.write(record)
+    server = start_viser(port=0)
+    try:
+        with LiveScene(server) as scene:
+            current = CurrentEpisode(scene)
+            current.update([(data_set.path, None)])
+            assert current.about is None
+            current.update([(data_set.path, record.number)])
+            assert current.about is not None
+            assert (current.about["number"], current.about["phase"]) == (record.number, "success")
+            assert current.about["problem"] == ""
+            hand = scene._robot.frames["panda_hand"]
+            np.testing.assert_allclose(
+                hand.position, record.arrays["robots.franka_panda.left.ee_position"][0], atol=1e-6
+            )
+    finally:
+        stop_viser(server)

@@ -1,0 +1,66 @@
+"""Clips and pictures of a report: they can be decoded, and show the episodes that they name."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import math
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.workflows.viewing.report.report_page import ReportPage
+from unlatch import command_table
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.workflows.cli.console import OK
+from unlatch.workflows.viewing.clip import CLIP_PX, CLIP_RATE_HZ, HELD_FRAMES, MOST_CLIP_FRAMES
+
+pytestmark = [pytest.mark.slow, pytest.mark.integration]
+
+
+@pytest.fixture(scope="module")
+def page(noisy_drawers: Path, tmp_path_factory: pytest.TempPathFactory) -> ReportPage:
+    out = tmp_path_factory.mktemp("page") / "report.html"
+    assert command_table.main(["report", str(noisy_drawers), f"out={out}"]) == OK
+    return ReportPage(out)
+
+
+def decode(address: str) -> list[np.ndarray]:
+    kind, _, data = address.partition(",")
+    assert kind == "data:video/mp4;base64"
+    with av.open(io.BytesIO(base64.b64decode(data))) as container:
+        (stream,) = container.streams.video
+        assert (stream.codec_context.name, stream.codec_context.pix_fmt) == ("h264", "yuv420p")
+        return [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+
+
+def test_each_outcome_has_a_clip_with_the_number_of_frames_that_the_json_states(page: ReportPage, noisy_drawers: Path):
+    strips = json.loads(page.path.with_suffix(".json").read_text())["strips"]
+    assert [strip["code"] for strip in strips] == [None, "grasp_missed"]
+    clips = [decode(address) for address in page.videos]
+    assert [len(frames) for frames in clips] == [strip["clip_frames"] for strip in strips]
+    for strip, frames in zip(strips, clips, strict=True):
+        length_s = np.ptp(DataSet.open(noisy_drawers).read(strip["episode"]).arrays["time"])
+        assert len(frames) == min(MOST_CLIP_FRAMES, math.ceil(length_s * CLIP_RATE_HZ) + 1) + HELD_FRAMES
+        assert frames[0].shape == (CLIP_PX[1], CLIP_PX[0], 3)
+        moved = np.abs(frames[0].astype(int) - frames[-1].astype(int)).max(axis=2) > 40
+        assert np.mean(moved) > 0.02
+        red = frames[-1][:2].reshape(-1, 3).mean(axis=0)  # the border
+        assert (red[0] > 100 and red[1:].max() < 80) == (strip["code"] is not None)
+
+
+def test_pictures_can_be_decoded_and_the_failure_is_named(page: ReportPage):
+    for address in page.images:
+        with Image.open(io.BytesIO(base64.b64decode(address.partition(",")[2]))) as image:
+            assert image.size == (480, 375)
+    assert len(page.images) > 8
+    assert "failure in phase grasp: The fingers closed to 0.0 mm and hold nothing of 'drawer'" in page.text
+
+
+def test_the_number_of_clips_is_limited(noisy_drawers: Path, tmp_path: Path):
+    assert command_table.main(["report", str(noisy_drawers), "clips=0", f"out={tmp_path / 'r.html'}"]) == OK
+    assert ReportPage(tmp_path / "r.html").videos == []

@@ -1,0 +1,1 @@
+from .room import Room as Room

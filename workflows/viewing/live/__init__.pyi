@@ -1,0 +1,1 @@
+from .page_process import PageProcess as PageProcess

@@ -1,0 +1,194 @@
+"""Serves the page over HTTP: our panel, its numbers as JSON, and below `/scene/` viser, all on one port."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from unlatch.simcore.errors import SimCoreError
+from unlatch.workflows.viewing.live.content import PageContent
+from unlatch.workflows.viewing.live.current_episode import CurrentEpisode
+from unlatch.workflows.viewing.live.scene import LiveScene
+from unlatch.workflows.viewing.template import fill_template
+from unlatch.workflows.viewing.viewers.viser_scene import start_viser, stop_viser
+
+SCENE = "/scene"
+"""Path below which viser is reached."""
+_PERIOD_S = 1.0
+"""Shortest time between two counts of the data sets [s]."""
+_SHARE_OF_TIME = 0.1
+"""Largest share of the time that is spent on counting."""
+_FRAME_S = 0.1
+"""Time between two states of the scene [s]."""
+_ASKED_S = 10.0
+"""Time after the last request in which data sets are read; without a reader, nothing is."""
+_CHUNK_BYTES = 1 << 16
+
+
+class LivePage:
+    """Rates and scene of data sets, kept up to date in the background while somebody looks at the page."""
+
+    def __init__(self, paths: list[Path], scene_server: Any) -> None:
+        self._content = PageContent(paths)
+        self._scene_server = scene_server
+        self._about: dict[str, Any] | None = None
+        self._asked = threading.Event()
+        self._asked_at = 0.0
+        self._counted = threading.Event()
+        self._ended = threading.Event()
+        self._problem = ""
+
+    def start(self) -> None:
+        """Starts the threads."""
+        for target in (self._count_sets, self._show_scene):
+            threading.Thread(target=target, daemon=True).start()
+
+    def stop(self) -> None:
+        """Ends the threads."""
+        self._ended.set()
+        self._asked.set()
+
+    def to_json(self) -> bytes:
+        """Returns the numbers of the page; waits until they were counted for the first time."""
+        self._asked_at = time.monotonic()
+        self._asked.set()
+        self._counted.wait()
+        about = None if self._about is None else dict(self._about)
+        if about is not None:
+            names = {str(path): name for path, name in self._content.names().items()}
+            about["set"] = names.get(about.get("set", ""), "")
+        return json.dumps({**self._content.to_dict(), "current": about, "problem": self._problem}).encode()
+
+    def _wait_for_reader(self) -> bool:
+        """Waits until somebody looks at the page; returns False at its end."""
+        if time.monotonic() - self._asked_at > _ASKED_S:
+            self._asked.clear()
+            self._asked.wait()
+        return not self._ended.is_set()
+
+    def _count_sets(self) -> None:
+        while self._wait_for_reader():
+            started = time.monotonic()
+            try:
+                self._content.update()
+                self._problem = ""
+            except (OSError, SimCoreError) as exc:  # a folder that cannot be read now
+                self._problem = str(exc)
+            self._counted.set()
+            took_s = time.monotonic() - started
+            self._ended.wait(max(_PERIOD_S, took_s / _SHARE_OF_TIME))
+
+    def _show_scene(self) -> None:
+        with LiveScene(self._scene_server) as scene:
+            current = CurrentEpisode(scene)
+            while self._wait_for_reader():
+                self._counted.wait()
+                newest_last = sorted(self._content.sets, key=lambda item: item.pace.ended or 0.0)
+                current.update([(item.path, item.last_number) for item in newest_last])
+                self._about = current.about
+                self._ended.wait(_FRAME_S)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    page: LivePage
+    html: bytes
+    scene_port: int
+
+    def do_GET(self) -> None:
+        """Answers one request."""
+        path = urlsplit(self.path).path
+        if path == "/":
+            self._answer(self.html, "text/html; charset=utf-8")
+        elif path == "/state.json":
+            self._answer(self.page.to_json(), "application/json")
+        elif path.startswith(f"{SCENE}/") or path == SCENE:
+            self._forward()
+        else:
+            self.send_error(HTTPStatus.NOT_FOUND)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Logs nothing: every page asks once a second."""
+
+    def _answer(self, content: bytes, kind: str) -> None:
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        with suppress(ConnectionError):  # the reader is gone
+            self.wfile.write(content)
+
+    def _forward(self) -> None:
+        """Passes a request, and the web socket that it may open, on to viser."""
+        self.close_connection = True
+        path = self.path.removeprefix(SCENE) or "/"
+        headers = [(key, value) for key, value in self.headers.items() if key.lower() != "host"]
+        upgrades = "upgrade" in (value.lower() for key, value in headers if key.lower() == "connection")
+        if not upgrades and "upgrade" not in self.headers.get("Connection", "").lower():
+            headers = [(key, value) for key, value in headers if key.lower() != "connection"]
+            headers.append(("Connection", "close"))
+        lines = [f"GET {path if path.startswith('/') else '/' + path} HTTP/1.1", f"Host: 127.0.0.1:{self.scene_port}"]
+        head = "\r\n".join([*lines, *(f"{key}: {value}" for key, value in headers), "", ""])
+        try:
+            upstream = socket.create_connection(("127.0.0.1", self.scene_port))
+        except OSError:
+            self.send_error(HTTPStatus.BAD_GATEWAY)
+            return
+        with upstream:
+            upstream.sendall(head.encode("latin-1"))
+            back = threading.Thread(target=self._send_on, args=(upstream,), daemon=True)
+            back.start()
+            _copy(lambda: upstream.recv(_CHUNK_BYTES), self.connection.sendall)
+            for end in (upstream, self.connection):
+                with suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+            back.join(1.0)
+
+    def _send_on(self, upstream: socket.socket) -> None:
+        _copy(lambda: self.rfile.read1(_CHUNK_BYTES), upstream.sendall)
+        with suppress(OSError):
+            upstream.shutdown(socket.SHUT_WR)
+
+
+def _copy(receive: Callable[[], bytes], send: Callable[[bytes], None]) -> None:
+    """Copies bytes until one side is closed."""
+    with suppress(OSError, ValueError):
+        while data := receive():
+            send(data)
+
+
+class PageServer(ThreadingHTTPServer):
+    """Serves a page on a socket that listens already; `serve_forever` serves until `shutdown`."""
+
+    daemon_threads = True
+
+    def __init__(self, listening: socket.socket, paths: list[Path], *, title: str) -> None:
+        """Starts viser and the threads of the page."""
+        self.scene = start_viser(port=0)
+        self.scene.gui.configure_theme(show_logo=False, show_share_button=False)
+        self.page = LivePage(paths, self.scene)
+        html = fill_template("unlatch.workflows.viewing.live", "page.html", title=title, scene=f"{SCENE}/").encode()
+        values = {"page": self.page, "html": html, "scene_port": self.scene.get_port()}
+        super().__init__(listening.getsockname()[:2], type("Handler", (_Handler,), values), bind_and_activate=False)
+        self.socket.close()
+        self.socket = listening
+        self.page.start()
+
+    def server_close(self) -> None:
+        """Ends the threads and viser."""
+        self.page.stop()
+        super().server_close()
+        stop_viser(self.scene)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignores a connection that broke: the page was closed."""
