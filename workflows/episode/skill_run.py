@@ -163,7 +163,7 @@ class SkillRun:
             "object": self.object_name,
             "part": self.part,
             **({} if skill.touched_link is None else {"link": skill.touched_link}),
-            "language": step_language(cfg.language, *step[:3], draw, **target),
+            "language": step_language(cfg.language, step.skill, step.asset, step.part, draw, **target),
             "joint": None if moved is None else moved.name,
             "joint_index": None if moved is None else moved.index,
             "strategy": cfg.strategy if skill.executes else None,

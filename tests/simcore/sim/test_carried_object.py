@@ -43,7 +43,7 @@ def checker(can: Path) -> Iterator[BulletCollisionChecker]:
         T_world_ee = made._ee_pose(HOME)
         head = T_world_ee @ np.array(ARM.keypoints["tool_head"])
         below = Pose.from_translation(head - np.array([0.0, 0.0, 0.09]))
-        wall = Pose.from_translation(head + np.array([0.0, 0.25, -0.06]))
+        wall = Pose.from_translation(head + np.array([0.0, 0.25, -0.09]))
         made.load(
             model,
             [
