@@ -61,7 +61,7 @@ class ExpectedGoal:
         return {
             "frame_start": max(0, self._record.n_actions - self._hold_frames),
             "frame_end": self._record.n_actions,
-            "max_change": min(self._max_changes.values(), default=MAX_SETTLE_CHANGE_M),
+            "max_change": min(self._max_changes.values(), default=None),
             "max_changes": CompleteMap(self._max_changes),
         }
 

@@ -5,7 +5,7 @@ It is part of the rule of success in `unlatch.simcore.recording.success_rules`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from unlatch.objects.scene_object import SceneObject
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD
 from unlatch.skills.contract.failure import Failure
 from unlatch.tasks.task import TaskCfg
-from unlatch.workflows.episode.scene import EpisodeScene
 
 Joint = tuple[str, int]
 """(object, index of the joint in its arrays)."""
@@ -27,20 +26,27 @@ ROOT = "root"
 class GoalJudge:
     """Follows the joints of all objects, and the free objects, from frame to frame and judges the goal of the task."""
 
-    def __init__(self, cfg: EpisodeCfg, scene: EpisodeScene) -> None:
-        """Stores the joint positions and poses at episode start; the state of the objects must have been read."""
-        objects = scene.objects
+    def __init__(
+        self,
+        cfg: EpisodeCfg,
+        objects: Mapping[str, SceneObject],
+        read_poses: Callable[[], ObjectPoses] = lambda: ObjectPoses({}, {}),
+    ) -> None:
+        """Stores the joint positions and poses at episode start; the state of the objects must have been read.
+
+        `read_poses` returns where free objects and regions are now.
+        """
         self.conditions = goal_conditions(cfg.task, objects)
         """The conditions, as the record has them."""
         self._hz = cfg.world.record_hz
-        self._scene = scene
+        self._read_poses = read_poses
         self._objects = objects
         self._acted_on: set[Joint] = {
             (item["object"], item["joint_index"]) for item in self.conditions if "joint_index" in item
         }
         self._carried: set[str] = {item["object"] for item in self.conditions if "joint_index" not in item}
         self._positions: list[dict[Joint, float]] = [self._read_positions()]
-        self._poses: list[ObjectPoses] = [scene.poses()]
+        self._poses: list[ObjectPoses] = [read_poses()]
 
     @property
     def positions(self) -> dict[Joint, float]:
@@ -55,7 +61,7 @@ class GoalJudge:
     def observe(self) -> None:
         """Reads joints and poses after a record frame."""
         self._positions.append(self._read_positions())
-        self._poses.append(self._scene.poses())
+        self._poses.append(self._read_poses())
 
     def carry(self, name: str) -> None:
         """Adds a free object that must stay where it is while the scene settles."""
@@ -80,7 +86,7 @@ class GoalJudge:
         return {
             "frame_start": frame_start,
             "frame_end": frame_end,
-            "max_change": min(allowed.values(), default=MAX_SETTLE_CHANGE_M),
+            "max_change": min(allowed.values()),
             "max_changes": allowed,
         }
 

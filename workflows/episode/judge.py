@@ -80,7 +80,7 @@ class Judge:
         self._frame = 0
         self._still_since: int | None = None
         self._targets: np.ndarray | None = None
-        self.goal = GoalJudge(cfg, scene)
+        self.goal = GoalJudge(cfg, scene.objects, scene.poses)
         """Judges the goal of the task."""
 
     @property

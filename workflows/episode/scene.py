@@ -372,9 +372,10 @@ def _with_chosen_grip(
 ) -> RobotCfg:
     """Returns a robot whose hands grip with the force for the hardest part to move.
 
-    All hands get the same load: the arm that holds an object bears what another arm does to it. Where something is
-    carried, the pads have no friction anchors: Bullet keeps anchored contact points with old normals, and what is let
-    go sticks to a finger. Without them an object creeps by 1 to 3 mm in the hand in 5 s.
+    All hands get the same load: the arm that holds an object bears what another arm does to it.
+
+    Where something is carried, the pads have no friction anchors: Bullet keeps anchored contact points with their old
+    normals, and what is let go sticks to a finger. Without them an object creeps in the hand by 1 to 3 mm in 5 s.
     """
     carries = any(part is None for _, part in acted_on)
     load_n = max((load_of(assets[name], part) for name, part in acted_on), default=0.0)

@@ -134,18 +134,21 @@ class SkillRun:
         if self.moved is not None and earlier.moved is not None:
             self.moved.s0 = earlier.moved.s0
 
-    def to_entry(self, *, last_frame: int, draw: float, step: LanguageStep, may_repeat: bool = False) -> dict[str, Any]:
+    def to_entry(
+        self, *, last_frame: int, draw: float, step: LanguageStep | None = None, may_repeat: bool = False
+    ) -> dict[str, Any]:
         """Returns the run as an entry of the record's `skills`.
 
         Args:
             last_frame: State frame at which the episode ended.
             draw: In [0, 1); chooses the first phrasing.
-            step: What instructions say of the skill.
+            step: What instructions say of the skill; None: that it acts on its part or object.
             may_repeat: Whether a skill may be attempted again; each attempt is then an entry with its number.
         """
         skill, cfg = self.skill, self.skill.cfg
         asset = skill.context.objects[self.object_name].asset
-        violation = self.first_violation
+        violation, step = self.first_violation, step or LanguageStep(cfg.name, asset, self.part)
+        target = {"target": step.target} if step.target else {}
         several = {
             "arm": self.arm,
             "stage": self.stage,
@@ -160,7 +163,7 @@ class SkillRun:
             "object": self.object_name,
             "part": self.part,
             **({} if skill.touched_link is None else {"link": skill.touched_link}),
-            "language": step_language(cfg.language, *step[:3], draw, target=step.target),
+            "language": step_language(cfg.language, step.skill, step.asset, step.part, draw, **target),
             "joint": None if moved is None else moved.name,
             "joint_index": None if moved is None else moved.index,
             "strategy": cfg.strategy if skill.executes else None,

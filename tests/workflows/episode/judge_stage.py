@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.objects.carrying.conditions import ObjectPoses
 from unlatch.robots.action import Action, ArmAction
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import SuccessRule
@@ -105,6 +106,7 @@ class Stage:
             loads=self.loads,
             world=self.world,
             robot=self.robot,
+            poses=lambda: ObjectPoses({}, {}),
             act_on=lambda *names, **options: self.acted.append((names, options)),
         )
         task = SimpleNamespace(goal=goal or [], settle_s=SETTLE_FRAMES / HZ, max_duration_s=2.0)
@@ -152,6 +154,7 @@ def make_skill(part: str = "door", *, arm: str = "left", arms: tuple[str, ...] =
         success_rule=rule,
         touched_link=None,
         executes=True,
+        declare_conditions=lambda cfg, assets: [],
         phase=Phase.follow,
         unmet=None,
         **changes,

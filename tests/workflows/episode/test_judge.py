@@ -193,7 +193,7 @@ class TestContact:
         stage = Stage(make_skill())
         run = stage.begin()
         stage.frame(s=step * MOVING_STEP)
-        assert (run.moving_frames, run.s) == (moving, step * MOVING_STEP)
+        assert (run.moving_frames, run.moved.s) == (moving, step * MOVING_STEP)
 
     def test_any_force_of_the_fingers_is_a_touch(self):
         stage = Stage(make_skill())
@@ -207,7 +207,7 @@ class TestContact:
         run = stage.begin()
         stage.judge.end_skill(run)
         stage.frame(s=0.2, touch=True)
-        assert (run.touching_frames, run.moving_frames, run.s) == (0, 0, 0.0)
+        assert (run.touching_frames, run.moving_frames, run.moved.s) == (0, 0, 0.0)
 
     def test_failures_name_the_arm_where_there_are_several(self):
         stage = Stage(*two_arms(), arms=("left", "right"))
@@ -223,12 +223,12 @@ class TestSkills:
         stage.oven.s[:] = [0.3, 0.4]
         stage.frames(2)
         run = stage.begin(0)
-        assert (run.joint, run.joint_index, run.chain_index, run.stage) == ("hinge", 0, 0, 0)
-        assert (run.frame_start, run.s0, run.s, run.attempt) == (2, 0.3, 0.3, 0)
+        assert (run.joint, run.moved.index, run.chain_index, run.stage) == ("hinge", 0, 0, 0)
+        assert (run.frame_start, run.moved.s0, run.moved.s, run.attempt) == (2, 0.3, 0.3, 0)
         assert stage.acted == [(("oven", "door"), {"arm": "left", "alone": True, "link": "panel"})]
         assert stage.judge.goal.max_changes().keys() == {"oven.0"}
         run = stage.begin(1)
-        assert (run.joint, run.joint_index, run.chain_index, run.stage, run.s0) == ("axle", 1, 1, 1, 0.4)
+        assert (run.joint, run.moved.index, run.chain_index, run.stage, run.moved.s0) == ("axle", 1, 1, 1, 0.4)
         assert stage.judge.current == [run]
         assert len(stage.judge.runs) == 2
 
@@ -239,7 +239,7 @@ class TestSkills:
         stage.judge.break_off_skill(first, NOT_OPEN)
         second = stage.begin(earlier=first)
         third = stage.begin(earlier=second)
-        assert [(run.s0, run.s, run.attempt) for run in (second, third)] == [(0.0, 0.25, 1), (0.0, 0.25, 2)]
+        assert [(run.moved.s0, run.moved.s, run.attempt) for run in (second, third)] == [(0.0, 0.25, 1), (0.0, 0.25, 2)]
 
     def test_a_skill_alone_watches_every_view_for_its_own_threshold(self):
         stage = Stage(make_skill())

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from unlatch.objects.carrying.conditions import ObjectPoses
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.simcore.sim.contacts import Violation
 from unlatch.skills.contract.failure import Failure
 from unlatch.workflows.episode import skill_run
-from unlatch.workflows.episode.skill_run import SkillRun
+from unlatch.workflows.episode.skill_run import MovedJoint, SkillRun
 
 RULE = SuccessRule("abs", 0.7, True, True, True, 1.0, 140.0)
 
@@ -48,8 +49,8 @@ def make_run(*, arms: tuple[str, ...] = ("left",), **changes: Any) -> SkillRun:
     )
     for key in [key for key in changes if hasattr(skill, key)]:
         setattr(skill, key, changes.pop(key))
-    fields = {"chain_index": 2, "stage": 1, "frame_start": 5, "s0": 0.2, "s": 0.9, **changes}
-    return SkillRun(skill, "door", "hinge", 3, **fields)
+    fields = {"chain_index": 2, "stage": 1, "frame_start": 5, "start_poses": ObjectPoses({}, {}), **changes}
+    return SkillRun(skill, "door", MovedJoint("hinge", 3, s=0.9, s0=0.2), **fields)
 
 
 def test_an_entry_has_the_skill_its_rule_and_what_was_reached(spoken: list[Any]):

@@ -1,0 +1,36 @@
+"""Antipodal pairs lie on opposite sides of the object, and two fingers can span them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from unlatch.objects.carrying.grasps import antipodal_pairs
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_instance
+from unlatch.simcore.meshes.solids import Solids
+
+WIDTH_M = 0.074
+
+
+@pytest.mark.parametrize("category", ["apple", "book", "bowl", "can", "cup", "mug", "parcel", "spoon", "toast"])
+def test_there_is_material_between_the_spots_and_none_beyond(category: str) -> None:
+    asset = load_instance(ObjectCfg(name=category, category=category, instance="1"))
+    solids = Solids.from_urdf(asset.urdf_path).of_link(asset.model.root)
+
+    def is_inside(point: np.ndarray) -> bool:
+        return any(bool((solid.normals @ point <= solid.offsets + 1e-9).all()) for solid in solids)
+
+    pairs = antipodal_pairs(asset, max_width_m=WIDTH_M)
+    assert len(pairs) >= 3
+    for pair in pairs:
+        assert pair.width_m <= WIDTH_M
+        ends = [pair.middle + sign * 0.5 * pair.width_m * pair.axis for sign in (1.0, -1.0)]
+        for end, sign in zip(ends, (1.0, -1.0), strict=True):
+            assert is_inside(end - sign * 5e-4 * pair.axis)
+            assert not is_inside(end + sign * 1e-3 * pair.axis)
+
+
+def test_a_wide_object_has_no_pair_across_it() -> None:
+    asset = load_instance(ObjectCfg(name="can", category="can", instance="0"))
+    assert not antipodal_pairs(asset, max_width_m=0.04)
