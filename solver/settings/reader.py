@@ -76,7 +76,8 @@ def _read_derived(raw: Mapping[str, Any], where: str) -> PlannerSettingCfg:
     """Reads a derived setting; it may have no other key with a value."""
     setting, unset = omitted_setting(), asdict(omitted_setting())
     for key, value in raw.items():
-        if key not in unset or value != unset[key]:
+        written = unset.get(key)
+        if key not in unset or value not in (written, getattr(written, "value", written)):
             raise ConfigError(
                 f"{where}.{key} has no effect together with {where}.derived=true, which derives the whole setting "
                 "from the part's kind. Remove one of them.",

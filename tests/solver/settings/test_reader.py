@@ -3,12 +3,13 @@
 import math
 import subprocess
 import sys
+from dataclasses import asdict
 
 import pytest
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.solver.settings.reader import check_names, read_planner_setting, triangle_excess
-from unlatch.solver.settings.setting import SuccessMode
+from unlatch.solver.settings.setting import SuccessMode, omitted_setting
 
 WHERE = "skills[0].planner_setting"
 HEAD, TAIL = "articulated_object_head", "articulated_object_tail"
@@ -312,3 +313,12 @@ def test_reading_a_setting_imports_no_planner():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_derived_setting_is_read_as_a_data_set_writes_it():
+    written = {**asdict(omitted_setting()), "origin": "unlatch"}
+    setting, notices = read_planner_setting(written, where=WHERE)
+    assert setting == omitted_setting()
+    assert notices == []
+    with pytest.raises(ConfigError, match=r"planner_setting\.origin has no effect together with .*derived=true"):
+        read_planner_setting({**written, "origin": "gensim2"}, where=WHERE)
