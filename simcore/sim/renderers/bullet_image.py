@@ -21,6 +21,7 @@ class TinyRenderer(Renderer):
     """Works everywhere, on one core; the same frame gives bit-identical images."""
 
     name: ClassVar[str] = "tiny"
+    draws_by_bullet: ClassVar[bool] = True
 
     @property
     def version(self) -> str:

@@ -36,6 +36,7 @@ class EglRenderer(Renderer):
 
     name: ClassVar[str] = "egl"
     draws_colours: ClassVar[bool] = False
+    draws_by_bullet: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._plugin = -1

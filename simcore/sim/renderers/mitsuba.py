@@ -50,6 +50,7 @@ class MitsubaRenderer(Renderer):
     """
 
     name: ClassVar[str] = "mitsuba"
+    draws_by_bullet: ClassVar[bool] = True
 
     def __init__(self, *, samples: int | None = None) -> None:
         """Makes a renderer; `samples` is the number of paths per pixel, None: as the request is fine or not."""

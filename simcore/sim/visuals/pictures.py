@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Fisheye, Pinhole, Pose
 from unlatch.simcore.geometry.cube_faces import CubeFace, cube_faces
-from unlatch.simcore.sim.renderers.bullet_image import convert_mask
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
 from unlatch.simcore.sim.world import World
 
@@ -103,17 +102,9 @@ def visible_links(world: World, view: LookAtCamera, *, width: int, height: int) 
         WorldError: The world has no visual shapes.
     """
     require_visuals(world)
-    _, _, _, _, mask = p.getCameraImage(
-        width,
-        height,
-        viewMatrix=view.view_matrix,
-        projectionMatrix=p.computeProjectionMatrixFOV(view.fov_deg, width / height, _NEAR_M, _FAR_M),
-        shadow=0,
-        renderer=p.ER_TINY_RENDERER,
-        flags=p.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
-        physicsClientId=world.client,
-    )
-    counts = np.bincount(convert_mask(world, np.reshape(np.asarray(mask, dtype=np.int32), (height, width))).ravel())
+    optics, T_world_camera = view.pinhole(width, height), view.T_world_camera
+    request = RenderRequest(optics, T_world_camera, _NEAR_M, _FAR_M, colours=False, depth=False)
+    counts = np.bincount(world.renderer.render(world, request).link_ids.ravel())
     labels = link_labels(world)
     return {labels[index - 1][0]: int(count) for index, count in enumerate(counts) if index and count}
 

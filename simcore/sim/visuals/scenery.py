@@ -87,10 +87,13 @@ def add_surface(
     }
     if surface.corner_uvs is not None:
         shape["uvs"] = surface.corner_uvs.reshape(-1, 2).tolist()
-    body = _add_scenery(world, name, p.GEOM_MESH, shape, T_world_surface, rgba)
+    kind = p.GEOM_MESH
+    if not world.renderer.draws_by_bullet:  # Bullet never forgets a mesh, and nobody looks at this one
+        kind, shape = p.GEOM_BOX, {"halfExtents": [1e-4] * 3}
+    body = _add_scenery(world, name, kind, shape, T_world_surface, rgba)
     body.surface, body.meshes[body.root_link] = replace(surface, texture=picture), mesh
     body.finish = finish or body.finish
-    if picture is not None:
+    if picture is not None and world.renderer.draws_by_bullet:
         (drawn,) = body.visual_shapes
         texture = p.loadTexture(str(picture), physicsClientId=world.client)
         p.changeVisualShape(drawn.body, drawn.link, textureUniqueId=texture, physicsClientId=world.client)

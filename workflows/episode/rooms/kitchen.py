@@ -57,24 +57,26 @@ def build_kitchen(room: RoomBuilder) -> Light:
     wood = _WOODS[int(rng.integers(len(_WOODS)))]
     if rng.random() < 0.6:
         floor = Material(
-            finish=FINISHES["wood"], picture=picture_file(draw_boards(rng, wood, boards=8)), tile_m=(1.8, 1.2)
+            finish=FINISHES["wood"], picture=picture_file(draw_boards, rng, wood, boards=8), tile_m=(1.8, 1.2)
         )
     else:
-        grey = draw_tiles(rng, (0.62, 0.60, 0.57), (0.45, 0.44, 0.42), across=4, down=4, shift=False)
-        floor = Material(finish=Finish(0.35), picture=picture_file(grey), tile_m=(1.6, 1.6))
+        grey = picture_file(draw_tiles, rng, (0.62, 0.60, 0.57), (0.45, 0.44, 0.42), across=4, down=4, shift=False)
+        floor = Material(finish=Finish(0.35), picture=grey, tile_m=(1.6, 1.6))
     wall = _WALLS[int(rng.integers(len(_WALLS)))]
-    plaster = Material(finish=FINISHES["plaster"], picture=picture_file(draw_mottled(rng, wall, contrast=0.03)))
+    plaster = Material(finish=FINISHES["plaster"], picture=picture_file(draw_mottled, rng, wall, contrast=0.03))
     shell.build(room, floor=floor, wall=plaster)
     shell.add_skirting(room, WHITE)
     shell.add_window(room, WHITE, x_m=0.5, z_m=0.66, size_m=(1.5, 1.15), panes=2)
     shell.add_radiator(room, x_m=0.5, length_m=1.4)
     shell.add_ceiling_lamps(room, size_m=(0.18, 0.18), places=4)
     if rng.random() < 0.35:
-        staves = draw_boards(rng, _WOODS[int(rng.integers(len(_WOODS)))], boards=12, contrast=0.14, gap_px=1)
-        top = Material(finish=Finish(0.4), picture=picture_file(staves), tile_m=(1.2, 0.6))
+        staves = picture_file(
+            draw_boards, rng, _WOODS[int(rng.integers(len(_WOODS)))], boards=12, contrast=0.14, gap_px=1
+        )
+        top = Material(finish=Finish(0.4), picture=staves, tile_m=(1.2, 0.6))
     else:
         stone, vein = _STONES[int(rng.integers(len(_STONES)))]
-        picture = picture_file(draw_stone(rng, stone, vein, specks=float(rng.choice([0.06, 0.22]))))
+        picture = picture_file(draw_stone, rng, stone, vein, specks=float(rng.choice([0.06, 0.22])))
         top = Material(finish=Finish(0.28), picture=picture, tile_m=(1.1, 1.1))
     front = Material(_FRONTS[int(rng.integers(len(_FRONTS)))], FINISHES["painted_wood"])
     cover_table(room, top)
@@ -151,7 +153,7 @@ def _add_wall_unit(room: RoomBuilder, front: Material, wall: float, y_m: tuple[f
 def _add_splashback(room: RoomBuilder, shell: Shell) -> None:
     rng = room.rng
     colour = _TILES[int(rng.integers(len(_TILES)))]
-    picture = picture_file(draw_tiles(rng, colour, (0.74, 0.73, 0.70), across=4, down=8, shift=True, variety=0.03))
+    picture = picture_file(draw_tiles, rng, colour, (0.74, 0.73, 0.70), across=4, down=8, shift=True, variety=0.03)
     tiles = Material(finish=FINISHES["tiles"], picture=picture, tile_m=(0.6, 0.6))
     (y0, y1), x = shell.y_m, shell.x_m[1]
     room.panel(WALL, tiles, (x - 0.004, (y0 + y1) / 2, 0.29), (-1, 0, 0), (y1 - y0, 0.58))
@@ -162,7 +164,7 @@ def _add_things(room: RoomBuilder, shell: Shell) -> None:
     rng, wall = room.rng, shell.x_m[1]
     room.profile(FURNITURE, STEEL, (wall - 0.32, 0.62, 0.006), [(0.0, 0.0), (0.1, 0.0), (0.105, 0.13), (0.0, 0.13)])
     room.cylinder(FURNITURE, BLACK, (wall - 0.32, 0.62, 0.136), (wall - 0.32, 0.62, 0.16), 0.015)
-    board = Material(finish=FINISHES["wood"], picture=picture_file(draw_boards(rng, _WOODS[0], boards=4)))
+    board = Material(finish=FINISHES["wood"], picture=picture_file(draw_boards, rng, _WOODS[0], boards=4))
     room.box(FURNITURE, board, (wall - 0.05, -0.72, 0.0), (wall - 0.02, -0.44, 0.38))
     for number in range(int(rng.integers(3, 6))):
         height = float(rng.uniform(0.12, 0.22))

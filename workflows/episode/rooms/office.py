@@ -47,14 +47,14 @@ def build_office(room: RoomBuilder) -> Light:
     """Adds an office; returns its light."""
     rng = room.rng
     shell = Shell(FLOOR_Z_M)
-    carpet = picture_file(draw_fabric(rng, _CARPETS[int(rng.integers(len(_CARPETS)))]))
-    plaster = picture_file(draw_mottled(rng, (0.90, 0.90, 0.88), contrast=0.02))
+    carpet = picture_file(draw_fabric, rng, _CARPETS[int(rng.integers(len(_CARPETS)))])
+    plaster = picture_file(draw_mottled, rng, (0.90, 0.90, 0.88), contrast=0.02)
     shell.build(
         room,
         floor=Material(finish=FINISHES["cloth"], picture=carpet, tile_m=(0.7, 0.7)),
         wall=Material(finish=FINISHES["plaster"], picture=plaster),
     )
-    accent = picture_file(draw_mottled(rng, _ACCENTS[int(rng.integers(len(_ACCENTS)))], contrast=0.02))
+    accent = picture_file(draw_mottled, rng, _ACCENTS[int(rng.integers(len(_ACCENTS)))], contrast=0.02)
     (y0, y1), x = shell.y_m, shell.x_m[1]
     middle = (x - 0.003, (y0 + y1) / 2, FLOOR_Z_M + shell.height_m / 2)
     room.panel(
@@ -64,7 +64,7 @@ def build_office(room: RoomBuilder) -> Light:
     shell.add_window(room, WHITE, x_m=0.4, z_m=0.72, size_m=(2.2, 1.35), panes=3)
     shell.add_radiator(room, x_m=0.4, length_m=1.4)
     shell.add_ceiling_lamps(room, size_m=(0.6, 0.6), places=3)
-    oak = picture_file(draw_boards(rng, _OAKS[int(rng.integers(len(_OAKS)))], boards=3, contrast=0.12, gap_px=0))
+    oak = picture_file(draw_boards, rng, _OAKS[int(rng.integers(len(_OAKS)))], boards=3, contrast=0.12, gap_px=0)
     wood = Material(finish=Finish(0.45), picture=oak, tile_m=(1.4, 1.0), turned=True)
     top = Material((0.76, 0.76, 0.75), Finish(0.4)) if rng.random() < 0.5 else wood
     cover_table(room, top, edge=wood)

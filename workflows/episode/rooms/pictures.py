@@ -6,12 +6,16 @@ Each is drawn from a generator and repeats without a seam. It holds the colours 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
 
+from unlatch.simcore.rng import stream
 from unlatch.simcore.scratch import scratch_files
 
 Array = np.ndarray
@@ -19,15 +23,32 @@ Rgb = tuple[float, float, float]
 
 PIXELS = 512
 """Width and height of a picture."""
+_VARIANTS = 3
+"""Pictures of one material and colour."""
 
 
-def picture_file(picture: Array) -> Path:
-    """Writes a picture (height, width, 3), 0 to 1, as a PNG file of this process, and returns its path."""
+def picture_file(draw: Callable[..., Array], rng: np.random.Generator, *args: Any, **options: Any) -> Path:
+    """Draws a picture of a material, and returns its file, which belongs to this process.
+
+    Of each material and colour there are a few pictures, of which `rng` chooses one: Bullet never forgets a picture.
+
+    Args:
+        draw: Draws a picture (height, width, 3), 0 to 1, from a generator and the further arguments.
+        rng: Chooses the picture.
+        args: Further arguments of `draw`.
+        options: Further arguments of `draw`, by name.
+    """
+    png = _draw_png(draw, int(rng.integers(_VARIANTS)), PIXELS, args, tuple(sorted(options.items())))
+    return scratch_files(f"room-{hashlib.sha256(png).hexdigest()[:24]}", {"picture.png": png}) / "picture.png"
+
+
+@lru_cache(maxsize=256)
+def _draw_png(draw: Callable[..., Array], variant: int, _pixels: int, args: Any, options: Any) -> bytes:
+    picture = draw(stream(variant, f"visuals.scenery.{draw.__name__}"), *args, **dict(options))
     buffer = BytesIO()
     levels = np.rint(255.0 * np.clip(picture, 0.0, 1.0)).astype(np.uint8)
     Image.fromarray(levels).save(buffer, format="png", compress_level=1)
-    name = f"room-{hashlib.sha256(levels.tobytes()).hexdigest()[:24]}"
-    return scratch_files(name, {"picture.png": buffer.getvalue()}) / "picture.png"
+    return buffer.getvalue()
 
 
 def draw_boards(rng: np.random.Generator, colour: Rgb, *, boards: int, contrast: float = 0.2, gap_px: int = 2) -> Array:
@@ -97,7 +118,7 @@ def draw_fabric(rng: np.random.Generator, colour: Rgb) -> Array:
     return np.array(colour) * (0.8 + 0.4 * loops + 0.08 * (_noise(rng, 4, 4) - 0.5))[..., None]
 
 
-def draw_holes(colour: Rgb, *, count: int) -> Array:
+def draw_holes(_rng: np.random.Generator, colour: Rgb, *, count: int) -> Array:
     """Draws a board with rows of holes."""
     at = (np.arange(PIXELS) * count / PIXELS) % 1.0 - 0.5
     hole = np.clip(8.0 * (np.hypot(at[:, None], at[None, :]) - 0.16), 0.0, 1.0)[..., None]

@@ -70,7 +70,7 @@ class Shell:
         width, height = size_m
         y = self.y_m[1]
         view = Material(
-            (1.0, 1.0, 1.0), Finish(1.0, 0.0, 0.95), picture_file(draw_view(room.rng)), (width * 1.001, height * 1.001)
+            (1.0, 1.0, 1.0), Finish(1.0, 0.0, 0.95), picture_file(draw_view, room.rng), (width * 1.001, height * 1.001)
         )
         room.panel(WINDOW, view, (x_m, y - 0.004, z_m), (0, -1, 0), (width, height))
         left, right, low, high = x_m - width / 2, x_m + width / 2, z_m - height / 2, z_m + height / 2

@@ -43,19 +43,19 @@ def build_workshop(room: RoomBuilder) -> Light:
     """Adds a workshop; returns its light."""
     rng = room.rng
     shell = Shell(FLOOR_Z_M, height_m=3.0)
-    concrete = picture_file(draw_mottled(rng, (0.55, 0.55, 0.53), contrast=0.10))
+    concrete = picture_file(draw_mottled, rng, (0.55, 0.55, 0.53), contrast=0.10)
     bricks = _BRICKS[int(rng.integers(len(_BRICKS)))]
     joints: Rgb = tuple(0.85 * value + 0.08 for value in bricks)  # type: ignore[assignment]
-    wall = draw_tiles(rng, bricks, joints, across=4, down=12, shift=True, variety=0.06)
+    wall = picture_file(draw_tiles, rng, bricks, joints, across=4, down=12, shift=True, variety=0.06)
     shell.build(
         room,
         floor=Material(finish=Finish(0.45), picture=concrete, tile_m=(2.4, 2.4)),
-        wall=Material(finish=FINISHES["plaster"], picture=picture_file(wall), tile_m=(1.0, 0.9)),
+        wall=Material(finish=FINISHES["plaster"], picture=wall, tile_m=(1.0, 0.9)),
         ceiling=Material((0.72, 0.73, 0.74), FINISHES["paint"]),
     )
     shell.add_window(room, DARK_METAL, x_m=0.35, z_m=0.95, size_m=(2.0, 1.1), panes=4)
     shell.add_ceiling_lamps(room, size_m=(1.3, 0.12), places=2)
-    staves = picture_file(draw_boards(rng, _BENCHES[int(rng.integers(2))], boards=10, contrast=0.16, gap_px=1))
+    staves = picture_file(draw_boards, rng, _BENCHES[int(rng.integers(2))], boards=10, contrast=0.16, gap_px=1)
     top = Material(finish=Finish(0.5), picture=staves, tile_m=(1.5, 0.75), turned=True)
     cover_table(room, top)
     paint = Material(_PAINTS[int(rng.integers(len(_PAINTS)))], Finish(0.4))
@@ -88,7 +88,7 @@ def _add_tool_wall(room: RoomBuilder, shell: Shell) -> None:
     """Adds a board with hanging tools on the wall at +x."""
     rng, x = room.rng, shell.x_m[1]
     holes = Material(
-        finish=FINISHES["paint"], picture=picture_file(draw_holes((0.80, 0.78, 0.72), count=16)), tile_m=(0.4, 0.4)
+        finish=FINISHES["paint"], picture=picture_file(draw_holes, rng, (0.80, 0.78, 0.72), count=16), tile_m=(0.4, 0.4)
     )
     room.box(WALL, holes, (x - 0.02, -1.2, 0.18), (x, 1.5, 1.25))
     grip = Material((0.72, 0.20, 0.12), FINISHES["plastic"])
