@@ -88,7 +88,8 @@ class Stage:
         scene, T_world_base = self.scene, self.T
         T_base_link = Pose(scene.R_base_link, scene.joint.origin)
         T_base_obj = Pose.identity()
-        frames = {"link": T_world_base @ T_base_link, "base": T_world_base @ T_base_obj}
+        frames = {name: T_world_base @ T_base_obj for name in ("base", "obj")}
+        frames["link"] = T_world_base @ T_base_link
         inverse = {name: (T_world_base.inverse() @ T).inverse() for name, T in frames.items()}
         of = {name: "link" if name in scene.moving_names else "base" for name in (*scene.keypoints, *scene.axes)}
         skill = Open.__new__(Open)
@@ -109,6 +110,7 @@ class Stage:
         )
         skill.object = SimpleNamespace(
             seen_frames=lambda part: frames,
+            asset=SimpleNamespace(peer_turn=0),
             pose_error=PoseEstimateError([("door", name) for name in scene.keypoints], joints=["hinge"]),
             body=SimpleNamespace(joint=lambda name: joint),
             joint_position=lambda name: scene.s,

@@ -8,6 +8,7 @@ import pytest
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.solver.path.actuation_motions import apply_motion, post_poses, pre_poses
+from unlatch.solver.settings.hand_motions import MotionReading
 
 
 def test_link_things_turn_about_the_hinge_and_base_things_stay(door):
@@ -65,7 +66,7 @@ def test_arm_limits_of_the_wrong_length_are_refused(arm):
 
 def test_pre_poses_go_back_in_the_ee_frame(drawer):
     T = Pose(matrix_from_axis_angle([0, 1, 0], 1.0), [0.5, 0, 0.3])
-    track = pre_poses(T, [["translate_z", -0.1], ["translate_x", 0.05]], drawer())
+    track = pre_poses(T, [["translate_z", -0.1], ["translate_x", 0.05]], drawer(), MotionReading())
     ends = [track.dense[i] for i in track.keyframes]
     np.testing.assert_allclose(ends[0].p, T @ np.array([0, 0, -0.1]), atol=1e-12)
     np.testing.assert_allclose(ends[1].p, T @ np.array([0.05, 0, -0.1]), atol=1e-12)
@@ -74,12 +75,12 @@ def test_pre_poses_go_back_in_the_ee_frame(drawer):
 
 def test_post_motions_lead_the_part(door, drawer):
     T = Pose.from_translation(drawer().keypoints["articulated_object_head"])
-    pulled = post_poses(T, [["move-backward", -0.1]], drawer())
+    pulled = post_poses(T, [["move-backward", -0.1]], drawer(), MotionReading())
     assert pulled.s[-1] == pytest.approx(0.1, abs=1e-9)
     scene = door()
     T = Pose.from_translation(scene.keypoints["articulated_object_head"])
-    turned = post_poses(T, [["rotate", 0.4]], scene)
+    turned = post_poses(T, [["rotate", 0.4]], scene, MotionReading())
     assert turned.s[-1] == pytest.approx(0.4, abs=1e-9)
     head = scene.at(0.4).keypoints["articulated_object_head"]
     np.testing.assert_allclose(turned.dense[-1].p, head, atol=1e-12)
-    assert apply_motion(T, ["move-up", 0.06], scene).p[2] == pytest.approx(T.p[2] + 0.06)
+    assert apply_motion(T, ["move-up", 0.06], scene, MotionReading()).p[2] == pytest.approx(T.p[2] + 0.06)
