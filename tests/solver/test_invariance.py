@@ -88,7 +88,7 @@ class Stage:
         scene, T_world_base = self.scene, self.T
         T_base_link = Pose(scene.R_base_link, scene.joint.origin)
         T_base_obj = Pose.identity()
-        frames = {name: T_world_base @ T_base_obj for name in ("base", "obj")}
+        frames = dict.fromkeys(("base", "obj"), T_world_base @ T_base_obj)
         frames["link"] = T_world_base @ T_base_link
         inverse = {name: (T_world_base.inverse() @ T).inverse() for name, T in frames.items()}
         of = {name: "link" if name in scene.moving_names else "base" for name in (*scene.keypoints, *scene.axes)}
