@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.resources import files
 
 from unlatch import __version__
-from unlatch.simcore.errors import close_matches
+from unlatch.simcore.errors import PluginError, close_matches
 
 COMMANDS = {
     "annotate": "find what opens, turns or slides on an object",
@@ -76,6 +76,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     try:
         command = import_module(f"unlatch.workflows.commands.{module_name(name)}")
+    except PluginError as exc:  # a package of an extra is missing
+        sys.stderr.write(f"unlatch: {exc.message}\n")
+        return 2
+    except KeyboardInterrupt:  # before the command took over
+        sys.stderr.write("unlatch: interrupted\n")
+        return 130
+    try:
         code: int = command.main(arguments[1:])
     except KeyboardInterrupt:  # before the command took over
         sys.stderr.write("unlatch: interrupted\n")

@@ -16,6 +16,7 @@ from unlatch.simcore.errors import WorldError
 from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pinhole, Pose
 from unlatch.simcore.lru_cache import LRUCache
+from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.sim.renderers.ambient_occlusion import darken_corners
 from unlatch.simcore.sim.renderers.drawn_links import DrawnLink, drawn_links
 from unlatch.simcore.sim.renderers.environment_light import (
@@ -374,14 +375,16 @@ def open_device() -> Any:
     import wgpu
 
     try:
-        adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
+        with hide_native_output():  # drivers complain about displays that they do not need
+            adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
     except RuntimeError as exc:
         raise _no_driver(str(exc)) from exc
     if adapter is None or adapter.info["backend_type"] not in ("Vulkan", "Metal", "D3D12"):
         raise _no_driver("no adapter")
     import pygfx as gfx
 
-    return gfx.renderers.wgpu.get_shared().device
+    with hide_native_output():
+        return gfx.renderers.wgpu.get_shared().device
 
 
 def _no_driver(reason: str) -> WorldError:

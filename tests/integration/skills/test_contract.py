@@ -25,6 +25,8 @@ TASKS = {
     "close": ("close_drawer",),
     "hold": ("open_pot_held", "object.instance=3", HOLD, GOAL),
     "open": ("open_drawer",),
+    "pick": ("place_can",),
+    "place": ("place_can",),
     "rotate": ("turn_safe_dial",),
 }
 """A short task of every skill."""

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from unlatch.simcore.errors import ConfigError
+from unlatch import command_table
+from unlatch.simcore.errors import ConfigError, PluginError
 from unlatch.workflows.cli.command import command, run_command
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK
 
@@ -85,3 +86,12 @@ def test_a_command_that_makes_runs_is_told_of_debug():
 
     assert main(["a=1", "--debug"]) == main(["a=1"]) == OK
     assert found == [(["a=1"], True), (["a=1"], False)]
+
+
+def test_a_missing_extra_of_a_command_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def refuse(name: str) -> None:
+        raise PluginError(f"{name} needs the extra 'gym'.")
+
+    monkeypatch.setattr(command_table, "import_module", refuse)
+    assert command_table.main(["evaluate", "task=open_drawer"]) == 2
+    assert capsys.readouterr().err == "unlatch: unlatch.workflows.commands.evaluate needs the extra 'gym'.\n"

@@ -18,13 +18,13 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.viewing.clip import take_clip
-from unlatch.workflows.viewing.phase_moments import find_rounds, part_openings
+from unlatch.workflows.viewing.phase_moments import failure_notes, find_rounds, part_openings
 from unlatch.workflows.viewing.phase_pictures import take_phase_pictures
 from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX
 from unlatch.workflows.viewing.recorded_moments import last_finite_frame
 from unlatch.workflows.viewing.report.reproduction import view_command
 from unlatch.workflows.viewing.report.tally import Tally
-from unlatch.workflows.viewing.scene_picture import open_record, open_scene
+from unlatch.workflows.viewing.scene_picture import add_laid_out_state, open_record, open_scene
 
 Array = np.ndarray
 
@@ -189,7 +189,7 @@ def take_strips(
     """Yields a strip for each episode, or a line with the reason why there is none; some episodes have a clip."""
     for number in numbers:
         try:
-            record = tally.data_set.read(number)
+            record = add_laid_out_state(cfg, tally.data_set.read(number))
             sections, clip = _take_sections(cfg, record, with_clip=number in with_clip)
         except SimCoreError as exc:  # damaged, or with an object that is not on this machine
             yield f"no pictures of episode {number} of {tally.name}: {exc.message}"
@@ -200,7 +200,7 @@ def take_strips(
             number,
             record.code,
             record.instruction,
-            "" if record.success or is_told else record.message,
+            "" if is_told and record.code != "error" else " ".join(failure_notes(record)),
             _describe_forces(record),
             view_command(tally.data_set, number),
             sections,
