@@ -54,8 +54,8 @@ def hand_notices(cfg: EpisodeCfg) -> list[str]:
     arms = {arm.name: arm for arm in cfg.robot.arms}
     found: list[str] = []
     for skill, where in zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True):
-        setting: PlannerSettingCfg | None = skill.planner_setting  # a search for a layout has none
-        if setting is not None and not setting.derived and cfg.robot.arms:
+        setting = skill.planner_setting  # a search for a layout has none; what an episode derives is not read yet
+        if isinstance(setting, PlannerSettingCfg) and not setting.derived and cfg.robot.arms:
             arm = arms.get(skill.arm or "", cfg.robot.arms[0])
             tool = {name: np.array(point, dtype=float) for name, point in arm.keypoints.items()}
             found += find_misfit_motions(setting, tool, f"{where}.planner_setting")

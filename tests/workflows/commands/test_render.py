@@ -170,7 +170,7 @@ def test_a_renderer_that_does_not_work_is_reported_before_anything_is_written(da
     from unlatch.simcore.sim.renderers import egl
 
     monkeypatch.setattr(egl, "find_spec", lambda name: None)
-    arguments = ["renderer=egl", "all=true", "name=dark"]
+    arguments = ["renderer=egl", "modalities=[depth]", "all=true", "name=dark"]
     assert_refused("render", data_set.path, *arguments, text="renderer=egl is missing", folder=data_set.path)
 
 
