@@ -129,8 +129,8 @@ PAINTED = {
 
 
 def pixels_of(cfg: CollectCfg) -> dict[str, np.ndarray]:
-    """(n, 3) colours at the start of an episode of the pixels of every link, by its label, and of every class."""
-    with open_scene(cfg, 0) as scene:
+    """(n, 3) colours of the pixels of every link and class by its label, at the start, by `tiny`: no reflections."""
+    with open_scene(cfg, 0, renderer="tiny") as scene:
         (camera,) = scene.episode.scene.state_tree.sensors.children.values()
         assert isinstance(camera, Camera)
         for kind in (Rendering.rgb, Rendering.segmentation, Rendering.instance_id_segmentation):
