@@ -54,7 +54,6 @@ def test_every_state_is_rendered_by_cameras_that_were_not_recorded(data_set: Dat
         "modalities=[rgb,depth,segmentation]",
         "rgb=lossless",
         "only=[1]",
-        "renderer=tiny",
         *FAST,
     )
     assert code == 0
