@@ -37,6 +37,7 @@ from typing import Any
 
 from any_urdf import objects_of
 from learning_runs import EXECUTED, Demos, Training, TrainingRuns, View
+from learning_tables import describe, describe_counts
 from rich.box import MARKDOWN
 from rich.table import Table
 from success_runs import RunCfg
@@ -45,7 +46,6 @@ from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.console import OK, print_line, result_console
-from unlatch.workflows.runs.statistics import wilson_interval
 
 NUMBERS = View("numbers", ("joint_position", "gripper", "hand_keypoints", "openness", "geometry"))
 SKILLS = replace(NUMBERS, name="skills", state=(*NUMBERS.state, "skill"))
@@ -199,12 +199,12 @@ def keep_results(rows: list[dict[str, Any]], path: Path) -> None:
 
 def print_table(rows: list[dict[str, Any]]) -> None:
     """Prints results as a table."""
-    names = ("training", "task", "trained on", "goal", "clean", "share", "failures", "training time")
+    names = ("training", "task", "trained on", "n", "goal", "clean", "share", "failures", "training time")
     table = Table(*names, box=MARKDOWN)
     for row in [*rows, *_sum_tasks(rows)]:
-        rates = [_describe_rate(row[key], row["n"]) for key in ("goal", "clean")]
-        codes = ", ".join(f"{code} {count}" for code, count in row["codes"].items())
-        about = row["training"], row["task"], str(row["trained_on"])
+        rates = [describe(row[key], row["n"]) for key in ("goal", "clean")]
+        codes = describe_counts(row["codes"])
+        about = row["training"], row["task"], str(row["trained_on"]), str(row["n"])
         table.add_row(*about, *rates, f"{row['share']:.2f}", codes, f"{row['train_s']} s")
     result_console().print(table)
 
@@ -218,11 +218,6 @@ def _sum_tasks(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             share = sum(row["share"] * row["n"] for row in found) / sums["n"]
             codes = sum((Counter(row["codes"]) for row in found), Counter())
             yield {**found[0], **sums, "task": "all", "share": share, "codes": codes}
-
-
-def _describe_rate(successes: int, n: int) -> str:
-    low, high = wilson_interval(successes, n)
-    return f"{successes}/{n}, {100 * successes / n:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
 
 
 def _adapt(training: Training, cfg: Cfg) -> Training:

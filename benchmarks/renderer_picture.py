@@ -14,18 +14,14 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+from one_episode import collect_one
 from PIL import Image, ImageDraw, ImageFont
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.cli.arguments import load_configs, read_pairs
-from unlatch.workflows.cli.command_line import CommandLine
-from unlatch.workflows.commands.collect import collect_and_report
-from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.viewing.contact_sheet import contact_frame
 from unlatch.workflows.viewing.picture import write_picture
 from unlatch.workflows.viewing.scene_picture import open_record
@@ -53,15 +49,8 @@ class PictureCfg:
 
 def pictures(cfg: PictureCfg, folder: Path) -> dict[str, np.ndarray]:
     """Returns a picture (height, width, 3) of every renderer, by name."""
-    line = CommandLine(
-        overrides=[f"task={cfg.task}", f"seed={cfg.seed}", f"scenery={cfg.scenery}", "episodes=1", "pictures=0"]
-    )
-    (loaded,) = load_configs("collect", CollectCfg, line)
-    loaded.cfg.out = str(folder / "data")
-    collect_and_report(loaded.cfg)
-    data_set = DataSet.open(folder / "data")
-    record = data_set.read(0)
-    episode_cfg = config_of(data_set)
+    words = [f"task={cfg.task}", f"seed={cfg.seed}", f"scenery={cfg.scenery}"]
+    record, episode_cfg = collect_one(words, folder / "data")
     names = [name for name in RENDERERS.names() if RENDERERS.load(name).draws_colours]
     names.sort(key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
     found = {}

@@ -15,16 +15,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from one_episode import collect_one
 
 from unlatch.configs.schema import Scenery
-from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.cli.arguments import load_configs, read_pairs
-from unlatch.workflows.cli.command_line import CommandLine
-from unlatch.workflows.commands.collect import collect_and_report
-from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.runs.schema import CollectCfg
+from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.viewing.contact_sheet import contact_frame
 from unlatch.workflows.viewing.picture import write_picture
 from unlatch.workflows.viewing.scene_picture import make_picture_renderer, open_record
@@ -52,12 +48,7 @@ class SheetCfg:
 
 def column(cfg: SheetCfg, task: str, folder: Path) -> np.ndarray:
     """Returns the pictures of one task, one below the other."""
-    words = [f"task={task}", f"seed={cfg.seed}", "episodes=1", "pictures=0", "executor=serial"]
-    (loaded,) = load_configs("collect", CollectCfg, CommandLine(overrides=words))
-    loaded.cfg.out = str(folder / task)
-    collect_and_report(loaded.cfg)
-    data_set = DataSet.open(folder / task)
-    record, episode_cfg = data_set.read(0), config_of(data_set)
+    record, episode_cfg = collect_one([f"task={task}", f"seed={cfg.seed}"], folder / task)
     tiles = []
     with World(episode_cfg.world, visuals=True, renderer=make_picture_renderer(cfg.renderer)) as world:
         for number, room in enumerate(ROOMS):
