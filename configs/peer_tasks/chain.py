@@ -56,7 +56,7 @@ def read_chain(skills: Any, path: str, ledger: Ledger) -> tuple[list[PeerSkill],
         if skill.name in SKILLS_HERE:
             found.append(skill)
             continue
-        kind = f"Unlatch has no skill '{skill.name}', only such as move parts on joints" if skill.name else "no skill"
+        kind = f"'{skill.name}' is not imported, only open, close, rotate and artpreplan" if skill.name else "no skill"
         ledger.leave(skill.path, dict(skill.entry), kind)
     return found, list(dict.fromkeys(walk.robots))
 
