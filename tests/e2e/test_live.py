@@ -191,7 +191,7 @@ def test_one_page_shows_all_jobs_of_a_sweep_in_other_processes(tmp_path: Path):
 
 def test_watch_shows_a_data_set_that_another_process_fills_also_after_it_has_ended(tmp_path: Path):
     (tmp_path / "run").mkdir()
-    arguments = ["task=open_drawer", "episodes=4", "executor=serial", "pictures=0", f"out={tmp_path}/sets/one"]
+    arguments = ["task=open_drawer", "episodes=16", "executor=serial", "pictures=0", f"out={tmp_path}/sets/one"]
     with started(["collect", *arguments, "live=true", "live_port=null"], tmp_path / "run") as run:
         wait_for(lambda: True if (tmp_path / "sets" / "one" / "dataset.json").exists() else None, run)
         with started(["watch", "sets", "page=true", "port=0"], tmp_path) as watch:
@@ -203,7 +203,7 @@ def test_watch_shows_a_data_set_that_another_process_fills_also_after_it_has_end
                 if state["current"] is not None:
                     seen.add((state["current"]["is_running"], state["current"]["problem"]))
                 last = state["current"] is not None and not state["current"]["is_running"]
-                return state if last and state["sets"][0]["n"] == 4 else None
+                return state if last and state["sets"][0]["n"] == 16 else None
 
             state = wait_for(ended, watch)
             assert seen == {(True, ""), (False, "")}
@@ -211,7 +211,7 @@ def test_watch_shows_a_data_set_that_another_process_fills_also_after_it_has_end
             assert run.returncode == 0
             assert "http" not in (tmp_path / "run" / "err.txt").read_text()
             before = sorted(path for path in (tmp_path / "sets").rglob("*"))
-            assert state["sets"][0]["measures"][0]["n"] == 4
+            assert state["sets"][0]["measures"][0]["n"] == 16
             assert state["current"]["phase"] == "success"
             os.killpg(watch.pid, signal.SIGINT)
             watch.communicate(timeout=LIMIT_S)

@@ -122,7 +122,7 @@ def test_code_blocks_run(page: str, tmp_path: Path, commands: Commands, collecte
             lines = [["python", "-c", text]]
         for argv in lines:
             if argv[:2] == ["pip", "install"]:
-                install(tmp_path, argv[2:])
+                install(tmp_path, [word for word in argv[2:] if word != "-e"])  # `--target` knows no editable ones
                 continue
             out = data_set_of(argv)
             key = tuple(sorted(word for word in argv if not word.startswith(OUTS)))
