@@ -22,6 +22,7 @@ COMMANDS = {
     "collect": "collect verified demonstrations",
     "config": "show a task's configuration and where each value comes from",
     "convert": "convert meshes, URDFs and USDs for simulation",
+    "doctor": "show versions, extras, compiler and renderer, and what to repair",
     "evaluate": "measure how often a policy succeeds",
     "export": "write a data set in a format for training policies",
     "import": "turn a task of InternDataEngine or GenSim2 into one of ours",
