@@ -20,6 +20,7 @@ COMMANDS = {
     "bench": "run the benchmark of success rates",
     "check": "verify data sets; check tasks and planner settings",
     "collect": "collect verified demonstrations",
+    "completion": "print the script that completes words in bash, zsh or fish",
     "config": "show a task's configuration and where each value comes from",
     "convert": "convert meshes, URDFs and USDs for simulation",
     "doctor": "show versions, extras, compiler and renderer, and what to repair",
