@@ -61,7 +61,7 @@ class CommandExecutor:
         self._frame = 0
         """Number of record frames for which it was carried out."""
         self._is_ended = False
-        """Whether `end_motion` ended the last motion early; True until the next motion begins, also in waits between."""
+        """Whether `end_motion` ended the last motion early; True until the next one begins, also during waits."""
         self._q = self._arm.q_target
         self._gripper_m = self._arm.gripper_target_m
         self.offset: Array | None = None
