@@ -31,6 +31,10 @@ class LayoutCandidate:
         return min(self.margins_rad, default=0.0)
 
 
+NO_GOAL = "plan_infeasible"
+"""Code of a skill for which no arm configuration meets the constraints."""
+
+
 @dataclass
 class LayoutSearchReport:
     """Which layouts a search tried, which one it chose and why it refused the others."""
@@ -82,6 +86,11 @@ class LayoutSearchReport:
         text = f"None of {self.tried} layouts tried has a plan: {self.refused_text()}. {self.reason()}"
         if self.spent_work is None:
             return text
+        if all(item["code"] == NO_GOAL for item in self.failures):
+            return (
+                f"{text} In none of these layouts does an arm configuration meet the constraints. Change the region of "
+                "the object, or the constraints."
+            )
         return (
             f"{text} The search for a layout stopped after {self.tried} layouts, {len(self.thorough)} of them tried in "
             f"full, because planner.work={self.spent_work} was spent; a larger one makes it try more."
