@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from unlatch.simcore.errors import count_noun
 from unlatch.tasks.layout import Layout
 
 
@@ -97,7 +98,7 @@ class LayoutSearchReport:
         )
 
     def __str__(self) -> str:
-        tried = f"{self.tried} layouts tried" if self.tried != 1 else "1 layout tried"
+        tried = f"{count_noun(self.tried, 'layout')} tried"
         if self.chosen is None:
             return f"{tried}, none plans: {self.refused_text()}"
         taken = f"{tried}, number {self.chosen.number} taken, {self.chosen.margin_rad:.2f} rad from the joint limits"
