@@ -58,6 +58,13 @@ _PUSH_APPROACH_M = 0.06
 _LEAD_FACTOR = 1.5
 """The hand leads the part by this factor farther than is wanted. On a part that resists, a hand that leans or slips by
 millimetres loses a fifth to a quarter of the way."""
+_ASKED_LEAD = 0.2
+"""The same towards an opening that a user asks for, as a share of the way there: the range of the part ends soon
+after."""
+_LEAST_SHARE = 0.02
+"""Smallest displacement that counts as opened, as a share of the range: a part may stand open that far already."""
+_FULL_WITHIN_SHARE = 0.1
+"""Largest distance from the end of the range that counts as fully open, as a share of the range."""
 _CLOSE_FROM = {True: (0.1, 0.2), False: (0.5, 0.9)}
 """Openings from which a part is closed: sliders [m], others [rad]."""
 _CLOSE_FROM_SHARE = (0.4, 0.6)
@@ -143,9 +150,38 @@ def goal_value(skill: str, part: Part, start: tuple[float, float]) -> float:
     return rounded(min(_WANTED[part.kind], _WANTED_SHARE * left))
 
 
-def opened_to(part: Part, start: tuple[float, float]) -> float:
-    """Returns the opening to which the hand leads a part, from a start of `start_range` [rad or m from closed]."""
-    return rounded(start[1] + _LEAD_FACTOR * goal_value("open", part, start))
+def opened_to(part: Part, start: tuple[float, float], asked: float | None = None) -> float:
+    """Returns the opening to which the hand leads a part, from a start of `start_range` [rad or m from closed].
+
+    `asked` is the opening that a user asks for [rad or m from closed]; None: the default of the part.
+    """
+    if asked is None:
+        return rounded(start[1] + _LEAD_FACTOR * goal_value("open", part, start))
+    return rounded(min(asked + _ASKED_LEAD * (asked - start[0]), part.openness.span))
+
+
+def led_to(setting: PlannerSettingCfg, part: Part, start: tuple[float, float], asked: float) -> PlannerSettingCfg:
+    """Returns the setting of `grasp_setting` that leads a part to the opening that a user asks for [rad or m].
+
+    The threshold of the skill is the displacement from the largest opening at the start. The task judges the opening.
+    """
+    end = part.openness.position(opened_to(part, start, asked))
+    return replace(
+        setting,
+        success_threshold=rounded(max(asked - start[1], _LEAST_SHARE * part.openness.span)),
+        post_actuation_motions=FollowJointCfg(to=rounded(end)),
+    )
+
+
+def opening_of_share(share: float | str, part: Part) -> float:
+    """Returns the opening that stands for a share of the range of a part [rad or m from closed].
+
+    The whole range, 1 or a text, is reached as near to its end as `close` leads a part to closed.
+    """
+    span = part.openness.span
+    if not isinstance(share, str) and share < 1.0:
+        return share * span
+    return span - min(_CLOSED[part.kind is PartKind.slider], _FULL_WITHIN_SHARE * span)
 
 
 def grasp_setting(

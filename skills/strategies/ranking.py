@@ -17,7 +17,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, held_at_edge
-from unlatch.skills.strategies.open_close import SPOT, approach_m, grasp_setting, is_round, push_setting
+from unlatch.skills.strategies.open_close import SPOT, approach_m, grasp_setting, is_round, led_to, push_setting
 from unlatch.skills.strategies.push_spots import push_shifts
 from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_to
 from unlatch.solver.settings.setting import PlannerSettingCfg
@@ -60,7 +60,13 @@ def derivable_skill(skill: str) -> str:
 
 
 def derive_strategies(
-    skill: str, asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
+    skill: str,
+    asset: ObjectAsset,
+    part: Part,
+    hand: HandShape,
+    start: tuple[float, float],
+    *,
+    asked: float | None = None,
 ) -> list[Strategy]:
     """Returns names and planner settings of the strategies, in the order in which they are tried.
 
@@ -73,6 +79,7 @@ def derive_strategies(
         part: The part that the skill acts on.
         hand: The hand.
         start: Least and largest opening of the part at the start, from closed [rad or m].
+        asked: Opening to which a user asks `open` to lead the part, from closed [rad or m]; None: its default.
 
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
@@ -80,6 +87,16 @@ def derive_strategies(
     skill = derivable_skill(skill)
     if skill == "close":
         return _derive_pushes(asset, part, hand, start)
+    found = _derive_grasps(skill, asset, part, hand, start)
+    if asked is None:
+        return found
+    return [(name, led_to(setting, part, start, asked)) for name, setting in found]
+
+
+def _derive_grasps(
+    skill: str, asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
+) -> list[Strategy]:
+    """Returns the strategies of a hand that grasps a part to open or turn it; see `derive_strategies`."""
     if skill == "rotate":
         check_turns(part)
     fit = HandFit(asset, part, hand, approach_m=approach_m(part))
