@@ -16,6 +16,7 @@ from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import (
     approach_m,
     goal_value,
+    needs_second_hold,
     opened_to,
     opening_of_share,
     rounded,
@@ -57,6 +58,9 @@ def derive_task(
     """
     task, start = derive_layout(skill, asset, part, hand, openness=openness)
     asked = None if openness is None else opening_of_share(openness, part)
+    again: list[dict[str, Any]] = []
+    if asked is not None and needs_second_hold(part, start, asked):
+        again, asked = [{"name": skill, "objects": [asset.name], "part": part.name}], None
     (first, setting), *others = derive_strategies(skill, asset, part, hand, start, asked=asked)
     return {
         "task": {
@@ -74,6 +78,7 @@ def derive_task(
                 "strategy": first,
                 "strategies": [{"name": name, "planner_setting": other.to_yaml()} for name, other in others],
             },
+            *again,
         ],
     }
 

@@ -16,7 +16,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_motion import closing_reach, lever_m
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
-from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
+from unlatch.solver.settings.setting import MAX_THRESHOLD, FollowJointCfg, PlannerSettingCfg
 from unlatch.solver.terms.axis import AxisAngle, FrameAxisOrthogonal, FrameAxisParallel, KeypointAxisParallel
 from unlatch.solver.terms.point2point import Point2Point
 from unlatch.solver.terms.term import Term
@@ -61,6 +61,8 @@ millimetres loses a fifth to a quarter of the way."""
 _ASKED_LEAD = 0.2
 """The same towards an opening that a user asks for, as a share of the way there: the range of the part ends soon
 after."""
+_SECOND_HOLD_RAD = 0.2
+"""Smallest angle for which a lid is grasped a second time. A single hold leads it so much further than its default."""
 _LEAST_SHARE = 0.02
 """Smallest displacement that counts as opened, as a share of the range: a part may stand open that far already."""
 _FULL_WITHIN_SHARE = 0.1
@@ -157,7 +159,7 @@ def opened_to(part: Part, start: tuple[float, float], asked: float | None = None
     """
     if asked is None:
         return rounded(start[1] + _LEAD_FACTOR * goal_value("open", part, start))
-    return rounded(min(asked + _ASKED_LEAD * (asked - start[0]), part.openness.span))
+    return min(rounded(asked + _ASKED_LEAD * (asked - start[0])), part.openness.span)
 
 
 def led_to(setting: PlannerSettingCfg, part: Part, start: tuple[float, float], asked: float) -> PlannerSettingCfg:
@@ -165,12 +167,21 @@ def led_to(setting: PlannerSettingCfg, part: Part, start: tuple[float, float], a
 
     The threshold of the skill is the displacement from the largest opening at the start. The task judges the opening.
     """
-    end = part.openness.position(opened_to(part, start, asked))
+    moved = min(max(asked - start[1], _LEAST_SHARE * part.openness.span), MAX_THRESHOLD)
     return replace(
         setting,
-        success_threshold=rounded(max(asked - start[1], _LEAST_SHARE * part.openness.span)),
-        post_actuation_motions=FollowJointCfg(to=rounded(end)),
+        success_threshold=rounded(moved),
+        post_actuation_motions=FollowJointCfg(to=part.openness.position(opened_to(part, start, asked))),
     )
+
+
+def needs_second_hold(part: Part, start: tuple[float, float], asked: float) -> bool:
+    """Returns whether one hold does not lead a part from a start to the opening that a user asks for [rad or m].
+
+    The arm that lifts a lid from the front would have to reach over it: another grasp, at its edge or from inside,
+    leads it on.
+    """
+    return part.kind is PartKind.lid and asked - opened_to(part, start) > _SECOND_HOLD_RAD
 
 
 def opening_of_share(share: float | str, part: Part) -> float:
@@ -272,6 +283,23 @@ def push_setting(part: Part, asset: ObjectAsset, start: tuple[float, float]) -> 
         ],
         pre_actuation_motions=[["translate_z", -_PUSH_APPROACH_M]],
         post_actuation_motions=follow,
+    )
+
+
+def inside_push_setting(part: Part, start: tuple[float, float]) -> PlannerSettingCfg:
+    """Returns the planner setting for pushing a part open from inside with closed fingers; see `push_setting`."""
+    axis: AxisAngle
+    if part.kind is PartKind.slider:
+        axis = FrameAxisOrthogonal(_TIP, _SIDE, 0.25, target_axis="link0_move_axis", target_inner_product=0)
+    else:
+        axis = FrameAxisParallel(_TIP, _SIDE, 0.25, target_axis="link0_rot_axis", target_inner_product=1)
+    faces_in = replace(_tool_faces_out(part, _BACK, 0.9), target_inner_product=-1)
+    return PlannerSettingCfg(
+        success_threshold=goal_value("open", part, start),
+        constraint_list=[Point2Point("tool_tip", SPOT, _POINT_TOLERANCE_M), axis, faces_in],
+        approach_width_m=0.0,
+        pre_actuation_motions=[["translate_z", -_PUSH_APPROACH_M]],
+        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(opened_to(part, start)))),
     )
 
 

@@ -17,8 +17,16 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, held_at_edge
-from unlatch.skills.strategies.open_close import SPOT, approach_m, grasp_setting, is_round, led_to, push_setting
-from unlatch.skills.strategies.push_spots import push_shifts
+from unlatch.skills.strategies.open_close import (
+    SPOT,
+    approach_m,
+    grasp_setting,
+    inside_push_setting,
+    is_round,
+    led_to,
+    push_setting,
+)
+from unlatch.skills.strategies.push_spots import inner_spots, push_shifts
 from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_to
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
@@ -29,12 +37,14 @@ _ANGLES = 7
 """Number of angles of a blade at which a grasp along it is tried."""
 _NEARLY_CLOSED = 0.1
 """A push must also fit at this share of the start, where the body is near."""
+_INSIDE_FROM_RAD = 0.5
+"""Smallest opening of a part that is pushed from inside [rad]."""
 TURNS_ABOUT_HINGE = (PartKind.hinge_vertical, PartKind.hinge_horizontal, PartKind.lid)
 KNOB_ALONG_SLIPS = ("side", "fixed")
 KNOB_ACROSS_SLIPS = ("fixed", "side")
 """Slip modes for a knob that opens a part: the knob can turn about the line between the flat pads. About any other
 line, it jams."""
-STRATEGY_NAMES = ("bar", "edge", "hook", "knob", "push")
+STRATEGY_NAMES = ("bar", "edge", "hook", "inside", "knob", "push")
 """Beginnings of the names of derived strategies."""
 DERIVABLE_SKILLS = ("close", "open", "rotate")
 """Skills whose planner settings can be derived."""
@@ -123,6 +133,7 @@ def _derive_grasps(
         (others if grasp is None else fitting).append((name, setting))
     if skill == "open" and start[1] > 0.0:
         fitting += _derive_edge_strategies(asset, fit, start, pinched=kind != "edge")
+        fitting += _derive_inside_pushes(asset, part, hand, start)
     if skill == "rotate" and part.kind is PartKind.knob and not is_round(part):
         # a spout may be in the way of the closed blade, and out of it after a quarter turn
         grasps = (fit.grasp(float(s), along=True) for s in np.linspace(start[0], turned_to(part), _ANGLES))
@@ -145,6 +156,19 @@ def _derive_edge_strategies(
         if setting is not None:
             found.append((name, setting))
     return found
+
+
+def _derive_inside_pushes(
+    asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
+) -> list[Strategy]:
+    """Returns pushes from inside with closed fingers, for a part that stands open so far that the hand fits there."""
+    if part.kind not in TURNS_ABOUT_HINGE or start[0] < _INSIDE_FROM_RAD:
+        return []
+    setting = inside_push_setting(part, start)
+    fit = HandFit(asset, part, hand, approach_m=0.0)
+    spots = inner_spots(fit, tuple(dict.fromkeys(start)))
+    pushes = [replace(setting, keypoint_shifts={SPOT: (spot.round(4) + 0.0).tolist()}) for spot in spots]
+    return [("inside" if number == 1 else f"inside_{number}", push) for number, push in enumerate(pushes, start=1)]
 
 
 def _grip_knob_along_hinge(fit: HandFit, start: tuple[float, float]) -> list[Strategy]:
