@@ -23,6 +23,8 @@ class LayoutCandidate:
     """The strategy in which each skill plans, by its index in the chain."""
     arms: dict[int, str] = field(default_factory=dict)
     """The arm with which each skill plans; empty for a robot with one arm."""
+    choices: dict[int, object] = field(default_factory=dict)
+    """What the plan of each skill chose and later skills depend on, such as a grasp, by its index in the chain."""
     has_goals: bool = False
     """Whether the first skill that does not plan has goals that satisfy its constraints."""
 
