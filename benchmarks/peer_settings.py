@@ -7,8 +7,8 @@ Runs every file of `benchmarks/peer_settings` unchanged, as the `planner_setting
 start and hand are added, as `runs.yaml` says. We wrote these files from the documented conventions of the two systems.
 Each episode has another object of the category, with its hinge on either side. An episode counts as refused if no
 layout has a plan. Data sets stay in the folder. The same command again continues an interrupted benchmark.
-`results=` saves the counts. `refusals=true` runs each refused episode again, alone in a process, and prints how much time
-of the processor it takes, the start of the program included.
+`results=` saves the counts. `refusals=true` runs each refused episode again, alone in a process, and prints how much
+processor time it takes, the start of the program included.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class PeerSettingsCfg(RunCfg):
     out: str = "data/bench-peer-settings"
     """Folder of the data sets and of the tasks that are made of the settings."""
     refusals: bool = False
-    """Whether each refused episode runs again to measure the time of the processor that it takes."""
+    """Whether each refused episode runs again to measure the processor time that it takes."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def make_jobs(cfg: PeerSettingsCfg) -> Iterator[PeerJob]:
 
 
 def refusal_seconds(result: Result, cfg: PeerSettingsCfg) -> dict[int, float]:
-    """Runs the refused episodes of a setting again, each alone; returns the time of the processor by episode [s]."""
+    """Runs the refused episodes of a setting again, each alone; returns the processor time by episode [s]."""
     found = {}
     for number in sorted(set(range(result.n)) - result.planned):
         with tempfile.TemporaryDirectory() as folder:
@@ -186,7 +186,7 @@ def print_refusal_times(results: Sequence[Result], cfg: PeerSettingsCfg) -> None
     """Measures all refusals and prints a line for each, the longest first."""
     times = [(s, r.job.name, number) for r in results for number, s in refusal_seconds(r, cfg).items()]
     for seconds, name, number in sorted(times, reverse=True):
-        print_line(f"{name} episode {number}: refused after {seconds:.1f} s of the processor")
+        print_line(f"{name} episode {number}: refused after {seconds:.1f} s of processor time")
     late = sum(seconds > _TIME_LIMIT_S for seconds, _, _ in times)
     print_line(f"{len(times)} refusals, {late} of them take more than {_TIME_LIMIT_S:g} s")
 

@@ -4,8 +4,8 @@ benchmarks/learning_results.jsonl.
 Usage: python benchmarks/results_page.py [check=true]
 
 The benchmarks add the counts: `skill_matrix.py`, `task_matrix.py`, `any_urdf.py`, `peer_settings.py` and `learning.py`
-with `results=`. A table of another page stands between `<!-- results: NAME -->` and `<!-- end of results -->`. `check=true` writes nothing
-and ends with exit code 1 if a page differs from the counts.
+with `results=`. A table of another page stands between `<!-- results: NAME -->` and `<!-- end of results -->`.
+`check=true` writes nothing and ends with exit code 1 if a page differs from the counts.
 """
 
 from __future__ import annotations
