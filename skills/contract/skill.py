@@ -230,6 +230,12 @@ class Skill(ABC):
         """
         return None
 
+    @classmethod
+    def has_own_condition(cls) -> bool:
+        """Returns whether a plugin wrote its `unmet_condition`: no record shows whether that condition was met."""
+        owner = next(base for base in cls.__mro__ if "unmet_condition" in vars(base))
+        return owner.__module__.partition(".")[0] != __name__.partition(".")[0]
+
     @property
     def success_rule(self) -> SuccessRule:
         """What this skill must do to succeed: the rule that its class declares for its entry and its arm."""

@@ -71,6 +71,17 @@ def test_a_constructor_that_does_not_call_the_one_of_the_base_is_named():
         Nudge(None, None)
 
 
+def test_a_condition_of_a_plugin_is_told_from_those_of_our_skills():
+    class Nudge(Close):
+        pass
+
+    class Press(Close):
+        def unmet_condition(self) -> Failure | None:
+            return super().unmet_condition()
+
+    assert [skill.has_own_condition() for skill in (Close, Nudge, Press)] == [False, False, True]
+
+
 def test_an_unknown_failure_code_is_refused():
     with pytest.raises(
         SkillError, match=r"Unknown failure code 'slippd'. Did you mean 'slipped'\? Known: .*not_reached"
