@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording import EpisodeRecord
@@ -123,17 +125,48 @@ class TestConditions:
         table = {**INSIDE, "kind": "on", "of": None, "size": None}
         assert object_value(make([(5.0, 5.0, 0.0)] * 7), table, 0, 0) == (0.0, True)
 
-    @pytest.mark.parametrize(
-        ("change", "named"),
-        [
-            ({"up_axis": [0, 1]}, "'up_axis'"),
-            ({"up_axis": "z"}, "'up_axis'"),
-            ({"up_axis": [0, 0, np.nan]}, "'up_axis'"),
-        ],
-    )
-    def test_a_value_of_another_shape_is_named(self, change: dict[str, Any], named: str):
-        with pytest.raises(RecordingError, match=f"{named} of a condition on 'shelf.can' is .*shape .3."):
-            object_value(make(RISES), {**UPRIGHT, **change}, 0, 0)
+    def test_a_condition_holds_at_exactly_its_value(self):
+        on_table = {**INSIDE, "kind": "on", "of": None, "size": None}
+        for condition in (UPRIGHT, on_table, {**LIFTED, "value": 0.0}):
+            assert object_value(make(RISES), {**condition, "value": 0.0}, 0, 0) == (0.0, True)
+
+    @pytest.mark.parametrize("kind", ["inside", "on"])
+    def test_a_region_that_moves_takes_its_object_with_it(self, kind: str):
+        place, region = np.array([0.01, 0.04, 0.02]), np.array([0.7, -0.3, 0.4])
+        condition = {**INSIDE, "kind": kind}
+        here = object_value(make([place] * 7), condition, 0, 0)
+        there = object_value(make([place + region] * 7, region=region), condition, 0, 0)
+        assert there == (pytest.approx(here[0]), here[1])
+
+    @pytest.mark.parametrize("corner", list(product((-0.03, 0.03), (-0.02, 0.02), (-0.05, 0.05))))
+    def test_a_tilted_can_stands_on_its_lowest_corner_whichever_it_is(self, corner: tuple[float, float, float]):
+        middle = np.array([0.0, 0.0, 0.05])
+        length = np.linalg.norm(corner)
+        turn, _ = Rotation.align_vectors([[0.0, 0.0, -1.0]], [corner])  # this corner points down
+        place = [0.0, 0.0, length] - turn.apply(middle)
+        record = make([place] * 7, quat=turn.as_quat())
+        assert object_value(record, {**INSIDE, "kind": "on"}, 0, 0)[0] == pytest.approx(0.0, abs=1e-9)
+
+    @pytest.mark.parametrize("value", [[0, 1], "z", ["x", "y", "z"], [0, 0, np.nan], None])
+    def test_a_value_of_another_shape_is_refused(self, value: Any):
+        with pytest.raises(RecordingError) as caught:
+            object_value(make(RISES), {**UPRIGHT, "up_axis": value}, 0, 0)
+        assert caught.value.message == (
+            f"'up_axis' of a condition on 'shelf.can' is {value!r}, expected numbers of shape [3]. The record is "
+            "incomplete."
+        )
+        assert caught.value.values == {"key": "up_axis"}
+
+    @pytest.mark.parametrize("key", [f"{CAN}.root_position", f"{CAN}.root_quat_xyzw", "regions.chest.drawer.position"])
+    def test_an_array_that_is_missing_is_named(self, key: str):
+        record = make(RISES)
+        del record.arrays[key]
+        with pytest.raises(RecordingError) as caught:
+            object_value(record, INSIDE, 0, 0)
+        assert caught.value.message == (
+            f"Episode 4 has no array '{key}', which its verdict needs. The record is incomplete."
+        )
+        assert caught.value.values == {"key": key}
 
 
 class TestSkills:

@@ -164,6 +164,21 @@ class TestWhichConditionsAreJudged:
     ):
         assert [rule.code for rule in judge(make(**{TOUCH: list(self.LOST)}), limit=limit)] == codes
 
+    @pytest.mark.parametrize(
+        ("changes", "limit", "is_judged"),
+        [
+            ({}, 6, True),
+            ({}, 5, False),
+            ({"broken_off": True}, 6, False),
+            ({"frame_start": None, "frame_end": None}, 6, False),
+            ({"frame_start": None, "frame_end": None, "broken_off": True}, 6, False),
+        ],
+    )
+    def test_an_end_is_judged_where_a_skill_came_to_it_by_itself(
+        self, changes: dict[str, Any], limit: int, is_judged: bool
+    ):
+        assert JudgedSkill.read(make(entry(**changes)), 0).end_is_judged(limit) is is_judged
+
     def test_a_skill_that_moves_no_part_is_not_judged_by_its_end(self):
         assert judge(make(entry(success_mode=None), **{TOUCH: list(self.LOST)}, door=[0.0] * 7)) == []
 

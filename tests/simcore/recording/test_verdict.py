@@ -54,7 +54,8 @@ class TestConditionOfAPlugin:
     def test_a_recorded_failure_is_believed(self, failed):
         verdict = recompute_success(failed, self.OWN)
         assert (verdict.success, verdict.code, verdict.skills) == (False, "not_reached", (False,))
-        assert verdict.evidence["frame"] == failed.skills[0]["frame_end"]
+        reason = "a condition of the skill's own class"
+        assert verdict.evidence == {"frame": 17, "skill": 0, "name": "open", "reason": reason}
 
     def test_that_of_a_skill_without_one_is_not(self, failed):
         assert recompute_success(failed).code == "unsettled"

@@ -28,6 +28,7 @@ def make_asset(**kinds: str) -> Any:
 
 
 ASSETS = {"oven": make_asset(door="revolute", knob="continuous"), "cabinet": make_asset(drawer="prismatic")}
+ASSETS["can"] = SimpleNamespace(free=True, **vars(make_asset(lid="revolute")))
 KNOB = GoalCfg(object="oven", part="knob", kind=GoalKind.moved_fraction, value=0.5)
 KNOB_ENTRY = {
     "object": "oven",
@@ -39,6 +40,7 @@ KNOB_ENTRY = {
     "s_open": 2.0,
 }
 DRAWER = {"object": "cabinet", "joint_index": 0}
+LIFTED = GoalCfg(object="can", kind=GoalKind.lifted, value=0.1)
 
 
 def make(
@@ -100,8 +102,20 @@ class TestStatement:
         }
         assert second == KNOB_ENTRY
 
+    def test_a_condition_on_a_free_object_is_stated_without_a_joint(self):
+        found = make(goal=(LIFTED,)).statement(goes_on=False)["conditions"]
+        assert found == [{"object": "can", "kind": "lifted", "value": 0.1}]
+
 
 class TestSettling:
+    @pytest.mark.parametrize(("goal", "skills"), [((LIFTED,), ()), ((), ({"object": "can", "joint_index": None},))])
+    def test_a_free_object_that_is_acted_on_must_rest(self, goal: tuple[GoalCfg, ...], skills: tuple[Any, ...]):
+        assert make(*skills, goal=goal).settle()["max_changes"] == {"can.root": 0.005}
+
+    def test_a_free_object_and_its_lid_must_both_rest(self):
+        lid = {"object": "can", "joint_index": 0}
+        assert make(lid, goal=(LIFTED,)).settle()["max_changes"] == {"can.0": 0.02, "can.root": 0.005}
+
     def test_a_success_has_settled_in_its_last_frames(self):
         assert make().settle() == {
             "frame_start": 35,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.objects.carrying.conditions import ObjectPoses
+from unlatch.objects.carrying.conditions import ConditionKind, ObjectCondition, ObjectPoses
 from unlatch.robots.action import Action, ArmAction
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import SuccessRule
@@ -71,6 +71,20 @@ class FakeObject:
         return float(self.s[self.joint_index(name)])
 
 
+class FakeCan:
+    """A can that nothing holds in place: it has no joints."""
+
+    def __init__(self) -> None:
+        self.joint_names: list[str] = []
+        self.p = np.zeros(3)
+        self.asset = SimpleNamespace(free=True)
+        self.body = SimpleNamespace(joint_states=lambda: (np.zeros(0), None))
+        self.fingers = FakeView("panda.left.can.fingers_link")
+
+    def poses(self) -> ObjectPoses:
+        return ObjectPoses({"can": Pose(np.eye(3), self.p)}, {})
+
+
 class Stage:
     """A judge, its scene, and skills that do what a test says."""
 
@@ -82,7 +96,7 @@ class Stage:
         goal: list[GoalCfg] | None = None,
     ) -> None:
         self.skills = list(skills)
-        self.oven = FakeObject()
+        self.oven, self.can = FakeObject(), FakeCan()
         names = [f"panda.{arm}.{rest}" for arm in arms for rest in ("oven.fingers_link", "oven.forbid_collision")]
         self.views = {name: FakeView(name) for name in [*names, "panda.environment"]}
         self.touch = {
@@ -92,6 +106,7 @@ class Stage:
             }
             for arm in arms
         }
+        self.touch["left"]["can", None] = SimpleNamespace(fingers_link=self.can.fingers)
         self.loads = {
             arm: SimpleNamespace(force_sustained_n=Value(), fingers=[{"palm"}, {"f2", "f1"}], sustained_on=1)
             for arm in arms
@@ -100,13 +115,13 @@ class Stage:
         self.world = SimpleNamespace(time_s=0.0)
         self.robot = SimpleNamespace(arms={arm: SimpleNamespace(q=np.zeros(2)) for arm in arms})
         scene: Any = SimpleNamespace(
-            objects={"oven": self.oven},
+            objects={"oven": self.oven, "can": self.can},
             monitor=SimpleNamespace(views=self.views),
             views=self.touch,
             loads=self.loads,
             world=self.world,
             robot=self.robot,
-            poses=lambda: ObjectPoses({}, {}),
+            poses=self.can.poses,
             act_on=lambda *names, **options: self.acted.append((names, options)),
         )
         task = SimpleNamespace(goal=goal or [], settle_s=SETTLE_FRAMES / HZ, max_duration_s=2.0)
@@ -117,7 +132,7 @@ class Stage:
             robot=SimpleNamespace(name="panda"),
         )
         self.targets = dict.fromkeys(arms, 0.0)
-        self.judge = Judge(cfg, scene, [("oven", skill.part) for skill in skills], policy=policy)
+        self.judge = Judge(cfg, scene, [(skill.cfg.objects[0], skill.part) for skill in skills], policy=policy)
 
     def begin(self, index: int = 0, *, earlier: SkillRun | None = None) -> SkillRun:
         skill = self.skills[index]
@@ -126,7 +141,7 @@ class Stage:
     def frame(
         self, *, s: float | None = None, touch: bool | None = None, speeds: FrameSpeeds = SLOW, arm: str = "left"
     ) -> None:
-        """Simulates a record frame: sets the door's position and whether the fingers touch."""
+        """Simulates a record frame: sets the door's position and whether the fingers touch the oven."""
         self.world.time_s += 1.0 / HZ
         if s is not None:
             self.oven.s[0] = s
@@ -134,6 +149,13 @@ class Stage:
             self.views[f"panda.{arm}.oven.fingers_link"].force_max_n.n = 5.0 if touch else 0.0
         arms = {name: ArmAction(np.array([q, 0.0]), 0.04, Pose.identity()) for name, q in self.targets.items()}
         self.judge.observe(Action(arms), speeds)
+
+    def carry(self, *heights: float, grip: bool = True) -> None:
+        """Simulates a record frame with the can at each height, whether or not the left hand grips it."""
+        self.can.fingers.force_max_n.n = 5.0 if grip else 0.0
+        for height in heights:
+            self.can.p = np.array([0.0, 0.0, height])
+            self.frame()
 
     def frames(self, count: int, **options: Any) -> None:
         for _ in range(count):
@@ -160,6 +182,15 @@ def make_skill(part: str = "door", *, arm: str = "left", arms: tuple[str, ...] =
         **changes,
     )
     skill.unmet_condition = lambda: skill.unmet
+    return skill
+
+
+def make_pick(height: float = 0.1, **changes: Any) -> Any:
+    """Returns a skill that acts on the can, which must then be lifted by this height."""
+    skill = make_skill(success_mode=None, **changes)
+    skill.part, skill.cfg.name, skill.cfg.objects = None, "pick", ["can"]
+    condition = ObjectCondition(ConditionKind.lifted, "can", height)
+    skill.declare_conditions = lambda cfg, assets: [condition] if cfg is skill.cfg and "can" in assets else []
     return skill
 
 

@@ -221,7 +221,7 @@ def test_each_kind_of_condition_holds_up_to_its_value(kind: str, value: float, s
         assert failure.evidence == {"condition": wanted, "reached": pytest.approx(reached), "s": s}
 
 
-@pytest.mark.parametrize("kind", ["moved", "moved_fraction", "within_closed"])
+@pytest.mark.parametrize("kind", ["moved", "moved_fraction", "open_fraction", "within_closed"])
 def test_a_condition_holds_at_exactly_its_value(kind: str):
     wanted = condition(kind, 0.5, s_closed=1.0, s_open=0.0)  # a joint that opens in its negative direction
     assert goal_failure("unsettled", [wanted], {DOOR: 0.5}, {DOOR: 0.0}, 0.0) is None

@@ -12,6 +12,7 @@ from unlatch.objects.carrying.conditions import ObjectPoses
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.simcore.sim.contacts import Violation
 from unlatch.skills.contract.failure import Failure
+from unlatch.tasks.language import LanguageStep
 from unlatch.workflows.episode import skill_run
 from unlatch.workflows.episode.skill_run import MovedJoint, SkillRun
 
@@ -49,8 +50,9 @@ def make_run(*, arms: tuple[str, ...] = ("left",), **changes: Any) -> SkillRun:
     )
     for key in [key for key in changes if hasattr(skill, key)]:
         setattr(skill, key, changes.pop(key))
-    fields = {"chain_index": 2, "stage": 1, "frame_start": 5, "start_poses": ObjectPoses({}, {}), **changes}
-    return SkillRun(skill, "door", MovedJoint("hinge", 3, s=0.9, s0=0.2), **fields)
+    place = {"chain_index": 2, "stage": 1, "frame_start": 5, "start_poses": ObjectPoses({}, {})}
+    moved = {"part": "door", "moved": MovedJoint("hinge", 3, s=0.9, s0=0.2)}
+    return SkillRun(skill, **{**moved, **place, **changes})
 
 
 def test_an_entry_has_the_skill_its_rule_and_what_was_reached(spoken: list[Any]):
@@ -109,6 +111,25 @@ def test_an_entry_has_the_link_the_plan_and_the_first_violation_where_there_are_
         "physics_step": 120,
         "time_s": 0.5,
     }
+
+
+def test_the_entry_of_a_skill_on_a_free_object_has_conditions_instead_of_a_part_and_a_joint(spoken: list[Any]):
+    lifted = {"object": "oven", "kind": "lifted", "value": 0.1}
+    entry = make_run(part=None, moved=None, conditions=[lifted]).to_entry(last_frame=1, draw=0.5)
+    keys = ("part", "joint", "joint_index", "s0", "s_end", "s_closed", "s_open")
+    assert [entry[key] for key in keys] == [None] * len(keys)
+    assert entry["conditions"] == [lifted]
+    assert "conditions" not in make_run().to_entry(last_frame=1, draw=0.5)
+
+
+def test_instructions_say_what_the_step_of_the_chain_says_of_the_skill(
+    spoken: list[Any], monkeypatch: pytest.MonkeyPatch
+):
+    drawer: Any = SimpleNamespace()
+    step = LanguageStep("put", drawer, "handle", target="into the drawer")
+    monkeypatch.setattr(skill_run, "step_language", lambda *words, **options: [words, options])
+    entry = make_run().to_entry(last_frame=1, draw=0.5, step=step)
+    assert entry["language"] == [(["text"], "put", drawer, "handle", 0.5), {"target": "into the drawer"}]
 
 
 def test_of_several_arms_an_entry_names_the_arm_and_its_place_in_the_chain(spoken: list[Any]):
