@@ -58,6 +58,11 @@ class GoalJudge:
         """Where the free objects and regions are in the last frame."""
         return self._poses[-1]
 
+    def last_step(self, name: str) -> float:
+        """Returns how far a free object moved in the last frame [m]."""
+        before, now = (poses.objects[name].p for poses in self._poses[-2:])
+        return float(np.linalg.norm(now - before))
+
     def observe(self) -> None:
         """Reads joints and poses after a record frame."""
         self._positions.append(self._read_positions())

@@ -316,9 +316,7 @@ class Judge:
         views = self._scene.views[run.arm][(run.object_name, run.part)]
         touching = float(np.asarray(views.fingers_link.force_max_n.get_value())) > 0.0
         if run.moved is None:
-            position = self.goal.poses.objects[run.object_name].p
-            moving = float(np.linalg.norm(position - run.position)) > MOVING_STEP
-            run.position = position
+            moving = self.goal.last_step(run.object_name) > MOVING_STEP
         else:
             s = self.goal.positions[(run.object_name, run.moved.index)]
             moving = abs(s - run.moved.s) > MOVING_STEP

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from unlatch.objects.carrying.conditions import ObjectPoses
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.simcore.sim.contacts import Violation
@@ -80,12 +78,6 @@ class SkillRun:
     """Why it was broken off and is attempted again."""
     zero_force_contacts: int = 0
     """Forbidden contacts without force: reported, never judged."""
-    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    """(3,) position of a free object in the last frame [m]."""
-
-    def __post_init__(self) -> None:
-        if self.part is None and self.object_name in self.start_poses.objects:
-            self.position = self.start_poses.objects[self.object_name].p
 
     @property
     def rule(self) -> SuccessRule:

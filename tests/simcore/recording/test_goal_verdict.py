@@ -170,8 +170,15 @@ class TestGoalValue:
         )
         assert caught.value.values == {"kind": "turned"}
 
-    def test_a_range_that_is_empty_is_refused(self):
-        condition = {**OPEN, "kind": "moved_fraction", "s_closed": 0.5, "s_open": 0.5}
+    @pytest.mark.parametrize(("s_closed", "s_open"), [(0.0, 2.0), (2.0, 0.0), (-2.0, 0.0)])
+    def test_open_is_counted_from_closed_wherever_zero_is(self, s_closed: float, s_open: float):
+        condition = {**OPEN, "kind": "open_fraction", "value": 0.25, "s_closed": s_closed, "s_open": s_open}
+        record = make([s_closed] * 3 + [0.75 * s_closed + 0.25 * s_open] * 4)
+        assert goal_value(record, condition, 6) == (0.25, True)
+
+    @pytest.mark.parametrize("kind", ["moved_fraction", "open_fraction"])
+    def test_a_range_that_is_empty_is_refused(self, kind: str):
+        condition = {**OPEN, "kind": kind, "s_closed": 0.5, "s_open": 0.5}
         with pytest.raises(RecordingError, match=r"^s_open equals s_closed \(0\.5\) in \{'object': 'kitchen\.oven'"):
             goal_value(make(OPENS), condition, 6)
 

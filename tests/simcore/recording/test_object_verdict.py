@@ -14,6 +14,7 @@ from unlatch.simcore.recording import EpisodeRecord
 from unlatch.simcore.recording.goal_verdict import broken_goal_rules, goal_value, recompute_goal_frame
 from unlatch.simcore.recording.object_verdict import object_value
 from unlatch.simcore.recording.skill_verdict import BrokenRule, JudgedSkill, broken_skill_rules
+from unlatch.simcore.recording.success_rules import MOVING_STEP
 
 CAN = "objects.shelf.can"
 QUARTER = [np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)]
@@ -82,6 +83,9 @@ class TestConditions:
     @pytest.mark.parametrize(("start", "reached", "holds"), [(0, 0.1, True), (2, 0.05, False)])
     def test_lifted_counts_from_a_frame(self, start: int, reached: float, holds: bool):
         assert object_value(make(RISES), LIFTED, 3, start) == (pytest.approx(reached), holds)
+
+    def test_lifted_of_a_goal_counts_from_the_first_frame_of_the_episode(self):
+        assert goal_value(make([0.0, 0.05, 0.05, 0.1, 0.1, 0.1, 0.1]), LIFTED, 3) == (0.1, True)
 
     def test_upright_is_an_angle(self):
         assert object_value(make(RISES), UPRIGHT, 3, 0) == (0.0, True)
@@ -193,9 +197,15 @@ class TestSkills:
         assert rule.evidence["moving_frames"] == 4
         assert rule.evidence["contact_share"] == 0.25
 
+    def test_a_step_of_exactly_the_least_one_is_no_motion(self):
+        skill = {**SKILL, "finger_contact_required": True, "robot": "panda", "arm": "left"}
+        touch = {"contacts.panda.left.shelf.can.fingers_link.force_max_n": np.array([0.0, 0.0, 0.0, 0.0, 5.0, 0.0])}
+        heights = [0.0, 0.0, MOVING_STEP, MOVING_STEP, MOVING_STEP, 0.2, 0.2]
+        assert skill_rules(make(heights, skill, arrays=touch)) == []
+
     @pytest.mark.parametrize("key", ["object", "conditions"])
     def test_a_skill_with_conditions_names_its_object(self, key: str):
-        with pytest.raises(RecordingError, match=key):
+        with pytest.raises(RecordingError, match=f"^{key}=3 in entry 0 of the skills of episode 4, expected"):
             JudgedSkill.read(make(RISES, {**SKILL, key: 3}), 0)
 
 
@@ -217,6 +227,13 @@ class TestGoal:
     def test_a_can_that_a_skill_carries_must_stay_too(self):
         (rule,) = self.judged([0, 0, 0.1, 0.2, 0.2, 0.2, 0.21], SKILL, conditions=())
         assert (rule.frame, rule.code) == (6, "unsettled")
+
+    def test_a_can_and_its_lid_must_both_rest(self):
+        lid = {"object": "shelf.can", "part": "lid", "joint_index": 0, "kind": "moved", "value": 0.0}
+        turns = {f"{CAN}.joint_positions": np.array([[0.0]] * 5 + [[0.1]] * 2)}
+        goal = {"conditions": [lid, LIFTED]}
+        rules = goal_rules(make([0, 0, 0.1, 0.2, 0.2, 0.2, 0.21], goal=goal, settle=SETTLE, arrays=turns))
+        assert {(rule.frame, rule.evidence["joint_index"]) for rule in rules} == {(5, 0), (6, "root")}
 
     def test_a_condition_that_does_not_hold_or_does_not_last(self):
         label = {"condition": 0, "object": "shelf.can", "part": None, "kind": "lifted", "wanted": 0.1}

@@ -212,6 +212,11 @@ class TestContact:
         record = make(entry(success_threshold=0.0), door=[0.0] * 7, **{TOUCH: [0.0, 0.0, 0.0, 5.0, 0.0, 0.0]})
         assert judge(record) == []
 
+    def test_a_skill_that_moves_a_joint_is_judged_by_its_motion_whatever_else_must_hold(self):
+        stands = {"object": "can", "kind": "lifted", "value": 0.0}
+        record = make(entry(conditions=[stands]), **{"objects.can.root_position": [[0.0, 0.0, 0.1]] * 7})
+        assert judge(record) == []
+
     def test_only_contact_in_moving_rows_counts_for_the_share(self):
         door = [0.0, 0.0, 0.0, 0.0, 0.5, 1.0, 1.0]
         record = make(door=door, **{TOUCH: [0.0, 5.0, 5.0, 0.0, 0.0, 0.0]})

@@ -11,7 +11,8 @@ import pytest
 from unlatch.objects.carrying.conditions import ObjectPoses
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M
-from unlatch.workflows.episode.goal import GoalJudge, object_failure
+from unlatch.tasks.task import GoalCfg, GoalKind
+from unlatch.workflows.episode.goal import GoalJudge, goal_conditions, object_failure
 
 HZ = 30.0
 LIFTED = {"object": "can", "kind": "lifted", "value": 0.1}
@@ -46,6 +47,14 @@ class Scene:
         for place in places:
             self.can = list(place)
             self.judge.observe()
+
+
+def test_the_condition_of_a_task_has_the_sizes_that_its_judgement_needs():
+    task: Any = SimpleNamespace(goal=[GoalCfg(object="can", kind=GoalKind.upright, value=0.2)])
+    articulation = SimpleNamespace(up_axis=np.array([0.0, 1.0, 0.0]))
+    objects: Any = {"can": SimpleNamespace(asset=SimpleNamespace(free=True, articulation=articulation))}
+    upright = {"object": "can", "kind": "upright", "value": 0.2, "up_axis": [0.0, 1.0, 0.0]}
+    assert goal_conditions(task, objects) == [upright]
 
 
 def test_a_can_that_is_lifted_and_stays_has_no_failure():
