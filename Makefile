@@ -4,8 +4,8 @@
 # lint             Checks format, lint, types and layers.
 # format           Formats the code.
 # fuzz             Tests thousands of mutated task files and URDFs. Takes about 20 minutes.
-# mutants          Changes the judge and the verdict in small ways, and checks that a test notices each change. Takes six
-#                  minutes of processor time. Add ONLY=unlatch.workflows.episode.goal for one module.
+# mutants          Changes the judge and the verdict in small ways, and checks that a test notices each change. Takes four
+#                  minutes on two cores. Add ONLY=unlatch.workflows.episode.goal for one module.
 # docs             Builds the site in build/site.
 # check-lerobot    Opens an export with LeRobot, trains on it, and evaluates the policy. Makes a separate environment
 #                  (Python 3.12, 5.5 GB). Add LEROBOT_PYTHON=/path/to/python3.12 if there is no `python3.12`.
