@@ -5,8 +5,8 @@
     python benchmarks/episode_cost.py library=true         # opening every category that `unlatch list objects` has
 
 The bare loop sets the same motor torques and targets in a scene that is built in the same way, and makes the same
-physics steps with the same settings. It reads nothing. The ratio is the CPU time of the whole episode, from its reset to
-its file, divided by that of the bare loop. Every episode is made three times in one process:
+physics steps with the same settings. It reads nothing. The ratio is the CPU time of the whole episode, from its reset
+to its file, divided by that of the bare loop. Every episode is made three times in one process:
 
 1. untimed, to note all calls that change the world, from the end of the reset on;
 2. with the time of each part;
@@ -240,7 +240,7 @@ def main() -> int:
     """Prints CPU times by part [ms an episode] and the ratio of each task or category."""
     cfg = read_pairs(EpisodeCostCfg, sys.argv[1:])
     if cfg.library:
-        rows = {name: [f"object={name}", "skills=open"] for name in option_names("object")}
+        rows = {name: [f"object={name}", "skill=open"] for name in option_names("object")}
     else:
         rows = {name: [f"task={name}"] for name in cfg.tasks.split(",")}
     titles = " ".join(f"{part:>7}" for part in PARTS)

@@ -23,7 +23,14 @@ class TargetSpline:
 
     def reset(self, positions: Array) -> None:
         """Starts anew at rest at positions (n,) [rad]."""
-        self._points = (np.array(positions, dtype=float),) * 3
+        self._set_points((np.array(positions, dtype=float),) * 3)
+
+    def _set_points(self, points: tuple[Array, Array, Array]) -> None:
+        """Sets the control points of this frame, and what is the same at every share of it."""
+        self._points = first, second, third = points
+        self._half_sum = 0.5 * (first + second)
+        self._before = second - first
+        self._change = (third - second) - self._before
 
     @property
     def last_action(self) -> Array:
@@ -39,14 +46,13 @@ class TargetSpline:
                 faster than a motor can.
         """
         _, before, last = self._points
-        self._points = (before, last, np.clip(positions, last - max_step, last + max_step))
+        self._set_points((before, last, np.clip(positions, last - max_step, last + max_step)))
 
     def at(self, share: float, *, frame_s: float) -> JointTargets:
         """Returns the targets when a share (0 to 1) of the frame of `frame_s` [s] is over."""
-        first, second, third = self._points
-        before, after = second - first, third - second
+        before, change = self._before, self._change
         return JointTargets(
-            0.5 * (first + second) + share * before + 0.5 * share**2 * (after - before),
-            (before + share * (after - before)) / frame_s,
-            (after - before) / frame_s**2,
+            self._half_sum + share * before + 0.5 * share**2 * change,
+            (before + share * change) / frame_s,
+            change / frame_s**2,
         )

@@ -66,8 +66,9 @@ class ImpedanceServo:
         """
         self._body = body
         self._dt = dt
-        self._all = [joint.index for joint in body.movable_joints]
-        self._mine = np.array([self._all.index(body.joint(name).index) for name in joints])
+        self._no_acceleration = [0.0] * len(body.movable_joints)
+        movable = [joint.name for joint in body.movable_joints]
+        self._mine = np.array([movable.index(body.joint(name).name) for name in joints])
         self._block = np.ix_(self._mine, self._mine)
         self.joints = tuple(joints)
         """Their names."""
@@ -90,7 +91,7 @@ class ImpedanceServo:
         Raises:
             WorldError: A joint moves no inertia.
         """
-        body, q = self._body, [state[0] for state in self._joint_states()]
+        body, q = self._body, [state[0] for state in self._body.read_states()]
         try:
             matrix = p.calculateMassMatrix(body.body_id, q, physicsClientId=body.client)
         except (p.error, SystemError) as exc:  # Bullet raises the first one, which Python turns into the second
@@ -126,18 +127,15 @@ class ImpedanceServo:
 
     def torques(self) -> Array:
         """Returns (n,) the torques for the next physics step, without any limit [N m]."""
-        states = self._joint_states()
+        states = self._body.last_states()
         q_all, dq_all = [state[0] for state in states], [state[1] for state in states]
-        q, dq = np.array(q_all)[self._mine], np.array(dq_all)[self._mine]
         wanted = self.targets
         bias = p.calculateInverseDynamics(
-            self._body.body_id, q_all, dq_all, [0.0] * len(q_all), physicsClientId=self._body.client
+            self._body.body_id, q_all, dq_all, self._no_acceleration, physicsClientId=self._body.client
         )
+        q, dq, bias = np.array((q_all, dq_all, bias))[:, self._mine]
         spring = self._K @ (wanted.positions - q) + self._D @ (wanted.velocities - dq)
-        return spring + self._M @ wanted.accelerations + np.array(bias)[self._mine]
-
-    def _joint_states(self) -> tuple[tuple[float, ...], ...]:
-        return p.getJointStates(self._body.body_id, self._all, physicsClientId=self._body.client)
+        return spring + self._M @ wanted.accelerations + bias
 
 
 class _ArmatureInertia:

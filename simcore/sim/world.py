@@ -190,13 +190,24 @@ class World:
         """Registers a function that runs before every physics step until the next `reset`."""
         self._before_step.append(function)
 
-    def step(self) -> None:
-        """Runs one physics step of `dt`."""
+    def step(self, *, keeps_states: bool = False) -> None:
+        """Runs one physics step of `dt`.
+
+        Args:
+            keeps_states: Whether nothing has moved a body since `Body.read_states` was called after the last step.
+        """
+        if not keeps_states:
+            self._forget_states()
         for function in self._before_step:
             function()
         p.stepSimulation(physicsClientId=self.client)
         self.steps += 1
         self.shown_step = None
+        self._forget_states()
+
+    def _forget_states(self) -> None:
+        for body in self.bodies.values():
+            body.forget_states()
 
     def signature(self) -> dict[str, tuple[object, ...]]:
         """Returns values that only physics steps change: poses and joint states by body, and the number of constraints.

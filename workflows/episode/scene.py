@@ -244,10 +244,12 @@ class EpisodeScene:
         robot_speed = 0.0
         object_speeds = dict.fromkeys(self.objects, 0.0)
         for step in range(rates.steps_per_frame):
-            if before_control_step is not None and step % rates.physics_steps == 0:
+            is_hooked = before_control_step is not None and step % rates.physics_steps == 0
+            if is_hooked and before_control_step is not None:
                 before_control_step()
             robot.set_step_targets(step)
-            world.step()
+            # joint speeds were read after the last step; between frames and in randomization, bodies may have moved
+            world.step(keeps_states=step > 0 and not is_hooked)
             self.monitor.sample()
             robot.sample_efforts()
             robot_speed = max(robot_speed, robot.max_joint_speed())
