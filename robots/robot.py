@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,9 @@ class Arm(Module):
         self.gripper_target = Buffer()
         self._spline = TargetSpline(np.array(cfg.home))
         self._gripper_target_m = gripper.max_width_m
+        self._finger_targets = (math.nan, np.zeros(0))
+        """The opening that the motors were sent last [m], and the positions of the fingers' joints for it."""
+        self._fingers_at_rest = np.zeros(len(gripper.joints))
         self.signals = ArmSignals(len(cfg.joints))
         """Errors of its encoders and of its commands."""
 
@@ -180,8 +184,9 @@ class Arm(Module):
         sent = MotorTargets(self._spline.at(share, frame_s=frame_s), self._gripper_target_m)
         arrived = self.signals.transmit(sent)
         self.drives.follow(arrived.joints)
-        fingers = np.array(gripper.positions(arrived.gripper_m))
-        self.drives.set_targets(gripper.joints, fingers, np.zeros(len(fingers)))
+        if self._finger_targets[0] != arrived.gripper_m:
+            self._finger_targets = arrived.gripper_m, np.array(gripper.positions(arrived.gripper_m))
+        self.drives.set_targets(gripper.joints, self._finger_targets[1], self._fingers_at_rest)
 
     def _read_state(self) -> None:
         cfg = self.cfg

@@ -287,8 +287,9 @@ class DriveGroup:
         return True
 
     def _apply_efforts(self) -> None:
-        for name in sorted(self._changed):
-            self._drive_servo(name)
+        if self._changed:
+            for name in sorted(self._changed):
+                self._drive_servo(name)
         for name, target in self._spring_targets.items():
             drive = self.drives[name]
             q, dq, *_ = self._step_state(name)
