@@ -6,11 +6,12 @@
 
 The bare loop sets the same motor torques and targets in a scene that is built in the same way, and makes the same
 physics steps with the same settings. It reads nothing. The ratio is the CPU time of the whole episode, from its reset
-to its file, divided by that of the bare loop. Every episode is made three times in one process:
+to its file, divided by that of the bare loop. Every episode is made four times in one process:
 
 1. untimed, to note all calls that change the world, from the end of the reset on;
-2. with the time of each part;
-3. as the bare loop, which must end in the same positions and speeds to the bit.
+2. with the time of the whole;
+3. with the time of each part; the parts are scaled to add up to the whole, because reading the clock takes time;
+4. as the bare loop, which must end in the same positions and speeds to the bit.
 
 All times are CPU times of this process, so that other programs affect them little.
 """
@@ -22,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,6 +93,8 @@ _CHANGES = (
 """Functions of Bullet that change a world."""
 P = ParamSpec("P")
 R = TypeVar("R")
+Times = tuple[Mapping[str, float], float]
+"""CPU times of the parts of an episode and of its bare loop [s]."""
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
@@ -192,12 +195,13 @@ def _load_cfg(words: Sequence[str], cfg: EpisodeCostCfg) -> CollectCfg:
     return found
 
 
-def _measure(words: Sequence[str], cfg: EpisodeCostCfg) -> tuple[list[tuple[Counter[str], float]], int]:
+def _measure(words: Sequence[str], cfg: EpisodeCostCfg) -> tuple[list[Times], int]:
     """Returns times by part and time of the bare loop of every episode [s], and the number of successes."""
-    run, times, successes = _load_cfg(words, cfg), [], 0
+    run, times, successes = _load_cfg(words, cfg), list[Times](), 0
     with (
         tempfile.TemporaryDirectory() as folder,
         DataSet.create_or_resume(Path(folder) / "set", header=header_of(run)) as data_set,
+        DataSet.create_or_resume(Path(folder) / "again", header=header_of(run)) as again,
         EpisodeRunner(run) as runner,
     ):
         runner.warm_up()
@@ -207,10 +211,13 @@ def _measure(words: Sequence[str], cfg: EpisodeCostCfg) -> tuple[list[tuple[Coun
             with _replaced(_note_changes(world.client, calls, attempt.episode)):
                 attempt.run()
             end = world.signature()
-            timer = PartTimer()
+            start = time.process_time()
+            data_set.write(runner.run(number))
+            whole, timer = time.process_time() - start, PartTimer()
             with timer.measure():
                 record = runner.run(number)
-                data_set.write(record)
+                again.write(record)
+            scale = whole / sum(timer.seconds.values())
             runner.episode(number).reset(record)
             start = time.process_time()
             for function, args, kwargs in calls:
@@ -219,15 +226,15 @@ def _measure(words: Sequence[str], cfg: EpisodeCostCfg) -> tuple[list[tuple[Coun
             if world.signature() != end:
                 raise SimCoreError(f"The bare loop of episode {number} of {' '.join(words)} ends elsewhere.")
             if number > 0:
-                times.append((timer.seconds, bare))
+                times.append(({part: scale * seconds for part, seconds in timer.seconds.items()}, bare))
                 successes += record.success
     return times, successes
 
 
-def _print_row(label: str, times: Sequence[tuple[Counter[str], float]], successes: int) -> float:
+def _print_row(label: str, times: Sequence[Times], successes: int) -> float:
     """Prints the mean times of a task; returns the ratio."""
     n = len(times)
-    means = {part: 1e3 * sum(seconds[part] for seconds, _ in times) / n for part in PARTS}
+    means = {part: 1e3 * sum(seconds.get(part, 0.0) for seconds, _ in times) / n for part in PARTS}
     bare = 1e3 * sum(seconds for _, seconds in times) / n
     whole = sum(means.values())
     ratio = whole / bare

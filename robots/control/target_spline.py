@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from unlatch.simcore.sim.impedance import JointTargets
@@ -31,6 +33,8 @@ class TargetSpline:
         self._half_sum = 0.5 * (first + second)
         self._before = second - first
         self._change = (third - second) - self._before
+        self._acceleration = math.nan, self._change
+        """Length of a frame [s], and the acceleration for it [rad/s^2]."""
 
     @property
     def last_action(self) -> Array:
@@ -51,8 +55,10 @@ class TargetSpline:
     def at(self, share: float, *, frame_s: float) -> JointTargets:
         """Returns the targets when a share (0 to 1) of the frame of `frame_s` [s] is over."""
         before, change = self._before, self._change
+        if self._acceleration[0] != frame_s:
+            self._acceleration = frame_s, change / frame_s**2
         return JointTargets(
             self._half_sum + share * before + 0.5 * share**2 * change,
             (before + share * change) / frame_s,
-            change / frame_s**2,
+            self._acceleration[1],
         )

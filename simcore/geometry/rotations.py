@@ -59,6 +59,19 @@ def matrix_from_quat_xyzw(quat_xyzw: ArrayLike) -> Array:
     )
 
 
+def matrices_from_quats_xyzw(quats_xyzw: ArrayLike) -> Array:
+    """Returns the rotations (n, 3, 3) of unit quaternions (n, 4): those of `matrix_from_quat_xyzw`, to the bit."""
+    quats = np.asarray(quats_xyzw, dtype=float)
+    lengths = np.array([[math.sqrt(float(quat @ quat))] for quat in quats])
+    x, y, z, w = (quats / lengths).T
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.ascontiguousarray(np.array(rows).transpose(2, 0, 1))
+
+
 def quat_xyzw_from_matrix(R: ArrayLike) -> Array:
     """Returns the unit quaternion (x, y, z, w), w >= 0, of a rotation (3, 3)."""
     m: list[list[float]] = np.asarray(R, dtype=float).tolist()  # single numbers are faster than elements of an array

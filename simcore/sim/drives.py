@@ -360,7 +360,7 @@ class DriveGroup:
 
     def _balance_armatures(self, world: World) -> None:
         """Balances the weight of sliding armatures: they have inertia along the joint, but no weight."""
-        for name, index in self._sliding_armatures.items():
+        for index in self._sliding_armatures.values():
             weight = -self.body.masses.link(index).added_mass_kg * world.gravity_m_s2
             where = p.getLinkState(self.body.body_id, index, physicsClientId=self.body.client)[0]
             p.applyExternalForce(

@@ -16,7 +16,7 @@ import pybullet as p
 from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry.rotations import matrix_from_quat_xyzw
+from unlatch.simcore.geometry.rotations import matrices_from_quats_xyzw
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.sweep import moved_links
 
@@ -160,9 +160,8 @@ class _ArmatureInertia:
         states = p.getLinkStates(
             self._body.body_id, self._indices, computeForwardKinematics=1, physicsClientId=self._body.client
         )
-        axes = np.array(
-            [matrix_from_quat_xyzw(state[5]) @ axis for state, axis in zip(states, self._axes, strict=True)]
-        )
+        rotations = matrices_from_quats_xyzw([state[5] for state in states])
+        axes = np.array([R @ axis for R, axis in zip(rotations, self._axes, strict=True)])
         J = np.where(self._moves, axes[self._rows] @ axes[: self._n].T, 0.0)  # (n_armatures, n)
         return J.T @ (self._armatures[:, None] * J)
 
