@@ -165,7 +165,7 @@ class Arm(Module):
         self._spline.reset(positions)
         self._gripper_target_m = gripper_m
         self.drives.refresh_inertia()
-        self.set_step_targets(0.0, frame_s=1.0)
+        self.set_step_targets(0, 1, frame_s=1.0)
 
     def begin_frame(self, action: ArmAction, *, frame_s: float) -> None:
         """Takes the action of the next record frame of `frame_s` [s]; targets faster than a motor are cut off."""
@@ -178,10 +178,10 @@ class Arm(Module):
         self._gripper_target_m = float(action.gripper_target_m)
         self.drives.refresh_inertia()
 
-    def set_step_targets(self, share: float, *, frame_s: float) -> None:
-        """Sets the motors for the physics step that begins when a share of the frame of `frame_s` [s] is over."""
+    def set_step_targets(self, index: int, n_steps: int, *, frame_s: float) -> None:
+        """Sets the motors for physics step `index` (from 0) of `n_steps` in a frame of `frame_s` [s]."""
         gripper = self.cfg.gripper
-        sent = MotorTargets(self._spline.at(share, frame_s=frame_s), self._gripper_target_m)
+        sent = MotorTargets(self._spline.at_step(index, n_steps, frame_s=frame_s), self._gripper_target_m)
         arrived = self.signals.transmit(sent)
         self.drives.follow(arrived.joints)
         if self._finger_targets[0] != arrived.gripper_m:
@@ -273,9 +273,8 @@ class Robot(Module):
 
     def set_step_targets(self, index: int) -> None:
         """Sets the motors of all arms for physics step `index` (from 0) of the record frame."""
-        share = index / self._world.cfg.steps_per_frame
         for arm in self.arms.values():
-            arm.set_step_targets(share, frame_s=self._frame_s)
+            arm.set_step_targets(index, self._world.cfg.steps_per_frame, frame_s=self._frame_s)
 
     @property
     def _frame_s(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -33,8 +33,8 @@ class TargetSpline:
         self._half_sum = 0.5 * (first + second)
         self._before = second - first
         self._change = (third - second) - self._before
-        self._acceleration = math.nan, self._change
-        """Length of a frame [s], and the acceleration for it [rad/s^2]."""
+        self._steps: tuple[int, float, list[JointTargets]] = (0, 0.0, [])
+        """Number of physics steps in a frame, its length [s], and the targets at the beginning of each step."""
 
     @property
     def last_action(self) -> Array:
@@ -54,11 +54,17 @@ class TargetSpline:
 
     def at(self, share: float, *, frame_s: float) -> JointTargets:
         """Returns the targets when a share (0 to 1) of the frame of `frame_s` [s] is over."""
+        return self._at_shares([share], frame_s)[0]
+
+    def at_step(self, index: int, n_steps: int, *, frame_s: float) -> JointTargets:
+        """Returns the targets at the beginning of step `index` of `n_steps` in the frame of `frame_s` [s]."""
+        if self._steps[:2] != (n_steps, frame_s):
+            self._steps = n_steps, frame_s, self._at_shares([step / n_steps for step in range(n_steps)], frame_s)
+        return self._steps[2][index]
+
+    def _at_shares(self, shares: Sequence[float], frame_s: float) -> list[JointTargets]:
         before, change = self._before, self._change
-        if self._acceleration[0] != frame_s:
-            self._acceleration = frame_s, change / frame_s**2
-        return JointTargets(
-            self._half_sum + share * before + 0.5 * share**2 * change,
-            (before + share * change) / frame_s,
-            self._acceleration[1],
-        )
+        linear, quadratic = np.array([(share, 0.5 * share**2) for share in shares]).T[:, :, None]  # (n_shares, 1) each
+        positions = self._half_sum + linear * before + quadratic * change
+        velocities, acceleration = (before + linear * change) / frame_s, change / frame_s**2
+        return [JointTargets(q, dq, acceleration) for q, dq in zip(positions, velocities, strict=True)]

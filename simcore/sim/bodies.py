@@ -299,10 +299,7 @@ class Body:
 
     def max_joint_speed(self) -> float:
         """Largest speed of a movable joint now [rad/s or m/s]; 0 without movable joints."""
-        largest = 0.0
-        for state in self.read_states():
-            largest = max(largest, abs(state[1]))
-        return largest
+        return max((0.0, *[abs(state[1]) for state in self.read_states()]))
 
     def read_states(self) -> tuple[tuple[Any, ...], ...]:
         """Reads position, velocity, reaction forces and motor effort of each movable joint, and keeps them."""

@@ -58,7 +58,7 @@ class DriveGroup:
         impedance = [name for name, drive in self.drives.items() if drive.mode is DriveMode.impedance]
         self._impedance: ImpedanceServo | None = None
         self._gains_changed = True
-        self._max_torques = np.zeros(len(impedance))
+        self._max_torques: list[float] = []
         self._impedance_indices = [self._indices[name] for name in impedance]
         self._sliding_armatures: dict[str, int] = {}
         self._servo_commands: dict[str, tuple[float, float, JointDrive]] = {}
@@ -346,12 +346,13 @@ class DriveGroup:
         if self._gains_changed:
             drives = [self.drives[name] for name in servo.joints]
             servo.set_gains([drive.stiffness for drive in drives], [drive.damping for drive in drives])
-            self._max_torques = np.array([drive.max_effort for drive in drives])
+            self._max_torques = [drive.max_effort for drive in drives]
             self._gains_changed = False
         wanted = servo.torques()
         if balances:
             wanted -= [balances.get(name, 0.0) for name in servo.joints]
-        torques = np.minimum(np.maximum(wanted, -self._max_torques), self._max_torques).tolist()
+        # single numbers are faster than short arrays
+        torques = [max(min(tau, most), -most) for tau, most in zip(wanted.tolist(), self._max_torques, strict=True)]
         indices = self._impedance_indices
         self.body.controller_torques.update(zip(indices, torques, strict=True))
         p.setJointMotorControlArray(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ class SkillRun:
         if self.part is None and self.object_name in self.start_poses.objects:
             self.position = self.start_poses.objects[self.object_name].p
 
-    @property
+    @cached_property
     def rule(self) -> SuccessRule:
         """What the skill must do to succeed."""
         return self.skill.success_rule
