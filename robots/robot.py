@@ -184,9 +184,11 @@ class Arm(Module):
         sent = MotorTargets(self._spline.at_step(index, n_steps, frame_s=frame_s), self._gripper_target_m)
         arrived = self.signals.transmit(sent)
         self.drives.follow(arrived.joints)
-        if self._finger_targets[0] != arrived.gripper_m:
+        is_new = self._finger_targets[0] != arrived.gripper_m
+        if is_new:
             self._finger_targets = arrived.gripper_m, np.array(gripper.positions(arrived.gripper_m))
-        self.drives.set_targets(gripper.joints, self._finger_targets[1], self._fingers_at_rest)
+        if is_new or self.drives.must_repeat_targets:
+            self.drives.set_targets(gripper.joints, self._finger_targets[1], self._fingers_at_rest)
 
     def _read_state(self) -> None:
         cfg = self.cfg

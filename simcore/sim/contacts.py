@@ -91,7 +91,7 @@ class ContactView(Module):
         """Writes the frame's largest and mean force to the buffers."""
         largest = max(self._frame, default=0.0)
         self.force_max_n.set_value(largest)
-        self.force_mean_n.set_value(float(np.mean(self._frame)) if largest else 0.0)
+        self.force_mean_n.set_value(np.add.reduce(self._frame) / len(self._frame) if largest else 0.0)
         self._frame.clear()
         self.touching_links = frozenset(self._links)
         self._links.clear()

@@ -62,6 +62,8 @@ class DriveGroup:
         self._impedance_indices = [self._indices[name] for name in impedance]
         self._sliding_armatures: dict[str, int] = {}
         self._servo_commands: dict[str, tuple[float, float, JointDrive]] = {}
+        self.must_repeat_targets = any(drive.mode is DriveMode.servo and drive.friction > 0.0 for drive in drives.values())
+        """Whether targets must be set again in every physics step: the friction of a servo acts then."""
         if impedance:
             # Before armatures are added: Bullet refuses inertias with armatures in its model for inverse dynamics. It
             # makes this model of a body at the first call and keeps it. So armatures that the group of another arm of
@@ -104,6 +106,7 @@ class DriveGroup:
             if drive.mode is DriveMode.servo:
                 self._changed.add(name)
                 servos = True
+                self.must_repeat_targets |= drive.friction > 0.0
             elif field == "stiffness" and drive.mode is DriveMode.passive and name not in self._spring_targets:
                 self._begin_spring(name)
             elif field == "friction":

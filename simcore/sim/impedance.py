@@ -78,7 +78,7 @@ class ImpedanceServo:
         still = np.zeros(len(joints))
         self.targets = JointTargets(body.joint_positions(joints), still, still)
         """Targets now."""
-        self._stiffness, self._damping_ratio = still, still
+        self._stiffness, self._root_of_ratio = np.diag(still), still
         self._K = self._D = self._M = np.zeros((len(joints), len(joints)))
         self._fed_forward = still, still
         """Accelerations [rad/s^2], and the torques for them [N m]."""
@@ -86,7 +86,7 @@ class ImpedanceServo:
 
     def set_gains(self, stiffness: ArrayLike, damping_ratio: ArrayLike) -> None:
         """Sets the stiffness (n,) [N m/rad] and the damping ratio (n,), 1 = critical, of the joints."""
-        self._stiffness, self._damping_ratio = np.array(stiffness), np.array(damping_ratio)
+        self._stiffness, self._root_of_ratio = np.diag(stiffness), np.sqrt(damping_ratio)
         self._compute_gains()
 
     def refresh_inertia(self) -> None:
@@ -122,11 +122,11 @@ class ImpedanceServo:
                 body=self._body.name,
                 joint=joint,
             ) from exc
-        scaled = np.linalg.solve(lower, np.linalg.solve(lower, np.diag(self._stiffness)).T)
+        scaled = np.linalg.solve(lower, np.linalg.solve(lower, self._stiffness).T)
         squares, modes = np.linalg.eigh(0.5 * (scaled + scaled.T))
         frequencies = np.minimum(np.sqrt(np.maximum(squares, 0.0)), _MAX_MODE_RAD / self._dt)
         shapes = lower @ modes
-        root = np.sqrt(self._damping_ratio)
+        root = self._root_of_ratio
         self._K = (shapes * frequencies**2) @ shapes.T
         self._D = root[:, None] * ((shapes * (2.0 * frequencies - self._dt * frequencies**2)) @ shapes.T) * root
 
@@ -168,7 +168,7 @@ class _ArmatureInertia:
             self._body.body_id, self._indices, computeForwardKinematics=1, physicsClientId=self._body.client
         )
         rotations = matrices_from_quats_xyzw([state[5] for state in states])
-        axes = np.array([R @ axis for R, axis in zip(rotations, self._axes, strict=True)])
+        axes = (rotations @ self._axes[:, :, None])[:, :, 0]
         J = np.where(self._moves, axes[self._rows] @ axes[: self._n].T, 0.0)  # (n_armatures, n)
         return J.T @ (self._armatures[:, None] * J)
 
