@@ -62,7 +62,9 @@ class DriveGroup:
         self._impedance_indices = [self._indices[name] for name in impedance]
         self._sliding_armatures: dict[str, int] = {}
         self._servo_commands: dict[str, tuple[float, float, JointDrive]] = {}
-        self.must_repeat_targets = any(drive.mode is DriveMode.servo and drive.friction > 0.0 for drive in drives.values())
+        self.must_repeat_targets = any(
+            drive.mode is DriveMode.servo and drive.friction > 0.0 for drive in drives.values()
+        )
         """Whether targets must be set again in every physics step: the friction of a servo acts then."""
         if impedance:
             # Before armatures are added: Bullet refuses inertias with armatures in its model for inverse dynamics. It
@@ -355,7 +357,10 @@ class DriveGroup:
         if balances:
             wanted -= [balances.get(name, 0.0) for name in servo.joints]
         # single numbers are faster than short arrays
-        torques = [max(min(tau, most), -most) for tau, most in zip(wanted.tolist(), self._max_torques, strict=True)]
+        torques = [
+            most if tau > most else -most if tau < -most else tau
+            for tau, most in zip(wanted.tolist(), self._max_torques, strict=True)
+        ]
         indices = self._impedance_indices
         self.body.controller_torques.update(zip(indices, torques, strict=True))
         p.setJointMotorControlArray(

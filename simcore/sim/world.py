@@ -337,6 +337,16 @@ class World:
         self.bodies[name] = body
         return body
 
+    def remove(self, name: str) -> None:
+        """Removes a body.
+
+        Raises:
+            WorldError: No such body.
+        """
+        if name not in self.bodies:
+            raise WorldError(f"Body '{name}' is not in this world. Bodies: {sorted(self.bodies)}.", body=name)
+        p.removeBody(self.bodies.pop(name).body_id, physicsClientId=self.client)
+
     @property
     def picture_step(self) -> int:
         """Physics step of the visible state: of the recorded state that is shown, or else the present step."""
