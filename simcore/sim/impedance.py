@@ -71,7 +71,7 @@ class ImpedanceServo:
         mine = [movable.index(body.joint(name).name) for name in joints]
         is_range = mine == list(range(mine[0], mine[-1] + 1))
         self._mine = slice(mine[0], mine[-1] + 1) if is_range else np.array(mine)  # a slice is twice as fast
-        self._block = np.ix_(mine, mine)
+        self._block: tuple[Array, ...] = np.ix_(mine, mine)
         self.joints = tuple(joints)
         """Their names."""
         self._armatures = _ArmatureInertia(body, joints, armatures or {})
