@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,9 @@ class Arm(Module):
         self.gripper_target = Buffer()
         self._spline = TargetSpline(np.array(cfg.home))
         self._gripper_target_m = gripper.max_width_m
+        self._finger_targets = (math.nan, np.zeros(0))
+        """The opening that the motors were sent last [m], and the positions of the fingers' joints for it."""
+        self._fingers_at_rest = np.zeros(len(gripper.joints))
         self.signals = ArmSignals(len(cfg.joints))
         """Errors of its encoders and of its commands."""
 
@@ -161,7 +165,7 @@ class Arm(Module):
         self._spline.reset(positions)
         self._gripper_target_m = gripper_m
         self.drives.refresh_inertia()
-        self.set_step_targets(0.0, frame_s=1.0)
+        self.set_step_targets(0, 1, frame_s=1.0)
 
     def begin_frame(self, action: ArmAction, *, frame_s: float) -> None:
         """Takes the action of the next record frame of `frame_s` [s]; targets faster than a motor are cut off."""
@@ -174,14 +178,17 @@ class Arm(Module):
         self._gripper_target_m = float(action.gripper_target_m)
         self.drives.refresh_inertia()
 
-    def set_step_targets(self, share: float, *, frame_s: float) -> None:
-        """Sets the motors for the physics step that begins when a share of the frame of `frame_s` [s] is over."""
+    def set_step_targets(self, index: int, n_steps: int, *, frame_s: float) -> None:
+        """Sets the motors for physics step `index` (from 0) of `n_steps` in a frame of `frame_s` [s]."""
         gripper = self.cfg.gripper
-        sent = MotorTargets(self._spline.at(share, frame_s=frame_s), self._gripper_target_m)
+        sent = MotorTargets(self._spline.at_step(index, n_steps, frame_s=frame_s), self._gripper_target_m)
         arrived = self.signals.transmit(sent)
         self.drives.follow(arrived.joints)
-        fingers = np.array(gripper.positions(arrived.gripper_m))
-        self.drives.set_targets(gripper.joints, fingers, np.zeros(len(fingers)))
+        is_new = self._finger_targets[0] != arrived.gripper_m
+        if is_new:
+            self._finger_targets = arrived.gripper_m, np.array(gripper.positions(arrived.gripper_m))
+        if is_new or self.drives.must_repeat_targets:
+            self.drives.set_targets(gripper.joints, self._finger_targets[1], self._fingers_at_rest)
 
     def _read_state(self) -> None:
         cfg = self.cfg
@@ -268,9 +275,8 @@ class Robot(Module):
 
     def set_step_targets(self, index: int) -> None:
         """Sets the motors of all arms for physics step `index` (from 0) of the record frame."""
-        share = index / self._world.cfg.steps_per_frame
         for arm in self.arms.values():
-            arm.set_step_targets(share, frame_s=self._frame_s)
+            arm.set_step_targets(index, self._world.cfg.steps_per_frame, frame_s=self._frame_s)
 
     @property
     def _frame_s(self) -> float:

@@ -20,18 +20,16 @@ class EffortMean:
         """Samples the motors of `joints`, n of them."""
         self._torques = body.controller_torques
         self._indices = [body.joint(name).index for name in joints]
-        self._sum = np.zeros(len(self._indices))
-        self._count = 0
-        self.buffer = Buffer(self._sum, tags=["interval"])
+        self._samples: list[list[float]] = []
+        self.buffer = Buffer(np.zeros(len(self._indices)), tags=["interval"])
         """(n,) mean over the physics steps of the frame that `end_frame` closed last [N m or N]."""
 
     def sample(self) -> None:
         """Adds the torques that the arm's controller applied in the last physics step."""
-        self._sum += [self._torques[index] for index in self._indices]
-        self._count += 1
+        self._samples.append([self._torques[index] for index in self._indices])
 
     def end_frame(self) -> None:
         """Writes the mean of the frame to the buffer."""
-        self.buffer.set_value(self._sum / max(1, self._count))
-        self._sum[:] = 0.0
-        self._count = 0
+        n = max(1, len(self._samples))
+        self.buffer.set_value(np.reshape(self._samples, (-1, len(self._indices))).sum(axis=0, initial=0.0) / n)
+        self._samples.clear()

@@ -53,4 +53,4 @@ class SignalView(AttributeView):
     def _set_offsets(self, _env: int, values: Array) -> None:
         ends = np.cumsum([len(arm.signals.encoder_offset_rad) for arm in self._arms])
         for arm, offsets in zip(self._arms, np.split(values, ends[:-1]), strict=True):
-            arm.signals.encoder_offset_rad = np.array(offsets)
+            arm.signals.encoder_offset_rad = offsets

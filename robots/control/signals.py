@@ -32,8 +32,7 @@ class ArmSignals:
     """
 
     def __init__(self, n_joints: int) -> None:
-        self.encoder_offset_rad: Array = np.zeros(n_joints)
-        """(n,) error of each encoder: its reading minus the joint's position [rad]."""
+        self.encoder_offset_rad = np.zeros(n_joints)
         self.late_steps = 0
         """Number of physics steps by which commands reach the motors late."""
         self.dropped = False
@@ -41,9 +40,20 @@ class ArmSignals:
         self._sent: deque[MotorTargets] = deque(maxlen=MAX_LATE_STEPS + 1)
         self._arrived: MotorTargets | None = None
 
+    @property
+    def encoder_offset_rad(self) -> Array:
+        """(n,) error of each encoder: its reading minus the joint's position [rad]."""
+        return self._encoder_offset_rad
+
+    @encoder_offset_rad.setter
+    def encoder_offset_rad(self, offsets: Array) -> None:
+        self._encoder_offset_rad = np.array(offsets)
+        self._encoder_offset_rad.setflags(write=False)
+        self._has_offset = bool(offsets.any())
+
     def reading(self, q: Array) -> Array:
         """Returns (n,) what the encoders read at joint positions q (n,) [rad]."""
-        return q + self.encoder_offset_rad if self.encoder_offset_rad.any() else q
+        return q + self.encoder_offset_rad if self._has_offset else q
 
     def clear(self) -> None:
         """Forgets commands that have not arrived; a reset needs this."""
@@ -56,7 +66,7 @@ class ArmSignals:
         if not self.dropped or self._arrived is None:
             self._arrived = self._sent[max(0, len(self._sent) - 1 - self.late_steps)]
         arrived = self._arrived
-        if not self.encoder_offset_rad.any():
+        if not self._has_offset:
             return arrived
         joints = arrived.joints
         return arrived._replace(joints=joints._replace(positions=joints.positions - self.encoder_offset_rad))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from unlatch.simcore.sim.impedance import JointTargets
@@ -23,7 +25,16 @@ class TargetSpline:
 
     def reset(self, positions: Array) -> None:
         """Starts anew at rest at positions (n,) [rad]."""
-        self._points = (np.array(positions, dtype=float),) * 3
+        self._set_points((np.array(positions, dtype=float),) * 3)
+
+    def _set_points(self, points: tuple[Array, Array, Array]) -> None:
+        """Sets the control points of this frame, and what is the same at every share of it."""
+        self._points = first, second, third = points
+        self._half_sum = 0.5 * (first + second)
+        self._before = second - first
+        self._change = (third - second) - self._before
+        self._steps: tuple[int, float, list[JointTargets]] = (0, 0.0, [])
+        """Number of physics steps in a frame, its length [s], and the targets at the beginning of each step."""
 
     @property
     def last_action(self) -> Array:
@@ -39,14 +50,21 @@ class TargetSpline:
                 faster than a motor can.
         """
         _, before, last = self._points
-        self._points = (before, last, np.clip(positions, last - max_step, last + max_step))
+        self._set_points((before, last, np.clip(positions, last - max_step, last + max_step)))
 
     def at(self, share: float, *, frame_s: float) -> JointTargets:
         """Returns the targets when a share (0 to 1) of the frame of `frame_s` [s] is over."""
-        first, second, third = self._points
-        before, after = second - first, third - second
-        return JointTargets(
-            0.5 * (first + second) + share * before + 0.5 * share**2 * (after - before),
-            (before + share * (after - before)) / frame_s,
-            (after - before) / frame_s**2,
-        )
+        return self._at_shares([share], frame_s)[0]
+
+    def at_step(self, index: int, n_steps: int, *, frame_s: float) -> JointTargets:
+        """Returns the targets at the beginning of step `index` of `n_steps` in the frame of `frame_s` [s]."""
+        if self._steps[:2] != (n_steps, frame_s):
+            self._steps = n_steps, frame_s, self._at_shares([step / n_steps for step in range(n_steps)], frame_s)
+        return self._steps[2][index]
+
+    def _at_shares(self, shares: Sequence[float], frame_s: float) -> list[JointTargets]:
+        before, change = self._before, self._change
+        linear, quadratic = np.array([(share, 0.5 * share**2) for share in shares]).T[:, :, None]  # (n_shares, 1) each
+        positions = self._half_sum + linear * before + quadratic * change
+        velocities, acceleration = (before + linear * change) / frame_s, change / frame_s**2
+        return [JointTargets(q, dq, acceleration) for q, dq in zip(positions, velocities, strict=True)]

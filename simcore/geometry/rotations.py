@@ -59,6 +59,19 @@ def matrix_from_quat_xyzw(quat_xyzw: ArrayLike) -> Array:
     )
 
 
+def matrices_from_quats_xyzw(quats_xyzw: ArrayLike) -> Array:
+    """Returns the rotations (n, 3, 3) of unit quaternions (n, 4): those of `matrix_from_quat_xyzw`, to the bit."""
+    quats = np.asarray(quats_xyzw, dtype=float)
+    lengths = np.sqrt(quats[:, None, :] @ quats[:, :, None])[:, 0]  # (n, 1)
+    x, y, z, w = (quats / lengths).T
+    xx, yy, zz, xy, xz, yz, xw, yw, zw = x * x, y * y, z * z, x * y, x * z, y * z, x * w, y * w, z * w
+    rotations = np.empty((len(quats), 3, 3))
+    rotations[:, 0, 0], rotations[:, 0, 1], rotations[:, 0, 2] = 1 - 2 * (yy + zz), 2 * (xy - zw), 2 * (xz + yw)
+    rotations[:, 1, 0], rotations[:, 1, 1], rotations[:, 1, 2] = 2 * (xy + zw), 1 - 2 * (xx + zz), 2 * (yz - xw)
+    rotations[:, 2, 0], rotations[:, 2, 1], rotations[:, 2, 2] = 2 * (xz - yw), 2 * (yz + xw), 1 - 2 * (xx + yy)
+    return rotations
+
+
 def quat_xyzw_from_matrix(R: ArrayLike) -> Array:
     """Returns the unit quaternion (x, y, z, w), w >= 0, of a rotation (3, 3)."""
     m: list[list[float]] = np.asarray(R, dtype=float).tolist()  # single numbers are faster than elements of an array

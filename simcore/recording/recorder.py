@@ -37,7 +37,10 @@ class _Table:
 
     def _copy_value(self, key: str, given: Array) -> Array:
         if self.rows:
-            shape, dtype = self.rows[0][key].shape, self.rows[0][key].dtype
+            first = self.rows[0][key]
+            if given.dtype == first.dtype and given.shape == first.shape:
+                return given.copy()
+            shape, dtype = first.shape, first.dtype
         else:
             shape, dtype = given.shape, self._first_type(key, given.dtype)
         if given.shape != shape or given.dtype.kind not in _ACCEPTED[dtype.kind]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pybullet as p
@@ -106,6 +106,7 @@ class Body:
         self._T_com_root = self._T_root_com.inverse()
         self._com_is_root = not self._T_root_com.p.any()
         self._poses: dict[int, tuple[object, Pose]] = {}
+        self._last_states: tuple[tuple[Any, ...], ...] | None = None
         self.controller_torques: dict[int, float] = {}
         """Torques that a controller applied in the last physics step, by joint [N m]; Bullet does not report these."""
         for index in self.links.values():
@@ -298,13 +299,34 @@ class Body:
 
     def max_joint_speed(self) -> float:
         """Largest speed of a movable joint now [rad/s or m/s]; 0 without movable joints."""
-        return max((abs(speed) for _, speed in self.moving()), default=0.0)
+        return max((0.0, *[abs(state[1]) for state in self.read_states()]))
 
-    def moving(self) -> tuple[tuple[float, float], ...]:
-        """Position and velocity of each movable joint [rad or m, and per s]."""
-        if not self._movable_indices:
-            return ()
-        states = p.getJointStates(self.body_id, self._movable_indices, physicsClientId=self.client)
+    def read_states(self) -> tuple[tuple[Any, ...], ...]:
+        """Reads position, velocity, reaction forces and motor effort of each movable joint, and keeps them."""
+        found: tuple[tuple[Any, ...], ...] = ()
+        if self._movable_indices:
+            found = p.getJointStates(self.body_id, self._movable_indices, physicsClientId=self.client)
+        self._last_states = found
+        return found
+
+    def last_states(self) -> tuple[tuple[Any, ...], ...]:
+        """Returns the kept states of `read_states`, or reads them: each read lets Bullet report the whole body.
+
+        Only functions that run before a physics step may use it: `World.step` says whether kept states still hold.
+        """
+        return self.read_states() if self._last_states is None else self._last_states
+
+    def forget_states(self) -> None:
+        """Drops the states that `read_states` kept, since the body may have moved."""
+        self._last_states = None
+
+    def moving(self, *, keeps_states: bool = False) -> tuple[tuple[float, float], ...]:
+        """Position and velocity of each movable joint [rad or m, and per s].
+
+        Args:
+            keeps_states: Whether nothing has moved the body since `read_states`.
+        """
+        states = self.last_states() if keeps_states else self.read_states()
         return tuple((state[0], state[1]) for state in states)
 
     def set_joint_positions(
@@ -321,6 +343,7 @@ class Body:
             )
         if not len(names):
             return
+        self.forget_states()
         # in one call: Bullet updates all links in each
         p.resetJointStatesMultiDof(
             self.body_id,

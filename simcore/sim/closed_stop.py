@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from unlatch.simcore.closing_profile import catch_force, gasket_force
 from unlatch.simcore.errors import WorldError
@@ -30,7 +31,7 @@ class ClosedStop:
     drawing_speed: float = math.inf
     """Speed up to which they draw the part closed, and above which they brake it [rad/s or m/s]."""
 
-    @property
+    @cached_property
     def reach(self) -> float:
         """Opening beyond which neither acts [rad or m]."""
         of_catch = self.catch_reach * (2.0 if self.enter_share else 1.0) if self.catch_effort else 0.0

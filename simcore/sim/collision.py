@@ -112,6 +112,9 @@ class BulletCollisionChecker:
     def _clear(self) -> None:
         self.queries = 0
         self._robot: Body | None = None
+        self._is_robot_new = False
+        """Whether the robot is as it was loaded: no query has moved it, and Bullet keeps no contacts of one. Then the
+        next scene may keep it; contacts that are kept would change the answers."""
         self._model: RobotModel | None = None
         self._obstacles: dict[str, Body] = {}
         self._acted_joint: tuple[Body, JointInfo] | None = None
@@ -156,17 +159,16 @@ class BulletCollisionChecker:
                 keep clear of the whole space that these arms and their parts sweep.
             free_object: Name of the obstacle that the hand may carry, see `carried_from`.
         """
-        self._world.reset()
+        kept = self._robot if self._is_robot_new and robot == self._model else None
+        if kept is None:
+            self._world.reset()
+        for body in reversed(self._obstacles.values() if kept is not None else ()):
+            self._world.remove(body.name)  # Bullet gives its number to the next body: the last one removed comes first
         self._clear()
         self._ignored = tuple(ignored_substrings)
         self._model = robot
-        self._robot = self._world.load_urdf(
-            robot.urdf_path, name="robot", T_world_root=robot.T_world_base, self_collision=True
-        )
-        for pair in robot.ignored_pairs:
-            first, second = sorted(pair)
-            self._robot.ignore_collision(self._robot, first, second)
-        self._robot.set_joint_positions(list(robot.home), list(robot.home.values()))
+        self._robot = kept or self._load_robot(robot)
+        self._is_robot_new = not concurrent_motions
         self._arm_indices = [self._robot.joint(j).index for j in robot.arm_joints]
         self._finger_indices = [self._robot.joint(j).index for j in robot.finger_joints]
         names = robot.arm_links
@@ -186,6 +188,16 @@ class BulletCollisionChecker:
             collide_with_copies(self._robot, self._own_links or self._robot.links.values())
             if self._acted_joint is not None:
                 collide_with_copies(self._acted_joint[0], sorted(link for _, link in self._moved))
+
+    def _load_robot(self, model: RobotModel) -> Body:
+        body = self._world.load_urdf(
+            model.urdf_path, name="robot", T_world_root=model.T_world_base, self_collision=True
+        )
+        for pair in model.ignored_pairs:
+            first, second = sorted(pair)
+            body.ignore_collision(body, first, second)
+        body.set_joint_positions(list(model.home), list(model.home.values()))
+        return body
 
     def _get_loaded(self) -> tuple[Body, RobotModel]:
         """Returns the loaded robot and its model."""
@@ -348,6 +360,7 @@ class BulletCollisionChecker:
 
     def _set_joints(self, robot: Body, model: RobotModel, q: Array, gripper: float | None) -> None:
         """Sets the arm's joints and the fingers in one call, since Bullet updates all links of the robot in each."""
+        self._is_robot_new = False
         indices, values = self._arm_indices, np.asarray(q, dtype=float).tolist()
         if len(values) != len(indices):
             raise WorldError(f"The arm has {len(indices)} joints, got {len(values)} positions. Give one per joint.")

@@ -75,7 +75,10 @@ class ContactView(Module):
 
     def sample(self, forces: dict[Pair, float], *, step: int, time_s: float) -> None:
         """Adds the forces [N] by pair of one physics step."""
-        self._frame.append(max(forces.values(), default=0.0))
+        if not forces:
+            self._frame.append(0.0)
+            return
+        self._frame.append(max(forces.values()))
         for pair, force_n in forces.items():
             if force_n <= 0.0:
                 self.zero_force_points += 1
@@ -88,7 +91,7 @@ class ContactView(Module):
         """Writes the frame's largest and mean force to the buffers."""
         largest = max(self._frame, default=0.0)
         self.force_max_n.set_value(largest)
-        self.force_mean_n.set_value(float(np.mean(self._frame)) if largest else 0.0)
+        self.force_mean_n.set_value(np.add.reduce(self._frame) / len(self._frame) if largest else 0.0)
         self._frame.clear()
         self.touching_links = frozenset(self._links)
         self._links.clear()
@@ -172,6 +175,7 @@ class _Contact(NamedTuple):
     second body, else 1."""
 
 
+_NO_FORCES: dict[Pair, float] = {}
 _LinkSums = dict[tuple[int, int], list[float]]
 """Sums (x, y, z) of the contact forces on one finger in one physics step [N], by Bullet's numbers of body and link that
 the finger touches."""
@@ -234,14 +238,16 @@ class ContactMonitor:
                 forces = found.setdefault(name, {})
                 forces[contact.pair] = forces.get(contact.pair, 0.0) + point[9]
             for total, sign in contact.forces:
-                for force_n, direction in ((point[9], point[7]), (point[10], point[11]), (point[12], point[13])):
-                    for axis in range(3):
-                        total[axis] += sign * force_n * direction[axis]
+                for force_n, (x, y, z) in ((point[9], point[7]), (point[10], point[11]), (point[12], point[13])):
+                    signed_n = sign * force_n
+                    total[0] += signed_n * x
+                    total[1] += signed_n * y
+                    total[2] += signed_n * z
         step, time_s = self._world.steps, self._world.time_s
         for name, view in self.views.items():
-            view.sample(found.get(name, {}), step=step, time_s=time_s)
+            view.sample(found.get(name, _NO_FORCES), step=step, time_s=time_s)
         for loads, fingers in self._loads:
-            loads.sample([_compute_force(sums) for sums in fingers])
+            loads.sample([_compute_force(sums) if sums else 0.0 for sums in fingers])
 
     def _describe_contact(self, body_a: int, body_b: int, link_a: int, link_b: int) -> _Contact:
         """Returns what a contact belongs to; nothing if the robot is neither of the two bodies."""

@@ -44,6 +44,8 @@ class DriveGroup:
         self._world = world
         self._called = False
         self._indices = {name: body.joint(name).index for name in drives}
+        rows = {joint.name: row for row, joint in enumerate(body.movable_joints)}
+        self._rows = {name: rows.get(name, -1) for name in drives}
         self._servo_targets: dict[str, tuple[float, float]] = {}
         self._spring_targets: dict[str, float] = {}
         self._stuck: set[str] = set()
@@ -56,7 +58,14 @@ class DriveGroup:
         impedance = [name for name, drive in self.drives.items() if drive.mode is DriveMode.impedance]
         self._impedance: ImpedanceServo | None = None
         self._gains_changed = True
-        self._max_torques = np.zeros(len(impedance))
+        self._max_torques: list[float] = []
+        self._impedance_indices = [self._indices[name] for name in impedance]
+        self._sliding_armatures: dict[str, int] = {}
+        self._servo_commands: dict[str, tuple[float, float, JointDrive]] = {}
+        self.must_repeat_targets = any(
+            drive.mode is DriveMode.servo and drive.friction > 0.0 for drive in drives.values()
+        )
+        """Whether targets must be set again in every physics step: the friction of a servo acts then."""
         if impedance:
             # Before armatures are added: Bullet refuses inertias with armatures in its model for inverse dynamics. It
             # makes this model of a body at the first call and keeps it. So armatures that the group of another arm of
@@ -99,6 +108,7 @@ class DriveGroup:
             if drive.mode is DriveMode.servo:
                 self._changed.add(name)
                 servos = True
+                self.must_repeat_targets |= drive.friction > 0.0
             elif field == "stiffness" and drive.mode is DriveMode.passive and name not in self._spring_targets:
                 self._begin_spring(name)
             elif field == "friction":
@@ -190,8 +200,10 @@ class DriveGroup:
     def _set_armature(self, name: str, armature: float) -> None:
         joint = self.body.joint(name)
         self.body.masses.set_armature(joint.index, armature, axis_link=joint.axis, prismatic=joint.prismatic)
+        self._sliding_armatures.pop(name, None)
         if joint.prismatic and armature > 0.0:
             self._need_steps(name, "the armature of a sliding joint")
+            self._sliding_armatures[name] = joint.index
 
     def follow(self, targets: JointTargets) -> None:
         """Sets the targets (n,) of the joints with impedance control for the beginning of the next physics step."""
@@ -251,6 +263,9 @@ class DriveGroup:
         if drive.friction > 0.0 and self._sticks(name, drive):
             self._brake_joint(name, drive.max_effort + drive.friction)
             return
+        command = (position, velocity, drive)
+        if self._servo_commands.get(name) == command:
+            return  # a motor keeps its last command
         self._command_motor(
             name,
             p.POSITION_CONTROL,
@@ -261,6 +276,7 @@ class DriveGroup:
             force=max(0.0, drive.max_effort - drive.friction),
             maxVelocity=drive.max_velocity,
         )
+        self._servo_commands[name] = command
 
     def _sticks(self, name: str, drive: JointDrive) -> bool:
         """Returns whether friction holds a servo's joint: it stands or is driven back, and cannot break away."""
@@ -276,11 +292,12 @@ class DriveGroup:
         return True
 
     def _apply_efforts(self) -> None:
-        for name in sorted(self._changed):
-            self._drive_servo(name)
+        if self._changed:
+            for name in sorted(self._changed):
+                self._drive_servo(name)
         for name, target in self._spring_targets.items():
             drive = self.drives[name]
-            q, dq, *_ = self._joint_state(name)
+            q, dq, *_ = self._step_state(name)
             if drive.mode is DriveMode.spring:
                 pull, most = drive.stiffness * (target - q) - drive.damping * dq, drive.max_effort
             else:  # its damping is the joint's own
@@ -296,16 +313,17 @@ class DriveGroup:
         if self._impedance is not None:
             self._apply_impedance(self._impedance, balances)
         for name, most in self._speed_limits.items():
-            dq = self._joint_state(name)[1]
+            dq = self._step_state(name)[1]
             if abs(dq) > most:
                 self._brake_joint(name, _STRONG, velocity=math.copysign(most, dq))
             else:
                 self._apply_friction(name)
-        self._balance_armatures()
+        if self._sliding_armatures and self._world is not None:
+            self._balance_armatures(self._world)
 
     def _apply_closed_stop(self, name: str, stop: ClosedStop) -> None:
         """Applies catch and gasket. The motor does the braking, which is stable at every length of a step."""
-        q, dq, *_ = self._joint_state(name)
+        q, dq, *_ = self._step_state(name)
         effort = stop.effort(q)
         if stop.brakes(effort, dq):
             self._slowed.add(name)
@@ -327,31 +345,32 @@ class DriveGroup:
 
     def _compute_balance(self, name: str) -> float:
         """Returns the torque of the spring beside a motor now [N m]."""
-        return self.drives[name].counterbalance * math.cos(self._joint_state(name)[0])
+        return self.drives[name].counterbalance * math.cos(self._step_state(name)[0])
 
     def _apply_impedance(self, servo: ImpedanceServo, balances: Mapping[str, float]) -> None:
         if self._gains_changed:
             drives = [self.drives[name] for name in servo.joints]
             servo.set_gains([drive.stiffness for drive in drives], [drive.damping for drive in drives])
-            self._max_torques = np.array([drive.max_effort for drive in drives])
+            self._max_torques = [drive.max_effort for drive in drives]
             self._gains_changed = False
         wanted = servo.torques()
         if balances:
             wanted -= [balances.get(name, 0.0) for name in servo.joints]
-        torques = np.clip(wanted, -self._max_torques, self._max_torques).tolist()
-        indices = [self._indices[name] for name in servo.joints]
+        # single numbers are faster than short arrays
+        torques = [
+            most if tau > most else -most if tau < -most else tau
+            for tau, most in zip(wanted.tolist(), self._max_torques, strict=True)
+        ]
+        indices = self._impedance_indices
         self.body.controller_torques.update(zip(indices, torques, strict=True))
         p.setJointMotorControlArray(
             self.body.body_id, indices, p.TORQUE_CONTROL, forces=torques, physicsClientId=self.body.client
         )
 
-    def _balance_armatures(self) -> None:
+    def _balance_armatures(self, world: World) -> None:
         """Balances the weight of sliding armatures: they have inertia along the joint, but no weight."""
-        for name, index in self._indices.items():
-            joint = self.body.joint(name)
-            if self._world is None or not joint.prismatic or self.drives[name].armature == 0.0:
-                continue
-            weight = -self.body.masses.link(index).added_mass_kg * self._world.gravity_m_s2
+        for index in self._sliding_armatures.values():
+            weight = -self.body.masses.link(index).added_mass_kg * world.gravity_m_s2
             where = p.getLinkState(self.body.body_id, index, physicsClientId=self.body.client)[0]
             p.applyExternalForce(
                 self.body.body_id, index, weight.tolist(), where, p.WORLD_FRAME, physicsClientId=self.body.client
@@ -382,9 +401,15 @@ class DriveGroup:
         self._command_motor(name, p.VELOCITY_CONTROL, targetVelocity=velocity, force=effort)
 
     def _command_motor(self, name: str, mode: int, **values: float) -> None:
+        if mode != p.TORQUE_CONTROL:
+            self._servo_commands.pop(name, None)
         p.setJointMotorControl2(
             self.body.body_id, self._indices[name], mode, **values, physicsClientId=self.body.client
         )
+
+    def _step_state(self, name: str) -> tuple[Any, ...]:
+        """Returns the state of a joint at the beginning of a physics step; only `_apply_efforts` may use it."""
+        return self.body.last_states()[self._rows[name]]
 
     def _joint_state(self, name: str) -> tuple[Any, ...]:
         return p.getJointState(self.body.body_id, self._indices[name], physicsClientId=self.body.client)

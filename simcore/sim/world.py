@@ -190,21 +190,38 @@ class World:
         """Registers a function that runs before every physics step until the next `reset`."""
         self._before_step.append(function)
 
-    def step(self) -> None:
-        """Runs one physics step of `dt`."""
+    def step(self, *, keeps_states: bool = False) -> None:
+        """Runs one physics step of `dt`.
+
+        Args:
+            keeps_states: Whether nothing has moved a body since `Body.read_states` was called after the last step.
+        """
+        if not keeps_states:
+            self._forget_states()
         for function in self._before_step:
             function()
         p.stepSimulation(physicsClientId=self.client)
         self.steps += 1
         self.shown_step = None
+        self._forget_states()
 
-    def signature(self) -> dict[str, tuple[object, ...]]:
+    def _forget_states(self) -> None:
+        for body in self.bodies.values():
+            body.forget_states()
+
+    def signature(self, *, keeps_states: bool = False) -> dict[str, tuple[object, ...]]:
         """Returns values that only physics steps change: poses and joint states by body, and the number of constraints.
 
         If it changes without a step in between, some code has moved a body past the physics.
+
+        Args:
+            keeps_states: As in `step`.
         """
         found: dict[str, tuple[object, ...]] = {
-            name: (p.getBasePositionAndOrientation(body.body_id, physicsClientId=self.client), *body.moving())
+            name: (
+                p.getBasePositionAndOrientation(body.body_id, physicsClientId=self.client),
+                *body.moving(keeps_states=keeps_states),
+            )
             for name, body in self.bodies.items()
         }
         found["constraints"] = (p.getNumConstraints(physicsClientId=self.client),)
@@ -319,6 +336,16 @@ class World:
             p.changeDynamics(body_id, -1, restitution=1.0, physicsClientId=self.client)
         self.bodies[name] = body
         return body
+
+    def remove(self, name: str) -> None:
+        """Removes a body.
+
+        Raises:
+            WorldError: No such body.
+        """
+        if name not in self.bodies:
+            raise WorldError(f"Body '{name}' is not in this world. Bodies: {sorted(self.bodies)}.", body=name)
+        p.removeBody(self.bodies.pop(name).body_id, physicsClientId=self.client)
 
     @property
     def picture_step(self) -> int:

@@ -9,9 +9,10 @@ run of its arm begins, or the next stage of the chain.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ class Judge:
         self._diverged = False
         self._frame = 0
         self._still_since: int | None = None
-        self._targets: np.ndarray | None = None
+        self._targets: list[float] | None = None
         self.goal = GoalJudge(cfg, scene.objects, scene.poses)
         """Judges the goal of the task."""
 
@@ -305,8 +306,9 @@ class Judge:
         return [run.label_failure(failure) for failure in found]
 
     def _note_targets(self, action: Action) -> None:
-        targets = np.hstack([[arm.gripper_target_m, *arm.joint_targets] for _, arm in sorted(action.arms.items())])
-        if self._targets is None or not np.array_equal(targets, self._targets):
+        arms = [arm for _, arm in sorted(action.arms.items())]
+        targets = [target for arm in arms for target in (arm.gripper_target_m, *arm.joint_targets.tolist())]
+        if targets != self._targets:
             self._still_since = None
         elif self._still_since is None:
             self._still_since = self._frame - 1
@@ -329,7 +331,8 @@ class Judge:
     def _check_finite(self) -> None:
         joints = [arm.q for arm in self._scene.robot.arms.values()]
         free = [pose.p for pose in self.goal.poses.objects.values()]
-        if not np.isfinite(np.hstack([*joints, *free, list(self.goal.positions.values())])).all():
+        numbers = [*self.goal.positions.values(), *chain.from_iterable(array.tolist() for array in (*joints, *free))]
+        if not all(map(math.isfinite, numbers)):
             self._diverged = True
             self._fail("diverged", "The simulation gave values that are not finite")
 

@@ -244,10 +244,12 @@ class EpisodeScene:
         robot_speed = 0.0
         object_speeds = dict.fromkeys(self.objects, 0.0)
         for step in range(rates.steps_per_frame):
-            if before_control_step is not None and step % rates.physics_steps == 0:
+            is_hooked = before_control_step is not None and step % rates.physics_steps == 0
+            if is_hooked and before_control_step is not None:
                 before_control_step()
             robot.set_step_targets(step)
-            world.step()
+            # joint speeds were read after the last step; between frames and in randomization, bodies may have moved
+            world.step(keeps_states=step > 0 and not is_hooked)
             self.monitor.sample()
             robot.sample_efforts()
             robot_speed = max(robot_speed, robot.max_joint_speed())
@@ -255,8 +257,8 @@ class EpisodeScene:
                 object_speeds[name] = max(object_speeds[name], item.max_joint_speed())
         self.monitor.end_frame()
         robot.end_frame()
+        self._last_signature = world.signature(keeps_states=True)
         self.state_tree.update_state()
-        self._last_signature = world.signature()
         return FrameSpeeds(robot_speed, object_speeds)
 
     def _check_untouched(self) -> None:

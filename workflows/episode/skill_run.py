@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from unlatch.objects.carrying.conditions import ObjectPoses
@@ -79,7 +80,7 @@ class SkillRun:
     zero_force_contacts: int = 0
     """Forbidden contacts without force: reported, never judged."""
 
-    @property
+    @cached_property
     def rule(self) -> SuccessRule:
         """What the skill must do to succeed."""
         return self.skill.success_rule

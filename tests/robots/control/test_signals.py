@@ -76,7 +76,7 @@ def first_step_that_closes(late_steps: int) -> int:
         arm.signals.late_steps = late_steps
         arm.begin_frame(ArmAction(np.array(arm.cfg.home), 0.0, arm.T_base_ee), frame_s=1 / 30)
         for step in range(80):
-            arm.set_step_targets(1.0, frame_s=1 / 30)
+            arm.set_step_targets(7, 8, frame_s=1 / 30)
             world.step()
             if arm.gripper_opening_m < 0.079:
                 return step

@@ -64,3 +64,14 @@ def test_an_action_within_the_largest_step_is_kept_to_the_bit():
     spline = TargetSpline(np.array([0.1]))
     spline.add_action(np.array([0.1 + 1e-3]), np.array([0.05]))
     assert spline.last_action[0] == 0.1 + 1e-3
+
+
+def test_the_targets_of_all_steps_of_a_frame_are_those_at_their_shares_to_the_bit():
+    spline = TargetSpline(np.array([0.1, -0.7]))
+    for action in ([0.3, -0.4], [0.7, 0.2], [0.71, 0.3]):
+        spline.add_action(np.array(action), np.full(2, np.inf))
+        for n_steps in (8, 3):
+            for step in range(n_steps):
+                found = spline.at_step(step, n_steps, frame_s=FRAME_S)
+                expected = spline.at(step / n_steps, frame_s=FRAME_S)
+                np.testing.assert_array_equal(np.array(found), np.array(expected))

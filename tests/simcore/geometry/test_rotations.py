@@ -19,6 +19,7 @@ from unlatch.simcore.geometry import (
     quat_xyzw_from_wxyz,
     unit,
 )
+from unlatch.simcore.geometry.rotations import matrices_from_quats_xyzw
 
 COMPONENT = st.floats(min_value=-1.0, max_value=1.0, allow_nan=False)
 ANGLE = st.floats(min_value=-math.pi, max_value=math.pi, allow_nan=False)
@@ -105,3 +106,10 @@ def test_a_vector_without_a_direction_is_refused(vector):
 def test_a_quaternion_that_is_no_rotation_is_refused(quat):
     with pytest.raises(GeometryError, match=r"4 finite numbers and a length above 1e-12, got .* Give x, y, z, w\."):
         matrix_from_quat_xyzw(quat)
+
+
+def test_rotations_of_many_quaternions_are_those_of_each_one_to_the_bit():
+    quats = np.random.default_rng(5).normal(size=(500, 4))
+    quats /= np.linalg.norm(quats, axis=1)[:, None]
+    each = np.array([matrix_from_quat_xyzw(quat) for quat in quats])
+    assert matrices_from_quats_xyzw(quats).tobytes() == each.tobytes()

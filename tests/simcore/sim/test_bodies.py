@@ -128,3 +128,22 @@ def test_link_velocity_is_that_of_the_urdf_frame(world: World, two_links: Path) 
     np.testing.assert_allclose(linear, 0.0, atol=1e-6)
     np.testing.assert_allclose(angular, body.link_pose("arm").rotate([0.0, 0.8, 0.0]), atol=1e-6)
     np.testing.assert_allclose(body.link_velocity("root"), 0.0)
+
+
+def test_kept_joint_states_hold_until_the_body_is_moved_or_a_step_is_made(world: World, two_links: Path) -> None:
+    body = world.load_urdf(two_links, name="two", T_world_root=Pose.identity())
+    before = body.read_states()
+    assert body.last_states() is before
+    body.set_joint_positions(["hinge"], [0.6], [0.5])
+    assert body.last_states()[0][0] == 0.6
+    world.step()
+    assert body.last_states()[0][0] == body.joint_positions(["hinge"])[0] != 0.6
+
+
+def test_a_function_before_a_step_sees_a_joint_that_was_moved_past_the_body(world: World, two_links: Path) -> None:
+    body, seen = world.load_urdf(two_links, name="two", T_world_root=Pose.identity()), list[float]()
+    world.call_before_step(lambda: seen.append(body.last_states()[0][0]))
+    body.read_states()
+    p.resetJointState(body.body_id, body.joint("hinge").index, 0.25, physicsClientId=world.client)
+    world.step()
+    assert seen == [0.25]

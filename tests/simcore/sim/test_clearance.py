@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.model import model_path
+from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
+from unlatch.simcore.sim.world import World, WorldCfg
 
 ARM = franka_panda().arms[0]
 HOME = np.array(ARM.home)
@@ -22,9 +27,8 @@ def checker() -> Iterator[BulletCollisionChecker]:
         yield opened
 
 
-def load(checker: BulletCollisionChecker, gap_m: float) -> None:
-    """Puts a board so far below the lowest point of the hand at home."""
-    robot = RobotModel(
+def robot_model() -> RobotModel:
+    return RobotModel(
         urdf_path=model_path("franka_panda"),
         T_world_base=Pose.identity(),
         arm_joints=tuple(ARM.joints),
@@ -33,6 +37,11 @@ def load(checker: BulletCollisionChecker, gap_m: float) -> None:
         ignored_pairs=frozenset(frozenset(pair) for pair in franka_panda().self_collision_ignored),
         home=dict(zip(ARM.joints, ARM.home, strict=True)),
     )
+
+
+def load(checker: BulletCollisionChecker, gap_m: float) -> None:
+    """Puts a board so far below the lowest point of the hand at home."""
+    robot = robot_model()
     checker.load(robot, [board(top=0.3)])
     lowest = checker.deepest_collision(HOME, clearance_m=1.0)
     assert lowest is not None
@@ -66,3 +75,32 @@ def test_a_folded_elbow_keeps_the_given_clearance(checker: BulletCollisionChecke
     hit = checker.deepest_collision(folded, clearance_m=0.004)
     assert hit is not None
     assert {hit.link_a, hit.link_b} == {"panda_link2", "panda_link5"}
+
+
+def test_a_robot_that_no_query_has_moved_is_kept_and_answers_like_a_new_one(
+    checker: BulletCollisionChecker, monkeypatch: pytest.MonkeyPatch
+):
+    loaded: list[str] = []
+    load_urdf = World.load_urdf
+
+    def note(self: World, *args: Any, **kwargs: Any) -> Body:
+        loaded.append(kwargs["name"])
+        return load_urdf(self, *args, **kwargs)
+
+    monkeypatch.setattr(World, "load_urdf", note)
+    robot, near = robot_model(), [board(top=0.5), replace(board(top=0.2), name="lower board")]
+    checker.load(robot, near)
+    expected = checker.deepest_collision(HOME, clearance_m=0.3)
+    assert expected is not None
+    checker.load(robot, [board(top=0.1), replace(board(top=0.6), name="higher board")])
+    assert loaded == ["robot"] * 2  # the query has moved the first robot
+    checker.load(robot, near)
+    assert loaded == ["robot"] * 2
+    assert checker.deepest_collision(HOME, clearance_m=0.3) == expected
+    checker.load(robot, near)
+    assert loaded == ["robot"] * 3
+
+
+def test_a_body_that_is_not_in_the_world_cannot_be_removed():
+    with World(WorldCfg()) as world, pytest.raises(WorldError, match=r"Body 'lid' is not in this world. Bodies: \[\]"):
+        world.remove("lid")
