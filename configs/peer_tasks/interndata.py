@@ -62,26 +62,36 @@ class _TaskReader:
     ) -> dict[str, Any]:
         chain, robots = read_chain(self.entry.get("skills"), self._at("skills"), self.ledger)
         acting = [skill for skill in chain if skill.acts]
-        if not acting:
+        carrying = [skill for skill in chain if skill.carries]
+        if not acting and not carrying:
             named = sorted({line.text for line in self.ledger.lines if line.path.startswith(self._at("skills"))})
             raise ConfigError(
-                f"{self.file}: {self.path or 'the task'} has no skill that Unlatch has: open, close or rotate. "
-                f"{'; '.join(named[:4])}{'.' if named else ''} Nothing is written.",
+                f"{self.file}: {self.path or 'the task'} has no skill that Unlatch can carry out: open, close, rotate, "
+                f"pick or place. {'; '.join(named[:4])}{'.' if named else ''} Nothing is written.",
                 key=self._at("skills"),
             )
-        robot, robot_path = self._choose_robot(robots, {skill.arm for skill in acting if skill.arm}, given_robot)
+        robot, robot_path = self._choose_robot(
+            robots, {skill.arm for skill in (*acting, *carrying) if skill.arm}, given_robot
+        )
         task = TaskBuilder(name, robot.name, self.ledger, keep_settings, Origin.interndata, robot.hand)
         for label in ("name", "task"):
             if label in self.entry:
                 self.ledger.read(self._at(label), self.entry[label], f"the task is called {name}, after the file")
-        self._add_objects(task, acting, given_object)
+        regions = read_regions(self.entry, self.path, self.ledger)
+        self._add_objects(task, acting, given_object, {skill.object for skill in carrying} | self._places(carrying))
         parts = self._add_starts(task, acting)
-        self._add_skills(task, chain, parts)
-        self._add_regions(task, acting, parts, robot_path)
+        carried = None
+        if carrying:
+            carried = CarriedObjects(task, self.entry, self.path, chain, parts, regions, given_object)
+            carried.add_objects()
+        self._add_skills(task, chain, parts, carried)
+        self._add_regions(task, acting, parts, robot_path, regions, carried)
         self._add_words(task)
+        if carried is not None and not task.language:
+            task.language.append(carried.words())
         self._add_cameras(task)
-        first = acting[0]
-        content = task.content((first.name, parts[first.path]))
+        first = acting[0] if carried is None else None
+        content = task.content(None if first is None else (first.name, parts[first.path]))
         self.ledger.leave_rest(dict(self.entry), self.path)
         return content
 
