@@ -108,7 +108,9 @@ def fit_item(item: SceneObject, place: PutInto, *, is_closed: bool) -> str:
     if not place.is_inside or not (place.is_shelf or place.is_drawer or is_closed):
         return ""
     if item.keep_instances(lambda asset: _height_m(asset) <= limit_m, least=_SIZED_INSTANCES):
-        return f"; only those that are at most {limit_m:.3f} m high fit into {place.scene.name}" if item.instances else ""
+        return (
+            f"; only those that are at most {limit_m:.3f} m high fit into {place.scene.name}" if item.instances else ""
+        )
     larger = item.category
     item.replace_category(_SMALL_ITEM)
     return f"; no {larger} fits into {place.scene.name}, {_SMALL_ITEM} is taken"

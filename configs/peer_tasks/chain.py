@@ -95,6 +95,7 @@ def read_chain(skills: Any, path: str, ledger: Ledger) -> tuple[list[PeerSkill],
 def _whole_carries(chain: Sequence[PeerSkill], ledger: Ledger) -> list[PeerSkill]:
     """Returns a chain without what no hand can do: act while it holds something, or put down what it does not hold."""
     refused: dict[str, str] = {}
+    moved = {skill.object for skill in chain if skill.acts}
     for arm in {skill.arm for skill in chain}:
         own = [skill for skill in chain if skill.arm == arm and (skill.acts or skill.carries)]
         held = ""
@@ -102,6 +103,10 @@ def _whole_carries(chain: Sequence[PeerSkill], ledger: Ledger) -> list[PeerSkill
             if skill.name == PLACE and (not skill.object or skill.object != held):
                 refused[skill.path] = f"'place' puts down what the hand holds, and it does not hold '{skill.object}'"
             held = "" if skill.name != PICK else skill.object
+            if skill.name == PICK and (held in moved or not held):
+                refused[skill.path] = f"'{held}' has parts on joints, which nobody carries" if held else "no object"
+                held = ""
+                continue
             if skill.name != PICK or following is None or (following.name, following.object) == (PLACE, held):
                 continue
             refused[skill.path] = f"the hand would still hold '{held}' when '{following.name}' begins"
