@@ -81,7 +81,7 @@ class CarriedObjects:
         yield from (name for name in dict.fromkeys(named) if name in self._entries or name in self._acted)
 
     def add_objects(self, given: str | None) -> None:
-        """Adds all objects to the task, what things are put into first; `given` replaces the first of a task of its own.
+        """Adds the objects to the task, containers first; `given` replaces the first if the task has no others.
 
         Raises:
             ConfigError: `given` does not fit, or two objects have one name.
@@ -183,6 +183,7 @@ class CarriedObjects:
                 self._ledger.note(where, why)
             else:
                 place_of_range = join_path(where, "joint_position_range")
+                self._ledger.forget(place_of_range)
                 self._ledger.read(place_of_range, values["joint_position_range"], f"read as {why}")
 
     def _fit(self, skill: PeerSkill, place: PutInto) -> None:

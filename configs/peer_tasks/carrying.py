@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from unlatch.configs.peer_tasks.scene_objects import SceneObject
 from unlatch.configs.peer_tasks.task_builder import TaskBuilder
 from unlatch.objects.articulated_object import ObjectAsset
@@ -17,14 +19,16 @@ MOST_HALF_M = 0.1
 """Largest half extent of a region where something is carried, so that all objects find room [m]."""
 _SMALL_ITEM = "apple"
 """Category that fits where things of another one do not."""
-_OPEN_SHARES = {True: (0.62, 0.7), False: (0.75, 0.85)}
-"""How far a part is open at the start if something is put behind it, as shares of its range: drawers (True), others."""
+_OPEN_SHARES, _LID_SHARES = (0.85, 0.95), (0.75, 0.85)
+"""How far a door or drawer, and a lid, is open at the start if things are put behind it, as shares of its range."""
 _DEEP_M = 0.2
 """Depth of a container from which on things are dropped into it [m]."""
 _HIGHEST_BIN_M = 0.32
 """Largest height of such a container, so that a hand reaches over it [m]."""
 _HEADROOM_M = 0.04
 """Room over an object on a shelf [m]."""
+_SIDE_ROOM_M = 0.01
+"""Room beside an object, both sides together [m]."""
 _SIZED_INSTANCES = 16
 """Instances of an object whose sizes are compared."""
 _FIXED_M = {"drawer": (0.68, 0.12), "shelf": (0.63, 0.12), "open": (0.55, 0.15), "deep": (0.5, 0.25)}
@@ -73,15 +77,20 @@ class PutInto:
         return min(float(asset.regions[self.region].size[2]) for asset in self.scene.assets)
 
     @property
+    def width_m(self) -> float:
+        """The smallest horizontal extent of its free space [m]."""
+        return min(float(min(asset.regions[self.region].size[:2])) for asset in self.scene.assets)
+
+    @property
     def is_deep(self) -> bool:
         """Whether a hand does not reach its floor, so that things are dropped."""
         return self.is_inside and not self.is_shelf and not self.is_drawer and self.height_m > _DEEP_M
 
     def open_range(self) -> list[float]:
         """Returns how far the part is open if a hand is to reach in [rad or m]."""
-        part = str(self.part)
-        span = self.scene.span(part)
-        return [round(share * span, 3) for share in _OPEN_SHARES[self.is_drawer]]
+        span = self.scene.span(str(self.part))
+        shares = _OPEN_SHARES if self.is_shelf or self.is_drawer else _LID_SHARES
+        return [round(share * span, 3) for share in shares]
 
     @property
     def kind(self) -> str:
@@ -104,16 +113,25 @@ def put_into(scene: SceneObject, part: str | None) -> PutInto | None:
 
 def fit_item(item: SceneObject, place: PutInto, *, is_closed: bool) -> str:
     """Keeps only instances of a carried object that fit into a place; returns what is said about it."""
-    limit_m = place.height_m - _HEADROOM_M if place.is_shelf else place.height_m
-    if not place.is_inside or not (place.is_shelf or place.is_drawer or is_closed):
+    if not place.is_inside:
         return ""
-    if item.keep_instances(lambda asset: _height_m(asset) <= limit_m, least=_SIZED_INSTANCES):
-        return (
-            f"; only those that are at most {limit_m:.3f} m high fit into {place.scene.name}" if item.instances else ""
-        )
+    limits_m = [place.width_m - _SIDE_ROOM_M, np.inf]
+    if place.is_shelf or place.is_drawer or is_closed:
+        limits_m[1] = place.height_m - (_HEADROOM_M if place.is_shelf else 0.0)
+
+    def fits(asset: ObjectAsset) -> bool:
+        return _width_m(asset) <= limits_m[0] and _height_m(asset) <= limits_m[1]
+
+    if item.keep_instances(fits, least=_SIZED_INSTANCES):
+        return f"only those {item.category}s are taken that fit into {place.scene.name}" if item.instances else ""
     larger = item.category
     item.replace_category(_SMALL_ITEM)
-    return f"; no {larger} fits into {place.scene.name}, {_SMALL_ITEM} is taken"
+    return f"no {larger} fits into {place.scene.name}; {_SMALL_ITEM} is taken"
+
+
+def _width_m(asset: ObjectAsset) -> float:
+    """Returns the largest horizontal extent of an object, which may turn [m]."""
+    return float(np.linalg.norm((asset.bounds_obj[1] - asset.bounds_obj[0])[:2]))
 
 
 def _height_m(asset: ObjectAsset) -> float:
@@ -187,7 +205,7 @@ def add_carry(
         entry["objects"] = [item.name, place.scene.name]
         entry["region"] = place.region
         kind = "inside" if place.is_inside else "on"
-        goal = {"object": item.name, "kind": kind, "of": place.scene.name, "region": place.region}
+        goal: dict[str, Any] = {"object": item.name, "kind": kind, "of": place.scene.name, "region": place.region}
         if place.is_deep:
             entry |= {"drop": True, "upright": False}
             goal["value"] = DROPPED_M

@@ -109,7 +109,11 @@ def _whole_carries(chain: Sequence[PeerSkill], ledger: Ledger) -> list[PeerSkill
                 continue
             if skill.name != PICK or following is None or (following.name, following.object) == (PLACE, held):
                 continue
-            refused[skill.path] = f"the hand would still hold '{held}' when '{following.name}' begins"
+            refused[skill.path] = (
+                f"the 'place' that follows puts down '{following.object}'"
+                if following.name == PLACE
+                else f"the hand would still hold '{held}' when '{following.name}' begins"
+            )
             held = ""
     for skill in chain:
         if skill.path in refused:

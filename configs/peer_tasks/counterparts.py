@@ -83,7 +83,7 @@ _CATEGORIES: dict[str, tuple[str, ...]] = {
 _ITEMS: dict[str, tuple[str, ...]] = {
     "apple": (
         *("apple", "orange", "peach", "pear", "lemon", "lime", "tomato", "onion", "potato", "fruit", "ball", "egg"),
-        *("mango", "kiwi", "plum", "garlic", "avocado"),
+        *("banana", "mango", "kiwi", "plum", "garlic", "avocado"),
     ),
     "book": ("book", "magazine", "folder"),
     "bowl": ("bowl",),
@@ -93,7 +93,7 @@ _ITEMS: dict[str, tuple[str, ...]] = {
     "mug": ("mug",),
     "parcel": ("parcel", "package", "box", "cube", "block", "brick", "toy", "soap", "sponge", "trash", "garbage"),
     "plate": ("plate", "dish", "saucer"),
-    "spoon": ("spoon", "fork", "knife", "spatula", "ladle", "pen", "pencil", "marker", "toothbrush", "banana"),
+    "spoon": ("spoon", "fork", "knife", "spatula", "ladle", "pen", "pencil", "marker", "toothbrush"),
     "toast": ("toast", "bread", "slice"),
     "water_bottle": ("bottle", "shampoo", "ketchup", "sauce", "detergent", "milk", "juice", "lotion", "tube"),
 }

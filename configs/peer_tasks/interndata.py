@@ -304,19 +304,19 @@ class _TaskReader:
         names = {scene_name(name): name for name in (*skills, *(() if carried is None else carried.names()))}
         for scene in task.objects:
             name = names[scene.name]
-            skill, region = skills.get(name), regions.get(name)
+            skill, place = skills.get(name), regions.get(name)
             relation = None if carried is None else carried.relation(name)
             if relation is not None:
                 task.relations.append(relation)
                 continue
             usual = None if carried is None else carried.region(name, scene)
             if usual is None and skill is not None:
-                if region is None and carried is None and scene is task.objects[0]:
+                if place is None and carried is None and scene is task.objects[0]:
                     continue  # derived in each episode
                 usual = task.derived_layout(scene, skill.name, parts[skill.path])["regions"][0]
             if usual is not None:
                 is_crowded = carried is not None
-                task.regions.append(self._region(scene, usual, region, None if is_crowded else own, yaw, is_crowded))
+                task.regions.append(self._region(scene, usual, place, None if is_crowded else own, yaw, is_crowded))
 
     def _region(
         self,
@@ -380,7 +380,8 @@ class _TaskReader:
             self.ledger.read(
                 self._at("data", "max_episode_length"),
                 data["max_episode_length"],
-                f"read as {steps:g} steps of 1/30 s, {seconds:.3g} s; max_duration_s is {kept:g} s, at least {least_s:g}",
+                f"read as {steps:g} steps of 1/30 s, {seconds:.3g} s; max_duration_s is {kept:g} s, "
+                f"at least {least_s:g}",
             )
 
     def _add_cameras(self, task: TaskBuilder) -> None:

@@ -138,8 +138,13 @@ class Ledger:
     def read(self, path: str, value: Any, text: str = "") -> None:
         """Marks a value, with all below it, as read; `text` says what it was read as, if it is not the same here."""
         self._covered.add(path)
-        if text:
-            self.lines.append(Line(path, short_text(value), text, is_read=True))
+        line = Line(path, short_text(value), text, is_read=True)
+        if text and line not in self.lines:
+            self.lines.append(line)
+
+    def forget(self, path: str) -> None:
+        """Takes back what was said about a place."""
+        self.lines = [line for line in self.lines if line.path != path]
 
     def note(self, path: str, text: str) -> None:
         """Adds a line about a place without marking its values as read."""
