@@ -258,7 +258,7 @@ class _TaskReader:
             arm = skill.arm if skill.arm in arms and len(arms) > 1 else None
             if skill.arm is not None and arm is None:
                 place = skill.path.rpartition("[")[0] or skill.path
-                self.ledger.read(place, skill.arm, f"read as the only arm of {task.robot}")
+                self.ledger.note(place, f"read as the only arm of {task.robot}")
             group = skill.group if len(arms) > 1 else 0
             if carried is not None and skill.carries:
                 carried.add_skill(skill, arm=arm, group=group)

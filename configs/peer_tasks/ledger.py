@@ -138,9 +138,8 @@ class Ledger:
     def read(self, path: str, value: Any, text: str = "") -> None:
         """Marks a value, with all below it, as read; `text` says what it was read as, if it is not the same here."""
         self._covered.add(path)
-        line = Line(path, short_text(value), text, is_read=True)
-        if text and line not in self.lines:
-            self.lines.append(line)
+        if text:
+            self.lines.append(Line(path, short_text(value), text, is_read=True))
 
     def forget(self, path: str) -> None:
         """Takes back what was said about a place."""
@@ -148,7 +147,9 @@ class Ledger:
 
     def note(self, path: str, text: str) -> None:
         """Adds a line about a place without marking its values as read."""
-        self.lines.append(Line(path, "", text, is_read=True))
+        line = Line(path, "", text, is_read=True)
+        if line not in self.lines:
+            self.lines.append(line)
 
     def leave(self, path: str, value: Any, why: str) -> None:
         """Lists a value, with all below it, as having no counterpart."""
