@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from unlatch.simcore.errors import SkillError
+from unlatch.simcore.recording.codes import NO_FAILURES
 from unlatch.skills.close import Close
 from unlatch.skills.contract.failure import Failure
 
@@ -87,3 +88,7 @@ def test_an_unknown_failure_code_is_refused():
         SkillError, match=r"Unknown failure code 'slippd'. Did you mean 'slipped'\? Known: .*not_reached"
     ):
         Failure("slippd", "it slipped", 0.0)
+
+
+def test_a_reason_to_plan_anew_that_is_no_failure_is_a_known_code():
+    assert [Failure(code, "planned anew", 0.0).code for code in NO_FAILURES] == ["part_moved", "taken_over"]
