@@ -199,9 +199,7 @@ class CarriedObjects:
         item = self.items[skill.object]
         extra = self._pick_keys(skill) if skill.name == PICK else self._place_keys(skill)
         place = self.places.get(skill.target) if skill.name == PLACE else None
-        for key in ("name", "objects"):
-            self._ledger.read(join_path(skill.path, key), skill.entry.get(key))
-        add_carry(self._task, skill.name, item, place, arm=arm, group=group, extra=extra)
+        add_carry(self._task, skill.name, item, place, arm=arm, group=group, extra={**extra, **skill.limits})
 
     def _pick_keys(self, skill: PeerSkill) -> dict[str, Any]:
         """Returns the keys of a `pick` that the file gives, or that its place needs."""

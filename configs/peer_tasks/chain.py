@@ -24,6 +24,7 @@ _LEFT_OUT = {
     "wait": "a skill waits until the grip has settled",
     "gripper_action": "pick and place move the fingers",
     "failpick": "only successful episodes are demonstrations",
+    "heuristic__skill": _OWN_WAY,
 }
 """Why a skill of theirs is left out, where more can be said than that it is not here."""
 _ARMS = ("left", "right")
@@ -59,6 +60,12 @@ class PeerSkill:
         """Name of the object that it puts something into or onto; empty if it names none."""
         names = read_list(self.entry.get("objects"))
         return read_text(names[1]) if len(names) > 1 else ""
+
+    @property
+    def limits(self) -> dict[str, bool]:
+        """Which of the limits that both systems have are on or off, as far as it says so."""
+        keys = ("collision_valid", "process_valid")
+        return {key: self.entry[key] for key in keys if isinstance(self.entry.get(key), bool)}
 
     @property
     def carries(self) -> bool:

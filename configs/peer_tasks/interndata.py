@@ -120,6 +120,9 @@ class _TaskReader:
         path = self._at("robots", index) if used is not None else ""
         if path:
             self.ledger.read(join_path(path, "name"), robot.get("name"), f"read as robot {choice.name}: {choice.why}")
+            for key in ("target_class", "path"):
+                if key in robot:
+                    self.ledger.leave(join_path(path, key), robot[key], "robots are those of Unlatch")
         return choice, path
 
     def _add_objects(
@@ -260,16 +263,11 @@ class _TaskReader:
                 place = skill.path.rpartition("[")[0] or skill.path
                 self.ledger.note(place, f"read as the only arm of {task.robot}")
             group = skill.group if len(arms) > 1 else 0
+            for key in ("name", "objects", *skill.limits):
+                self.ledger.read(join_path(skill.path, key), skill.entry.get(key))
             if carried is not None and skill.carries:
                 carried.add_skill(skill, arm=arm, group=group)
                 continue
-            extra: dict[str, Any] = {}
-            for key in ("collision_valid", "process_valid"):
-                if isinstance(skill.entry.get(key), bool):
-                    extra[key] = skill.entry[key]
-                    self.ledger.read(join_path(skill.path, key), skill.entry[key])
-            for key in ("name", "objects"):
-                self.ledger.read(join_path(skill.path, key), skill.entry.get(key))
             task.add_skill(
                 skill.name,
                 scenes[skill.path],
@@ -278,7 +276,7 @@ class _TaskReader:
                 raw=skill.entry.get("planner_setting"),
                 arm=arm,
                 group=group,
-                extra=extra,
+                extra=dict(skill.limits),
             )
 
     def _add_regions(

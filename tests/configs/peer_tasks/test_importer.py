@@ -298,13 +298,17 @@ def test_a_thing_for_a_shelf_comes_from_the_side(tmp_path: Path) -> None:
     file = carrying(
         [{"name": "oven_0", "category": "microwave"}, {"name": "milk", "category": "milk_carton"}],
         [
-            {"name": "dexpick", "objects": ["milk"], "filter_z_dir": ["downward", 140]},
+            {"name": "dexpick", "objects": ["milk"], "filter_z_dir": ["downward", 140], "process_valid": False},
+            {"name": "goto_pose", "translation": [0.4, 0.0, 0.5]},
             {"name": "dexplace", "objects": ["milk", "oven_0"]},
         ],
         tmp_path,
     )
-    cfg = composed(only(file), tmp_path)
+    item = only(file)
+    cfg = composed(item, tmp_path)
     _, pick, place = cfg.skills
+    assert (pick.process_valid, place.process_valid) == (False, True)
+    assert any("'goto_pose' is not imported: every skill plans its own way" in line.text for line in item.lines)
     assert (pick.name, pick.approach.value, place.name, place.region) == ("pick", "side", "place", "inside")
     (start,) = cfg.task.openness
     assert (start.part, start.range[0] > 1.2) == ("door", True)
