@@ -177,6 +177,7 @@ class CarriedObjects:
         if start is None or start[0] < least:
             start = [least, most]
             why = f"the start of {key[1]}, {start} from closed, so that a hand can reach in"
+        place.keep_open_wide(start)
         if key not in self._task.starts or self._task.starts[key] != start:
             self._task.starts[key] = start
             if stated is None:

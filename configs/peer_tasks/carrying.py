@@ -21,6 +21,8 @@ _SMALL_ITEM = "apple"
 """Category that fits where things of another one do not."""
 _OPEN_SHARES, _LID_SHARES = (0.85, 0.95), (0.75, 0.85)
 """How far a door or drawer, and a lid, is open at the start if things are put behind it, as shares of its range."""
+_LEAST_OPEN_SHARE = 0.7
+"""Least share of its range by which each drawer of a task is open, so that there is room for a hand."""
 _DEEP_M = 0.2
 """Depth of a container from which on things are dropped into it [m]."""
 _HIGHEST_BIN_M = 0.32
@@ -91,6 +93,16 @@ class PutInto:
         span = self.scene.span(str(self.part))
         shares = _OPEN_SHARES if self.is_shelf or self.is_drawer else _LID_SHARES
         return [round(share * span, 3) for share in shares]
+
+    def keep_open_wide(self, start: Sequence[float]) -> None:
+        """Keeps only drawers that are wide open within a range of starts from closed [m], which is one for all."""
+
+        def is_wide_open(asset: ObjectAsset) -> bool:
+            span = asset.articulation.part(str(self.part)).openness.span
+            return start[0] >= _LEAST_OPEN_SHARE * span and start[1] <= span
+
+        if self.is_drawer:
+            self.scene.keep_instances(is_wide_open, least=_SIZED_INSTANCES)
 
     @property
     def kind(self) -> str:
