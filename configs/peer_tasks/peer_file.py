@@ -41,7 +41,7 @@ def task_entries(tree: Any) -> list[tuple[str, Any]]:
 
 
 def explain_peer_task(overrides: Sequence[str], config_dirs: Sequence[str]) -> ConfigError | None:
-    """Returns the error of a task that is a path or a file of another system, with or without `task=`; None: neither."""
+    """Returns the error of a task that is a path, or a file of another system; None if it is neither."""
     bare = [text for text in overrides if "=" not in text and text.endswith(_YAML)]
     chosen = [text.partition("=")[2].strip("'\"") for text in overrides if text.lstrip("+").startswith("task=")]
     if not bare and not chosen:

@@ -537,3 +537,9 @@ def test_files_with_random_values_are_imported_or_refused(path: Path, count: int
             if item.error is None:
                 composed(item, tmp_path)
     assert outcomes["composed"] >= count / 4, outcomes
+
+
+@pytest.mark.parametrize("prefix", ["task=", ""])
+def test_the_path_of_their_file_is_answered_with_import(prefix: str) -> None:
+    with pytest.raises(ConfigError, match=r"is a task file of InternDataEngine\. .*unlatch import .*open_then_close"):
+        compose_config("plan", EpisodeCfg, Request([f"{prefix}{ONE_ARM}"]))
