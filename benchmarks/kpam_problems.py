@@ -1,4 +1,12 @@
-"""Reads goal problems of other systems (`problems.json`) as rows of the solver."""
+"""Reads goal problems of other systems (`problems.json`) as rows of the solver.
+
+Every target of the file is a vector in the base frame of the arm (`target_in_base`, `target_axis_in_base`), so
+nothing here reads the name of a frame. Whoever wrote the file turned the axes of the frame called `object` with the
+moving link: for all 917 of them, `target_axis_in_base` is the axis turned by `object_T_in_base`. GenSim2 itself turns
+them with the root of the articulation (`root_pose_in_base`), which agrees for 11 of them. The comparison of the
+solvers stands, because both solve the same numbers, but most of these goals are not those at which GenSim2 acts.
+Planner settings of GenSim2 are read with the root: `unlatch.solver.settings.conventions`.
+"""
 
 from __future__ import annotations
 

@@ -83,7 +83,10 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
     """
     _store_schema(primary, schema)
     check_unique_names()
-    plain, in_lists = separate_list_overrides(request.overrides)
+    try:
+        plain, in_lists = separate_list_overrides(request.overrides)
+    except ConfigError as exc:  # the path of a file stands alone
+        raise explain_peer_task(request.overrides, request.config_dirs) or exc from exc
     plain = [*_register_given(request.given), *plain]
     search_path = _search_path(request.config_dirs)
     try:

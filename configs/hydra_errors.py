@@ -100,6 +100,8 @@ def _explain_unreadable_override(exc: OverrideParseException) -> ConfigError:
             f"'{exc.override}' cannot be read. Expected key=value, such as {exc.override}=... or task={exc.override}.",
             override=exc.override,
         )
+    if "=" not in (exc.override or ""):
+        return ConfigError(f"'{exc.override}' cannot be read. Expected key=value.", override=exc.override)
     key = (exc.override or "").partition("=")[0]
     odd = sorted(set(_NOT_IN_KEYS.findall(key)))
     reason = (

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 from unlatch.configs.peer_tasks.ledger import Ledger, join_path
 from unlatch.configs.peer_tasks.values import read_list, read_mapping, read_text
 
-SKILLS_HERE = ("open", "close", "rotate", "artpreplan")
+SKILLS_HERE = ("open", "close", "rotate", "artpreplan", "pick", "place")
 """Skills that both systems have."""
+PICK, PLACE = "pick", "place"
+_SAME = {"dexpick": PICK, "manualpick": PICK, "dynamicpick": PICK, "dexplace": PLACE}
+"""Skills that differ there from others only in how they choose a pose."""
+_OWN_WAY = "every skill plans its own way from where the arm stands"
+_LEFT_OUT = {
+    "home": _OWN_WAY,
+    "goto_pose": _OWN_WAY,
+    "move": _OWN_WAY,
+    "joint_ctrl": _OWN_WAY,
+    "wait": "a skill waits until the grip has settled",
+    "gripper_action": "pick and place move the fingers",
+    "failpick": "only successful episodes are demonstrations",
+    "heuristic__skill": _OWN_WAY,
+}
+"""Why a skill of theirs is left out, where more can be said than that it is not here."""
 _ARMS = ("left", "right")
 _DEPTH = 12
 
@@ -40,9 +56,26 @@ class PeerSkill:
         return read_text(self.entry.get("obj_info_path"))
 
     @property
+    def target(self) -> str:
+        """Name of the object that it puts something into or onto; empty if it names none."""
+        names = read_list(self.entry.get("objects"))
+        return read_text(names[1]) if len(names) > 1 else ""
+
+    @property
+    def limits(self) -> dict[str, bool]:
+        """Which of the limits that both systems have are on or off, as far as it says so."""
+        keys = ("collision_valid", "process_valid")
+        return {key: self.entry[key] for key in keys if isinstance(self.entry.get(key), bool)}
+
+    @property
+    def carries(self) -> bool:
+        """Whether it carries a free object."""
+        return self.name in (PICK, PLACE)
+
+    @property
     def acts(self) -> bool:
         """Whether it moves a part."""
-        return self.name != "artpreplan"
+        return self.name != "artpreplan" and not self.carries
 
 
 def read_chain(skills: Any, path: str, ledger: Ledger) -> tuple[list[PeerSkill], list[str]]:
@@ -53,12 +86,46 @@ def read_chain(skills: Any, path: str, ledger: Ledger) -> tuple[list[PeerSkill],
     walk = _Walk([])
     found = []
     for skill in walk.entries(skills, path, None):
-        if skill.name in SKILLS_HERE:
-            found.append(skill)
+        same = _SAME.get(skill.name)
+        if same is not None:
+            ledger.read(join_path(skill.path, "name"), skill.name, f"read as {same}")
+        if same is not None or skill.name in SKILLS_HERE:
+            found.append(replace(skill, name=same or skill.name))
             continue
-        kind = f"'{skill.name}' is not imported, only open, close, rotate and artpreplan" if skill.name else "no skill"
-        ledger.leave(skill.path, dict(skill.entry), kind)
-    return found, list(dict.fromkeys(walk.robots))
+        why = _LEFT_OUT.get(skill.name, f"only {', '.join(SKILLS_HERE[:-1])} and {SKILLS_HERE[-1]}")
+        ledger.leave(
+            skill.path, dict(skill.entry), f"'{skill.name}' is not imported: {why}" if skill.name else "no skill"
+        )
+    return _whole_carries(found, ledger), list(dict.fromkeys(walk.robots))
+
+
+def _whole_carries(chain: Sequence[PeerSkill], ledger: Ledger) -> list[PeerSkill]:
+    """Returns a chain without what no hand can do: act while it holds something, or put down what it does not hold."""
+    refused: dict[str, str] = {}
+    moved = {skill.object for skill in chain if skill.acts}
+    for arm in {skill.arm for skill in chain}:
+        own = [skill for skill in chain if skill.arm == arm and (skill.acts or skill.carries)]
+        held = ""
+        for skill, following in zip_longest(own, own[1:]):
+            if skill.name == PLACE and (not skill.object or skill.object != held):
+                refused[skill.path] = f"'place' puts down what the hand holds, and it does not hold '{skill.object}'"
+            held = "" if skill.name != PICK else skill.object
+            if skill.name == PICK and (held in moved or not held):
+                refused[skill.path] = f"'{held}' has parts on joints, which nobody carries" if held else "no object"
+                held = ""
+                continue
+            if skill.name != PICK or following is None or (following.name, following.object) == (PLACE, held):
+                continue
+            refused[skill.path] = (
+                f"the 'place' that follows puts down '{following.object}'"
+                if following.name == PLACE
+                else f"the hand would still hold '{held}' when '{following.name}' begins"
+            )
+            held = ""
+    for skill in chain:
+        if skill.path in refused:
+            ledger.leave(skill.path, dict(skill.entry), refused[skill.path])
+    return [skill for skill in chain if skill.path not in refused]
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from unlatch.objects.procedural.catalog import GENERATORS
@@ -80,6 +80,33 @@ _CATEGORIES: dict[str, tuple[str, ...]] = {
     "washing_machine": ("washingmachine", "washing", "washer"),
 }
 """Words for the categories of our library."""
+_ITEMS: dict[str, tuple[str, ...]] = {
+    "apple": (
+        *("apple", "orange", "peach", "pear", "lemon", "lime", "tomato", "onion", "potato", "fruit", "ball", "egg"),
+        *("banana", "mango", "kiwi", "plum", "garlic", "avocado"),
+    ),
+    "book": ("book", "magazine", "folder"),
+    "bowl": ("bowl",),
+    "can": ("can", "tin", "cola", "coke", "soda", "beer"),
+    "cereal_box": ("cereal", "cracker", "crackers", "snack", "cookies", "biscuit", "teabox", "carton"),
+    "cup": ("cup", "glass", "tumbler", "beaker"),
+    "mug": ("mug",),
+    "parcel": ("parcel", "package", "box", "cube", "block", "brick", "toy", "soap", "sponge", "trash", "garbage"),
+    "plate": ("plate", "dish", "saucer"),
+    "spoon": ("spoon", "fork", "knife", "spatula", "ladle", "pen", "pencil", "marker", "toothbrush"),
+    "toast": ("toast", "bread", "slice"),
+    "water_bottle": ("bottle", "shampoo", "ketchup", "sauce", "detergent", "milk", "juice", "lotion", "tube"),
+}
+"""Words for what can be carried."""
+_USUAL_ITEM = "can"
+_CONTAINERS: dict[str, tuple[str, ...]] = {
+    "box": ("box", "basket", "crate", "bin", "bucket", "bag", "container", "carton", "chest", "bowl", "cup", "mug"),
+    "cabinet": ("shelf", "shelves", "rack", "bookshelf", "bookcase", "cupboard"),
+    "drawer": ("nightstand", "drawer", "storagefurniture", "furniture", "dresser"),
+    "plate": ("plate", "tray", "board", "dish", "saucer", "coaster", "pad", "mat", "scale", "pan"),
+    "trash_can": ("trash", "trashcan", "garbage", "dustbin"),
+}
+"""Words for what things are put into or onto, where another category than usual takes them better."""
 _FURNITURE = ("storagefurniture", "furniture", "table")
 """Words for objects that have doors or drawers."""
 _SLIDES = ("pull", "push", "drawer", "slide")
@@ -119,6 +146,28 @@ def nearest_category(texts: Sequence[str], hints: Sequence[str], skill: str) -> 
     if any(hint.lower().startswith(_LEVEL) for hint in hints):
         return "box", "no category has a similar name; its part turns about a level axis"
     return "cabinet", "no category has a similar name; its part turns"
+
+
+def nearest_item(texts: Sequence[str]) -> tuple[str, str]:
+    """Returns the nearest category of objects that a hand can carry, and why; the most telling text comes first."""
+    return _named(texts, _ITEMS) or (_USUAL_ITEM, "no object that a hand can carry has a similar name")
+
+
+def nearest_container(texts: Sequence[str]) -> tuple[str, str]:
+    """Returns the nearest category that things can be put into or onto, and why; the most telling text comes first."""
+    found = _named(texts, _CONTAINERS)
+    return found or _named(texts, _CATEGORIES) or ("box", "no container has a similar name")
+
+
+def _named(texts: Sequence[str], words_of: Mapping[str, Sequence[str]]) -> tuple[str, str] | None:
+    """Returns the category with the longest of the words in the first text that has one, and why."""
+    for text in texts:
+        words = _words(text)
+        joined = "".join(words)
+        hits = [(len(word), name) for name, own in words_of.items() for word in own if _names(word, words, joined)]
+        if hits:
+            return max(hits)[1], f"'{text}' names it"
+    return None
 
 
 def _words(text: str) -> list[str]:

@@ -7,6 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from unlatch.configs.peer_tasks.carried_objects import CarriedObjects
+from unlatch.configs.peer_tasks.carrying import MOST_HALF_M
 from unlatch.configs.peer_tasks.chain import PeerSkill, read_chain
 from unlatch.configs.peer_tasks.counterparts import nearest_camera, nearest_category, nearest_robot
 from unlatch.configs.peer_tasks.ledger import Ledger, join_path
@@ -27,6 +31,8 @@ from unlatch.tasks.task import TaskCfg
 
 _STEPS_HZ = 30.0
 """Steps of `max_episode_length` in a second."""
+_CARRY_S = 20.0
+"""Time for a `pick` or a `place`, by which the time limit of a task is longer [s]."""
 
 
 def read_interndata_task(
@@ -62,26 +68,36 @@ class _TaskReader:
     ) -> dict[str, Any]:
         chain, robots = read_chain(self.entry.get("skills"), self._at("skills"), self.ledger)
         acting = [skill for skill in chain if skill.acts]
-        if not acting:
+        carrying = [skill for skill in chain if skill.carries]
+        if not acting and not carrying:
             named = sorted({line.text for line in self.ledger.lines if line.path.startswith(self._at("skills"))})
             raise ConfigError(
-                f"{self.file}: {self.path or 'the task'} has no skill that Unlatch has: open, close or rotate. "
-                f"{'; '.join(named[:4])}{'.' if named else ''} Nothing is written.",
+                f"{self.file}: {self.path or 'the task'} has no skill that Unlatch can carry out: open, close, rotate, "
+                f"pick or place. {'; '.join(named[:4])}{'.' if named else ''} Nothing is written.",
                 key=self._at("skills"),
             )
-        robot, robot_path = self._choose_robot(robots, {skill.arm for skill in acting if skill.arm}, given_robot)
+        robot, robot_path = self._choose_robot(
+            robots, {skill.arm for skill in (*acting, *carrying) if skill.arm}, given_robot
+        )
         task = TaskBuilder(name, robot.name, self.ledger, keep_settings, Origin.interndata, robot.hand)
         for label in ("name", "task"):
             if label in self.entry:
                 self.ledger.read(self._at(label), self.entry[label], f"the task is called {name}, after the file")
-        self._add_objects(task, acting, given_object)
-        parts = self._add_starts(task, acting)
-        self._add_skills(task, chain, parts)
-        self._add_regions(task, acting, parts, robot_path)
-        self._add_words(task)
+        regions = read_regions(self.entry, self.path, self.ledger)
+        parts: dict[str, str] = {}
+        carried = CarriedObjects(task, self.entry, self.path, chain, parts, regions) if carrying else None
+        self._add_objects(task, acting, given_object, others=set() if carried is None else carried.names())
+        parts.update(self._add_starts(task, acting))
+        if carried is not None:
+            carried.add_objects(given_object)
+        self._add_skills(task, chain, parts, carried)
+        self._add_regions(task, acting, parts, robot_path, regions, carried)
+        self._add_words(task, least_s=TaskCfg().max_duration_s + _CARRY_S * len(carrying))
+        if carried is not None and not task.language:
+            task.language.append(carried.words())
         self._add_cameras(task)
-        first = acting[0]
-        content = task.content((first.name, parts[first.path]))
+        first = acting[0] if carried is None else None
+        content = task.content(None if first is None else (first.name, parts[first.path]))
         self.ledger.leave_rest(dict(self.entry), self.path)
         return content
 
@@ -104,15 +120,21 @@ class _TaskReader:
         path = self._at("robots", index) if used is not None else ""
         if path:
             self.ledger.read(join_path(path, "name"), robot.get("name"), f"read as robot {choice.name}: {choice.why}")
+            for key in ("target_class", "path"):
+                if key in robot:
+                    self.ledger.leave(join_path(path, key), robot[key], "robots are those of Unlatch")
         return choice, path
 
-    def _add_objects(self, task: TaskBuilder, acting: Sequence[PeerSkill], given: str | None) -> None:
+    def _add_objects(
+        self, task: TaskBuilder, acting: Sequence[PeerSkill], given: str | None, *, others: set[str]
+    ) -> None:
+        """Adds the objects with parts that skills move; `others` are objects of the task that are added later."""
         listed: dict[str, tuple[int, Mapping[str, Any]]] = {}
         for number, values in enumerate(map(read_mapping, read_list(self.entry.get("objects")))):
             listed.setdefault(read_text(values.get("name")), (number, values))
         names = list(dict.fromkeys(skill.object for skill in acting))
         for place, other in listed.values():
-            if read_text(other.get("name")) not in names:
+            if read_text(other.get("name")) not in {*names, *others}:
                 self.ledger.leave(self._at("objects", place), dict(other), "no skill that Unlatch has acts on it")
         for number, name in enumerate(names):
             entry = listed.get(name)
@@ -219,46 +241,53 @@ class _TaskReader:
         names = list(dict.fromkeys(skill.object for skill in acting))
         return [(skill, task.objects[names.index(skill.object)]) for skill in acting]
 
-    def _add_skills(self, task: TaskBuilder, chain: Sequence[PeerSkill], parts: Mapping[str, str]) -> None:
-        acting = [skill for skill in chain if skill.acts]
+    def _add_skills(
+        self, task: TaskBuilder, chain: Sequence[PeerSkill], parts: Mapping[str, str], carried: CarriedObjects | None
+    ) -> None:
+        acting = [skill for skill in chain if skill.acts or skill.carries]
+        scenes = {skill.path: scene for skill, scene in self._pairs(task, [s for s in chain if s.acts])}
         arms = [arm.name for arm in task.robot_cfg().arms]
         if len(chain) == len(acting):
             self.ledger.note(self._at("skills"), "a search for a layout is put first, which plans the whole chain")
         for skill in chain:
-            if skill.acts:
+            if skill in acting:
                 continue
             self.ledger.read(
                 skill.path,
                 dict(skill.entry),
                 "read as the search for a layout, which comes first and plans the whole chain",
             )
-        for skill, scene in self._pairs(task, acting):
+        for skill in acting:
             arm = skill.arm if skill.arm in arms and len(arms) > 1 else None
             if skill.arm is not None and arm is None:
                 place = skill.path.rpartition("[")[0] or skill.path
-                self.ledger.read(place, skill.arm, f"read as the only arm of {task.robot}")
-            extra: dict[str, Any] = {}
-            for key in ("collision_valid", "process_valid"):
-                if isinstance(skill.entry.get(key), bool):
-                    extra[key] = skill.entry[key]
-                    self.ledger.read(join_path(skill.path, key), skill.entry[key])
-            for key in ("name", "objects"):
+                self.ledger.note(place, f"read as the only arm of {task.robot}")
+            group = skill.group if len(arms) > 1 else 0
+            for key in ("name", "objects", *skill.limits):
                 self.ledger.read(join_path(skill.path, key), skill.entry.get(key))
+            if carried is not None and skill.carries:
+                carried.add_skill(skill, arm=arm, group=group)
+                continue
             task.add_skill(
                 skill.name,
-                scene,
+                scenes[skill.path],
                 parts[skill.path],
                 path=skill.path,
                 raw=skill.entry.get("planner_setting"),
                 arm=arm,
-                group=skill.group if len(arms) > 1 else 0,
-                extra=extra,
+                group=group,
+                extra=dict(skill.limits),
             )
 
     def _add_regions(
-        self, task: TaskBuilder, acting: Sequence[PeerSkill], parts: Mapping[str, str], robot_path: str
+        self,
+        task: TaskBuilder,
+        acting: Sequence[PeerSkill],
+        parts: Mapping[str, str],
+        robot_path: str,
+        regions: dict[str, PeerRegion],
+        carried: CarriedObjects | None,
     ) -> None:
-        regions = read_regions(self.entry, self.path, self.ledger)
         robot = read_mapping(self._value(robot_path)) if robot_path else {}
         own = regions.pop(read_text(robot.get("name")), None)
         yaw = robot_yaw_deg(robot, own)
@@ -269,32 +298,47 @@ class _TaskReader:
             self.ledger.read(own.path, "the robot", "read as where the robot stands, for the regions of the objects")
         if robot.get("euler") is not None and read_numbers(robot.get("euler"), 3) is not None:
             self.ledger.read(f"{robot_path}.euler", robot["euler"], f"read as a robot that looks along {yaw:g} degrees")
-        seen: set[str] = set()
-        for skill, scene in self._pairs(task, acting):
-            if scene.name not in seen:
-                seen.add(scene.name)
-                self._add_region(task, scene, skill.name, parts[skill.path], regions.get(skill.object), own, yaw)
+        skills = {skill.object: skill for skill in reversed(acting)}
+        names = {scene_name(name): name for name in (*skills, *(() if carried is None else carried.names()))}
+        for scene in task.objects:
+            name = names[scene.name]
+            skill, place = skills.get(name), regions.get(name)
+            relation = None if carried is None else carried.relation(name)
+            if relation is not None:
+                task.relations.append(relation)
+                continue
+            usual = None if carried is None else carried.region(name, scene)
+            if usual is None and skill is not None:
+                if place is None and carried is None and scene is task.objects[0]:
+                    continue  # derived in each episode
+                usual = task.derived_layout(scene, skill.name, parts[skill.path])["regions"][0]
+            if usual is not None:
+                is_crowded = carried is not None
+                task.regions.append(self._region(scene, usual, place, None if is_crowded else own, yaw, is_crowded))
 
-    def _add_region(
+    def _region(
         self,
-        task: TaskBuilder,
         scene: SceneObject,
-        skill: str,
-        part: str,
+        usual: dict[str, Any],
         region: PeerRegion | None,
         robot: PeerRegion | None,
         yaw: float,
-    ) -> None:
-        if region is None and scene is task.objects[0]:
-            return  # derived in each episode
-        derived = task.derived_layout(scene, skill, part)["regions"][0]
+        is_crowded: bool,
+    ) -> dict[str, Any]:
+        """Returns an entry of `task.regions`: the usual one of the object, with what the file says about it."""
         if region is None:
-            task.regions.append(derived)
-            return
+            return usual
         depth = float(scene.asset.bounds_obj[1, 0] - scene.asset.bounds_obj[0, 0])
         config = read_mapping(self._value(region.path)).get("random_config")
-        task.regions.append(
-            our_region(region, derived, depth_m=depth, robot=robot, robot_yaw=yaw, ledger=self.ledger, config=config)
+        return our_region(
+            region,
+            usual,
+            depth_m=depth,
+            robot=robot,
+            robot_yaw=yaw,
+            ledger=self.ledger,
+            config=config,
+            most_half_m=MOST_HALF_M if is_crowded else np.inf,
         )
 
     def _value(self, path: str) -> Any:
@@ -305,7 +349,10 @@ class _TaskReader:
                 value = value[int(key)] if isinstance(value, list) else read_mapping(value).get(key)
         return value
 
-    def _add_words(self, task: TaskBuilder) -> None:
+    def _add_words(self, task: TaskBuilder, *, least_s: float) -> None:
+        """Reads the instructions and the time limit, which is at least `least_s` [s]."""
+        if least_s > TaskCfg().max_duration_s:
+            task.max_duration_s = least_s
         data = read_mapping(self.entry.get("data"))
         for key in ("language_instruction", "detailed_language_instruction"):
             value = data.get(key)
@@ -325,13 +372,14 @@ class _TaskReader:
                 self.ledger.read(place, value)
         steps = read_number(data.get("max_episode_length"))
         if steps is not None and steps > 0:
-            seconds, least = steps / _STEPS_HZ, TaskCfg().max_duration_s
-            kept = clipped_duration(max(seconds, least))
-            task.max_duration_s = kept if kept > least else None
+            seconds = steps / _STEPS_HZ
+            kept = clipped_duration(max(seconds, least_s))
+            task.max_duration_s = kept if kept > TaskCfg().max_duration_s else None
             self.ledger.read(
                 self._at("data", "max_episode_length"),
                 data["max_episode_length"],
-                f"read as {steps:g} steps of 1/30 s, {seconds:.3g} s; max_duration_s is {kept:g} s, at least {least:g}",
+                f"read as {steps:g} steps of 1/30 s, {seconds:.3g} s; max_duration_s is {kept:g} s, "
+                f"at least {least_s:g}",
             )
 
     def _add_cameras(self, task: TaskBuilder) -> None:

@@ -15,6 +15,9 @@ _UNKNOWN = "Unlatch has no key of this meaning"
 
 REASONS: dict[str, str] = {
     "additional_labels": "only planner settings have labels by asset",
+    "align_obj_tol": "see upright of place",
+    "align_pick_obj_axis": "see upright of place",
+    "align_place_obj_axis": "see upright of place",
     "apply_randomization": "every episode draws another object of a category; cameras and textures: randomization=",
     "arena": "every scene is a table; furniture is no part of a task",
     "arena_file": "every scene is a table; furniture is no part of a task",
@@ -25,45 +28,78 @@ REASONS: dict[str, str] = {
     "cameras": "cameras are those of Unlatch; their lens and place are keys of camera.cameras",
     "category": "see the object",
     "collect_info": "a data set keeps its whole configuration",
+    "constraints": "grasps are found from the geometry of the object",
     "dataset": "a label of their assets",
+    "direction_to_obj": "grasps are found from the geometry of the object",
     "distractors": "see randomization.distractors",
     "env_map": "light varies by randomization=",
     "euler": "an object faces the robot, apart from the yaw of its region",
+    "filter_x_dir": "the hand's turn is free, but for its approach",
+    "filter_y_dir": "the hand's turn is free, but for its approach",
+    "filter_z_dir": "the hand's turn is free, but for its approach",
     "fix_base": "the base of every object is fixed",
+    "fixed_orientation": "grasps are found from the geometry of the object",
     "fluid": "there are no fluids",
+    "grasp_scale": "grasps are found from the geometry of the object",
     "gripper": "the gripper is that of the robot",
+    "gripper_change_steps": "a skill waits until the grip has settled",
+    "hesitate_steps": "a skill waits until the grip has settled",
     "home": "the home of the arm is that of the robot",
     "ignore_substring": "names of their prims; the planner knows the links of the object and of the robot",
     "info_name": "parts have names; see the part of each skill",
     "joint_home": "the home of the arm is that of the robot",
     "joint_indices": "parts have names",
     "lift_home": "joints that belong to no arm do not move",
+    "lift_th": "see success_threshold of pick",
     "log_motion_vectors": "there are no motion vectors",
     "mass": "masses are those of the object",
     "max_orientation_noise": "camera noise is randomization=full",
     "max_translation_noise": "camera noise is randomization=full",
     "neglect_collision_names": "names of their prims",
+    "npy_name": "grasps are found from the geometry of the object",
+    "o_eps": "a motion ends where its plan ends",
     "obj_info_path": "parts have names; see the part of each skill",
     "offset": "every episode has a world of its own",
     "optimize_2d_layout": "objects that overlap fail with invalid_layout",
+    "orientation_mode": "an object faces the robot, apart from the yaw of its region",
     "orientation": "an object faces the robot, apart from the yaw of its region",
     "path": "see the object",
+    "place_direction": "see the region of place",
+    "place_part_prim_path": "names of their prims; see the region of place",
+    "place_z_offset": "the hand lets go 3 mm above the floor of the region",
+    "position_constraint": "the object goes to its place, not the hand",
+    "post_grasp_offset_max": "see lift_m of pick",
+    "post_grasp_offset_min": "see lift_m of pick",
+    "post_place_vector": "the hand moves back along its axis",
+    "pre_grasp_offset": "the hand approaches over 8 cm",
+    "pre_place_z_offset": "the hand comes from above the rim of the region",
     "priority": "regions are drawn in the order of the objects",
     "quaternion": "an object faces the robot, apart from the yaw of its region",
     "random_region_list": "one region for each object",
+    "randomization_scope": "every episode draws another object of a category; see object.instances",
     "render": "images are made afterwards, by unlatch render",
     "robot_config_file": "robots are those of Unlatch",
     "scale": "the size is that of the object",
+    "scale_mode": "the size is that of the object",
     "strict_init": "parts start within task.openness",
+    "success_mode": "success is that of the goal",
+    "success_th": "success is that of the goal",
+    "t_eps": "a motion ends where its plan ends",
     "target": "regions are on the table",
     "target_class": "see the object",
     "task_dir": "see out=",
     "task_id": "every episode has a world of its own",
+    "tcp_offset": "keypoints of the hand are those of the robot",
+    "test_mode": "every motion is planned as a whole",
     "texture": "textures vary by randomization=",
+    "threshold": "success is that of the goal",
     "translation": "see the region of the object",
     "update": "a data set keeps its whole configuration",
     "version": "a data set keeps its versions",
     "visible": "every object is visible",
+    "x_ratio_range": "the roomiest spot of the region is taken",
+    "y_ratio_range": "the roomiest spot of the region is taken",
+    "z_ratio_range": "the roomiest spot of the region is taken",
 }
 """Why a key has no counterpart; keys below it have the same reason."""
 
@@ -108,9 +144,15 @@ class Ledger:
         if text:
             self.lines.append(Line(path, short_text(value), text, is_read=True))
 
+    def forget(self, path: str) -> None:
+        """Takes back what was said about a place."""
+        self.lines = [line for line in self.lines if line.path != path]
+
     def note(self, path: str, text: str) -> None:
         """Adds a line about a place without marking its values as read."""
-        self.lines.append(Line(path, "", text, is_read=True))
+        line = Line(path, "", text, is_read=True)
+        if line not in self.lines:
+            self.lines.append(line)
 
     def leave(self, path: str, value: Any, why: str) -> None:
         """Lists a value, with all below it, as having no counterpart."""

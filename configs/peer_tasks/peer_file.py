@@ -41,11 +41,13 @@ def task_entries(tree: Any) -> list[tuple[str, Any]]:
 
 
 def explain_peer_task(overrides: Sequence[str], config_dirs: Sequence[str]) -> ConfigError | None:
-    """Returns the error of a `task=` that is a file of another system, or names one; None if it is none."""
+    """Returns the error of a task that is a path, or a file of another system; None if it is neither."""
+    bare = [text for text in overrides if "=" not in text and text.endswith(_YAML)]
     chosen = [text.partition("=")[2].strip("'\"") for text in overrides if text.lstrip("+").startswith("task=")]
-    if not chosen:
+    if not bare and not chosen:
         return None
-    name = chosen[-1]
+    name = [*chosen, *bare][-1]
+    word = name if bare else f"task={name}"
     is_path = name.endswith(_YAML)
     with suppress(SimCoreError):  # the composition reports what is wrong with a file of ours
         file = Path(name).expanduser() if is_path else yaml_files("task", config_dirs).get(name)
@@ -54,13 +56,12 @@ def explain_peer_task(overrides: Sequence[str], config_dirs: Sequence[str]) -> C
         peer = peer_of(read_yaml_tree(file))
         if peer is not None:
             return ConfigError(
-                f"task={name} is a task file of {peer}. Expected a task of Unlatch. Convert it first: "
-                f"unlatch import {file}",
+                f"{word} is a task file of {peer}. Expected a task of Unlatch. Convert it first: unlatch import {file}",
                 key="task",
             )
         if is_path:
             return ConfigError(
-                f"task={name} is the path of a file. Expected the name of a task, and its folder. For a file "
+                f"{word} is the path of a file. Expected the name of a task, and its folder. For a file "
                 "FOLDER/task/NAME.yaml, write task=NAME --config-dir FOLDER.",
                 key="task",
             )

@@ -11,7 +11,7 @@ import numpy as np
 from unlatch.configs.peer_tasks.ledger import Ledger, join_path
 from unlatch.configs.peer_tasks.values import read_list, read_mapping, read_numbers, read_text
 
-_SAMPLER = "A_on_B_region_sampler"
+_SAMPLER, _INSIDE = "A_on_B_region_sampler", "A_in_B_region_sampler"
 _REACH_M = 0.25
 """A middle of a region is kept if it is at most this far from where an arm acts well, in x and in y."""
 
@@ -27,6 +27,10 @@ class PeerRegion:
     """(3,) highest position [m]."""
     yaw_deg: tuple[float, float] | None
     """Range of the yaw; None if the file states none."""
+    target: str = ""
+    """Name of what it is on or in, such as a table."""
+    is_inside: bool = False
+    """Whether it is in it."""
 
 
 def read_regions(entry: Mapping[str, Any], path: str, ledger: Ledger) -> dict[str, PeerRegion]:
@@ -38,13 +42,14 @@ def read_regions(entry: Mapping[str, Any], path: str, ledger: Ledger) -> dict[st
         name, kind = read_text(region.get("object")), read_text(region.get("random_type")) or _SAMPLER
         config = read_mapping(region.get("random_config"))
         bounds = [read_numbers(bound, 3) for bound in read_list(config.get("pos_range"))]
-        if not name or kind != _SAMPLER or len(bounds) != 2 or bounds[0] is None or bounds[1] is None:
-            if name and kind != _SAMPLER:
+        if not name or kind not in (_SAMPLER, _INSIDE) or len(bounds) != 2 or bounds[0] is None or bounds[1] is None:
+            if name and kind not in (_SAMPLER, _INSIDE):
                 ledger.leave(join_path(place, "random_type"), kind, "objects stand on the table, or see task.relations")
             continue
         pair = read_numbers(config.get("yaw_rotation"), 2)
         low, high = np.minimum(bounds[0], bounds[1]), np.maximum(bounds[0], bounds[1])
-        found[name] = PeerRegion(place, low, high, None if pair is None else (min(pair), max(pair)))
+        yaw = None if pair is None else (min(pair), max(pair))
+        found[name] = PeerRegion(place, low, high, yaw, read_text(region.get("target")), kind == _INSIDE)
         for key in ("object", "random_type"):
             ledger.read(join_path(place, key), region.get(key))
     return found
@@ -66,6 +71,7 @@ def our_region(
     robot_yaw: float,
     ledger: Ledger,
     config: Any,
+    most_half_m: float = np.inf,
 ) -> dict[str, Any]:
     """Returns an entry of `task.regions`; `derived` is the one that Unlatch derives for the object.
 
@@ -77,13 +83,17 @@ def our_region(
         robot_yaw: Direction in which the robot looks [deg].
         ledger: Gets a line for each value.
         config: The value of `random_config`, for the lines.
+        most_half_m: Largest half extent that is taken, where several objects need room [m].
     """
     values = read_mapping(config)
     turn = np.radians(-robot_yaw)
     R = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-    half = np.abs(R) @ ((region.high - region.low)[:2] / 2)
+    theirs = np.abs(R) @ ((region.high - region.low)[:2] / 2)
+    half = np.minimum(theirs, most_half_m)
     found = {**derived, "half_extent_m": _rounded(half)}
     said = f"read as half_extent_m {_rounded(half)} as the robot sees it"
+    if np.any(theirs > half):
+        said += f", not {_rounded(theirs)}, as each object needs room"
     if robot is None:
         said += f"; the middle {_rounded(derived['center_m'])} is where the arm of Unlatch acts well"
     else:
@@ -100,7 +110,7 @@ def our_region(
     if high > low >= 0.0:
         found["height_m"] = _rounded([low, high])
         said += f", height_m {_rounded([low, high])}"
-    else:
+    elif derived["height_m"][1] > 0.0:
         said += f"; height_m {list(derived['height_m'])} lifts the part to the height of the arm"
     ledger.read(f"{region.path}.random_config.pos_range", values.get("pos_range"), said)
     if region.yaw_deg is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 from unlatch.configs.derivation.derived_request import describe_object_path, is_object_path
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.carrying.region import RegionKind
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
@@ -41,7 +42,7 @@ class SceneObject:
     parts_by_key: dict[str, str] = field(default_factory=dict)
     """Part by what tells it from others in the file."""
     instances: list[str] | None = None
-    """The only instances that have the part; None: all of the category."""
+    """The only instances that serve; None: all of the category."""
 
     @cached_property
     def assets(self) -> list[ObjectAsset]:
@@ -55,6 +56,11 @@ class SceneObject:
     def asset(self) -> ObjectAsset:
         """The first of its instances."""
         return self.assets[0]
+
+    def replace_category(self, category: str) -> None:
+        """Takes another category of the library."""
+        self.category, self.instances = category, None
+        del self.assets
 
     def part(self, name: str) -> Part:
         """Returns a part of the first instance."""
@@ -80,20 +86,34 @@ class SceneObject:
             ]
             taken = set(self.parts_by_key.values())
             free = [name for name in (usual.name, *names) if name not in taken]
-            self.parts_by_key[key] = (free or [usual.name])[0]
-            self._keep_instances_with(self.parts_by_key[key])
+            chosen = self.parts_by_key[key] = (free or [usual.name])[0]
+            self.keep_instances(lambda asset: chosen in asset.articulation.parts)
         return self.parts_by_key[key]
+
+    def region_for(self, part: str | None) -> str | None:
+        """Returns the region that things are put into or onto, or None if no instance has one.
+
+        With a part: one that a hand reaches when only this part is open, or one on top.
+        """
+        names = (pair for asset in self.assets for pair in _regions_by_use(asset, part))
+        name, of = next(names, (None, None))
+        if name is not None:
+            self.keep_instances(lambda asset: name in asset.regions and asset.regions[name].part == of)
+        return name
 
     def _load(self, seed: int) -> ObjectAsset:
         cfg = ObjectCfg(name=self.name, category=self.category).with_instance(str(seed))
         return load_object(cfg, rng=np.random.default_rng(0))
 
-    def _keep_instances_with(self, part: str) -> None:
-        if all(part in asset.articulation.parts for asset in self.assets):
-            return
-        found = [*self.assets, *(self._load(seed) for seed in range(len(self.assets), _MOST_INSTANCES))]
-        self.assets = [asset for asset in found if part in asset.articulation.parts]
-        self.instances = [asset.instance for asset in self.assets]
+    def keep_instances(self, fits: Callable[[ObjectAsset], bool], *, least: int = _INSTANCES) -> bool:
+        """Keeps only instances that fit; at least so many are looked at. Returns whether there are any."""
+        known = self.assets
+        if self.node is None and self.instances is None and (len(known) < least or not all(map(fits, known))):
+            known = [*known, *(self._load(seed) for seed in range(len(known), _MOST_INSTANCES))]
+        found = [asset for asset in known if fits(asset)]
+        if found and len(found) < len(known):
+            self.assets, self.instances = found, [asset.instance for asset in found]
+        return bool(found)
 
     def to_yaml(self) -> dict[str, Any]:
         """Returns an entry of `objects`, or the content of `object`."""
@@ -101,6 +121,13 @@ class SceneObject:
             return {**self.node, "name": self.name}
         chosen = {} if self.instances is None else {"instances": self.instances}
         return {"name": self.name, "category": self.category, **chosen}
+
+
+def _regions_by_use(asset: ObjectAsset, part: str | None) -> Iterator[tuple[str, str | None]]:
+    """Yields the regions of an object that a hand reaches when a part is open, with their part; insides come first."""
+    reached = {name: region for name, region in asset.regions.items() if part is None or region.part in (part, None)}
+    for name in sorted(reached, key=lambda name: reached[name].kind is not RegionKind.inside):
+        yield name, reached[name].part
 
 
 def user_object(name: str, value: str) -> SceneObject:

@@ -41,7 +41,9 @@ class TaskBuilder:
     starts: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     """Start opening by object and part [rad or m]."""
     goals: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    """Conditions by object and part, or by object and kind for a free object."""
     regions: list[dict[str, Any]] = field(default_factory=list)
+    relations: list[dict[str, Any]] = field(default_factory=list)
     language: list[str] = field(default_factory=list)
     cameras: list[str] = field(default_factory=list)
     max_duration_s: float | None = None
@@ -81,7 +83,7 @@ class TaskBuilder:
         values, _ = derive_layout(skill, item.asset, item.part(part), hand, start=given)
         return values
 
-    def content(self, derived: tuple[str, str]) -> dict[str, Any]:
+    def content(self, derived: tuple[str, str] | None) -> dict[str, Any]:
         """Returns the content of the task's file; `derived` are the skill and part that the rest is derived from."""
         first, *others = self.objects
         defaults: list[Any] = [{"override /robot": self.robot}]
@@ -89,9 +91,13 @@ class TaskBuilder:
             defaults.append({"override /object": first.category})
         if self.cameras:
             defaults.append({"override /camera": "_".join(sorted(set(self.cameras)))})
-        task: dict[str, Any] = {"name": self.name, "derived": {"skill": derived[0], "part": derived[1]}}
+        task: dict[str, Any] = {"name": self.name}
+        if derived is not None:
+            task["derived"] = {"skill": derived[0], "part": derived[1]}
         if self.regions:
             task["regions"] = self.regions
+        if self.relations:
+            task["relations"] = self.relations
         if self.starts:
             task["openness"] = [{"object": o, "part": p, "range": r} for (o, p), r in self.starts.items()]
         if self.goals:
@@ -177,7 +183,7 @@ def _split_stage(
     arms: Mapping[str | None, list[dict[str, Any]]],
 ) -> list[dict[str | None, list[dict[str, Any]]]]:
     """Returns the arms of a group as one stage, or as one each if two of them act on the same part."""
-    parts = [{(entry["objects"][0], entry["part"]) for entry in own} for own in arms.values()]
+    parts = [{(entry["objects"][0], entry.get("part")) for entry in own} for own in arms.values()]
     if len(set().union(*parts)) == sum(map(len, parts)):
         return [dict(arms)]
     return [{arm: own} for arm, own in arms.items()]

@@ -175,16 +175,17 @@ def make_info(part: Part, model: UrdfModel, scale: float, *, instance: str) -> d
     front = part.axis("base_front_axis")
     movable = [joint.name for joint in model.joints.values() if joint.moves]
     return {
-        "object_keypoints": {name: [round(float(v), 9) for v in (*(p / scale), 1.0)] for name, p in points.items()},
+        "object_keypoints": {name: [round(float(v), 9) for v in p / scale] for name, p in points.items()},
         "object_scale": [scale, scale, scale, 1.0],
         "object_name": instance,
         **axes,
         "object_base_front_axis": _find_letter(front.xyz, "base_front_axis"),
         "joint_index": movable.index(part.joint),
-        "object_prim_path": "/root/instance",
-        "object_link_path": f"/root/instance/{part.link}",
-        "object_base_path": f"/root/instance/{part.base}",
-        "object_revolute_joint_path": f"/root/instance/{part.joint}",
+        # their tool puts the links of an asset below `instance`, and joints below the link that they move
+        "object_prim_path": f"/{instance}",
+        "object_link_path": f"/{instance}/instance/{part.link}",
+        "object_base_path": f"/{instance}/instance/{part.base}",
+        "object_revolute_joint_path": f"/{instance}/instance/{part.link}/{part.joint}",
     }
 
 

@@ -38,7 +38,7 @@ def find_obstacles(setting: PlannerSettingCfg, where: str) -> list[str]:
     """
     found = []
     if setting.category_name == _RIGID:
-        found.append(f"{where}.category_name: {_RIGID}; no skill moves a rigid object, only parts with a joint.")
+        found.append(f"{where}.category_name: {_RIGID}; open, close and rotate move parts with a joint.")
     for key, terms in (("constraint_list", setting.constraint_list), ("cost_list", setting.cost_list)):
         for index, term in enumerate(terms):
             found += _find_unknown_names(term, f"{where}.{key}[{index}]")
@@ -57,9 +57,9 @@ def _find_unknown_names(term: Term, where: str) -> list[str]:
         if name in PART_KEYPOINTS:
             continue
         if name.startswith("rigidbody_"):
-            what = "is a point of a rigid object, which no skill moves."
+            what = "is a point of a rigid object; open, close and rotate move parts with a joint."
         elif any(word in name for word in _CONTAINER_WORDS):
-            what = "is where a carried object is put down; no skill carries one."
+            what = "is where a carried object is put down; open, close and rotate carry none."
         else:
             near = close_matches(name, PART_KEYPOINTS)
             what = (

@@ -16,8 +16,10 @@ from unlatch.configs.chain import check_chain_form
 from unlatch.configs.composition import Request, compose_config, to_plain
 from unlatch.configs.cross_checks import check_episode
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.peer_tasks.counterparts import nearest_category
+from unlatch.configs.peer_tasks.chain import read_chain
+from unlatch.configs.peer_tasks.counterparts import nearest_category, nearest_container, nearest_item
 from unlatch.configs.peer_tasks.importer import ImportCfg, ImportedTask, Settings, import_tasks
+from unlatch.configs.peer_tasks.ledger import Ledger
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, SimCoreError
 from unlatch.skills.contract.config import stages_of
@@ -142,7 +144,7 @@ def test_what_has_no_counterpart_says_place_value_and_reason() -> None:
     ) in lines
     (pick,) = [line for line in lines if "'name': 'pick'" in line]
     assert pick.startswith("tasks[0].skills[0].franka[0].left[1]: ")
-    assert pick.endswith(": no counterpart: 'pick' is not imported, only open, close, rotate and artpreplan")
+    assert pick.endswith(": no counterpart: the hand would still hold 'cup' when 'close' begins")
     (cup,) = [line for line in lines if line.startswith("tasks[0].objects[1]")]
     assert cup.endswith("no counterpart: no skill that Unlatch has acts on it")
     assert not any(re.search(r"\b(yet|soon|later|planned|will)\b", line) for line in lines if "no counterpart" in line)
@@ -246,12 +248,155 @@ def test_an_object_file_that_exists_is_used(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_several_tasks_of_one_file_have_numbers(tmp_path: Path) -> None:
     tree = tree_of(ONE_ARM)
-    tree["tasks"] += [{"skills": [{"franka": [{"left": [{"name": "pick", "objects": ["cup"]}]}]}]}, "nothing"]
+    tree["tasks"] += [{"skills": [{"franka": [{"left": [{"name": "wait"}]}]}]}, "nothing"]
     first, second, third = import_tasks(written(tree, tmp_path), ImportCfg())
     assert (first.name, second.name, third.name) == ("theirs_0", "theirs_1", "theirs_2")
     assert first.error is None
-    assert re.search(r"tasks\[1\] has no skill that Unlatch has: open, close or rotate", str(second.error))
+    assert re.search(r"tasks\[1\] has no skill that Unlatch can carry out: .*'wait' is not imported", str(second.error))
     assert third.error is not None
+
+
+STORE = Path(__file__).parents[3] / "examples" / "peers" / "interndata_store_in_drawer.yaml"
+
+
+def carrying(objects: list[dict[str, Any]], skills: list[dict[str, Any]], folder: Path, **more: Any) -> Path:
+    entry = {"robots": [{"name": "franka"}], "objects": objects, "skills": [{"franka": [{"left": skills}]}], **more}
+    return written({"tasks": [entry]}, folder)
+
+
+def test_an_object_is_picked_put_into_a_drawer_and_shut_in(tmp_path: Path) -> None:
+    item = only(STORE)
+    cfg = composed(item, tmp_path)
+    assert [(e.name, e.objects, e.part) for e in cfg.skills] == [
+        ("artpreplan", ["nightstand"], None),
+        ("pick", ["pick_object"], None),
+        ("place", ["pick_object", "nightstand"], None),
+        ("close", ["nightstand"], "drawer"),
+    ]
+    _, pick, place, close = cfg.skills
+    assert (pick.approach.value, pick.lift_m, place.region) == ("above", 0.15, "drawer")
+    assert close.planner_setting.constraint_list
+    assert [(o.name, o.category) for o in (cfg.object, *cfg.objects)] == [
+        ("nightstand", "drawer"),
+        ("pick_object", "parcel"),
+    ]
+    assert [(g.object, g.kind.value, g.of, g.region) for g in cfg.task.goal] == [
+        ("pick_object", "inside", "nightstand", "drawer"),
+        ("nightstand", "within_closed", None, None),
+    ]
+    # a drawer that is as far open as in the file has no room for a hand
+    (start,) = cfg.task.openness
+    assert start.range[0] > 0.15
+    lines = [str(line) for line in item.lines]
+    assert any(line.endswith("so that a hand can reach in") and "joint_position_range" in line for line in lines)
+    assert any("'home' is not imported: every skill plans its own way" in line for line in lines)
+    assert any(".npy_name" in line and "no counterpart: grasps are found" in line for line in lines)
+
+
+@pytest.mark.slow
+def test_a_thing_for_a_shelf_comes_from_the_side(tmp_path: Path) -> None:
+    file = carrying(
+        [{"name": "oven_0", "category": "microwave"}, {"name": "milk", "category": "milk_carton"}],
+        [
+            {"name": "dexpick", "objects": ["milk"], "filter_z_dir": ["downward", 140], "process_valid": False},
+            {"name": "goto_pose", "translation": [0.4, 0.0, 0.5]},
+            {"name": "dexplace", "objects": ["milk", "oven_0"]},
+        ],
+        tmp_path,
+    )
+    item = only(file)
+    cfg = composed(item, tmp_path)
+    _, pick, place = cfg.skills
+    assert (pick.process_valid, place.process_valid) == (False, True)
+    assert any("'goto_pose' is not imported: every skill plans its own way" in line.text for line in item.lines)
+    assert (pick.name, pick.approach.value, place.name, place.region) == ("pick", "side", "place", "inside")
+    (start,) = cfg.task.openness
+    assert (start.part, start.range[0] > 1.2) == ("door", True)
+
+
+@pytest.mark.slow
+def test_a_thing_that_is_too_high_for_a_drawer_is_replaced(tmp_path: Path) -> None:
+    file = carrying(
+        [{"name": "desk", "category": "nightstand"}, {"name": "milk", "category": "milk_carton"}],
+        [{"name": "pick", "objects": ["milk"]}, {"name": "place", "objects": ["milk", "desk"]}],
+        tmp_path,
+    )
+    item = only(file)
+    assert composed(item, tmp_path).objects[0].category == "apple"
+    assert any("no cereal_box fits into desk; apple is taken" in line.text for line in item.lines)
+
+
+@pytest.mark.slow
+def test_a_thing_that_starts_in_a_drawer_is_taken_out_onto_the_table(tmp_path: Path) -> None:
+    inside = {"object": "soda", "target": "desk", "random_type": "A_in_B_region_sampler"}
+    file = carrying(
+        [{"name": "desk", "category": "nightstand", "info_name": "pull"}, {"name": "soda", "category": "cola"}],
+        [
+            {"name": "open", "objects": ["desk"]},
+            {"name": "pick", "objects": ["soda"]},
+            {"name": "place", "objects": ["soda", "table"]},
+        ],
+        tmp_path,
+        regions=[{**inside, "random_config": {"pos_range": [[0, 0, 0], [0, 0, 0]]}}],
+    )
+    item = only(file)
+    cfg = composed(item, tmp_path)
+    (relation,) = cfg.task.relations
+    assert (relation.object, relation.relation.value, relation.of, relation.region) == (
+        "soda",
+        "inside",
+        "desk",
+        "drawer",
+    )
+    assert cfg.task.openness == []  # the chain opens it
+    assert cfg.skills[-1].objects == ["soda"]
+    assert any("'table' is no object of the file: put onto the table" in line.text for line in item.lines)
+
+
+@pytest.mark.parametrize(
+    ("skills", "reason"),
+    [
+        ([("pick", ["cup"]), ("place", ["bowl", "tray"])], "the 'place' that follows puts down 'bowl'"),
+        ([("place", ["cup", "tray"])], "it does not hold 'cup'"),
+        ([("pick", ["cup"]), ("pick", ["cup"])], "the hand would still hold 'cup' when 'pick' begins"),
+        ([("open", ["cup"]), ("pick", ["cup"])], "'cup' has parts on joints"),
+    ],
+)
+def test_a_chain_that_no_hand_can_carry_out_loses_those_skills(skills: list[Any], reason: str) -> None:
+    ledger = Ledger()
+    chain, _ = read_chain([{"name": name, "objects": objects} for name, objects in skills], "skills", ledger)
+    assert any(reason in line.text for line in ledger.lines), [line.text for line in ledger.lines]
+    assert len(chain) + len(ledger.lines) == len(skills)
+
+
+@pytest.mark.parametrize(
+    ("words", "category"),
+    [
+        ("omniobject3d-banana", "apple"),
+        ("wine glass", "cup"),
+        ("shampoo_bottle", "water_bottle"),
+        ("toy_car", "parcel"),
+        ("gizmo", "can"),
+    ],
+)
+def test_the_nearest_object_to_carry_stands_for_a_thing(words: str, category: str) -> None:
+    assert nearest_item([words])[0] == category
+
+
+@pytest.mark.parametrize(
+    ("words", "category"),
+    [
+        ("basket", "box"),
+        ("nightstand", "drawer"),
+        ("storage rack", "cabinet"),
+        ("cutting_board", "plate"),
+        ("trashcan", "trash_can"),
+        ("microwave", "microwave"),
+        ("gizmo", "box"),
+    ],
+)
+def test_the_nearest_container_stands_for_what_things_are_put_into(words: str, category: str) -> None:
+    assert nearest_container([words])[0] == category
 
 
 GENSIM2 = {
@@ -287,14 +432,34 @@ def test_a_task_of_gensim2_is_read_by_its_name(tmp_path: Path, label: str, skill
     assert cfg.skills[-1].planner_setting.constraint_list
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("label", "names", "objects", "goal"),
+    [
+        ("PlaceAppleIntoDrawer", ["artpreplan", "pick", "place"], ["drawer", "apple"], "inside"),
+        ("LiftBucketUpright", ["artpreplan", "pick"], ["can"], "lifted"),
+        ("MoveCup", ["artpreplan", "pick", "place"], ["cup"], "on"),
+    ],
+)
+def test_a_task_of_gensim2_that_carries_is_read_by_its_name(
+    tmp_path: Path, label: str, names: list[str], objects: list[str], goal: str
+) -> None:
+    item = only(written({**GENSIM2, "task_name": label, "category_name": "RigidBody"}, tmp_path))
+    cfg = composed(item, tmp_path)
+    assert [entry.name for entry in cfg.skills] == names
+    assert [each.category for each in (cfg.object, *cfg.objects)] == objects
+    assert [each.kind.value for each in cfg.task.goal] == [goal]
+    assert any(line.path == "constraint_list" and not line.is_read for line in item.lines)
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         (
-            {"category_name": "RigidBody"},
-            r"RigidBody: no counterpart: Unlatch has no skill that carries a rigid object",
+            {"category_name": "RigidBody", "task_name": "SpinBall"},
+            r"RigidBody: no counterpart: by its name, the task SpinBall neither picks nor places an object",
         ),
-        ({"task_name": "LiftBucketUpright"}, r"'lift' carries an object, which no skill of Unlatch does"),
+        ({"task_name": "ReachForBall"}, r"no skill of Unlatch does 'reach'"),
         ({"task_name": "Nameless"}, r"it names no skill\. Expected open, close or rotate\. If .* add skill=NAME"),
     ],
 )
@@ -372,3 +537,9 @@ def test_files_with_random_values_are_imported_or_refused(path: Path, count: int
             if item.error is None:
                 composed(item, tmp_path)
     assert outcomes["composed"] >= count / 4, outcomes
+
+
+@pytest.mark.parametrize("prefix", ["task=", ""])
+def test_the_path_of_their_file_is_answered_with_import(prefix: str) -> None:
+    with pytest.raises(ConfigError, match=r"is a task file of InternDataEngine\. .*unlatch import .*open_then_close"):
+        compose_config("plan", EpisodeCfg, Request([f"{prefix}{ONE_ARM}"]))

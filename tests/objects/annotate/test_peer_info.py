@@ -141,7 +141,11 @@ def test_a_written_file_has_their_signs(write: Write) -> None:
     part = next(iter(made.articulation.parts.values()))
     info = make_info(part, made.model, 1.0, instance="door")
     assert (info["object_link0_contact_axis"], info["object_link0_rot_axis"]) == ("-z", "z")
-    head, tail = (np.array(info["object_keypoints"][f"articulated_object_{end}"][:3]) for end in ("head", "tail"))
+    # their reader appends the 1 of a homogeneous vector itself
+    assert {len(point) for point in info["object_keypoints"].values()} == {3}
+    # they look for the links at `object_prim_path`/instance/*
+    assert info["object_link_path"] == f"{info['object_prim_path']}/instance/{part.link}"
+    head, tail = (np.array(info["object_keypoints"][f"articulated_object_{end}"]) for end in ("head", "tail"))
     assert tail[1] < head[1], "the hinge is at y = 0"
     peer = PeerInfo("j", {}, {"link0_contact_axis": np.array([0.0, 0.0, 1.0])})
     (problem,) = info_problems(part, peer, made.model, 1.0)

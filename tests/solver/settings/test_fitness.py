@@ -28,7 +28,7 @@ def test_a_setting_for_a_part_has_no_obstacle():
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"category_name": "RigidBody"}, "p.category_name: RigidBody; no skill moves a rigid object"),
+        ({"category_name": "RigidBody"}, "p.category_name: RigidBody; open, close and rotate move parts with a joint"),
         ({"target": "articulated_object_inside_base"}, "is where a carried object is put down"),
         ({"target": "rigidbody_object_head"}, "is a point of a rigid object"),
         ({"target": "articulated_object_knee"}, "is no keypoint that every part has"),

@@ -109,7 +109,7 @@ def test_invented_names_are_said_to_be_ones(tmp_path: Path, capsys: pytest.Captu
     """
     file = tmp_path / "invented.yaml"
     for target, words in (
-        ("articulated_object_inside", "is where a carried object is put down; no skill carries one."),
+        ("articulated_object_inside", "is where a carried object is put down; open, close and rotate carry none."),
         ("articulated_object_hed", "is no keypoint that every part has. Did you mean 'articulated_object_head'"),
     ):
         file.write_text(text.replace("TARGET", target), encoding="utf-8")
