@@ -374,6 +374,7 @@ def open_device() -> Any:
     """
     import wgpu
 
+    _read_struct_types()
     try:
         with hide_native_output():  # drivers complain about displays that they do not need
             adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
@@ -385,6 +386,23 @@ def open_device() -> Any:
 
     with hide_native_output():
         return gfx.renderers.wgpu.get_shared().device
+
+
+def _read_struct_types() -> None:
+    """Reads the struct types of wgpu with one run of the C parser of cffi.
+
+    Else cffi parses the names of all types again at the first use of each struct, which takes a second of the first
+    picture of a process. A version of cffi that keeps its types elsewhere is left as it is.
+    """
+    from wgpu.backends.wgpu_native._ffi import ffi
+
+    known = getattr(ffi, "_parsed_types", None)
+    if not isinstance(known, dict):
+        return
+    names = [name for name in ffi.list_types()[0] if name.startswith("WGPU")]
+    pointers = " ".join(f"{name} *field_{index};" for index, name in enumerate(names))
+    for name, (_, field) in zip(names, ffi.typeof(f"struct {{ {pointers} }}").fields, strict=True):
+        known.setdefault(f"{name} *", (field.type, False))  # False: not the type of a function
 
 
 def _no_driver(reason: str) -> WorldError:

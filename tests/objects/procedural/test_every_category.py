@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +71,16 @@ HASHES = {
 """Of the first two instances of each category: another value means another object for the same seed."""
 
 
+@pytest.fixture(scope="module", params=CATEGORIES)
+def category(request: pytest.FixtureRequest) -> str:
+    """Each category; of this scope, so that the tests of one category follow each other and share its objects."""
+    name: str = request.param
+    return name
+
+
+@lru_cache(maxsize=len(MANY.values[0]))
 def make(category: str, seed: int) -> GeneratedObject:
+    """Makes an object; those of one category are kept, as nine tests look at the same ones."""
     made: GeneratedObject = GENERATORS.load(category)(seed)
     return made
 
@@ -127,7 +137,6 @@ def objects(client: int, tmp_path: Path) -> Load:
 
 
 @pytest.mark.parametrize("seeds", [FEW, MANY])
-@pytest.mark.parametrize("category", CATEGORIES)
 def test_the_annotation_passes_the_validator(category: str, seeds: range) -> None:
     for seed in seeds:
         made = make(category, seed)
@@ -140,7 +149,6 @@ def test_the_annotation_passes_the_validator(category: str, seeds: range) -> Non
 
 
 @pytest.mark.parametrize("seeds", [FEW, MANY])
-@pytest.mark.parametrize("category", CATEGORIES)
 def test_masses_and_inertias_are_those_of_real_things(category: str, seeds: range) -> None:
     for seed in seeds:
         for link in make(category, seed).model.links.values():
@@ -153,7 +161,6 @@ def test_masses_and_inertias_are_those_of_real_things(category: str, seeds: rang
 
 
 @pytest.mark.parametrize("seeds", [FEW, MANY])
-@pytest.mark.parametrize("category", CATEGORIES)
 def test_friction_holds_a_released_part(category: str, seeds: range) -> None:
     """Lids and doors that are hinged below stay where they are; 1.3 times what gravity asks for."""
     for seed in seeds:
@@ -177,7 +184,6 @@ def test_friction_holds_a_released_part(category: str, seeds: range) -> None:
 
 
 @pytest.mark.parametrize("seeds", [FEW, MANY])
-@pytest.mark.parametrize("category", CATEGORIES)
 def test_a_hand_fits_and_a_push_is_clear_of_the_handle(category: str, seeds: range) -> None:
     for seed in seeds:
         for part in make(category, seed).articulation.parts.values():
@@ -195,7 +201,6 @@ def test_a_hand_fits_and_a_push_is_clear_of_the_handle(category: str, seeds: ran
 
 @pytest.mark.integration
 @pytest.mark.parametrize("seeds", [range(5), MANY])
-@pytest.mark.parametrize("category", CATEGORIES)
 def test_bullet_loads_the_urdf_without_warnings_and_with_possible_inertias(
     category: str, seeds: range, objects: Load, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -212,7 +217,7 @@ def test_bullet_loads_the_urdf_without_warnings_and_with_possible_inertias(
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("category", FIRST)
+@pytest.mark.parametrize("category", FIRST, indirect=True, scope="module")
 def test_bounds_are_those_of_bullet(category: str, objects: Load) -> None:
     for seed in range(5):
         with objects(make(category, seed)) as loaded:
@@ -225,7 +230,7 @@ def test_bounds_are_those_of_bullet(category: str, objects: Load) -> None:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("seeds", [FEW, MANY])
-@pytest.mark.parametrize("category", MOVING)
+@pytest.mark.parametrize("category", MOVING, indirect=True, scope="module")
 def test_links_do_not_meet_at_any_opening(category: str, seeds: range, objects: Load) -> None:
     for seed in seeds:
         with objects(make(category, seed)) as loaded:
@@ -245,7 +250,6 @@ LEAST_DISTANCE = {"drawer": -0.0021, "microwave": -0.0021}
 
 @pytest.mark.integration
 @pytest.mark.parametrize("seeds", [range(2), MANY])
-@pytest.mark.parametrize("category", CATEGORIES)
 def test_a_small_push_moves_every_joint_over_its_range(category: str, seeds: range, objects: Load) -> None:
     for seed in seeds:
         with objects(make(category, seed)) as loaded:
@@ -271,7 +275,6 @@ def test_a_small_push_moves_every_joint_over_its_range(category: str, seeds: ran
 
 @pytest.mark.integration
 @pytest.mark.parametrize("seeds", [range(4), MANY])
-@pytest.mark.parametrize("category", CATEGORIES)
 def test_fingers_that_wrap_a_handle_touch_nothing_else(category: str, seeds: range, objects: Load) -> None:
     """Two finger boxes stand 1 cm off each side of the handle and reach 1 cm beyond its middle.
 
@@ -287,7 +290,7 @@ def test_fingers_that_wrap_a_handle_touch_nothing_else(category: str, seeds: ran
                     assert _finger_gap(loaded, part, side) > 0.002, (seed, part.name, side)
 
 
-@pytest.mark.parametrize("category", [name for name in CATEGORIES if name not in ("drawer", "microwave")])
+@pytest.mark.parametrize("category", [name for name in CATEGORIES if name not in FIRST], indirect=True, scope="module")
 def test_instances_differ_in_size_and_looks(category: str) -> None:
     made = [make(category, seed) for seed in range(12)]
     sizes = np.array([item.bounds_obj[1] - item.bounds_obj[0] for item in made])
@@ -296,13 +299,12 @@ def test_instances_differ_in_size_and_looks(category: str) -> None:
     assert len({item.parameters[key] for item in made}) >= 3
 
 
-@pytest.mark.parametrize("category", CATEGORIES)
 def test_a_seed_gives_the_same_bytes_on_every_machine(category: str) -> None:
     assert tuple(_digest(make(category, seed)) for seed in (0, 1)) == HASHES[category]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("category", FOUND_AGAIN)
+@pytest.mark.parametrize("category", FOUND_AGAIN, indirect=True, scope="module")
 def test_the_annotator_finds_the_same_from_the_urdf_alone(category: str, tmp_path: Path) -> None:
     for seed in range(6):
         made = make(category, seed)
