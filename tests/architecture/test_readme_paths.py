@@ -3,10 +3,17 @@
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/repository.md", "docs/checks.md")
 FOLDERS = "benchmarks|configs|docs|examples|objects|robots|simcore|skills|solver|tasks|tests|workflows"
 PATHS = re.compile(rf"`((?:{FOLDERS})/[\w./-]*)`")
+
+
+@pytest.mark.parametrize(("page", "most"), [("README.md", 120), ("CONTRIBUTING.md", 60)])
+def test_first_pages_are_short(page: str, most: int):
+    assert len((ROOT / page).read_text(encoding="utf-8").splitlines()) <= most
 
 
 def test_paths_that_are_named_exist():
