@@ -11,8 +11,9 @@
 #                  (Python 3.12, 5.5 GB). Add LEROBOT_PYTHON=/path/to/python3.12 if there is no `python3.12`.
 # check-robomimic  Opens an export with robomimic, in a separate environment (torch, several GB).
 # check-maniskill  Opens an export with ManiSkill, in a separate environment (torch, several GB).
+# release-check    Builds the packages, installs them with every supported Python, and says what remains to do by hand.
 # clean            Removes environments, builds and caches.
-.PHONY: demo test check lint format fuzz mutants docs check-lerobot check-robomimic check-maniskill clean
+.PHONY: demo test check lint format fuzz mutants docs check-lerobot check-robomimic check-maniskill release-check clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -119,6 +120,16 @@ $(MANISKILL_VENV)/.installed:
 	$(MANISKILL_VENV)/bin/python -m pip install $(PIP_FLAGS) mani_skill==3.0.1
 	@touch $@
 
+RELEASE_VENV := .venv-release
+
+release-check: $(RELEASE_VENV)/.installed
+	$(RELEASE_VENV)/bin/python .ci/release_check.py $(STEPS)
+
+$(RELEASE_VENV)/.installed:
+	$(PYTHON) -m venv $(RELEASE_VENV)
+	$(RELEASE_VENV)/bin/python -m pip install $(PIP_FLAGS) build twine cyclonedx-bom
+	@touch $@
+
 $(RUNNABLE): pyproject.toml
 	$(NEW_VENV)
 	$(BIN)/python -m pip install $(PIP_FLAGS) --editable .
@@ -130,4 +141,4 @@ $(STAMP): pyproject.toml
 	@touch $@ $(RUNNABLE)
 
 clean:
-	rm -rf mutants $(VENV) $(LEROBOT_VENV) $(ROBOMIMIC_VENV) $(MANISKILL_VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf mutants $(VENV) $(LEROBOT_VENV) $(ROBOMIMIC_VENV) $(MANISKILL_VENV) $(RELEASE_VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,5 +1,5 @@
-"""Writes docs/results.md and the tables of results in other pages from the counts in benchmarks/results.json and
-benchmarks/learning_results.jsonl.
+"""Writes docs/results.md and the tables of results in other pages from the counts in benchmarks/results.json,
+benchmarks/learning_results.jsonl and benchmarks/other_results.json.
 
 Usage: python benchmarks/results_page.py [check=true]
 
@@ -19,6 +19,7 @@ from pathlib import Path
 from statistics import mean
 
 import learning_tables
+import summary_tables
 from peer_settings import KIND as PEERS
 from peer_settings import peer_table
 from success_runs import DOES_NOT_FIT, RESULTS, ROBOT, STRICT_SHARE, TASK, Job, Result, Seed, read_results
@@ -217,8 +218,15 @@ def make_page() -> str:
     return "\n".join(lines)
 
 
+def pooled_counts(kind: str) -> tuple[int, int]:
+    """Returns successes and episodes of a kind of runs with a Panda, on the fresh seed."""
+    rows = read_rows(Seed.fresh)[kind, ROBOT]
+    return sum(row.successes for row in rows), sum(row.n for row in rows)
+
+
 TABLES: dict[str, Callable[[], list[str]]] = {
-    "library": lambda: table_of("library", robots=["franka_panda"], brief=True),
+    "summary": lambda: summary_tables.summary_table(library=pooled_counts("library"), real=pooled_counts("real")),
+    "second_engine": summary_tables.second_engine_table,
     "library_all": lambda: table_of("library", brief=True),
     "real": lambda: table_of("real", brief=True),
     "tasks": lambda: table_of("tasks", brief=True),

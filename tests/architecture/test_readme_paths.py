@@ -1,15 +1,23 @@
-"""Files that the README and CONTRIBUTING name are there; `NAME` in one stands for those of at least one thing."""
+"""Files that pages for contributors name exist; `NAME` in a path stands for any name."""
 
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("README.md", "CONTRIBUTING.md", "docs/repository.md", "docs/checks.md")
 FOLDERS = "benchmarks|configs|docs|examples|objects|robots|simcore|skills|solver|tasks|tests|workflows"
 PATHS = re.compile(rf"`((?:{FOLDERS})/[\w./-]*)`")
 
 
+@pytest.mark.parametrize(("page", "most"), [("README.md", 120), ("CONTRIBUTING.md", 60)])
+def test_first_pages_are_short(page: str, most: int):
+    assert len((ROOT / page).read_text(encoding="utf-8").splitlines()) <= most
+
+
 def test_paths_that_are_named_exist():
-    pages = [(ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "CONTRIBUTING.md")]
+    pages = [(ROOT / page).read_text(encoding="utf-8") for page in PAGES]
     named = sorted({path for page in pages for path in PATHS.findall(page)})
     assert len(named) > 20
     assert [path for path in named if not list(ROOT.glob(path.replace("NAME", "*")))] == []

@@ -1,0 +1,77 @@
+"""Tables of the README and of docs/second_engine.md, from the counts of several benchmarks.
+
+`other_results.json` has what `second_engine.py` and `throughput.py` printed, with command and commit.
+`results_page.py` writes the tables into the pages.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from learning_tables import read_evaluations
+
+from unlatch.workflows.runs.statistics import wilson_interval
+
+RESULTS = Path(__file__).with_name("other_results.json")
+Counts = tuple[int, int]
+"""Successes and episodes."""
+
+
+def second_engine_table() -> list[str]:
+    """Returns how many recorded successes reach the same goal in MuJoCo, one line for each run."""
+    lines = ["| | recorded successes | reach the goal in MuJoCo | 95 % interval | command |", "|---|---|---|---|---|"]
+    for run in _read_others()["second_engine"]:
+        recorded = f"{run['n']} of {run['attempts']} attempts"
+        cells = [run["name"], recorded, *_describe((run["reached"], run["n"])), f"`{run['command']}`"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def summary_table(*, library: Counts, real: Counts) -> list[str]:
+    """Returns the table of the README.
+
+    Args:
+        library: Successes and episodes with the object library, on the fresh seed.
+        real: The same with PartNet-Mobility objects.
+    """
+    trained = [row for row in read_evaluations("one_policy") if row["training"] == "one_policy/six_tasks"]
+    policy = sum(row["goal"] for row in trained), sum(row["n"] for row in trained)
+    others = _read_others()
+    runs, pace = others["second_engine"], others["pace"]
+    replayed = sum(run["reached"] for run in runs), sum(run["n"] for run in runs)
+    page = "docs/results.md"
+    rows = [
+        ("attempts that succeed, object library, Panda", *_describe(library), f"[by category]({page}#object-library)"),
+        ("attempts that succeed, objects of PartNet-Mobility, Panda", *_describe(real), f"[real]({page}#real-objects)"),
+        (
+            f"successes of one policy trained on {len(trained)} tasks, on objects it has not seen",
+            *_describe(policy),
+            "[learning](docs/learning.md#results)",
+        ),
+        (
+            "recorded successes that reach the goal in a second engine, MuJoCo",
+            *_describe(replayed),
+            "[second engine](docs/second_engine.md)",
+        ),
+        (
+            f"pace of `open_microwave` with {pace['workers']} workers on 2 cores",
+            f"{pace['episodes_per_hour']:,} episodes an hour",
+            "",
+            "[how large](docs/sweeps.md#how-large)",
+        ),
+    ]
+    lines = ["| what | result | 95 % interval | commands and details |", "|---|---|---|---|"]
+    return lines + [f"| {' | '.join(row)} |" for row in rows]
+
+
+def _read_others() -> dict[str, Any]:
+    return json.loads(RESULTS.read_text(encoding="utf-8"))
+
+
+def _describe(counts: Counts) -> tuple[str, str]:
+    """Returns `461/462 = 99.8 %` and the Wilson interval, `98.8 to 100.0 %`."""
+    successes, n = counts
+    low, high = wilson_interval(successes, n)
+    return f"{successes:,}/{n:,} = {100 * successes / n:.1f} %", f"{100 * low:.1f} to {100 * high:.1f} %"

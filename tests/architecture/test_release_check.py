@@ -1,0 +1,74 @@
+"""The checklist of a release names the steps that the script has, and the script says what remains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def release(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / ".ci"))
+    import release_check
+
+    return release_check
+
+
+def test_the_page_lists_every_step_in_its_order(release: ModuleType):
+    steps, manual = release.read_checklist(release.PAGE.read_text(encoding="utf-8"))
+    assert steps == list(release.STEPS)
+    assert len(manual) > 5
+    assert any("git tag" in item for item in manual)
+
+
+def test_steps_run_in_order_and_what_remains_is_printed(
+    release: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    called: list[str] = []
+    for name in release.STEPS:
+        monkeypatch.setitem(release.STEPS, name, lambda name=name: called.append(name) or [f"look at {name}"])
+    assert release.main([]) == 0
+    assert called == list(release.STEPS)
+    said = capsys.readouterr().out
+    assert "[ ] look at sbom" in said
+    assert "[ ] Approve the environment `pypi` of the run." in said
+
+
+def test_a_step_that_fails_ends_the_check(
+    release: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(release, "read_version", lambda: "9.9.9")
+    monkeypatch.setitem(release.STEPS, "sbom", lambda: pytest.fail("this step must not run"))
+    assert release.main(["version", "sbom"]) == 1
+    assert "CITATION.cff has version 0.1.0, pyproject.toml 9.9.9" in capsys.readouterr().err
+    assert release.main(["metadata"]) == 1
+    assert "Run 'build'" in capsys.readouterr().err
+    assert release.main(["biuld"]) == 2
+    assert "Steps: version, build" in capsys.readouterr().err
+
+
+def test_an_interpreter_of_another_version_is_not_taken(
+    release: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    shim = tmp_path / "python3.10"
+    shim.write_text("#!/bin/sh\necho 3.12\n")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert release.find_python("3.10") is None
+    shim.write_text("#!/bin/sh\necho 3.10\n")
+    assert release.find_python("3.10") == shim
+
+
+def test_the_workflow_publishes_without_a_token_and_signs_provenance():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))
+    publish = workflow["jobs"]["publish"]
+    assert publish["permissions"]["id-token"] == publish["permissions"]["attestations"] == "write"
+    used = [step.get("uses", "").partition("@")[0] for step in publish["steps"]]
+    assert used.index("actions/attest-build-provenance") < used.index("pypa/gh-action-pypi-publish")
+    assert "password" not in str(publish)
