@@ -69,6 +69,11 @@ class Diagnosis:
         """Returns the diagnosis of a record: `plan.diagnosis` of an entry of `skills` in `episode.json`."""
         return cls(str(values["code"]), str(values["message"]), dict(values["evidence"]))
 
+    @property
+    def is_proved(self) -> bool:
+        """Whether it is proved that no pose of the hand meets the constraints; a longer search then finds nothing."""
+        return bool(self.evidence.get("contradictions"))
+
     def with_stop(self, counts: Mapping[str, int]) -> Diagnosis:
         """Returns the diagnosis of a search that stopped early because its limit of work was spent.
 
