@@ -80,11 +80,16 @@ class Diagnosis:
         `counts` says how much was tried.
         """
         tried = {name: counts[name] for name in ("goals", "candidates", "queries")}
-        message = (
-            f"{self.message} The search stopped after {tried['goals']} goals, {tried['candidates']} tried paths and "
-            f"{tried['queries']} collision queries, because planner.work was spent; a larger one makes it try more."
-        )
+        message = self.message + _describe_stop(tried)
         return replace(self, message=message, evidence={**self.evidence, "stopped_after": tried})
+
+    def without_stop(self) -> Diagnosis:
+        """Returns the diagnosis without what `with_stop` added, for a search over several plans that says it itself."""
+        evidence = dict(self.evidence)
+        tried = evidence.pop("stopped_after", None)
+        if tried is None:
+            return self
+        return replace(self, message=self.message.removesuffix(_describe_stop(tried)), evidence=evidence)
 
     def lines(self) -> list[str]:
         """Returns the reason and its evidence as lines for a terminal."""
@@ -92,6 +97,13 @@ class Diagnosis:
 
     def __repr__(self) -> str:
         return "\n  ".join(self.lines())
+
+
+def _describe_stop(tried: Mapping[str, int]) -> str:
+    return (
+        f" The search stopped after {tried['goals']} goals, {tried['candidates']} tried paths and {tried['queries']} "
+        "collision queries, because planner.work was spent; a larger one makes it try more."
+    )
 
 
 def explain_goal(

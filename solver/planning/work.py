@@ -12,8 +12,14 @@ _PRICES = {
     "queries": 1,
     "noise_draws": 400,
     "explanations": 3000,
+    "loads": 250,
+    "fits": 10,
 }
-"""Work of one piece of each count of a `PlanLog`; a unit takes about 0.1 ms on one core of a laptop."""
+"""Work of one piece of each count of a `PlanLog` and of a `WorkMeter`; a unit takes about 0.1 ms on one core of a laptop.
+
+`loads`: a scene is loaded into the simulation or into the collision checker. `fits`: a grasp or a spot is checked for
+room for the hand.
+"""
 
 
 def work_of(counts: Mapping[str, int]) -> int:
@@ -29,6 +35,10 @@ class WorkMeter:
     """Largest work; a plan that has begun finishes its first wave of starts beyond it."""
     spent: int = 0
     """Work of the plans so far."""
+
+    def spend(self, piece: str, count: int = 1) -> None:
+        """Counts pieces of work that belong to no plan: `loads` or `fits`."""
+        self.spent += work_of({piece: count})
 
     @property
     def left(self) -> int:
