@@ -19,20 +19,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.box import MARKDOWN
-from rich.table import Table
-
 from unlatch.simcore.errors import check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.console import FAILED, OK, print_line, result_console
+from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK, print_line
 
 LIMIT_S = 10.0
 """Largest CPU time of a process that refuses a setting [s]."""
 _TIMINGS = "timings [ms]:"
 _SETTING = "skills.0.planner_setting"
-_DERIVED = "skills.1.planner_setting"
 _POINT = (
     "{type: point2point_constraint, keypoint_name: tool_head, target_keypoint_name: articulated_object_head, "
     "tolerance: TOLERANCE}"
@@ -71,6 +67,8 @@ class Setting:
     """Keys of the command."""
     command: str = "plan"
     """`plan` or `collect`."""
+    exit_code: int = FAILED
+    """Exit code of the refusal; BAD_INPUT if the configuration is refused before anything is planned."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +113,7 @@ def shipped_settings() -> list[Setting]:
         Setting(
             "constraints: hand up and down",
             (microwave, f"{_SETTING}.constraint_list=[{_points(0.002)},{up},{_axes([0, 0, -1], 0.1)}]"),
+            exit_code=BAD_INPUT,
         ),
         Setting(
             "constraints: hand comes from within the object",
@@ -129,17 +128,20 @@ def shipped_settings() -> list[Setting]:
             (
                 drawer,
                 f"{_SETTING}.constraint_list=[{_points(0.002)},"
-                + ",".join(_axes(axis, 0.5) for axis in ([1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1], [1, 0, 1]))
+                + ",".join(
+                    _axes(axis, 0.5) for axis in ([1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1], [1, 0, 1])
+                )
                 + "]",
             ),
+            exit_code=BAD_INPUT,
         ),
         Setting(
-            "tolerances: 1e-9",
-            (microwave, *(f"{_SETTING}.constraint_list.{index}.tolerance=1e-9" for index in range(3))),
+            "tolerances: 1e-15",
+            (microwave, *(f"{_SETTING}.constraint_list.{index}.tolerance=1e-15" for index in range(3))),
         ),
         Setting(
-            "tolerances: 1e-9 on a drawer",
-            (drawer, *(f"{_SETTING}.constraint_list.{index}.tolerance=1e-9" for index in range(3))),
+            "tolerances: 1e-15 on a drawer",
+            (drawer, *(f"{_SETTING}.constraint_list.{index}.tolerance=1e-15" for index in range(3))),
         ),
         Setting(
             "joint target: 100 % at the edge of reach",
@@ -154,7 +156,8 @@ def shipped_settings() -> list[Setting]:
             "joint target: step of 1 mrad",
             (
                 microwave,
-                "task.regions.0.center_m=[0.9,0.3]",
+                "task.regions.0.center_m=[0.8,0.3]",
+                "task.regions.0.yaw_deg=80",
                 f"{_SETTING}.post_actuation_motions={{follow_joint: {{to: '100%', step: 0.001}}}}",
             ),
         ),
@@ -176,16 +179,17 @@ def shipped_settings() -> list[Setting]:
             "noise: 0.5 m, 1000 draws",
             (
                 microwave,
-                f"{_SETTING}.keypose_random_range={{position: {{lower: [0.5,0.5,0.5], upper: [0.6,0.6,0.6]}}}}",
+                f"{_SETTING}.keypose_random_range={{position: "
+                "{x_min: 0.5, x_max: 0.6, y_min: 0.5, y_max: 0.6, z_min: 0.5, z_max: 0.6}}",
                 "planner.noise_draws=1000",
             ),
         ),
         Setting(
-            "noise: 5 cm at the edge of reach",
+            "noise: the hand turns by 80 to 90 degrees",
             (
                 microwave,
                 "task.regions.0.center_m=[0.9,0.3]",
-                f"{_SETTING}.keypose_random_range={{position: {{lower: [-0.05,-0.05,-0.05], upper: [0.05,0.05,0.05]}}}}",
+                f"{_SETTING}.keypose_random_range={{orientation: {{x_min: 80.0, x_max: 90.0}}}}",
             ),
         ),
         Setting("artpreplan: 1000 layouts far away", (*search, _region(3.0, 0.0))),
@@ -194,7 +198,12 @@ def shipped_settings() -> list[Setting]:
         Setting("artpreplan: 1000 layouts at the edge, collect", (*search, _region(1.0, 0.4)), command="collect"),
         Setting(
             "artpreplan: 1000 layouts without room",
-            ("task=put_in_cabinet", "skills.0.candidates=1000", "task.regions.1.center_m=[0.64,0.12]"),
+            (
+                "task=put_in_cabinet",
+                "skills.0.candidates=1000",
+                "task.regions.1.center_m=[0.64,0.12]",
+                "task.regions.1.half_extent_m=[0,0]",
+            ),
         ),
         Setting("two arms: pot far away", ("task=open_pot_held", "task.regions.0.center_m=[1.5,0]")),
         Setting(
@@ -207,9 +216,7 @@ def shipped_settings() -> list[Setting]:
         ),
         Setting("pick: can far away", ("task=place_can", "task.regions.0.center_m=[1.6,0.3]")),
         Setting("pick: can at the edge", ("task=place_can", "task.regions.0.center_m=[0.95,0.1]")),
-        Setting(
-            "place: spot far away, collect", ("task=place_can", "skills.1.center_m=[1.6,-0.3]"), command="collect"
-        ),
+        Setting("place: spot far away, collect", ("task=place_can", "skills.1.center_m=[1.6,-0.3]"), command="collect"),
         Setting(
             "place: cabinet far away, 1000 layouts",
             ("task=put_in_cabinet", "skills.0.candidates=1000", "task.regions.0.center_m=[1.3,0.2]"),
@@ -219,9 +226,14 @@ def shipped_settings() -> list[Setting]:
             ("task=put_in_cabinet", "skills.0.candidates=1000", "task.regions.0.center_m=[1.1,0.3]"),
             command="collect",
         ),
-        Setting("pick: side, 1000 layouts at the edge", (
-            "task=put_in_cabinet", "skills.0.candidates=1000", "task.regions.1.center_m=[0.8,-0.5]",
-        )),
+        Setting(
+            "pick: side, 1000 layouts at the edge",
+            (
+                "task=put_in_cabinet",
+                "skills.0.candidates=1000",
+                "task.regions.1.center_m=[1.0,-0.6]",
+            ),
+        ),
     ]
     for robot, task in _TASKS_OF_ROBOTS.items():
         found += [
@@ -242,7 +254,7 @@ def shipped_settings() -> list[Setting]:
 def real_settings(root: Path) -> list[Setting]:
     """Returns the settings with one real object of each category."""
     skills = {"microwave": "open", "refrigerator": "open", "oven": "open", "drawer": "open", "faucet": "rotate"}
-    skills |= {"safe": "open", "laptop_rotate": "close", "door": "open", "toilet_rotate": "close", "trashcan": "open"}
+    skills |= {"safe_rotate": "open", "laptop_rotate": "close", "door": "open", "box_rotate": "close"}
     found = []
     for category, skill in skills.items():
         paths = sorted((root / category).glob("*/mobility.urdf"))
@@ -265,7 +277,7 @@ def refuse(setting: Setting, folder: Path) -> Refusal:
     process.returncode = os.waitstatus_to_exitcode(status)
     lines = (folder / "output").read_text().splitlines()
     text = "\n".join(line for line in lines if not line.startswith(_TIMINGS))
-    is_refused = process.returncode == FAILED
+    is_refused = process.returncode == setting.exit_code
     if setting.command == "collect" and (folder / "set").exists():
         record = DataSet.open(folder / "set").read(0)
         text = f"{record.code}: {record.evidence.get('message', '')}"
@@ -285,7 +297,6 @@ def main() -> int:
     settings = shipped_settings() + ([] if root is None else real_settings(Path(root)))
     if root is None:
         print_line("UNLATCH_PARTNET_DIR is not set: the settings with real objects do not run.")
-    table = Table("setting", "CPU [s]", "wall [s]", "refused", "same", "what it says", box=MARKDOWN)
     worst_cpu_s, worst_wall_s, failed = 0.0, 0.0, 0
     for setting in (each for each in settings if cfg.only in each.name):
         runs = []
@@ -297,10 +308,8 @@ def main() -> int:
         worst_cpu_s, worst_wall_s = max(worst_cpu_s, cpu_s), max(worst_wall_s, wall_s)
         failed += cpu_s > LIMIT_S or not is_refused or not is_same
         answers = ["yes" if holds else "NO" for holds in (is_refused, is_same)]
-        table.add_row(setting.name, f"{cpu_s:.1f}", f"{wall_s:.1f}", *answers, _reason(runs[0].text))
         print_line(f"{setting.name}: {cpu_s:.1f} s CPU, {wall_s:.1f} s, refused {answers[0]}, same {answers[1]}")
-        print_line(f"    {_reason(runs[0].text)[-400:]}")
-    result_console().print(table)
+        print_line(f"    {_reason(runs[0].text)}")
     print_line(f"slowest: {worst_cpu_s:.1f} s CPU, {worst_wall_s:.1f} s; {failed} settings failed")
     return FAILED if failed else OK
 

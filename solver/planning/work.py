@@ -15,7 +15,7 @@ _PRICES = {
     "loads": 250,
     "fits": 10,
 }
-"""Work of one piece of each count of a `PlanLog` and of a `WorkMeter`; a unit takes about 0.1 ms on one core of a laptop.
+"""Work of one piece of each count of a plan or a search; a unit takes about 0.1 ms on one core of a laptop.
 
 `loads`: a scene is loaded into the simulation or into the collision checker. `fits`: a grasp or a spot is checked for
 room for the hand.

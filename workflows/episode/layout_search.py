@@ -233,9 +233,7 @@ class LayoutSearch:
                 skill.object.set_joints({skill.part.joint: s})
         scene.state_tree.update_state()
 
-    def _count_refusal(
-        self, candidate: int, index: int, failure: Failure, *, plan: KeyframePlan | None = None
-    ) -> None:
+    def _count_refusal(self, candidate: int, index: int, failure: Failure, *, plan: KeyframePlan | None = None) -> None:
         """Counts a refused layout in the report, with the diagnosis of a `plan` that says why."""
         name, message = "layout" if index == LAYOUT else self._planner.cfg.skills[index].name, failure.message
         if plan is not None and plan.diagnosis is not None and plan.diagnosis.message == message:
