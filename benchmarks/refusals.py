@@ -136,12 +136,18 @@ def shipped_settings() -> list[Setting]:
             exit_code=BAD_INPUT,
         ),
         Setting(
-            "tolerances: 1e-15",
-            (microwave, *(f"{_SETTING}.constraint_list.{index}.tolerance=1e-15" for index in range(3))),
+            "tolerances: below the least one",
+            (microwave, f"{_SETTING}.constraint_list.0.tolerance=1e-15"),
+            exit_code=BAD_INPUT,
         ),
         Setting(
-            "tolerances: 1e-15 on a drawer",
-            (drawer, *(f"{_SETTING}.constraint_list.{index}.tolerance=1e-15" for index in range(3))),
+            "tolerances: 1e-9 at the edge of reach",
+            (
+                microwave,
+                "task.regions.0.center_m=[0.85,0.3]",
+                "task.regions.0.yaw_deg=80",
+                *(f"{_SETTING}.constraint_list.{index}.tolerance=1e-9" for index in range(3)),
+            ),
         ),
         Setting(
             "joint target: 100 % at the edge of reach",
@@ -196,15 +202,6 @@ def shipped_settings() -> list[Setting]:
         Setting("artpreplan: 1000 layouts at the edge", (*search, _region(1.0, 0.4))),
         Setting("artpreplan: 1000 layouts inside the robot", (*search, _region(0.0, 0.0))),
         Setting("artpreplan: 1000 layouts at the edge, collect", (*search, _region(1.0, 0.4)), command="collect"),
-        Setting(
-            "artpreplan: 1000 layouts without room",
-            (
-                "task=put_in_cabinet",
-                "skills.0.candidates=1000",
-                "task.regions.1.center_m=[0.64,0.12]",
-                "task.regions.1.half_extent_m=[0,0]",
-            ),
-        ),
         Setting("two arms: pot far away", ("task=open_pot_held", "task.regions.0.center_m=[1.5,0]")),
         Setting(
             "two arms: pot at the edge, 1000 layouts",
