@@ -138,9 +138,10 @@ def test_layouts_that_are_only_built_spend_the_work_of_a_search(monkeypatch: pyt
     with EpisodeRunner(config("planner.work=4000", candidates=1000)) as runner:
         record = runner.run(0)
     per_layout = work_of({"loads": 2})  # the simulation, and the collision checker of one arm
-    tried = math.ceil(0.75 * 4000 / per_layout)
+    allowance = 4000 // 5
+    tried = math.ceil((0.75 * 4000 + allowance) / per_layout)
     assert record.layout["preplan"]["tried"] == tried
-    assert tried < len(built) <= math.ceil(4000 / per_layout)
+    assert tried < len(built) <= math.ceil((4000 + allowance) / per_layout) + 2  # one tried in full, one for the record
     assert f"stopped after {tried} layouts" in record.evidence["message"]
 
 

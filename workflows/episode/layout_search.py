@@ -68,10 +68,10 @@ class LayoutSearch:
         """Returns the chosen layout, or None where the chain plans in none; `report` counts the refused layouts."""
         budget = self._planner.budget
         drawn = ((number, self._draw()) for number in range(self._cfg.candidates))
-        first_look = budget.first_look().with_work(int(FIRST_LOOK_SHARE * budget.work))
+        first_look = budget.first_look().with_share(FIRST_LOOK_SHARE)
         found = self._plan_layouts(drawn, first_look)
         if not found:
-            budget = budget.with_work(max(1, budget.work - first_look.meter.spent))
+            budget = budget.after(first_look)
             promising = sorted(self.refused, key=lambda item: (-len(item.strategies), not item.has_goals))
             again = promising[:THOROUGH_CANDIDATES]
             found = self._plan_layouts(((item.number, item.layout) for item in again), budget)
@@ -95,8 +95,9 @@ class LayoutSearch:
     def _plan_layout(self, number: int, layout: Layout, budget: PlanBudget) -> LayoutCandidate | None:
         """Plans the whole chain in one layout; returns None where a skill does not plan."""
         self.report.begin_candidate(number, thorough=budget.thorough)
-        # the scene is loaded into the simulation, and for each arm into the collision checker
-        budget.meter.spend("loads", 1 + len(self._planner.cfg.robot.arms))
+        # the scene is loaded into the simulation, and for each arm into the collision checker, with all arms
+        arms = len(self._planner.cfg.robot.arms)
+        budget.meter.spend("loads", arms * (1 + arms))
         problem = self._build(layout)
         if problem is not None:
             self._count_refusal(number, LAYOUT, problem)
