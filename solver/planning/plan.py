@@ -67,7 +67,7 @@ class PlannerCfg:
 
 
 _ALLOWANCE_SHARE = 5
-"""The share of `work` that loading scenes and looking for room takes beside the plans without counting is 1 to this."""
+"""One part in so many of `work` is added for work beside the plans, such as loading scenes."""
 _BUDGET_RANGES = {
     "goal_starts": (4, 512),
     "goal_waves": (1, 16),
