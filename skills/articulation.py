@@ -161,6 +161,7 @@ class ArticulationSkill(Skill):
 
     def load_checker(self) -> None:
         """Gives the collision checker the scene as the planner sees it now, with the part's joint free to move."""
+        self.context.budget.meter.spend("loads")
         obstacles = [
             replace(item, joint=self.part.joint) if item.name == self.object_name else item
             for item in self.context.obstacles(seen=True)

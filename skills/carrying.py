@@ -163,6 +163,7 @@ class CarryingSkill(Skill):
 
     def load_checker(self) -> None:
         """Gives the collision checker the scene as the planner sees it now."""
+        self.context.budget.meter.spend("loads")
         self.context.checker.load(
             self.context.robot_model,
             self.context.obstacles(seen=True),

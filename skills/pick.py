@@ -116,7 +116,15 @@ class Pick(CarryingSkill):
             self._choose(refused[0])
             yield plan_keyframes(self._request(refused[0], budget), checker, rng)
         elif not taken and not refused:
-            self.fail("plan_infeasible", f"'{self.object_name}' has no two opposite spots with room for the hand")
+            self.fail("plan_infeasible", self._describe_no_grasp())
+
+    def _describe_no_grasp(self) -> str:
+        if self.context.budget.meter.is_spent:
+            return (
+                f"No grasp of '{self.object_name}' with room for the hand was found before planner.work was spent; a "
+                "larger one makes it try more"
+            )
+        return f"'{self.object_name}' has no two opposite spots with room for the hand"
 
     def _choose(self, candidate: GraspCandidate) -> None:
         self._candidate = candidate
@@ -162,6 +170,7 @@ class Pick(CarryingSkill):
             floor_m=0.0,
             side=self.cfg.approach if isinstance(self.cfg, PickCfg) else GraspSide.any,
             inward=-around.T_world_region.R[:, 0] if around is not None and is_shelf else None,
+            meter=self.context.budget.meter,
         )
 
     def _lift(self) -> tuple[list[list[Any]], dict[str, Array]]:

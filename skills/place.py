@@ -216,6 +216,7 @@ class Place(CarryingSkill):
         """Returns whether the hand can stand at a spot (3,), world frame, in some turn of the object about its axis."""
         if not self.cfg.planner_setting.derived and self.cfg.planner_setting.constraint_list:
             return True
+        self.context.budget.meter.spend("fits")
         arm = self.context.arm
         fingers, palm = hand_shape(self.context.robot.cfg, arm.cfg).boxes(self._release_width_m())
         boxes = np.concatenate([fingers, palm])

@@ -13,6 +13,7 @@ from unlatch.objects.carrying.grasps import antipodal_pairs
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle, unit
 from unlatch.simcore.meshes.solids import Solids
+from unlatch.solver.planning.work import WorkMeter
 
 Array = np.ndarray
 
@@ -101,6 +102,7 @@ def grasp_candidates(
     floor_m: float,
     side: GraspSide,
     inward: Array | None = None,
+    meter: WorkMeter | None = None,
 ) -> Iterator[GraspCandidate]:
     """Yields ways to take a free object that have room for the hand, those of least cost first.
 
@@ -113,6 +115,7 @@ def grasp_candidates(
         floor_m: Height below which there is no room [m].
         side: From where the hand comes.
         inward: (3,) direction into the front of the space in which the object is; None: it is open above.
+        meter: Counts the grasps that are checked for room; there are no more once its work is spent. None: no limit.
     """
     own = Obstacle(Solids.from_urdf(asset.urdf_path), T_world_root, {})
     away = T_world_root.p - p_world_base
@@ -134,6 +137,10 @@ def grasp_candidates(
                 cost += 1.0 - float(approach @ inward)
             options.append((cost, approach, axis, middle, pair.width_m))
     for _, approach, axis, middle, width_m in sorted(options, key=lambda option: option[0]):
+        if meter is not None:
+            if meter.is_spent:
+                return
+            meter.spend("fits")
         found = _fit(approach, axis, middle, width_m, hand, own, obstacles, floor_m)
         if found is not None:
             yield found

@@ -69,17 +69,27 @@ class Diagnosis:
         """Returns the diagnosis of a record: `plan.diagnosis` of an entry of `skills` in `episode.json`."""
         return cls(str(values["code"]), str(values["message"]), dict(values["evidence"]))
 
+    @property
+    def is_proved(self) -> bool:
+        """Whether it is proved that no pose of the hand meets the constraints; a longer search then finds nothing."""
+        return bool(self.evidence.get("contradictions"))
+
     def with_stop(self, counts: Mapping[str, int]) -> Diagnosis:
         """Returns the diagnosis of a search that stopped early because its limit of work was spent.
 
         `counts` says how much was tried.
         """
         tried = {name: counts[name] for name in ("goals", "candidates", "queries")}
-        message = (
-            f"{self.message} The search stopped after {tried['goals']} goals, {tried['candidates']} tried paths and "
-            f"{tried['queries']} collision queries, because planner.work was spent; a larger one makes it try more."
-        )
+        message = self.message + _describe_stop(tried)
         return replace(self, message=message, evidence={**self.evidence, "stopped_after": tried})
+
+    def without_stop(self) -> Diagnosis:
+        """Returns the diagnosis without what `with_stop` added, for a search over several plans that says it itself."""
+        evidence = dict(self.evidence)
+        tried = evidence.pop("stopped_after", None)
+        if tried is None:
+            return self
+        return replace(self, message=self.message.removesuffix(_describe_stop(tried)), evidence=evidence)
 
     def lines(self) -> list[str]:
         """Returns the reason and its evidence as lines for a terminal."""
@@ -87,6 +97,13 @@ class Diagnosis:
 
     def __repr__(self) -> str:
         return "\n  ".join(self.lines())
+
+
+def _describe_stop(tried: Mapping[str, int]) -> str:
+    return (
+        f" The search stopped after {tried['goals']} goals, {tried['candidates']} tried paths and {tried['queries']} "
+        "collision queries, because planner.work was spent; a larger one makes it try more."
+    )
 
 
 def explain_goal(

@@ -66,6 +66,8 @@ class PlannerCfg:
             check_range(f"planner.{key}", getattr(self, key), low, high)
 
 
+_ALLOWANCE_SHARE = 5
+"""One part in so many of `work` is added for work beside the plans, such as loading scenes."""
 _BUDGET_RANGES = {
     "goal_starts": (4, 512),
     "goal_waves": (1, 16),
@@ -100,7 +102,7 @@ class PlanBudget(PlannerCfg):
     @classmethod
     def of(cls, cfg: PlannerCfg, *, variety: float | None = None) -> PlanBudget:
         """Returns the full budget of a configuration."""
-        return cls(**vars(cfg), variety=variety, meter=WorkMeter(cfg.work))
+        return cls(**vars(cfg), variety=variety, meter=_full_meter(cfg.work))
 
     def first_look(self) -> PlanBudget:
         """Returns the budget of a quick trial: the first wave of starts only, and a short diagnosis."""
@@ -108,7 +110,19 @@ class PlanBudget(PlannerCfg):
 
     def with_work(self, work: int) -> PlanBudget:
         """Returns the same budget with another limit of work, of which nothing is spent yet."""
-        return replace(self, work=work, meter=WorkMeter(work))
+        return replace(self, work=work, meter=_full_meter(work))
+
+    def with_share(self, share: float) -> PlanBudget:
+        """Returns the same budget with a share of the work, from 0 to 1, and the whole allowance."""
+        return replace(self, meter=WorkMeter(int(share * self.work), allowance=self.meter.allowance))
+
+    def after(self, earlier: PlanBudget) -> PlanBudget:
+        """Returns the same budget with the work that an earlier part of the search has left of it."""
+        return replace(self, meter=earlier.meter.rest(self.work))
+
+
+def _full_meter(work: int) -> WorkMeter:
+    return WorkMeter(work, allowance=work // _ALLOWANCE_SHARE)
 
 
 class Carrying(Enum):

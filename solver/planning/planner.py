@@ -411,7 +411,7 @@ class _Planner:
             diagnosis = self.log.furthest_reached.diagnosis(self.log.counts["goals"], explain=self.budget.thorough)
         else:
             diagnosis = self.explained or nearest_goal(best)
-        if self._is_work_spent():
+        if self._is_work_spent() and not diagnosis.is_proved:
             diagnosis = diagnosis.with_stop(self.log.counts)
         current = Keyframe(self.arm.kinematics.pose(self.request.q_current), self.request.q_current, "current", self.s0)
         return KeyframePlan(

@@ -12,8 +12,14 @@ _PRICES = {
     "queries": 1,
     "noise_draws": 400,
     "explanations": 3000,
+    "loads": 250,
+    "fits": 10,
 }
-"""Work of one piece of each count of a `PlanLog`; a unit takes about 0.1 ms on one core of a laptop."""
+"""Work of one piece of each count of a plan or a search; a unit takes about 0.1 ms on one core of a laptop.
+
+`loads`: a scene is loaded into the simulation or into the collision checker. `fits`: a grasp or a spot is checked for
+room for the hand.
+"""
 
 
 def work_of(counts: Mapping[str, int]) -> int:
@@ -29,11 +35,24 @@ class WorkMeter:
     """Largest work; a plan that has begun finishes its first wave of starts beyond it."""
     spent: int = 0
     """Work of the plans so far."""
+    allowance: int = 0
+    """Work beside the plans, such as loading scenes, that does not count: the limit of a search is chosen for plans."""
+    beside: int = 0
+    """Work beside the plans so far."""
+
+    def spend(self, piece: str, count: int = 1) -> None:
+        """Counts pieces of work that belong to no plan: `loads` or `fits`."""
+        self.beside += work_of({piece: count})
+
+    def rest(self, limit: int) -> WorkMeter:
+        """Returns a meter with what this one leaves of a larger limit and of its allowance."""
+        left = self.limit - self.left
+        return WorkMeter(max(1, limit - left), allowance=max(0, self.allowance - self.beside))
 
     @property
     def left(self) -> int:
         """Work that may still be spent; 0 or less if there is none."""
-        return self.limit - self.spent
+        return self.limit - self.spent - max(0, self.beside - self.allowance)
 
     @property
     def is_spent(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import groupby
 
@@ -17,9 +18,12 @@ from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.close import Close
 from unlatch.skills.contract.config import StrategyCfg
 from unlatch.skills.open import Open
+from unlatch.solver.planning.work import work_of
 from unlatch.workflows.checks.criteria_source import CriteriaSource
+from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.runs.loading import load
+from unlatch.workflows.runs.plan import plan
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -120,6 +124,34 @@ def test_a_search_ends_once_its_work_is_spent_and_says_so(monkeypatch: pytest.Mo
         "stopped after 3 layouts, 1 of them tried in full, because planner.work=80000 was spent"
         in (record.evidence["message"])
     )
+
+
+def test_layouts_that_are_only_built_spend_the_work_of_a_search(monkeypatch: pytest.MonkeyPatch):
+    def refuse_at_once(self: Open, rng: np.random.Generator) -> bool:
+        self.fail("path_infeasible", "not this one")
+        return False
+
+    monkeypatch.setattr(Open, "plan", refuse_at_once)
+    built = []
+    build = Episode._build_at_rest
+    monkeypatch.setattr(Episode, "_build_at_rest", lambda *args: built.append(1) or build(*args))
+    with EpisodeRunner(config("planner.work=4000", candidates=1000)) as runner:
+        record = runner.run(0)
+    per_layout = work_of({"loads": 2})  # the simulation, and the collision checker of one arm
+    allowance = 4000 // 5
+    tried = math.ceil((0.75 * 4000 + allowance) / per_layout)
+    assert record.layout["preplan"]["tried"] == tried
+    assert tried < len(built) <= math.ceil((4000 + allowance) / per_layout) + 2  # one tried in full, one for the record
+    assert f"stopped after {tried} layouts" in record.evidence["message"]
+
+
+def test_a_plan_has_the_diagnosis_of_a_search_that_refused_all_layouts():
+    found = plan(config("task.regions.0.center_m=[3,0]", candidates=2))
+    assert found.code == "invalid_layout"
+    assert found.diagnosis is not None
+    assert found.diagnosis.code == "plan_infeasible"
+    assert found.diagnosis.evidence["out_of_reach"]
+    assert found.diagnosis.message in "\n".join(found.lines())
 
 
 def test_the_most_promising_layouts_are_tried_with_the_full_budget_where_no_first_look_plans(

@@ -18,6 +18,7 @@ from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.recovery.disturbance import Disturbance
 from unlatch.skills.recovery.nudge import Nudge, can_be_nudged
 from unlatch.skills.recovery.step_back import StepBack
+from unlatch.solver.planning.plan import PlanBudget
 from unlatch.workflows.episode.chain_planner import PlannedSkill
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.frame_loop import ArmStatus
@@ -93,7 +94,7 @@ class Attempt:
         indices = [queue.remaining.pop(0) for queue in queues]
         runs = [episode.begin_skill(index, concurrent=concurrent) for index in indices]
         if runs[0].skill.executes:
-            found = self._plan_as_searched(indices, concurrent)
+            found = self._plan_as_searched(indices, concurrent, budget=runs[0].skill.context.budget)
             if not found or not found[-1].skill.commands:
                 found = episode.planner.plan_together(indices, first_skill=runs[0].skill, concurrent=concurrent)
             for run, planned in zip(runs, found, strict=False):
@@ -102,7 +103,9 @@ class Attempt:
             queue.begin(run)
         episode.timings_ms["plan"] += 1e3 * (time.perf_counter() - start)
 
-    def _plan_as_searched(self, indices: Sequence[int], concurrent: Sequence[Skill]) -> list[PlannedSkill]:
+    def _plan_as_searched(
+        self, indices: Sequence[int], concurrent: Sequence[Skill], *, budget: PlanBudget
+    ) -> list[PlannedSkill]:
         """Returns skills planned with the budget that found the layout; none for the last skill, or without a search.
 
         The full budget may find another grip first, and later skills or other arms were never planned for that grip.
@@ -113,7 +116,7 @@ class Attempt:
         is_last = len(indices) == 1 and len(self.episode.judge.begun_entries) == len(self.episode.cfg.skills)
         if planner.layout_search is None or not planner.layout_search.at_first_look or is_last:
             return []
-        return planner.plan_together(indices, budget=planner.budget.first_look(), concurrent=concurrent)
+        return planner.plan_together(indices, budget=budget.first_look(), concurrent=concurrent)
 
     def _run_stage(self, sequences: StageSequences) -> Failure | None:
         """Runs one stage from its plans to the end of its last skill; returns a failure that the judge does not see."""

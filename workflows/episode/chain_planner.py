@@ -159,7 +159,8 @@ class ChainPlanner:
         """
         refused: list[dict[str, Any]] = []
         entries = self.strategies(index, earlier=earlier)[1:]
-        others = (self.make_skill(entry, concurrent=concurrent, earlier=earlier) for entry in entries)
+        budget = first_skill.context.budget
+        others = (self.make_skill(entry, budget=budget, concurrent=concurrent, earlier=earlier) for entry in entries)
         for skill in chain([first_skill], others):
             if skill.plan(self._planner_stream(index, skill, attempt=len(earlier))):
                 return PlannedSkill(skill, refused)
@@ -197,7 +198,8 @@ class ChainPlanner:
 
         Args:
             indices: Places of the skills in the chain, one an arm.
-            budget: How much each strategy is tried; None = the full budget of the configuration.
+            budget: How much each strategy is tried; all strategies of all arms share its work. None = that of
+                `first_skill`, else the full budget of the configuration.
             first_skill: The skill of the first strategy of the first index, if it exists; None = it is made here.
             concurrent: Planned skills that further arms carry out at the same time.
 
@@ -205,7 +207,7 @@ class ChainPlanner:
             One for each index; where a skill does not plan, the list ends with it.
         """
         index, *others = indices
-        budget = budget or self.budget
+        budget = budget or (self.budget if first_skill is None else first_skill.context.budget)
         refused: list[dict[str, Any]] = []
         stuck: list[PlannedSkill] = []
         planned = 0

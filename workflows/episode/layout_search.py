@@ -14,7 +14,7 @@ from unlatch.skills.contract.config import StageSequences, stages_of
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
-from unlatch.solver.planning.plan import PlanBudget
+from unlatch.solver.planning.plan import KeyframePlan, PlanBudget
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.episode.chain_planner import ChainPlanner
 from unlatch.workflows.episode.layout_search_report import LayoutCandidate, LayoutSearchReport
@@ -68,10 +68,10 @@ class LayoutSearch:
         """Returns the chosen layout, or None where the chain plans in none; `report` counts the refused layouts."""
         budget = self._planner.budget
         drawn = ((number, self._draw()) for number in range(self._cfg.candidates))
-        first_look = budget.first_look().with_work(int(FIRST_LOOK_SHARE * budget.work))
+        first_look = budget.first_look().with_share(FIRST_LOOK_SHARE)
         found = self._plan_layouts(drawn, first_look)
         if not found:
-            budget = budget.with_work(max(1, budget.work - first_look.meter.spent))
+            budget = budget.after(first_look)
             promising = sorted(self.refused, key=lambda item: (-len(item.strategies), not item.has_goals))
             again = promising[:THOROUGH_CANDIDATES]
             found = self._plan_layouts(((item.number, item.layout) for item in again), budget)
@@ -95,6 +95,9 @@ class LayoutSearch:
     def _plan_layout(self, number: int, layout: Layout, budget: PlanBudget) -> LayoutCandidate | None:
         """Plans the whole chain in one layout; returns None where a skill does not plan."""
         self.report.begin_candidate(number, thorough=budget.thorough)
+        # the scene is loaded into the simulation, and for each arm into the collision checker, with all arms
+        arms = len(self._planner.cfg.robot.arms)
+        budget.meter.spend("loads", arms * (1 + arms))
         problem = self._build(layout)
         if problem is not None:
             self._count_refusal(number, LAYOUT, problem)
@@ -182,7 +185,7 @@ class LayoutSearch:
         for index, (skill, refused) in zip(indices, planned, strict=False):
             if not skill.commands:
                 failure = skill.failure or Failure("plan_infeasible", "The skill gave no reason", 0.0)
-                self._count_refusal(candidate.number, index, failure)
+                self._count_refusal(candidate.number, index, failure, plan=skill.keyframe_plan)
                 candidate.has_goals = any(item["code"] != "plan_infeasible" for item in refused)
                 self.refused.append(candidate)
                 return None
@@ -231,11 +234,14 @@ class LayoutSearch:
                 skill.object.set_joints({skill.part.joint: s})
         scene.state_tree.update_state()
 
-    def _count_refusal(self, candidate: int, index: int, failure: Failure) -> None:
-        """Counts a refused layout in the report."""
-        name = "layout" if index == LAYOUT else self._planner.cfg.skills[index].name
+    def _count_refusal(self, candidate: int, index: int, failure: Failure, *, plan: KeyframePlan | None = None) -> None:
+        """Counts a refused layout in the report, with the diagnosis of a `plan` that says why."""
+        name, message = "layout" if index == LAYOUT else self._planner.cfg.skills[index].name, failure.message
+        if plan is not None and plan.diagnosis is not None and plan.diagnosis.message == message:
+            self.report.diagnoses[candidate] = diagnosis = plan.diagnosis.without_stop()
+            message = diagnosis.message
         self.report.failures.append(
-            {"candidate": candidate, "skill": index, "name": name, "code": failure.code, "message": failure.message}
+            {"candidate": candidate, "skill": index, "name": name, "code": failure.code, "message": message}
         )
 
 

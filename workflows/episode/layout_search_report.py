@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unlatch.simcore.errors import count_noun
+from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.tasks.layout import Layout
 
 
@@ -48,6 +49,8 @@ class LayoutSearchReport:
     """The chosen layout; None where the chain plans in no layout."""
     failures: list[dict[str, Any]] = field(default_factory=list)
     """One entry a refused layout: `candidate`, `skill` (index; -1: the layout itself), `name`, `code`, `message`."""
+    diagnoses: dict[int, Diagnosis] = field(default_factory=dict)
+    """Why the planner found no plan, by the number of the layout; not part of the record."""
     thorough: set[int] = field(default_factory=set)
     """Numbers of the layouts that were tried a second time, with the full budget."""
 
@@ -65,6 +68,7 @@ class LayoutSearchReport:
         if thorough:
             self.thorough.add(candidate)
         self.failures = [item for item in self.failures if item["candidate"] != candidate]
+        self.diagnoses.pop(candidate, None)
 
     def refused_counts(self) -> dict[str, int]:
         """Returns the number of refused layouts by `skill index name: code`, the largest first."""
@@ -75,29 +79,39 @@ class LayoutSearchReport:
         return ", ".join(f"{label} {count}" for label, count in self.refused_counts().items()) or "none"
 
     def reason(self) -> str:
-        """Returns the message of the last failure of the most frequent kind; empty where no layout was refused.
+        """Returns the message of the last failure of the most frequent kind; empty where no layout was refused."""
+        last = self._find_typical_failure()
+        return "" if last is None else f"Number {last['candidate']}, {last['name']}: {last['message']}"
+
+    def diagnosis(self) -> Diagnosis | None:
+        """Returns the diagnosis of the failure of `reason`; None where the planner was not reached."""
+        last = self._find_typical_failure()
+        return None if last is None else self.diagnoses.get(last["candidate"])
+
+    def _find_typical_failure(self) -> dict[str, Any] | None:
+        """Returns the last failure of the most frequent kind; None where no layout was refused.
 
         If there are failures under the full budget, only these count.
         """
         failures = [item for item in self.failures if item["candidate"] in self.thorough] or self.failures
         most = next(iter(_count_labels(failures)), None)
-        last = next((item for item in reversed(failures) if _refusal_label(item) == most), None)
-        return "" if last is None else f"Number {last['candidate']}, {last['name']}: {last['message']}"
+        return next((item for item in reversed(failures) if _refusal_label(item) == most), None)
 
     def refusal(self) -> str:
         """Returns why no layout is chosen, for the record of the episode."""
         text = f"None of {self.tried} layouts tried has a plan: {self.refused_text()}. {self.reason()}"
         if self.spent_work is None:
             return text
+        stop = (
+            f"The search for a layout stopped after {self.tried} layouts, {len(self.thorough)} of them tried in full, "
+            f"because planner.work={self.spent_work} was spent"
+        )
         if all(item["code"] == NO_GOAL for item in self.failures):
             return (
-                f"{text} In none of these layouts does an arm configuration meet the constraints. Change the region of "
-                "the object, or the constraints."
+                f"{text} {stop}. In none of these layouts was an arm configuration found that meets the constraints: "
+                "change the region of the object, or the constraints."
             )
-        return (
-            f"{text} The search for a layout stopped after {self.tried} layouts, {len(self.thorough)} of them tried in "
-            f"full, because planner.work={self.spent_work} was spent; a larger one makes it try more."
-        )
+        return f"{text} {stop}; a larger one makes it try more."
 
     def __str__(self) -> str:
         tried = f"{count_noun(self.tried, 'layout')} tried"

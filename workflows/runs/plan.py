@@ -90,6 +90,8 @@ class EpisodePlan:
     """One for each arm that acts first; empty if the scene was refused."""
     code: str | None = None
     """Failure code if the scene was refused, else None."""
+    search_diagnosis: Diagnosis | None = None
+    """Why the typical layout of a search that chose none has no plan; see `diagnosis`."""
 
     @property
     def found(self) -> bool:
@@ -98,9 +100,13 @@ class EpisodePlan:
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """Why the goal has no solution: the terms that contradict each other; None if it has one."""
+        """Why there is no plan: terms that contradict each other, what is out of reach, or what is in the way.
+
+        Where `artpreplan` refused all layouts, it is that of the last layout with the most frequent reason. None if
+        there is a plan, or if the planner was not reached, such as where things overlap at the start.
+        """
         plans = [skill.plan for skill in self.skills if skill.plan is not None]
-        return next((plan.diagnosis for plan in plans if plan.diagnosis is not None), None)
+        return next((plan.diagnosis for plan in plans if plan.diagnosis is not None), self.search_diagnosis)
 
     def lines(self) -> list[str]:
         """Returns scene, plan and diagnosis in lines of text."""
@@ -156,7 +162,18 @@ def planned_scene(
         failure = scene.episode.failure
         skills = Attempt(scene.episode).plan_stage() if failure is None else []
         plans = tuple(_plan_of(skill) for skill in skills)
-        yield scene, skills, EpisodePlan(episode, tuple(lines), plans, None if failure is None else failure.code)
+        search = scene.episode.planner.layout_search
+        yield (
+            scene,
+            skills,
+            EpisodePlan(
+                episode,
+                tuple(lines),
+                plans,
+                code=None if failure is None else failure.code,
+                search_diagnosis=None if failure is None or search is None else search.diagnosis(),
+            ),
+        )
 
 
 def _plan_of(skill: Skill) -> SkillPlan:

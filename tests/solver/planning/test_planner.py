@@ -7,6 +7,7 @@ import pytest
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
+from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.goal.goal_solver import Goal
 from unlatch.solver.path.path_solver import PathSolver
 from unlatch.solver.path.slip import Slip, SlipMode
@@ -14,6 +15,7 @@ from unlatch.solver.planning.goal_finder import GoalFinder
 from unlatch.solver.planning.plan import PlanBudget, PlanRequest
 from unlatch.solver.planning.planner import plan_keyframes
 from unlatch.solver.settings.reader import read_planner_setting
+from unlatch.solver.terms.axis import FrameAxisParallel
 
 
 @pytest.fixture
@@ -291,6 +293,28 @@ def test_a_search_stops_once_its_work_is_spent_and_says_so(arm, request_open, to
     assert "stopped after" not in whole.diagnosis.message
     again = blocked(1000)
     assert (again.counts, again.diagnosis) == (short.counts, short.diagnosis)
+
+
+def test_a_larger_budget_is_not_advised_where_it_is_proved_that_no_pose_meets_the_constraints(arm, request_open):
+    setting = request_open().setting
+    down, up = (
+        FrameAxisParallel("tool_tail", "tool_head", 0.1, target_axis=[0.0, 0.0, z], target_axis_frame="world")
+        for z in (-1.0, 1.0)
+    )
+    setting = replace(setting, constraint_list=[*setting.constraint_list, down, up])
+    budget = PlanBudget().with_work(5000)
+    result = plan(request_open(setting=setting, budget=budget))
+    assert budget.meter.is_spent
+    assert result.diagnosis.is_proved
+    assert "planner.work" not in result.diagnosis.message
+
+
+def test_a_search_over_plans_leaves_out_that_one_of_them_stopped():
+    diagnosis = Diagnosis("path_infeasible", "The path ends.", {"stage": "path"})
+    stopped = diagnosis.with_stop({"goals": 1, "candidates": 2, "queries": 3})
+    assert "stopped after 1 goals" in stopped.message
+    assert stopped.without_stop() == diagnosis
+    assert diagnosis.without_stop() == diagnosis
 
 
 def test_plans_that_share_a_meter_share_its_work(request_open, toy_checker):

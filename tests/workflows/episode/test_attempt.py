@@ -26,13 +26,13 @@ def test_a_skill_that_others_depend_on_is_planned_with_the_budget_of_the_search(
     planner = SimpleNamespace(
         plan_together=lambda indices, *, budget, concurrent: [(indices, budget)],
         layout_search=SimpleNamespace(at_first_look=True),
-        budget=PlanBudget(),
     )
     episode: Any = SimpleNamespace(
         cfg=SimpleNamespace(skills=[None] * 3), judge=SimpleNamespace(begun_entries=set(range(begun))), planner=planner
     )
-    attempt = Attempt(episode)
-    found = cast("list[Any]", attempt._plan_as_searched(indices, []))
+    attempt, budget = Attempt(episode), PlanBudget()
+    found = cast("list[Any]", attempt._plan_as_searched(indices, [], budget=budget))
     assert found == ([(indices, PlanBudget().first_look())] if as_searched else [])
+    assert all(item.meter is budget.meter for _, item in found)  # a plan in full shares the work
     planner.layout_search.at_first_look = False
-    assert attempt._plan_as_searched(indices, []) == []
+    assert attempt._plan_as_searched(indices, [], budget=budget) == []
