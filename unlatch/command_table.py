@@ -18,6 +18,7 @@ COMMANDS = {
     "annotate": "find what opens, turns or slides on an object",
     "bench": "run the benchmark of success rates",
     "check": "verify data sets; check tasks and planner settings",
+    "clip": "write a recorded episode as a moving picture",
     "collect": "collect verified demonstrations",
     "config": "show a task's configuration and where each value comes from",
     "convert": "convert meshes, URDFs and USDs for simulation",
