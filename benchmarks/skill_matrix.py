@@ -160,7 +160,8 @@ def draw_heat_map(results: Sequence[Result], path: str) -> None:
 def main(arguments: list[str]) -> int:
     """Runs every job and prints the results."""
     cfg = read_pairs(SkillMatrixCfg, arguments)
-    names = [name for name in GENERATORS.names() if cfg.wants(name)]
+    generators = {name: GENERATORS.load(name) for name in GENERATORS.names() if cfg.wants(name)}
+    names = [name for name, generate in generators.items() if not generate(0).articulation.free]
     jobs = [
         Job("library", name, skill, name, robot=robot)
         for robot in cfg.robots.split(",")

@@ -222,7 +222,7 @@ class Articulation:
         Raises:
             AssetError: The object has no such part; the message lists those it has.
         """
-        return _look_up(self.parts, name, what="part", owner=self._title)
+        return _look_up(self.parts, name, what="part", owner=self.title)
 
     def keypoint(self, name: str) -> FramedVector:
         """Returns a keypoint of the whole object, by name.
@@ -230,7 +230,7 @@ class Articulation:
         Raises:
             AssetError: The object has no such keypoint.
         """
-        return _look_up(self.keypoints, name, what="keypoint", owner=self._title)
+        return _look_up(self.keypoints, name, what="keypoint", owner=self.title)
 
     @property
     def up_axis(self) -> np.ndarray:
@@ -249,10 +249,11 @@ class Articulation:
         Raises:
             AssetError: The object has no such handle; the message lists those it has.
         """
-        return _look_up(self.handles, name, what="handle", owner=self._title)
+        return _look_up(self.handles, name, what="handle", owner=self.title)
 
     @property
-    def _title(self) -> str:
+    def title(self) -> str:
+        """Category and identifier, for messages."""
         return f"{self.category} '{self.source.get('id', '?')}'"
 
     def to_dict(self) -> dict[str, Any]:

@@ -156,6 +156,8 @@ class Catalog:
         return found
 
     def _check_version(self, name: str, entry: CatalogEntry) -> None:
+        if not entry.requires:
+            return
         here = installed_version(DISTRIBUTION)
         if here is not None and not SpecifierSet(entry.requires).contains(here, prereleases=True):
             problem = f" was made for {DISTRIBUTION} {entry.requires}, and this is {here}."

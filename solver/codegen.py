@@ -52,7 +52,7 @@ class CompiledFunction:
         self._function = function
         self.is_machine_code = False
         """Whether calls run machine code."""
-        self._is_decided = _compiler() is None
+        self._is_decided = find_compiler() is None
         self._spent_s = 0.0
         self._variants: dict[Any, Any] = {}
         if not self._is_decided:
@@ -113,7 +113,7 @@ def compile_function(function: Any, *, build: bool = True) -> Any:
 
     Returns the function itself if it cannot be compiled, or if `build` is False and the cache has no program.
     """
-    compiler = _compiler()
+    compiler = find_compiler()
     if compiler is None:
         return function
     code = _c_code(function)
@@ -130,10 +130,10 @@ def compile_function(function: Any, *, build: bool = True) -> Any:
 
 def has_compiler() -> bool:
     """Returns whether programs are compiled on this machine."""
-    return _compiler() is not None
+    return find_compiler() is not None
 
 
-def _compiler() -> tuple[str, str] | None:
+def find_compiler() -> tuple[str, str] | None:
     """Returns path and version of the compiler, or None."""
     return None if os.environ.get(COMPILE_VARIABLE, "1") == "0" else _find_compiler(os.environ.get("PATH", ""))
 

@@ -1,7 +1,5 @@
 """`python -m unlatch`."""
 
-import sys
+from unlatch.command_table import run_program
 
-from unlatch.command_table import main
-
-sys.exit(main())
+run_program()

@@ -6,6 +6,7 @@ help text is `workflows/commands/help/make_object.txt`, so that `--help` imports
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -20,8 +21,10 @@ COMMANDS = {
     "check": "verify data sets; check tasks and planner settings",
     "clip": "write a recorded episode as a moving picture",
     "collect": "collect verified demonstrations",
+    "completion": "print the script that completes words in bash, zsh or fish",
     "config": "show a task's configuration and where each value comes from",
     "convert": "convert meshes, URDFs and USDs for simulation",
+    "doctor": "show versions, extras, compiler and renderer, and what to repair",
     "evaluate": "measure how often a policy succeeds",
     "export": "write a data set in a format for training policies",
     "import": "turn a task of InternDataEngine or GenSim2 into one of ours",
@@ -46,6 +49,15 @@ _MODULES = {"import": "import_task"}
 """Modules of commands whose own names Python reserves."""
 
 _HELP_FLAGS = ("-h", "--help", "--hydra-help")
+_INTERRUPTED = 130
+
+
+def run_program() -> None:
+    """Runs the command of the process's arguments, and ends the process with its exit code."""
+    code = main()
+    if code == _INTERRUPTED:  # a further Ctrl-C, while Python ends, would change the exit code
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -82,12 +94,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:  # before the command took over
         sys.stderr.write("unlatch: interrupted\n")
-        return 130
+        return _INTERRUPTED
     try:
         code: int = command.main(arguments[1:])
     except KeyboardInterrupt:  # before the command took over
         sys.stderr.write("unlatch: interrupted\n")
-        return 130
+        return _INTERRUPTED
     return code
 
 

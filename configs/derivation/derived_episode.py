@@ -163,6 +163,8 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
             goal=list(task.goal) or found.goal,
             # a chain combines the phrasings of its skills
             language=list(task.language) or (found.language if len(described) == 1 else []),
-            max_duration_s=max(task.max_duration_s, found.max_duration_s),
+            max_duration_s=found.max_duration_s
+            if task.max_duration_s == TaskCfg().max_duration_s
+            else task.max_duration_s,
         ),
     )

@@ -9,7 +9,7 @@ from itertools import groupby
 from omegaconf import MISSING
 
 from unlatch.objects.annotation import Articulation, Part
-from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.errors import AssetError, ConfigError, check_range
 from unlatch.solver.settings.setting import PlannerSettingCfg, omitted_setting
 
 StageSequences = list[list[int]]
@@ -22,11 +22,16 @@ def part_acted_on(skill: str, part: str | None, articulation: Articulation) -> P
     `rotate` fits parts that turn in the hand; `open` and `close` fit all others.
 
     Raises:
-        AssetError: There is no such part.
+        AssetError: There is no such part, or nothing of the object opens, closes or turns.
     """
     if part is not None:
         return articulation.part(part)
     parts = list(articulation.parts.values())
+    if not parts:
+        raise AssetError(
+            f"{articulation.title} has no part that opens, closes or turns, so skill={skill} does not fit it. Name "
+            "another object. A hand can carry a free object, as in `unlatch collect task=place_can object=mug`."
+        )
     fitting = (item for item in parts if item.kind.turns_in_hand == (skill == "rotate"))
     return next(fitting, parts[0])
 

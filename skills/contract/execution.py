@@ -61,7 +61,7 @@ class CommandExecutor:
         self._frame = 0
         """Number of record frames for which it was carried out."""
         self._is_ended = False
-        """Whether `end_motion` ended its motion before the last frame."""
+        """Whether `end_motion` ended the last motion early; True until the next one begins, also during waits."""
         self._q = self._arm.q_target
         self._gripper_m = self._arm.gripper_target_m
         self.offset: Array | None = None
@@ -124,10 +124,10 @@ class CommandExecutor:
         self.index += 1
         self._frame = 0
         self._apply_planner_commands()
-        command, was_ended = self.current, self._is_ended
-        self._is_ended = False
-        if was_ended and command is not None and command.motion is not None:
+        command = self.current
+        if self._is_ended and command is not None and command.motion is not None:
             self._commands[self.index] = replace(command, motion=command.motion.begun_at(self._q))
+            self._is_ended = False
 
     def end_motion(self) -> None:
         """Brakes the current motion to a stop, within the arm's accelerations. The next motion starts there; its end is

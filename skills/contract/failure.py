@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from unlatch.simcore.errors import SkillError, close_matches
 from unlatch.simcore.recording.codes import CODE_ORDER
 from unlatch.simcore.sim.world import WorldCfg
 
@@ -20,6 +21,14 @@ class Failure:
     time_s: float
     """Simulated time at which it was violated [s]."""
     evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.code not in CODE_ORDER:
+            raise SkillError(
+                f"Unknown failure code '{self.code}'.{close_matches(self.code, CODE_ORDER)} Known: "
+                f"{', '.join(CODE_ORDER)}.",
+                code=self.code,
+            )
 
     def __repr__(self) -> str:
         return f"Failure({self.code} at {self.time_s:.2f} s: {self.message})"

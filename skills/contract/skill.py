@@ -27,6 +27,7 @@ from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
 from unlatch.skills.contract.execution import CommandExecutor
 from unlatch.skills.contract.failure import Failure, earliest
+from unlatch.skills.contract.method_checks import check_methods
 from unlatch.skills.contract.target import SkillTarget
 from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.solver.settings.setting import SuccessMode
@@ -73,6 +74,7 @@ class Skill(ABC):
                     f"{remedy}: `unlatch check` asks the class for its rule. Change it.",
                     name=name,
                 )
+        check_methods(cls)
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         self.cfg = cfg

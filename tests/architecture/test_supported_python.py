@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,3 +29,8 @@ def test_an_installation_accepts_the_stated_versions_only(file: str):
 def test_a_page_names_the_versions(page: str):
     words = " ".join((ROOT / page).read_text(encoding="utf-8").split())
     assert re.search(rf"Python {re.escape(STATED[0])} (or|and) {re.escape(STATED[1])}", words)
+
+
+def test_hosted_checks_run_on_every_stated_version():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/checks.yml").read_text(encoding="utf-8"))
+    assert workflow["jobs"]["checks"]["strategy"]["matrix"]["python"] == STATED

@@ -100,16 +100,16 @@ def test_the_shipped_policy_opens_microwaves_and_one_that_never_looks_does_not(t
             seen[:, of_object] = self._told
             return super().act_batch({"observation.state": seen}, slots)
 
-    def opened(kind: type) -> int:
+    def opened(kind: type, episodes: int) -> int:
         result = unlatch.evaluate(
             unlatch.load("open_microwave", seed=7),
             kind,
-            episodes=6,
+            episodes=episodes,
             out=tmp_path / kind.__name__,
             observation={"columns": True, "keys": [], "state": STATE, "objects": False, "keypoints": False},
         )
         return result.clean.successes
 
-    looks, never_looks = opened(policy.ChunkPolicy), opened(NeverLooks)
-    assert looks >= 4, looks
+    looks, never_looks = opened(policy.ChunkPolicy, 4), opened(NeverLooks, 3)
+    assert looks >= 3, looks
     assert never_looks <= 1, never_looks

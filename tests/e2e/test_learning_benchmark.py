@@ -169,4 +169,4 @@ def test_a_small_study_runs_from_demonstrations_to_the_table(tmp_path: Path):
     assert (row["training"], row["task"], row["n"]) == ("tasks/close_drawer", "close_drawer", 4)
     assert 0 <= row["clean"] <= row["goal"] <= row["n"]
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("| tasks/close_drawer")]
-    assert f"{row['goal']}/{row['n']}" in line
+    assert f"| {row['n']} | {row['goal']}, " in line

@@ -12,7 +12,7 @@ import unlatch
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
-CODE = """
+BEGINNING = """
 import numpy as np
 import unlatch
 
@@ -32,16 +32,17 @@ data = unlatch.collect(cfg, episodes=2, workers=2, out="data/drawer")
 print("collected", len(data), [record.success for record in data])
 print("replayed", unlatch.replay(data[0]).deviation.value)
 short = unlatch.load("close_drawer", "task.max_duration_s=1", seed=7)
-for policy in (still, Stay):
-    result = unlatch.evaluate(short, policy, episodes=2, workers=2)
-    print("evaluated", result.successes, result.n, result.failures)
 """
+EVALUATION = """
+result = unlatch.evaluate(short, POLICY, episodes=2, workers=2)
+print("evaluated", result.successes, result.n, result.failures)
+"""
+OF_FUNCTION, OF_CLASS = (EVALUATION.replace("POLICY", policy) for policy in ("still", "Stay"))
 PRINTED = """the main module runs
 collected 2 [True, True]
 replayed 0.0
-evaluated 0 2 {'timeout': 2}
-evaluated 0 2 {'timeout': 2}
 """
+EVALUATED = "evaluated 0 2 {'timeout': 2}\n"
 
 
 def run_python(arguments: list[str], cwd: Path, **options: object) -> tuple[int, str, str]:
@@ -52,24 +53,24 @@ def run_python(arguments: list[str], cwd: Path, **options: object) -> tuple[int,
 
 
 def test_a_script_without_a_main_guard(tmp_path: Path):
-    (tmp_path / "script.py").write_text(CODE)
-    assert run_python(["script.py"], tmp_path) == (0, PRINTED, "")
+    (tmp_path / "script.py").write_text(BEGINNING + OF_FUNCTION + OF_CLASS)
+    assert run_python(["script.py"], tmp_path) == (0, PRINTED + 2 * EVALUATED, "")
 
 
 def test_code_on_standard_input(tmp_path: Path):
-    assert run_python(["-"], tmp_path, input=CODE) == (0, PRINTED, "")
+    assert run_python(["-"], tmp_path, input=BEGINNING + OF_FUNCTION) == (0, PRINTED + EVALUATED, "")
 
 
 def test_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    cells = [nbformat.v4.new_code_cell(part) for part in CODE.split("\n\n")]
+    cells = [nbformat.v4.new_code_cell(part) for part in (BEGINNING + OF_CLASS).split("\n\n")]
     notebook = nbformat.v4.new_notebook(cells=cells)
     nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     outputs = [output for cell in notebook.cells for output in cell.outputs]
     assert {output.get("name") for output in outputs} == {"stdout"}, outputs
-    assert "".join(output["text"] for output in outputs) == PRINTED
+    assert "".join(output["text"] for output in outputs) == PRINTED + EVALUATED
 
 
 def test_progress_is_reported_to_a_function(tmp_path: Path):

@@ -39,15 +39,15 @@ class CommandLine:
     multirun: bool = False
     """Whether comma-separated values are swept over."""
     pdb: bool = False
-    """Whether the debugger is opened where an episode raises an exception."""
+    """Whether the debugger is opened where an episode, or its planning, raises an exception."""
 
 
-def parse_command_line(arguments: Sequence[str], *, makes_runs: bool = False) -> CommandLine:
+def parse_command_line(arguments: Sequence[str], *, has_debugger: bool = False) -> CommandLine:
     """Parses the arguments of a command that composes a configuration.
 
     Args:
         arguments: The words after the name of the command.
-        makes_runs: Whether the command makes runs: only then the flag `--pdb` is known.
+        has_debugger: Whether the command knows the flag `--pdb`.
 
     Raises:
         ConfigError: A flag is unknown or lacks its value, or a key is given twice.
@@ -60,7 +60,7 @@ def parse_command_line(arguments: Sequence[str], *, makes_runs: bool = False) ->
             found.overrides.append(argument)
             continue
         name, equals, value = argument.partition("=")
-        if name in _SWITCHES and not equals and (makes_runs or name != _PDB):
+        if name in _SWITCHES and not equals and (has_debugger or name != _PDB):
             setattr(found, _SWITCHES[name], True)
         elif name in _WITH_VALUE:
             if not equals:
@@ -74,7 +74,7 @@ def parse_command_line(arguments: Sequence[str], *, makes_runs: bool = False) ->
             else:
                 raise ConfigError(f"Flag {name} is given '{value}'. Expected job. Write --cfg job.", flag=name)
         else:
-            known = "--cfg job, --resolve, -m, --config-dir DIR, --debug" + (f", {_PDB}" if makes_runs else "")
+            known = "--cfg job, --resolve, -m, --config-dir DIR, --debug" + (f", {_PDB}" if has_debugger else "")
             raise ConfigError(
                 f"Unknown flag '{argument}'. Expected key=value, {known} or --help.",
                 flag=argument,

@@ -1,15 +1,20 @@
-"""Opens Python's debugger where an episode of a run raised an exception: the flag `--pdb`."""
+"""Opens Python's debugger where an episode, or its planning, raised an exception: the flag `--pdb`."""
 
 from __future__ import annotations
 
 import pdb
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
+from unlatch.simcore.errors import SimCoreError
 from unlatch.workflows.cli.console import print_note
 from unlatch.workflows.runs.schema import EvaluateCfg, ExecutorCfg, Retry, RunCfg
 
 _SERIAL = "serial"
+_IN_RUN = "`continue` records the error and goes on, `quit` ends the run"
+"""What the commands of the debugger do in a run."""
 
 R = TypeVar("R", bound=RunCfg)
 
@@ -22,16 +27,31 @@ def make_debuggable(cfg: R) -> R:
     return replace(debuggable, batch=False) if isinstance(debuggable, EvaluateCfg) else debuggable
 
 
-def open_debugger(exc: Exception) -> None:
+@contextmanager
+def debugging(*, active: bool) -> Iterator[None]:
+    """Opens the debugger where the block raises an exception, if `active`, and then raises it; not for wrong input."""
+    try:
+        yield
+    except SimCoreError:
+        raise
+    except Exception as exc:
+        if active:
+            open_debugger(exc, advice="`continue` or `quit` ends the command")
+        raise
+
+
+def open_debugger(exc: Exception, *, advice: str = _IN_RUN) -> None:
     """Opens the debugger in the frame that raised an exception; returns when the user goes on with `continue`.
+
+    Args:
+        exc: The exception.
+        advice: What `continue` and `quit` do; the default is for a run.
 
     Raises:
         KeyboardInterrupt: The user left with `quit`. The episode is not written, so the next run makes it again.
     """
     print_note(f"unlatch: {type(exc).__name__}: {exc}")
-    print_note(
-        "unlatch: `continue` records the error and goes on, `quit` ends the run, `up` and `down` change the frame"
-    )
+    print_note(f"unlatch: {advice}, `up` and `down` change the frame")
     debugger = pdb.Pdb()
     debugger.reset()
     debugger.interaction(None, exc.__traceback__)

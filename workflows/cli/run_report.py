@@ -90,7 +90,7 @@ def print_summary(result: RunResult, *, debug: bool = False) -> RunStatistics:
     for line in corrupt.lines():
         print_note(f"unlatch: {line}")
     pace = ""
-    if result.times is not None:
+    if result.times is not None and statistics.codes.get(ERROR, 0) < statistics.n:  # the pace of bugs says nothing
         per_hour = pace_of([result.times]).per_hour or 0.0
         pace = f" ({result.times.startup_s:.1f} s start-up), {per_hour:,.0f} an hour"
     count = f"{statistics.n} of {len(set(result.numbers))} episodes done"

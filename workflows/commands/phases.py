@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
     (path,), pairs = split_paths("phases", arguments, count=1)
     started = time.perf_counter()
     file, moments = draw_phases(DataSet.open(path), read_pairs(PhasesCfg, pairs))
-    print_line(f"phases: {file} ({moments} moments, {time.perf_counter() - started:.1f} s)")
+    print_line(f"phases: {file} ({moments} moment{'' if moments == 1 else 's'}, {time.perf_counter() - started:.1f} s)")
     return OK
 
 

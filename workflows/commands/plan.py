@@ -12,6 +12,7 @@ from unlatch.workflows.cli.arguments import configs_to_run
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.console import FAILED, OK, print_line, print_wrapped
+from unlatch.workflows.cli.debugger import debugging
 from unlatch.workflows.runs.plan import planned_scene
 from unlatch.workflows.runs.schema import PlanCfg
 from unlatch.workflows.viewing.overlay import Overlay
@@ -34,8 +35,9 @@ _AXIS_M = 0.05
 @command
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    line = parse_command_line(arguments)
-    return max((plan_and_report(cfg) for cfg in configs_to_run("plan", PlanCfg, line)), default=OK)
+    line = parse_command_line(arguments, has_debugger=True)
+    with debugging(active=line.pdb):
+        return max((plan_and_report(cfg) for cfg in configs_to_run("plan", PlanCfg, line)), default=OK)
 
 
 def plan_and_report(cfg: PlanCfg) -> int:
@@ -44,10 +46,10 @@ def plan_and_report(cfg: PlanCfg) -> int:
     with planned_scene(cfg, cfg.episode, visuals=wants_picture) as (scene, skills, plan):
         for text in plan.lines():
             print_wrapped(text)
-        if wants_picture and plan.code is None:
+        if wants_picture:
             path = Path(cfg.out or f"plan-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png").absolute()
             write_picture(_draw_scene(scene, skills), path)
-            print_line(f"picture: {path}")
+            print_line(f"picture: {path}" + ("" if plan.found else " (the scene: there is no plan to draw)"))
     return OK if plan.found else FAILED
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.skills.contract.command import ManipCommand
 from unlatch.skills.contract.skill import Skill
 from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.planning.plan import KeyframePlan
@@ -30,6 +31,8 @@ class SkillPlan:
     """Failure code if the skill cannot be executed, else None."""
     message: str
     """Why, in one line; empty if the skill can be executed."""
+    commands: tuple[ManipCommand, ...] = ()
+    """What the arm does, one command after the other; empty if the skill cannot be executed."""
 
     @property
     def found(self) -> bool:
@@ -48,7 +51,15 @@ class SkillPlan:
         lines = [*repr(self.plan).splitlines(), *_residual_lines(self.plan)]
         if self.code is not None:
             lines.append(f"{self.code}: {self.message}")
+        if self.commands:
+            lines += ["commands:", *(f"  {line}" for line in self._command_lines())]
         return [*lines, *ends]
+
+    def _command_lines(self) -> Iterator[str]:
+        """Yields number, phase, kind and frames of each command."""
+        for number, command in enumerate(self.commands):
+            still = f", {command.dwell_frames} of them at rest" if command.dwell_frames else ""
+            yield f"[{number}] {command.phase.name:8} {command.kind.value}: {command.frames} frames{still}"
 
     def _refusal_lines(self, plan: KeyframePlan) -> list[str]:
         """Returns why there is no plan; with the residuals of the goal if one was found."""
@@ -155,4 +166,5 @@ def _plan_of(skill: Skill) -> SkillPlan:
         plan=skill.keyframe_plan,
         code=None if failure is None else failure.code,
         message="" if failure is None else failure.message,
+        commands=tuple(skill.commands) if failure is None else (),
     )

@@ -53,8 +53,16 @@ class Interruption:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+FIRST_LINE_S = 30.0
+"""Time after which the first line is printed where there is no terminal [s]."""
+_LINES_SHARE = 0.1
+"""Time between two lines, as a share of the time since the start; at least `FIRST_LINE_S`."""
+
+
 class Progress:
     """Counts of a run's episodes so far, with a live display if asked for; use as a context manager.
+
+    Where there is no terminal, as in a file or a pipe, the display is a line every 30 s, and less often in long runs.
 
     It is what a `progress` function is called with after each episode.
     """
@@ -102,6 +110,9 @@ class Progress:
         console = console or Console(stderr=True)
         display = report is True and (console.is_terminal or console.is_jupyter)
         self._live = Live(self, console=console, refresh_per_second=4, transient=True) if display else None
+        self._ended = threading.Event()
+        prints = report is True and not display
+        self._printer = threading.Thread(target=self._print_lines, args=(console,), daemon=True) if prints else None
 
     def update(self, outcome: Outcome) -> None:
         """Counts one episode."""
@@ -122,14 +133,14 @@ class Progress:
         """Episodes made per hour, see `Pace`."""
         if self._clock is not None and self._clock.times is not None:
             return pace_of([self._clock.times]).per_hour or 0.0
-        return 3600.0 * self.made / max(time.perf_counter() - self._started, 1e-9)
+        return 3600.0 * self.made / max(self._elapsed_s(), 1e-9)
 
     @property
     def left_s(self) -> float | None:
         """Estimated time left [s]; None before the first episode."""
         gained = self.successes if self.successes_only else self.made
         left = max(self.total - self.done, 0)
-        return left * (time.perf_counter() - self._started) / gained if gained else None
+        return left * self._elapsed_s() / gained if gained else None
 
     def __repr__(self) -> str:
         return f"Progress({self.done}/{self.total}, successes={self.successes}, made={self.made})"
@@ -138,7 +149,7 @@ class Progress:
         done = min(self.done, self.total)
         bar = Table.grid(padding=(0, 2))
         left = "" if self.left_s is None else f"{timedelta(seconds=round(self.left_s))} left"
-        pace = f"{self.per_hour:,.0f}/h" if self.made else "starting workers"
+        pace = f"{self.per_hour:,.0f}/h" if self.made else f"no episode has ended yet, {self._elapsed_s():.0f} s"
         bar.add_row(ProgressBar(total=self.total, completed=done, width=30), f"{done}/{self.total}", pace, left)
         share = f" ({100 * self.successes / self.made:.0f} %)" if self.made else ""
         counts = Text.assemble((f"{self.successes} {self.success_word}{share}", "green"))
@@ -148,14 +159,35 @@ class Progress:
             return Group(bar, counts, Text("ends after the current episodes; Ctrl-C again: at once", "yellow"))
         return Group(bar, counts)
 
+    def line(self) -> str:
+        """Returns the counts so far as one line."""
+        words = [f"{min(self.done, self.total)}/{self.total} episodes after {self._elapsed_s():.0f} s"]
+        if not self.made:
+            return f"{words[0]}; no episode has ended yet"
+        words += [f"{self.successes} of {self.made} {self.success_word}", f"{self.per_hour:,.0f} an hour"]
+        words += [f"{code} {count}" for code, count in self.codes.most_common()]
+        return ", ".join(words)
+
     def __enter__(self) -> Progress:
         if self._live is not None:
             self._live.start()
+        if self._printer is not None:
+            self._printer.start()
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self._ended.set()
+        if self._printer is not None:
+            self._printer.join()
         if self._live is not None:
             self._live.stop()
+
+    def _elapsed_s(self) -> float:
+        return time.perf_counter() - self._started
+
+    def _print_lines(self, console: Console) -> None:
+        while not self._ended.wait(max(FIRST_LINE_S, _LINES_SHARE * self._elapsed_s())):
+            console.print(f"unlatch: {self.line()}", markup=False, highlight=False, soft_wrap=True)
 
 
 OnProgress = bool | Callable[[Progress], None] | None

@@ -8,14 +8,18 @@ from unlatch.simcore.recording.data_set.index import EpisodeSummary, parse_line
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.range_share import end_share
 
-OPEN = {"name": "open", "success_mode": "range", "s_closed": 0.0, "s_open": -2.0}
+OPEN = {"name": "open", "success_mode": "range", "s_closed": 0.0, "s_open": -2.0, "s0": 0.0}
 
 
 @pytest.mark.parametrize(
     ("skill", "share"),
     [
         ({**OPEN, "s_end": -1.9}, 0.95),
-        ({**OPEN, "name": "close", "s_end": -0.1}, 0.95),
+        ({**OPEN, "name": "close", "success_mode": "zero", "s0": -0.2, "s_end": -0.1}, 0.95),
+        ({**OPEN, "name": "nudge", "success_mode": "zero", "s0": -1.0, "s_end": -0.1}, 0.95),
+        ({**OPEN, "name": "nudge", "success_mode": "zero", "s0": -0.1, "s_end": -0.1}, 0.95),
+        ({**OPEN, "name": "close", "success_mode": "dis_to_init", "s0": -2.0, "s_end": -0.2}, 0.9),
+        ({**OPEN, "name": "rotate", "success_mode": "abs", "s_end": 1.0}, -0.5),
         ({"name": "hold", "success_mode": None}, 1.0),
     ],
 )

@@ -72,17 +72,22 @@ def test_a_motion_is_handed_out_row_by_row_then_the_next_command(arm: Arm) -> No
     assert all(np.array_equal(target, row) for (_, _, target), row in zip(seen, [*rows, rows[2], rows[2]], strict=True))
 
 
-def test_after_an_ended_motion_the_next_one_starts_where_the_arm_is(arm: Arm) -> None:
+@pytest.mark.parametrize("waits", [0, 2])
+def test_after_an_ended_motion_the_next_one_starts_where_the_arm_is(arm: Arm, waits: int) -> None:
     away, back = arm.q + 0.1 * np.arange(6)[:, None], arm.q + 0.1 * np.arange(5, 0, -1)[:, None]
     executor = loaded(
         arm,
         ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.follow, motion=JointMotion(away)),
+        *(ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.follow, dwell_frames=1) for _ in range(waits)),
         ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.retreat, motion=JointMotion(back)),
     )
     executor.next_action()
     executor.next_action()
     executor.end_motion()
     step(executor)
+    for _ in range(waits):
+        assert np.allclose(executor.next_action().joint_targets, arm.q)
+        step(executor)
     assert executor.phase is Phase.retreat
     targets = np.array([executor.next_action().joint_targets for _ in range(5)])
     assert np.allclose(targets[0], arm.q)  # where it is, not where it was told to be

@@ -27,7 +27,7 @@ def test_an_unknown_flag_raises_an_error():
 def test_help_begins_with_the_usage(command: list[str], capsys: pytest.CaptureFixture[str]):
     assert command_table.main([*command, "--help"]) == 0
     said = capsys.readouterr()
-    assert said.out.startswith(f"usage: unlatch {command[0] if command else 'COMMAND'} ")
+    assert said.out.split()[:3] == ["usage:", "unlatch", command[0] if command else "COMMAND"]
     assert said.err == ""
 
 

@@ -1,11 +1,21 @@
 """The live display."""
 
 import io
+import time
+from collections.abc import Callable
 
+import pytest
 from rich.console import Console
 
 from unlatch.workflows.runs.executors.executor import Outcome
 from unlatch.workflows.runs.progress import Progress
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20.0
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def shown(console: Console, progress: Progress) -> str:
@@ -17,7 +27,7 @@ def shown(console: Console, progress: Progress) -> str:
 def test_the_display_counts_attempts_successes_and_failures_by_code():
     console = Console(file=io.StringIO(), width=100)
     progress = Progress(total=10, done=2, console=console)
-    assert "starting workers" in shown(console, progress)
+    assert "no episode has ended yet, 0 s" in shown(console, progress)
     for number, code in enumerate([None, None, "slipped", None, "slipped", "collision"]):
         progress.update(Outcome(number, code is None, code))
     text = shown(console, progress)
@@ -30,11 +40,35 @@ def test_the_display_counts_attempts_successes_and_failures_by_code():
     assert len(text.splitlines()) == 2
 
 
-def test_without_a_terminal_nothing_is_written():
+def test_without_a_terminal_a_short_run_writes_nothing():
     stream = io.StringIO()
     with Progress(total=1, console=Console(file=stream)) as progress:
         progress.update(Outcome(0, True))
     assert stream.getvalue() == ""
+
+
+def test_without_a_terminal_a_long_run_writes_lines(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("unlatch.workflows.runs.progress.FIRST_LINE_S", 0.05)
+    stream = io.StringIO()
+    with Progress(total=3, console=Console(file=stream, width=20)) as progress:
+        wait_for(lambda: "unlatch: 0/3 episodes after 0 s; no episode has ended yet\n" in stream.getvalue())
+        progress.update(Outcome(0, True))
+        progress.update(Outcome(1, False, "slipped"))
+        wait_for(lambda: "unlatch: 2/3 episodes after 0 s, 1 of 2 succeeded" in stream.getvalue())
+    *_, last = stream.getvalue().splitlines()
+    assert last.endswith("an hour, slipped 1")
+    written = stream.getvalue()
+    time.sleep(0.2)
+    assert stream.getvalue() == written
+
+
+def test_a_function_is_called_in_place_of_lines(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("unlatch.workflows.runs.progress.FIRST_LINE_S", 0.01)
+    stream, calls = io.StringIO(), []
+    with Progress(total=1, report=calls.append, console=Console(file=stream)) as progress:
+        progress.update(Outcome(0, True))
+        time.sleep(0.1)
+    assert (calls, stream.getvalue()) == ([progress], "")
 
 
 def test_on_a_terminal_the_display_disappears_at_the_end():

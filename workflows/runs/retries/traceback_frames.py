@@ -25,6 +25,8 @@ def frames_to_show(record: EpisodeRecord) -> list[str]:
     noted, trace = record.evidence.get(MADE_WITH), str(record.evidence.get("traceback", ""))
     packages = noted.get("packages") if isinstance(noted, dict) else None
     found = user_frames(trace, packages if isinstance(packages, dict) else ())
+    if not found and 'File "' in str(record.evidence.get("message", "")):  # the message says where the mistake is
+        return []
     return found or _lines_of([text for _, text in _split_frames(trace)][-1:])
 
 

@@ -20,6 +20,7 @@ from unlatch.simcore.registry import CatalogEntry
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.strategies.ranking import derive_strategies
+from unlatch.skills.strategies.rotate import MAX_DURATION_S
 from unlatch.solver.settings.reader import read_planner_setting
 from unlatch.workflows.cli.arguments import load_configs
 from unlatch.workflows.cli.command_line import CommandLine
@@ -51,6 +52,13 @@ def test_a_setting_that_is_left_out_is_derived_from_how_things_are():
     assert all(way.planner_setting.keypoint_shifts for way in ways[1:])
     own = replace(entry, planner_setting=made[0])
     assert fill_skill_setting(own, asset, part, robot="franka_panda", arm=ARM, s=0.1) is own
+
+
+@pytest.mark.parametrize(("words", "seconds"), [([], MAX_DURATION_S), (["task.max_duration_s=1"], 1.0)])
+def test_a_time_limit_that_is_stated_is_kept(words: list[str], seconds: float):
+    cfg = config("object=hand_wheel", "skill=rotate", *words)
+    asset = load_object(cfg.object, rng=np.random.default_rng(0))
+    assert fill_derived_task(cfg, {asset.name: asset}).task.max_duration_s == seconds
 
 
 def test_a_recorded_setting_that_was_left_out_reads_again():

@@ -275,3 +275,8 @@ def test_a_skill_acts_on_the_first_part_that_it_is_for(skill: str, part: str | N
     assert part_acted_on(skill, part, backwards).name == expected
     alone = replace(articulation, parts={"door": articulation.parts["door"]})
     assert part_acted_on("rotate", None, alone).name == "door"
+
+
+def test_a_free_object_has_no_part_for_a_skill_that_moves_one(capsys: pytest.CaptureFixture[str]):
+    assert command_table.main(["preview", "object=mug"]) == 2
+    assert "so skill=open does not fit it" in capsys.readouterr().err

@@ -1,0 +1,78 @@
+"""Mistakes of the author of a skill are named with class, method, file and line."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from unlatch.simcore.errors import SkillError
+from unlatch.skills.close import Close
+from unlatch.skills.contract.failure import Failure
+
+HERE = re.escape(__file__)
+
+
+@pytest.mark.parametrize(
+    ("method", "value", "expected"),
+    [
+        ("make_commands", None, "a list of ManipCommand. Does it lack a `return`?"),
+        ("make_commands", ["close_gripper"], "a list of ManipCommand."),
+        ("plan", None, "True or False. Does it lack a `return`?"),
+        ("unmet_condition", True, "a Failure or None."),
+    ],
+)
+def test_a_method_that_returns_something_else_is_named(method: str, value: Any, expected: str):
+    def overriding(self: Any, *_: Any) -> Any:
+        return value
+
+    overriding.__name__ = method
+    skill = type("Nudge", (Close,), {method: overriding})
+    arguments = [] if method == "unmet_condition" else [None]
+    message = f'^Nudge.{method} returned {re.escape(repr(value))}. Expected {re.escape(expected)} File "{HERE}", line '
+    with pytest.raises(SkillError, match=message):
+        getattr(skill, method)(object.__new__(skill), *arguments)
+
+
+def test_what_fits_is_returned_as_it_is():
+    failure = Failure("not_reached", "still open", 1.0)
+
+    class Nudge(Close):
+        def unmet_condition(self) -> Failure | None:
+            return failure
+
+    assert Nudge.unmet_condition(object.__new__(Nudge)) is failure
+
+
+def test_other_parameters_are_refused_when_the_class_is_made():
+    message = rf'make_commands has the parameters \(self\). Expected \(self, plan\), .* File "{HERE}", line \d+$'
+    with pytest.raises(SkillError, match=message):
+
+        class Nudge(Close):
+            def make_commands(self):  # type: ignore[override, no-untyped-def]
+                return []
+
+
+def test_more_parameters_with_defaults_are_accepted():
+    class Nudge(Close):
+        def make_commands(self, plan: Any, extra: int = 0) -> list[Any]:
+            return []
+
+    assert Nudge.make_commands(object.__new__(Nudge), None) == []
+
+
+def test_a_constructor_that_does_not_call_the_one_of_the_base_is_named():
+    class Nudge(Close):
+        def __init__(self, cfg: Any, context: Any) -> None:
+            self.mine = 1
+
+    with pytest.raises(SkillError, match=rf'does not call super\(\).__init__\(cfg, context\). .* File "{HERE}", line'):
+        Nudge(None, None)
+
+
+def test_an_unknown_failure_code_is_refused():
+    with pytest.raises(
+        SkillError, match=r"Unknown failure code 'slippd'. Did you mean 'slipped'\? Known: .*not_reached"
+    ):
+        Failure("slippd", "it slipped", 0.0)

@@ -1,0 +1,103 @@
+"""`unlatch doctor`: what it says of an installation, and when it ends with 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from unlatch.simcore.cache import CACHE_VARIABLE
+from unlatch.workflows.cli import installation
+from unlatch.workflows.cli.installation import Finding, describe_cache, describe_compiler, describe_packages
+from unlatch.workflows.commands.doctor import main
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Finding]]:
+    """Installs a distribution with the given lines of metadata; returns what is found, by name."""
+
+    def install(*lines: str) -> dict[str, Finding]:
+        folder = tmp_path / "invented_robot-1.0.dist-info"
+        folder.mkdir()
+        head = ["Metadata-Version: 2.4", "Name: invented-robot", "Version: 1.0"]
+        (folder / "METADATA").write_text("\n".join([*head, *lines]) + "\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        return {item.name: item for item in describe_packages("invented-robot")}
+
+    return install
+
+
+def test_an_installation_that_fits_needs_nothing(installed: Callable[..., dict[str, Finding]]):
+    found = installed("Requires-Python: >=3.10", "Requires-Dist: numpy>=1.26")
+    assert found["packages"] == Finding("packages", f"numpy {version('numpy')}")
+    assert not any(item.broken or item.advice for item in found.values())
+
+
+def test_missing_and_old_packages_are_broken_and_named_with_what_to_install(
+    installed: Callable[..., dict[str, Finding]],
+):
+    found = installed("Requires-Dist: numpy>=99", "Requires-Dist: not-there-at-all>=2")["packages"]
+    assert found.broken
+    assert f"numpy {version('numpy')} is not >=99, not-there-at-all is missing" in found.advice
+    assert "pip install 'numpy>=99' 'not-there-at-all>=2'" in found.advice
+
+
+def test_a_python_outside_of_the_stated_range_is_broken(installed: Callable[..., dict[str, Finding]]):
+    found = installed("Requires-Python: <3.4")["Python"]
+    assert found.broken
+    assert "needs Python <3.4" in found.advice
+
+
+def test_extras_come_from_the_metadata_and_are_never_broken(installed: Callable[..., dict[str, Finding]]):
+    found = installed(
+        "Provides-Extra: quick",
+        "Provides-Extra: far",
+        'Requires-Dist: numpy>=1; extra == "quick"',
+        'Requires-Dist: not-there-at-all; extra == "far"',
+        'Requires-Dist: not-there-either; python_version < "3" and extra == "quick"',
+    )
+    assert found["extra quick"].value == f"numpy {version('numpy')}"
+    assert found["extra far"] == Finding("extra far", "not installed", "pip install 'invented-robot[far]'")
+    assert found["packages"].value == ""
+
+
+def test_a_distribution_that_is_not_installed_is_broken():
+    found = {item.name: item for item in describe_packages("not-there-at-all")}
+    assert found["packages"].broken
+
+
+def test_a_cache_that_cannot_be_written_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "not" / "yet"))
+    assert not describe_cache().broken
+    assert not (tmp_path / "not").exists()
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "file"))
+    found = describe_cache()
+    assert found.broken
+    assert CACHE_VARIABLE in found.advice
+
+
+def test_without_a_compiler_the_advice_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", "")
+    assert describe_compiler().advice.endswith("install gcc or clang")
+    monkeypatch.setenv(installation.COMPILE_VARIABLE, "0")
+    assert describe_compiler().advice.endswith(f"unset {installation.COMPILE_VARIABLE}")
+    assert not describe_compiler().broken
+
+
+@pytest.mark.parametrize(("broken", "code"), [(False, 0), (True, 1)])
+def test_the_exit_code_is_1_only_if_something_is_broken(
+    broken: bool, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    found = [Finding("compiler", "none", "install gcc"), Finding("cache", "there", "do this", broken=broken)]
+    monkeypatch.setattr("unlatch.workflows.commands.doctor.describe_installation", lambda: iter(found))
+    assert main([]) == code
+    printed = capsys.readouterr().out
+    assert "-> install gcc" in printed
+    assert ("to repair" in printed) is broken
+
+
+def test_arguments_are_refused(tmp_path: Path, assert_refused: Callable[..., str]):
+    assert_refused("doctor", "task=open_box", text="expected nothing", folder=tmp_path)

@@ -1,0 +1,169 @@
+"""Describes this installation: Python, packages, extras, compiler, renderer, processor, disk and cache."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.util import find_spec
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from unlatch import __version__
+from unlatch.simcore.cache import CACHE_VARIABLE, cache_root
+from unlatch.simcore.errors import WorldError
+from unlatch.simcore.sim.renderers.auto import picture_renderer
+from unlatch.solver.codegen import COMPILE_VARIABLE, find_compiler
+
+PROGRAM = "unlatch"
+"""Name of this distribution."""
+_LOW_DISK_GB = 2.0
+"""Free space below which `unlatch doctor` gives advice [GB]; a data set of 1,000 episodes takes about as much."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fact about the installation."""
+
+    name: str
+    value: str
+    advice: str = ""
+    """What to do in one line; empty if nothing is needed."""
+    broken: bool = False
+    """Whether commands that every user needs fail."""
+
+
+def describe_installation() -> Iterator[Finding]:
+    """Yields the facts in the order in which they are printed; slow ones come last."""
+    yield Finding(PROGRAM, f"{__version__} ({Path(__file__).resolve().parents[2]})")
+    yield from describe_packages()
+    yield describe_cores()
+    yield describe_cache()
+    yield describe_compiler()
+    yield describe_renderer()
+
+
+def describe_packages(name: str = PROGRAM) -> Iterator[Finding]:
+    """Yields Python, the required packages, and one line for each extra, all by the metadata of a distribution."""
+    running = platform.python_version()
+    try:
+        metadata = distribution(name).metadata
+    except PackageNotFoundError:
+        yield Finding("Python", running)
+        yield Finding(
+            "packages",
+            "unknown",
+            f"{name} is not installed, its folder is on the path only: pip install .",
+            broken=True,
+        )
+        return
+    accepted = SpecifierSet(metadata["Requires-Python"] or "")
+    fits = accepted.contains(running, prereleases=True)
+    advice = "" if fits else f"{name} needs Python {accepted}: make an environment with such a one and install there"
+    yield Finding("Python", f"{running} on {platform.system()} {platform.machine()}", advice, broken=not fits)
+    required = [Requirement(text) for text in metadata.get_all("Requires-Dist") or []]
+    yield _describe_core([item for item in required if _is_needed(item, extra="")])
+    for extra in metadata.get_all("Provides-Extra") or []:
+        own = [item for item in required if _is_needed(item, extra=extra) and not _is_needed(item, extra="")]
+        yield _describe_extra(name, extra, own)
+
+
+def describe_cores() -> Finding:
+    """Returns the number of cores that workers may use."""
+    from loky import cpu_count  # only here: it takes longer to import than all else
+
+    return Finding("cores", str(cpu_count()))
+
+
+def describe_cache() -> Finding:
+    """Returns the cache folder, its free space, and whether it can be written."""
+    root = cache_root()
+    existing = next(folder for folder in (root, *root.parents) if folder.exists())
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            pass
+    except OSError as exc:
+        advice = f"{existing} cannot be written ({exc.strerror}): set {CACHE_VARIABLE} to a folder that can"
+        return Finding("cache", str(root), advice, broken=True)
+    free_gb = shutil.disk_usage(existing).free / 1e9
+    advice = "" if free_gb >= _LOW_DISK_GB else f"little space: free some, or set {CACHE_VARIABLE} to another disk"
+    return Finding("cache", f"{root} (writable, {free_gb:.1f} GB free)", advice)
+
+
+def describe_compiler() -> Finding:
+    """Returns the C compiler that makes machine code of the solver's functions."""
+    found = find_compiler()
+    if found is not None:
+        return Finding("compiler", f"{found[0]} ({found[1].splitlines()[0] if found[1] else 'no version'})")
+    if os.environ.get(COMPILE_VARIABLE, "1") == "0":
+        return Finding("compiler", "off", f"planning is slower, results are the same: unset {COMPILE_VARIABLE}")
+    return Finding("compiler", "none", "planning is slower, results are the same: install gcc or clang")
+
+
+def describe_renderer() -> Finding:
+    """Returns the renderer that `auto` takes for pictures, and its graphics driver."""
+    name = picture_renderer()
+    if name == "pygfx":
+        from unlatch.simcore.sim.renderers.pygfx import open_device
+
+        info = open_device().adapter.info
+        return Finding("renderer", f"{name} on {info['device']} ({info['backend_type']}, {info['adapter_type']})")
+    return Finding("renderer", f"{name}, without reflections and soft shadows", _renderer_advice())
+
+
+def _renderer_advice() -> str:
+    if find_spec("pygfx") is None:
+        return f"for better pictures: pip install '{PROGRAM}[render]'"
+    from unlatch.simcore.sim.renderers.pygfx import open_device
+
+    try:
+        open_device()
+    except (WorldError, ImportError, OSError) as exc:
+        return " ".join(str(exc).split())
+    return ""
+
+
+def _is_needed(requirement: Requirement, *, extra: str) -> bool:
+    """Returns whether a requirement holds on this machine with an extra; `""` is without any."""
+    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+
+
+def _describe_core(required: list[Requirement]) -> Finding:
+    wrong = [problem for item in required if (problem := _problem_of(item))]
+    versions = ", ".join(f"{item.name} {_installed(item.name) or 'missing'}" for item in required)
+    if not wrong:
+        return Finding("packages", versions)
+    needed = " ".join(f"'{item.name}{item.specifier}'" for item in required if _problem_of(item))
+    return Finding("packages", versions, f"{', '.join(wrong)}: pip install {needed}", broken=True)
+
+
+def _describe_extra(name: str, extra: str, required: list[Requirement]) -> Finding:
+    """Returns an extra: installed with versions, or what it lacks and the command that installs it."""
+    wrong = [problem for item in required if (problem := _problem_of(item))]
+    label = f"extra {extra}"
+    if not wrong:
+        return Finding(label, ", ".join(f"{item.name} {_installed(item.name)}" for item in required))
+    state = "not installed" if len(wrong) == len(required) else ", ".join(wrong)
+    return Finding(label, state, f"pip install '{name}[{extra}]'")
+
+
+def _problem_of(requirement: Requirement) -> str:
+    """Returns what is wrong with an installed package; `""` if it fits the requirement."""
+    installed = _installed(requirement.name)
+    if installed is None:
+        return f"{requirement.name} is missing"
+    fits = requirement.specifier.contains(installed, prereleases=True)
+    return "" if fits else f"{requirement.name} {installed} is not {requirement.specifier}"
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,29 @@
+"""`unlatch doctor`: prints the state of the installation, and what to do about what lacks."""
+
+from __future__ import annotations
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.console import FAILED, OK, print_wrapped
+from unlatch.workflows.cli.installation import describe_installation
+
+_NAME_WIDTH = 17
+
+
+@command
+def main(arguments: list[str]) -> int:
+    """Runs the command; returns its exit code."""
+    if arguments:
+        raise ConfigError(f"doctor got '{' '.join(arguments)}', expected nothing. Remove it.")
+    broken = []
+    for finding in describe_installation():
+        print_wrapped(f"{finding.name:<{_NAME_WIDTH}}  {finding.value}")
+        if finding.advice:
+            print_wrapped(f"{'':<{_NAME_WIDTH}}  -> {finding.advice}")
+        if finding.broken:
+            broken.append(finding.name)
+    if broken:
+        print_wrapped(f"{len(broken)} to repair before Unlatch can run: {', '.join(broken)}")
+        return FAILED
+    print_wrapped("Everything that Unlatch needs is there. Extras are optional.")
+    return OK
