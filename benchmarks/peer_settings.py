@@ -1,39 +1,45 @@
 """Measures how often planner settings in the form of InternDataEngine and GenSim2 succeed on our own objects.
 
 Usage: python benchmarks/peer_settings.py [n=10] [seed=0] [workers=2] [only=TEXT] [origins=interndata,gensim2]
-       [out=data/bench-peer-settings] [results=FILE.json]
+       [out=data/bench-peer-settings] [results=FILE.json] [refusals=true]
 
 Runs every file of `benchmarks/peer_settings` unchanged, as the `planner_setting` of a derived task: only object, part,
 start and hand are added, as `runs.yaml` says. We wrote these files from the documented conventions of the two systems.
 Each episode has another object of the category, with its hinge on either side. An episode counts as refused if no
 layout has a plan. Data sets stay in the folder. The same command again continues an interrupted benchmark.
+`results=` saves the counts. `refusals=true` runs each refused episode again, alone in a process, and prints how much
+processor time it takes, the start of the program included.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
-from rich.box import MARKDOWN
-from rich.table import Table
-from success_runs import TASK, Job, Result, RunCfg, rate, run_or_read, with_interval
+from success_runs import TASK, Job, Result, RunCfg, collect_command, rate, run_or_read, with_interval
 
 from unlatch.configs.setting_file import read_setting_file
-from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.solver.settings.peer_form import find_settings
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
-from unlatch.workflows.cli.console import OK, print_line, result_console
+from unlatch.workflows.cli.console import OK, print_line
 
 FOLDER = Path(__file__).with_name("peer_settings")
 """The settings, and `runs.yaml`, which says with which object each is run."""
+KIND = "peers"
+"""Kind of these runs in the file of results."""
 _TIME_LIMIT_S = 10.0
 """A refusal must not take longer."""
+_SKILLS = {"open": ("open", "pull"), "close": ("close", "push"), "rotate": ("rotate",)}
+"""First words of the names of the settings for each skill."""
 
 
 @dataclass
@@ -46,6 +52,8 @@ class PeerSettingsCfg(RunCfg):
     """Origins, separated by commas."""
     out: str = "data/bench-peer-settings"
     """Folder of the data sets and of the tasks that are made of the settings."""
+    refusals: bool = False
+    """Whether each refused episode runs again to measure the processor time that it takes."""
 
 
 @dataclass(frozen=True)
@@ -113,48 +121,46 @@ def make_jobs(cfg: PeerSettingsCfg) -> Iterator[PeerJob]:
             continue
         text = "# @package _global_\n" + yaml.safe_dump(make_task(run), sort_keys=False)
         (config_dir / "task" / f"{_name(run)}.yaml").write_text(text, encoding="utf-8")
-        yield PeerJob(origin, Path(run["file"]).stem, TASK, _name(run), config_dir=str(config_dir))
+        name = str(run["file"]).removesuffix(".yaml")
+        yield PeerJob(KIND, name, TASK, _name(run), config_dir=str(config_dir))
 
 
-def refusal_times(job: Job, cfg: PeerSettingsCfg) -> list[float]:
-    """Returns how long each refused episode of a data set took to be refused [s]; none without the data set."""
-    folder = Path(cfg.out) / f"{job.name}-{job.skill}-{job.keypoints}-s{cfg.seed}"
-    if not folder.is_dir():
-        return []
-    data_set = DataSet.open(str(folder))
-    records = (data_set.read(number) for number in data_set.numbers() if number < cfg.n)
-    return [
-        sum(record.timings_ms.values()) / 1e3
-        for record in records
-        if record.code in ("invalid_layout", "plan_infeasible")
-    ]
+def refusal_seconds(result: Result, cfg: PeerSettingsCfg) -> dict[int, float]:
+    """Runs the refused episodes of a setting again, each alone; returns the processor time by episode [s]."""
+    found = {}
+    for number in sorted(set(range(result.n)) - result.planned):
+        with tempfile.TemporaryDirectory() as folder:
+            command = collect_command(result.job, cfg, Path(folder), [f"only=[{number}]"])
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        found[number] = used.ru_utime + used.ru_stime
+    return found
 
 
-def table(results: Sequence[Result], cfg: PeerSettingsCfg) -> Table:
-    """Returns a line for each origin and skill, and for each origin."""
-    found = Table(box=MARKDOWN)
-    for column in ("origin", "skill", "files", "success", "of those with a plan", "refused", "slowest refusal [s]"):
-        found.add_column(column)
-    for origin in cfg.origins.split(","):
-        for skill in ("open", "close", "rotate", "all"):
-            chosen = [
-                r for r in results if r.job.kind == origin and (skill == "all" or r.job.name.startswith(_WORDS[skill]))
-            ]
+def peer_table(results: Sequence[Result]) -> list[str]:
+    """Returns a table with a line for each origin and skill, and for each origin."""
+    lines = ["| origin | skill | files | success | of those with a plan | refused |", "|---|---|---|---|---|---|"]
+    for origin in dict.fromkeys(_origin(result) for result in results):
+        for skill in (*_SKILLS, "all"):
+            chosen = [r for r in results if _origin(r) == origin and skill in ("all", _skill(r))]
             if not chosen:
                 continue
             every = [ok for r in chosen for ok in r.successes()]
             planned = [i in r.succeeded for r in chosen for i in sorted(r.planned)]
-            times = [t for r in chosen for t in refusal_times(r.job, cfg)]
-            slowest = f"{max(times):.1f}" if times else "-"
-            refused = len(every) - len(planned)
-            found.add_row(
-                origin, skill, str(len(chosen)), with_interval(every), with_interval(planned), str(refused), slowest
-            )
-    return found
+            counts = f"{with_interval(every)} | {with_interval(planned)} | {len(every) - len(planned)}"
+            shown = skill if skill == "all" else f"`{skill}`"
+            lines.append(f"| `{origin}` | {shown} | {len(chosen)} | {counts} |")
+    return lines
 
 
-_WORDS = {"open": ("open", "pull"), "close": ("close", "push"), "rotate": ("rotate",)}
-"""First words of the names of the settings for each skill."""
+def _origin(result: Result) -> str:
+    return result.job.name.split("/")[0]
+
+
+def _skill(result: Result) -> str:
+    name = result.job.name.split("/")[1]
+    return next(skill for skill, words in _SKILLS.items() if name.startswith(words))
 
 
 def main(arguments: list[str]) -> int:
@@ -162,17 +168,27 @@ def main(arguments: list[str]) -> int:
     cfg = read_pairs(PeerSettingsCfg, arguments)
     results = run_or_read(list(make_jobs(cfg)), cfg)
     for result in results:
-        refused = result.n - len(result.planned)
         reasons = sorted(set(result.refusals.values()))
-        slow = [t for t in refusal_times(result.job, cfg) if t > _TIME_LIMIT_S]
-        late = f", {len(slow)} of them after more than {_TIME_LIMIT_S:g} s" if slow else ""
         why = f"; {reasons[0]}" if reasons else ""
+        refused = result.n - len(result.planned)
         print_line(
-            f"{result.job.kind}/{result.job.name}: {rate(result.successes())} {dict(result.codes) or ''} "
-            f"{refused} refused{late}{why}"
+            f"{result.job.name}: {rate(result.successes())} {dict(result.codes) or ''} {refused} refused"
+            f"{why}{result.problem}"
         )
-    result_console().print(table(results, cfg))
+    for line in peer_table(results):
+        print_line(line)
+    if cfg.refusals:
+        print_refusal_times(results, cfg)
     return OK
+
+
+def print_refusal_times(results: Sequence[Result], cfg: PeerSettingsCfg) -> None:
+    """Measures all refusals and prints a line for each, the longest first."""
+    times = [(s, r.job.name, number) for r in results for number, s in refusal_seconds(r, cfg).items()]
+    for seconds, name, number in sorted(times, reverse=True):
+        print_line(f"{name} episode {number}: refused after {seconds:.1f} s of processor time")
+    late = sum(seconds > _TIME_LIMIT_S for seconds, _, _ in times)
+    print_line(f"{len(times)} refusals, {late} of them take more than {_TIME_LIMIT_S:g} s")
 
 
 if __name__ == "__main__":

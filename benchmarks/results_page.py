@@ -3,9 +3,9 @@ benchmarks/learning_results.jsonl.
 
 Usage: python benchmarks/results_page.py [check=true]
 
-The benchmarks add the counts: `skill_matrix.py`, `task_matrix.py`, `any_urdf.py` and `learning.py` with `results=`. A
-table of another page stands between `<!-- results: NAME -->` and `<!-- end of results -->`. `check=true` writes nothing
-and ends with exit code 1 if a page differs from the counts.
+The benchmarks add the counts: `skill_matrix.py`, `task_matrix.py`, `any_urdf.py`, `peer_settings.py` and `learning.py`
+with `results=`. A table of another page stands between `<!-- results: NAME -->` and `<!-- end of results -->`.
+`check=true` writes nothing and ends with exit code 1 if a page differs from the counts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from pathlib import Path
 from statistics import mean
 
 import learning_tables
-from success_runs import DOES_NOT_FIT, RESULTS, STRICT_SHARE, TASK, Job, Result, Seed, read_results
+from peer_settings import KIND as PEERS
+from peer_settings import peer_table
+from success_runs import DOES_NOT_FIT, RESULTS, ROBOT, STRICT_SHARE, TASK, Job, Result, Seed, read_results
 
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
@@ -43,6 +45,7 @@ KINDS = {
     "library": ("Object library", "skill_matrix.py", "one skill on one category of generated objects"),
     "real": ("Real objects", "any_urdf.py", "one skill on one PartNet-Mobility object, from its URDF alone"),
     "tasks": ("Shipped tasks", "task_matrix.py", "one task"),
+    PEERS: ("Settings of other systems", "peer_settings.py", "one file of `benchmarks/peer_settings`, run unchanged"),
 }
 """Title of each kind of runs, its benchmark, and what an entry is."""
 SKILLS = ("open", "close", "rotate", TASK)
@@ -123,6 +126,12 @@ def read_rows(seed_is: Seed) -> dict[tuple[str, str], list[Row]]:
     return tables
 
 
+def table_of_peers() -> list[str]:
+    """Returns the table of the settings of other systems by origin and skill, on the fresh seed."""
+    (row,) = read_rows(Seed.fresh)[PEERS, ROBOT]
+    return peer_table(row.results)
+
+
 def describe(row: Row | None) -> str:
     """Returns `461/462 = 99.8 % (98.8 to 100.0 %)`; an empty text without episodes."""
     if row is None or not row.n:
@@ -189,7 +198,7 @@ def commands_of(kind: str) -> list[str]:
         seed, seed_is, robot, n = key
         some = list(group)
         commits = sorted({entry["commit"] for entry in some})
-        robots = "" if kind == "real" else f" robots={robot}"
+        robots = "" if kind in ("real", PEERS) else f" robots={robot}"
         search = " search_off=true" if any(entry["failed_without_search"] is not None for entry in some) else ""
         command = f"python benchmarks/{KINDS[kind][1]} n={n} seed={seed} seed_is={seed_is}{robots}{search}"
         lines.append(f"- `{command} results=benchmarks/results.json` (commit {', '.join(commits)})")
@@ -213,6 +222,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "library_all": lambda: table_of("library", brief=True),
     "real": lambda: table_of("real", brief=True),
     "tasks": lambda: table_of("tasks", brief=True),
+    PEERS: table_of_peers,
     **learning_tables.TABLES,
 }
 """Tables of other pages by name."""

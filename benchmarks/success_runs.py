@@ -78,7 +78,7 @@ class Job:
     """A run with one object, one skill, one robot and one source of keypoints."""
 
     kind: str
-    """Name of the table to which it belongs: `library`, `real` or `tasks`."""
+    """Name of the table to which it belongs: `library`, `real`, `tasks` or `peers`."""
     name: str
     skill: str
     source: str
@@ -204,10 +204,15 @@ def run(job: Job, cfg: RunCfg) -> Result:
 
 def _collect(job: Job, cfg: RunCfg, folder: Path, options: Sequence[str]) -> str:
     """Runs `unlatch collect`; returns why there are no episodes, or an empty text."""
-    command = [sys.executable, "-m", "unlatch", "collect", *job.words, *options, f"seed={cfg.seed}"]
-    command += ["executor=serial", "pictures=0", f"out={folder}"]
+    command = collect_command(job, cfg, folder, options)
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LIMIT_S)
     return "" if done.returncode in (0, 1) else (done.stderr.strip().splitlines() or ["no output"])[-1]
+
+
+def collect_command(job: Job, cfg: RunCfg, folder: Path, options: Sequence[str]) -> list[str]:
+    """Returns the command line that runs a job in one process."""
+    command = [sys.executable, "-m", "unlatch", "collect", *job.words, *options, f"seed={cfg.seed}"]
+    return [*command, "executor=serial", "pictures=0", f"out={folder}"]
 
 
 def _read(folder: Path, n: int) -> Iterable[EpisodeRecord]:

@@ -38,7 +38,7 @@ _LISTS = frozenset(
 """Keys whose values are lists of entries."""
 _DERIVED_LISTS = frozenset({"images.cameras"})
 """Keys whose lists are derived from other keys if they are not given."""
-_REQUEST_KEYS = ("skill", "part")
+_REQUEST_KEYS = ("skill", "part", "openness")
 """Keys of the command line that derive a task from an object, beside those of the configuration."""
 _OPEN_MAPPINGS = frozenset({"object.where"})
 """Keys whose mappings may have any key."""

@@ -115,6 +115,11 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
+def count_noun(number: int, noun: str) -> str:
+    """Returns a number and its noun, with an `s` unless it is one: `1 episode`, `1,204 episodes`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def check_range(
     key: str, value: float | None, low: float, high: float = math.inf, *, above: bool = False, unit: str = ""
 ) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
@@ -52,7 +53,10 @@ def _is_in_box(point: Array, box: Array) -> bool:
 
 
 class CarryingSkill(Skill):
-    """Acts on one free object. A subclass writes `plan` and says with `is_carrying` when the hand has the object."""
+    """Acts on one free object.
+
+    A subclass writes `plan_options` and `make_commands`, and says with `is_carrying` when the hand has the object.
+    """
 
     finger_contact_required: ClassVar[bool] = True
     carries: ClassVar[bool] = True
@@ -65,6 +69,41 @@ class CarryingSkill(Skill):
         self._start = self._poses()
         self._T_ee_object: Pose | None = None
         self._lost_frames = 0
+        self._options: Iterator[KeyframePlan] = iter(())
+        """What `plan_options` has not yielded yet."""
+
+    @abstractmethod
+    def plan_options(self, rng: np.random.Generator) -> Iterator[KeyframePlan]:
+        """Yields the plans of one choice after the other, such as of grasps, the most promising first.
+
+        It notes a failure if there is no choice.
+        """
+
+    @abstractmethod
+    def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
+        """Returns the commands that carry out the plan that `plan_options` yielded last."""
+
+    def plan(self, rng: np.random.Generator) -> bool:
+        """See `Skill.plan`: takes the first choice that has a plan."""
+        self._options = self.plan_options(rng)
+        return self._take_option()
+
+    def plan_next(self) -> bool:
+        """See `Skill.plan_next`: goes on with the choices after the one that was taken."""
+        return self._take_option()
+
+    def _take_option(self) -> bool:
+        self.load_checker()
+        self.commands, refused = [], None
+        for plan in self._options:
+            if plan.found:
+                self.keyframe_plan = plan
+                self.commands = self.make_commands(plan)
+                return True
+            refused = plan
+        if refused is not None:
+            self._note_refusal(refused)
+        return False
 
     def unmet_condition(self) -> Failure | None:
         """See `Skill.unmet_condition`: the first declared condition that does not hold."""
@@ -191,16 +230,13 @@ class CarryingSkill(Skill):
         label = self.object.body.label(-1)
         return frozenset((finger, label) for finger in self.context.arm.cfg.gripper.finger_links)
 
-    def take_plan(self, plan: KeyframePlan) -> bool:
-        """Stores a plan; notes its diagnosis and returns False if none was found."""
+    def _note_refusal(self, plan: KeyframePlan) -> None:
+        """Keeps a refusal as the plan of the skill, and its diagnosis as the failure."""
         self.keyframe_plan = plan
-        if plan.found:
-            return True
         if plan.diagnosis is None:
             self.fail("plan_infeasible", "The planner found no plan and gave no diagnosis")
         else:
             self.fail(plan.diagnosis.code, plan.diagnosis.message, **plan.diagnosis.evidence)
-        return False
 
     def motions(
         self, segment_kind: str, kind: ManipKind, phase: Phase, *, gripper_m: float | None
@@ -225,7 +261,9 @@ class CarryingSkill(Skill):
         if self._T_ee_object is None:
             self._T_ee_object = T
         grasped = self._T_ee_object
-        moved_m = float(np.linalg.norm(T.p - grasped.p))
+        # the spot between the pads: the far end of an object that turns a little in the hand moves by centimetres
+        head = np.array(arm.cfg.keypoints["tool_head"])
+        moved_m = float(np.linalg.norm(T @ (grasped.inverse() @ head) - head))
         turned = float(np.arccos(np.clip((np.trace(T.R.T @ grasped.R) - 1.0) / 2.0, -1.0, 1.0)))
         if self._lost_frames >= self.context.frames(_LOST_S):
             self.fail("slipped", f"The fingers lost '{self.object_name}' in phase {self.phase.name}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -40,10 +40,23 @@ _CLEAR_M = 0.04
 _SHELF_LIFT_M = 0.03
 _CANDIDATES = 8
 """Number of grasps that are planned with the budget of a first look."""
+_SEARCHED_FOR_SUGGESTION = 60
+"""Number of grasps among which the suggested one is looked for."""
+_SAME_GRASP = 0.02
+"""Grasps that are nearer to each other are the same; 1 m counts as much as 10 rad."""
+_ALIKE_M, _ALIKE_COSINE = 0.015, 0.2
+"""Grasps are alike if heights and distances from the axis differ by less than the first value [m], and the cosines of
+the angles of the hand to the vertical by less than the second."""
 _EMPTY_M = 0.0015
 """Fingers with a smaller opening hold nothing [m]."""
 _CLOSING_S = 0.35
 """Time for the grip to settle after the fingers have closed [s]."""
+
+
+def _distance(one: Pose, other: Pose) -> float:
+    """Returns how far apart two hands are, see `_SAME_GRASP`."""
+    turn = float(np.arccos(np.clip((np.trace(one.R.T @ other.R) - 1.0) / 2.0, -1.0, 1.0)))
+    return float(np.linalg.norm(one.p - other.p)) + 0.1 * turn
 
 
 @dataclass
@@ -64,8 +77,10 @@ class Pick(CarryingSkill):
     """Success: the object is lifted, the fingers were on it while it moved, contacts and speeds are valid."""
 
     cfg_type = PickCfg
-    _width_m: float | None = None
-    """Width of the object between the pads, where there is a plan [m]."""
+    _candidate: GraspCandidate | None = None
+    """The grasp that was planned last."""
+    _T_object_tool: Pose | None = None
+    """Where the hand is in that grasp, in the frame of the object."""
 
     @classmethod
     def declare_conditions(cls, cfg: SkillCfg, assets: Mapping[str, ObjectAsset]) -> list[ObjectCondition]:
@@ -79,26 +94,59 @@ class Pick(CarryingSkill):
         """See `CarryingSkill.is_carrying`."""
         return self.phase is Phase.follow
 
-    def plan(self, rng: np.random.Generator) -> bool:
-        """See `Skill.plan`: plans the most promising grasps one after the other and takes the first that works."""
-        self.load_checker()
-        context, budget = self.context, self.context.budget
-        candidates = list(islice(self._candidates(), _CANDIDATES))
-        if not candidates:
-            self.fail("plan_infeasible", f"'{self.object_name}' has no two opposite spots with room for the hand")
-            return False
-        first: KeyframePlan | None = None
-        for number, (candidate, each) in enumerate(
-            [(c, budget.first_look()) for c in candidates] + ([(candidates[0], budget)] if budget.thorough else [])
-        ):
-            plan = plan_keyframes(self._request(candidate, each), context.checker, rng)
-            if plan.found:
-                self.commands = self._make_commands(plan, candidate)
-                return self.take_plan(plan)
-            first = plan if number == 0 or number == len(candidates) else first
-            if budget.meter.is_spent:
+    def plan_options(self, rng: np.random.Generator) -> Iterator[KeyframePlan]:
+        """See `CarryingSkill.plan_options`: grasps, each with the budget of a first look, and the best one in full.
+
+        Once a grasp was taken, and a later skill had no plan with it, grasps that differ only by a turn about the
+        vertical are left out: most things are put down with any such turn.
+        """
+        checker, budget = self.context.checker, self.context.budget
+        taken: list[GraspCandidate] = []
+        refused: list[GraspCandidate] = []
+        for candidate in self._candidates_by_promise():
+            if any(self._is_alike(candidate, other) for other in taken):
+                continue
+            self._choose(candidate)
+            plan = plan_keyframes(self._request(candidate, budget.first_look()), checker, rng)
+            yield plan
+            (taken if plan.found else refused).append(candidate)
+            if budget.meter.is_spent or len(refused) + len(taken) >= _CANDIDATES:
                 break
-        return self.take_plan(first) if first is not None else False
+        if not taken and refused and budget.thorough and not budget.meter.is_spent:
+            self._choose(refused[0])
+            yield plan_keyframes(self._request(refused[0], budget), checker, rng)
+        elif not taken and not refused:
+            self.fail("plan_infeasible", f"'{self.object_name}' has no two opposite spots with room for the hand")
+
+    def _choose(self, candidate: GraspCandidate) -> None:
+        self._candidate = candidate
+        self._T_object_tool = self.T_world_object.inverse() @ candidate.T_world_tool
+
+    def _candidates_by_promise(self) -> Iterator[GraspCandidate]:
+        """Yields the grasps, the one of the suggestion first."""
+        candidates = self._candidates()
+        if not isinstance(self.suggestion, Pose):
+            yield from candidates
+            return
+        first = list(islice(candidates, _SEARCHED_FOR_SUGGESTION))
+        wanted = self.T_world_object @ self.suggestion
+        first.sort(key=lambda candidate: _distance(candidate.T_world_tool, wanted) > _SAME_GRASP)
+        yield from chain(first, candidates)
+
+    def _is_alike(self, one: GraspCandidate, other: GraspCandidate) -> bool:
+        """Returns whether two grasps differ at most by a turn of the hand about the vertical axis of the object."""
+        values = []
+        for T in (one.T_world_tool, other.T_world_tool):
+            offset = T.p - self.T_world_object.p
+            values.append([offset[2], float(np.hypot(*offset[:2])), *(_ALIKE_M * T.R[2, :2] / _ALIKE_COSINE)])
+        # the hand is symmetric: its closing axis has no sign
+        (*first, axis_1), (*second, axis_2) = values
+        return bool(np.max(np.abs(np.array([*first, abs(axis_1)]) - [*second, abs(axis_2)])) < _ALIKE_M)
+
+    @property
+    def choice(self) -> Pose | None:
+        """See `Skill.choice`: `T_object_tool` of the grasp."""
+        return self._T_object_tool
 
     def _candidates(self) -> Iterator[GraspCandidate]:
         arm = self.context.arm
@@ -187,8 +235,11 @@ class Pick(CarryingSkill):
             carrying=Carrying.taken,
         )
 
-    def _make_commands(self, plan: KeyframePlan, candidate: GraspCandidate) -> list[ManipCommand]:
-        self.keyframe_plan, self._width_m = plan, candidate.width_m
+    def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
+        """See `CarryingSkill.make_commands`."""
+        candidate = self._candidate
+        if candidate is None:
+            return []
         gripper, frames = self.context.arm.cfg.gripper, self.context.frames
         opening_m = candidate.opening_m
         closing_s = 0.5 * (opening_m - candidate.width_m) / gripper.max_speed_m_s + _CLOSING_S
@@ -214,7 +265,7 @@ class Pick(CarryingSkill):
 
     def predicted_opening_m(self) -> float | None:
         """See `Skill.predicted_opening_m`: the width of the object."""
-        return self._width_m
+        return None if self._candidate is None else self._candidate.width_m
 
     def check_frame(self) -> None:
         """See `CarryingSkill.check_frame`; also checks at the first frame of the lift that the fingers hold it."""

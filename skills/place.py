@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +13,9 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.carrying.conditions import DEFAULT_VALUES, ConditionKind, ObjectCondition
 from unlatch.objects.carrying.region import Region, RegionKind, RegionOpening
 from unlatch.robots.gripper import GripperCfg
+from unlatch.robots.hand_shape import hand_shape, tool_frame
 from unlatch.simcore.errors import ConfigError, check_range
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.carrying import CARRYING_PACE, CarryingSkill
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
@@ -39,8 +41,14 @@ _CLEAR_M = 0.04
 _DESCENT_M = 0.08
 """Least height from which an object is let down [m]."""
 _UPRIGHT_RAD = 0.05
+_SPOTS_WITH_SPACE = 16
+"""Number of spots with room for the object at which room for the hand is looked for."""
 _SPOTS = 6
-"""Number of spots that are planned with the budget of a first look."""
+"""Number of spots with room for both that are planned with the budget of a first look."""
+_TURNS = 24
+"""Number of turns of the object about its axis in which room for the hand is looked for."""
+_TILT_RAD = 0.5
+"""Largest tilt on the way of an object that must stand upright at the end: a cup may hold something [rad]."""
 _RELEASE_S = 0.4
 _RELEASE_ROOM_M = 0.03
 """How much wider than the object the fingers open to let it go [m]."""
@@ -155,50 +163,80 @@ class Place(CarryingSkill):
         return self.phase in (Phase.transit, Phase.approach)
 
     def plan(self, rng: np.random.Generator) -> bool:
-        """See `Skill.plan`: plans the roomiest spots one after the other and takes the first that works."""
+        """See `Skill.plan`: the hand must hold the object, and the object must fit."""
         if float(np.asarray(self.views.fingers_link.force_max_n.get_value())) <= 0.0 and not self.is_held:
             self.fail("grasp_missed", f"The hand does not hold '{self.object_name}', so it cannot put it down")
             return False
-        self.load_checker()
-        context, budget = self.context, self.context.budget
-        floor, target = self._floor(), self._target()
-        low, high = self.object.asset.bounds_obj
-        height_m = float(high[2] - low[2])
-        if height_m > floor.headroom_m:
+        headroom_m = self._floor().headroom_m
+        if self.height_m > headroom_m:
             self.fail(
                 "plan_infeasible",
-                f"'{self.object_name}' is {1e3 * height_m:.0f} mm high and does not fit into a place of "
-                f"{1e3 * floor.headroom_m:.0f} mm",
-                height_m=height_m,
-                headroom_m=floor.headroom_m,
+                f"'{self.object_name}' is {1e3 * self.height_m:.0f} mm high and does not fit into a place of "
+                f"{1e3 * headroom_m:.0f} mm",
+                height_m=self.height_m,
+                headroom_m=headroom_m,
             )
             return False
+        return super().plan(rng)
+
+    def plan_options(self, rng: np.random.Generator) -> Iterator[KeyframePlan]:
+        """See `CarryingSkill.plan_options`: spots, each with the budget of a first look, and the best one in full."""
+        checker, budget, floor = self.context.checker, self.context.budget, self._floor()
         spots = find_spots(
             floor.T_world_floor,
             floor.size.tolist(),
             radius_m=self.radius_m,
-            height_m=height_m,
+            height_m=self.height_m,
             obstacles=self.obstacles_near(floor.T_world_floor.p),
             opens_above=floor.opens_above,
-            count=_SPOTS,
-            area=self._area(target.region is not None),
+            count=_SPOTS_WITH_SPACE,
+            area=self._area(self._target().region is not None),
         )
         if not spots:
             self.fail("plan_infeasible", f"There is no free spot for '{self.object_name}' where it is to be put")
-            return False
-        first: KeyframePlan | None = None
-        for number, (spot, each) in enumerate(
-            [(s, budget.first_look()) for s in spots] + ([(spots[0], budget)] if budget.thorough else [])
-        ):
-            plan = plan_keyframes(self._request(spot, floor, each), context.checker, rng)
-            if plan.found:
-                self.keyframe_plan = plan
-                self.commands = self._make_commands(plan)
-                return self.take_plan(plan)
-            first = plan if number in (0, len(spots)) else first
+            return
+        reachable = list(islice((spot for spot in spots if self._has_room_for_hand(spot, floor)), _SPOTS))
+        if not reachable:
+            self.fail(
+                "plan_infeasible",
+                f"At none of {len(spots)} free spots for '{self.object_name}' has the hand room, the way it holds it",
+            )
+            return
+        is_any_found = False
+        for spot in reachable:
+            plan = plan_keyframes(self._request(spot, floor, budget.first_look()), checker, rng)
+            is_any_found = is_any_found or plan.found
+            yield plan
             if budget.meter.is_spent:
-                break
-        return self.take_plan(first) if first is not None else False
+                return
+        if budget.thorough and not is_any_found:
+            yield plan_keyframes(self._request(reachable[0], floor, budget), checker, rng)
+
+    def _has_room_for_hand(self, spot: np.ndarray, floor: Floor) -> bool:
+        """Returns whether the hand can stand at a spot (3,), world frame, in some turn of the object about its axis."""
+        if not self.cfg.planner_setting.derived and self.cfg.planner_setting.constraint_list:
+            return True
+        arm = self.context.arm
+        fingers, palm = hand_shape(self.context.robot.cfg, arm.cfg).boxes(self._release_width_m())
+        boxes = np.concatenate([fingers, palm])
+        T_object_tool = self.T_ee_object.inverse() @ tool_frame(arm.cfg.keypoints)
+        bottom = self.object.asset.articulation.keypoint("bottom_center").xyz
+        obstacles, front = self.obstacles_near(spot), floor.T_world_floor.R[:, 0]
+        p_world_bottom = spot + np.array([0.0, 0.0, self._release_height_m(floor)])
+        for angle in np.linspace(0.0, 2.0 * np.pi, _TURNS, endpoint=False):
+            R = matrix_from_axis_angle(np.array([0.0, 0.0, 1.0]), float(angle))
+            T_world_tool = Pose(R, p_world_bottom - R @ bottom) @ T_object_tool
+            if not floor.opens_above and float(T_world_tool.R[:, 0] @ front) > -np.cos(_INWARD_RAD):
+                continue
+            if not any(item.meets(boxes, T_world_tool, margin_m=0.0) for item in obstacles):
+                return True
+        return False
+
+    @property
+    def height_m(self) -> float:
+        """Height of the upright object [m]."""
+        low, high = self.object.asset.bounds_obj
+        return float(high[2] - low[2])
 
     @property
     def is_held(self) -> bool:
@@ -304,6 +342,7 @@ class Place(CarryingSkill):
             pace=CARRYING_PACE,
             budget=budget,
             carrying=Carrying.put,
+            carried_tilt_rad=_TILT_RAD if isinstance(self.cfg, PlaceCfg) and self.cfg.upright else None,
         )
 
     def predicted_poses(self) -> Mapping[str, Pose]:
@@ -328,7 +367,8 @@ class Place(CarryingSkill):
         arm = self.context.arm
         return min(arm.gripper_opening_m + _RELEASE_ROOM_M, arm.cfg.gripper.max_width_m)
 
-    def _make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
+    def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
+        """See `CarryingSkill.make_commands`."""
         width_m, release = self._release_width_m(), ManipKind.open_gripper
         T_base_place = plan.keyframes[plan.contact_pose_index].T_base_ee
         return [

@@ -60,10 +60,11 @@ class CollisionChecker(Protocol):
 class CarryingChecker(CollisionChecker, Protocol):
     """A checker of a scene with a free object that the hand may carry."""
 
-    def carried_from(self, q: Array) -> AbstractContextManager[object]:
+    def carried_from(self, q: Array, *, max_tilt_rad: float | None = None) -> AbstractContextManager[object]:
         """Returns a context in which the object moves with the hand, as if it was grasped with the arm at q (n,) [rad].
 
-        It is then part of the arm: it must keep clear of everything but the hand.
+        It is then part of the arm: it must keep clear of everything but the hand. With `max_tilt_rad`, an object that
+        is tilted further from upright counts as a collision [rad].
         """
 
     def released_at(self, q: Array) -> AbstractContextManager[object]:

@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from omegaconf import MISSING
 
@@ -14,6 +15,23 @@ from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.tasks.relation import RelationCfg
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
+FULLY_OPEN = "full"
+"""The value of `openness` that stands for the whole range."""
+
+
+def check_openness(value: Any, *, key: str) -> None:
+    """Checks how far a part is to be opened: a share of its range, or `full`.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    is_share = isinstance(value, int | float) and not isinstance(value, bool) and 0.0 < value <= 1.0
+    if not is_share and value != FULLY_OPEN:
+        raise ConfigError(
+            f"{key}={value} is not how far a part can be opened. Expected a share of its range above 0 and at most 1, "
+            f"such as 0.9, or '{FULLY_OPEN}'. Change it.",
+            key=key,
+        )
 
 
 class GoalKind(Enum):
@@ -21,6 +39,7 @@ class GoalKind(Enum):
 
     moved = "moved"
     moved_fraction = "moved_fraction"
+    open_fraction = "open_fraction"
     within_closed = "within_closed"
     inside = "inside"
     on = "on"
@@ -93,8 +112,9 @@ class GoalCfg:
     part: str | None = None
     """Name of the part in its annotation; for conditions on a joint only."""
     kind: GoalKind = GoalKind.moved
-    """`moved`: abs(s - s0) >= value; `moved_fraction`: that over the joint's range; `within_closed`: abs(s - closed) <=
-    value. `inside`, `on`, `upright`, `lifted`: see `unlatch.objects.carrying.conditions.ConditionKind`."""
+    """`moved`: abs(s - s0) >= value; `moved_fraction`: that over the joint's range; `open_fraction`: the part is open
+    by at least this share of the range; `within_closed`: abs(s - closed) <= value. `inside`, `on`, `upright`, `lifted`:
+    see `unlatch.objects.carrying.conditions.ConditionKind`."""
     value: float | None = None
     """Threshold [rad or m, or a share]; None: the default of `inside`, `on` and `upright`, which the others lack."""
     of: str | None = None
@@ -112,7 +132,7 @@ class GoalCfg:
             raise ConfigError(
                 f"task.goal[{self.object}].value is missing. Expected a number. Give it in the YAML.", key="task.goal"
             )
-        highest = 1.0 if self.kind is GoalKind.moved_fraction else 10.0
+        highest = 1.0 if self.kind in (GoalKind.moved_fraction, GoalKind.open_fraction) else 10.0
         if self.value is not None:
             check_range(f"task.goal[{self.object}.{self.part}].value", self.value, 0.0, highest, above=True)
 
@@ -154,6 +174,19 @@ class DerivedTaskCfg:
     """The skill that the task is for: `open`, `close` or `rotate`."""
     part: str | None = None
     """The part of the episode's object that it acts on; None = the first one of its annotation."""
+    openness: Any = None
+    """How far `open` opens the part: a share of its range, or `full`; None = as far as one sweep of an arm leads it."""
+
+    def __post_init__(self) -> None:
+        if self.openness is None:
+            return
+        check_openness(self.openness, key="task.derived.openness")
+        if self.skill != "open":
+            raise ConfigError(
+                f"task.derived.openness={self.openness} asks how far a part is opened, and skill={self.skill} does "
+                "not open it. Expected skill: open beside it. Change or remove one of them.",
+                key="task.derived.openness",
+            )
 
 
 @dataclass

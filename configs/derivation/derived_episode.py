@@ -22,6 +22,7 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.hold import HoldCfg
 from unlatch.skills.strategies.hold import hold_setting
+from unlatch.skills.strategies.open_close import needs_second_hold, opening_of_share
 from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies
 from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.tasks.task import GoalKind, TaskCfg
@@ -36,6 +37,7 @@ def fill_skill_setting(
     arm: ArmCfg,
     s: float,
     wanted: float = 0.0,
+    asked: float | None = None,
 ) -> SkillCfg:
     """Returns an entry of `skills` with planner setting and strategies: its own, or derived ones if they are left out.
 
@@ -47,6 +49,7 @@ def fill_skill_setting(
         arm: The arm that acts.
         s: Joint position of the part [rad or m].
         wanted: Displacement that the task's goal needs [rad or m]; a derived skill moves the part at least as far.
+        asked: Opening that the task's goal asks for, from closed [rad or m]; None: the default of `open`.
 
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
@@ -57,7 +60,7 @@ def fill_skill_setting(
         setting = hold_setting(asset.articulation.fixed_handle(entry.handle), hand_shape(robot, arm))
         return replace(entry, strategy="hold", planner_setting=setting)
     opening = abs(s - part.openness.closed)
-    found = derive_strategies(entry.name, asset, part, hand_shape(robot, arm), (opening, opening))
+    found = derive_strategies(entry.name, asset, part, hand_shape(robot, arm), (opening, opening), asked=asked)
     if derivable_skill(entry.name) != "close":
         found = [(name, _lead_at_least(setting, wanted)) for name, setting in found]
     (first, setting), *others = found
@@ -88,7 +91,10 @@ def skill_strategies(
     entry = replace(cfg.skills[index], arm=arm.name)
     wanted = 0.0 if part is None else _displacement_of_goal(cfg, index, assets, part)
     asset = assets[entry.objects[0]]
-    return fill_skill_setting(entry, asset, part, robot=cfg.robot, arm=arm, s=s, wanted=wanted).entries_by_strategy()
+    derives = entry.planner_setting.derived and part is not None and not isinstance(entry, HoldCfg)
+    asked = _opening_of_goal(cfg, index, assets, part) if derives and part is not None else None
+    filled = fill_skill_setting(entry, asset, part, robot=cfg.robot, arm=arm, s=s, wanted=wanted, asked=asked)
+    return filled.entries_by_strategy()
 
 
 def part_of_skill(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset]) -> Part | None:
@@ -113,14 +119,34 @@ def part_of_skill(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset]
 def _displacement_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> float:
     """Returns the displacement of a part that the goal needs [rad or m]; 0 if a later skill moves the part too."""
     name = cfg.skills[index].objects[0]
-    later = range(index + 1, len(cfg.skills))
-    for i in later:
-        moved = part_of_skill(cfg, i, assets)
-        if cfg.skills[i].objects[0] == name and moved is not None and moved.name == part.name:
-            return 0.0
+    if _moves_later(cfg, index, assets, part):
+        return 0.0
     units = {GoalKind.moved: 1.0, GoalKind.moved_fraction: part.openness.span}
-    goals = [goal for goal in cfg.task.goal if (goal.object, goal.part) == (name, part.name) and goal.kind in units]
-    return max((goal.threshold * units[goal.kind] for goal in goals), default=0.0)
+    goals = [goal for goal in cfg.task.goal if (goal.object, goal.part) == (name, part.name)]
+    return max((goal.threshold * units[goal.kind] for goal in goals if goal.kind in units), default=0.0)
+
+
+def _moves_later(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> bool:
+    """Whether a later skill of the chain moves the part too."""
+    later = (i for i in range(index + 1, len(cfg.skills)) if cfg.skills[i].objects[0] == cfg.skills[index].objects[0])
+    return any(
+        moved is not None and moved.name == part.name for moved in (part_of_skill(cfg, i, assets) for i in later)
+    )
+
+
+def _opening_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> float | None:
+    """Returns the opening that the goal asks of a skill [rad or m].
+
+    None: it asks for none, the skill does not open the part, or a later skill moves the part further.
+    """
+    if derivable_skill(cfg.skills[index].name) != "open" or _moves_later(cfg, index, assets, part):
+        return None
+    shares = [
+        goal.threshold
+        for goal in cfg.task.goal
+        if (goal.object, goal.part, goal.kind) == (cfg.skills[index].objects[0], part.name, GoalKind.open_fraction)
+    ]
+    return opening_of_share(max(shares), part) if shares else None
 
 
 def _lead_at_least(setting: PlannerSettingCfg, wanted: float) -> PlannerSettingCfg:
@@ -128,6 +154,25 @@ def _lead_at_least(setting: PlannerSettingCfg, wanted: float) -> PlannerSettingC
     if wanted <= setting.success_threshold:
         return setting
     return replace(setting, success_threshold=wanted, post_actuation_motions=FollowJointCfg())
+
+
+def _with_second_hold(
+    cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], part: Part, start: tuple[float, float]
+) -> list[SkillCfg]:
+    """Returns the chain of a derived task, in which `open` acts twice on a part that one hold does not lead far enough.
+
+    A chain that states where to grasp, or that opens several parts, stays as it is.
+    """
+    derived = cfg.task.derived
+    if derived is None or derived.openness is None:
+        return cfg.skills
+    opens = [index for index, entry in enumerate(cfg.skills) if entry.name == derived.skill]
+    if len(opens) != 1 or not needs_second_hold(part, start, opening_of_share(derived.openness, part)):
+        return cfg.skills
+    (index,), acted_on = opens, part_of_skill(cfg, opens[0], assets)
+    if acted_on is None or acted_on.name != part.name or not cfg.skills[index].planner_setting.derived:
+        return cfg.skills
+    return [*cfg.skills[: index + 1], *cfg.skills[index:]]
 
 
 def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
@@ -149,13 +194,17 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
     acting = next((entry.arm for entry in cfg.skills if entry.name == derived.skill), None)
     hands = hand_shapes(cfg.robot, arm=acting)
     # of the openings for each hand, the widest is taken: a narrower one may not fit the other hand
-    made, _ = max((derive_layout(derived.skill, asset, part, hand, start=start) for hand in hands), key=itemgetter(1))
+    layouts = (
+        derive_layout(derived.skill, asset, part, hand, start=start, openness=derived.openness) for hand in hands
+    )
+    made, openings = max(layouts, key=itemgetter(1))
     found = read_dataclass(TaskCfg, {"name": task.name, **made}, where="task")
     described = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
     placed = {region.object for region in task.regions} | {relation.object for relation in task.relations}
     opened = {(entry.object, entry.part) for entry in task.openness}
     return replace(
         cfg,
+        skills=_with_second_hold(cfg, assets, part, openings),
         task=replace(
             task,
             regions=[*task.regions, *(entry for entry in found.regions if entry.object not in placed)],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,15 +26,16 @@ from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import part_acted_on
 from unlatch.skills.strategies.ranking import DERIVABLE_SKILLS, derivable_skill
+from unlatch.tasks.task import check_openness
 
 OBJECT_NAME = "object"
 """Scene name of every object that is given by its path, so that data sets have equal keys."""
 
-_CHOICE = re.compile(r"\+{0,2}(?P<key>object|task|skill|part)=(?P<value>.*)\Z", re.DOTALL)
+_CHOICE = re.compile(r"\+{0,2}(?P<key>object|task|skill|part|openness)=(?P<value>.*)\Z", re.DOTALL)
 
 
 def derive_request(primary: str, schema: type, request: Request) -> Request:
-    """Replaces `object=PATH`, `skill=` and `part=` by derived content of the groups `object` and `task`.
+    """Replaces `object=PATH`, `skill=`, `part=` and `openness=` by derived content of the groups `object` and `task`.
 
     `primary` names the command's YAML file, and `schema` is the dataclass of its configuration.
 
@@ -47,6 +48,7 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
         choices.setdefault("skill", "open")  # a preview of an object alone shows it where it would be opened
     skill, part = choices.get("skill"), choices.get("part")
     _check_choices(choices)
+    openness = _read_openness(choices)
     given = dict(request.given)
     if is_object_path(choices.get("object"), request.config_dirs):
         given["object"] = describe_object_path(choices["object"], part)
@@ -59,7 +61,7 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
         return found
     cfg, robot = _read_object_and_robot(primary, schema, found)
     if chooses_instance(cfg):
-        return replace(found, given={**given, "task": derive_task_for_any(skill, cfg, part)})
+        return replace(found, given={**given, "task": derive_task_for_any(skill, cfg, part, openness=openness)})
     asset = load_object(replace(cfg, part=None), rng=np.random.default_rng(0))
     parts = asset.articulation.parts
     if part is not None and part not in parts:
@@ -74,7 +76,10 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
     acted_on = part_acted_on(skill, part, asset.articulation)
     hand, *others = hand_shapes(robot)
     # different hands need different strategies, and only the episode knows which hand acts
-    task = derive_task_for_any(skill, cfg, acted_on.name) if others else derive_task(skill, asset, acted_on, hand)
+    if others:
+        task = derive_task_for_any(skill, cfg, acted_on.name, openness=openness)
+    else:
+        task = derive_task(skill, asset, acted_on, hand, openness=openness)
     return replace(found, given={**given, "task": task})
 
 
@@ -94,6 +99,26 @@ def _split_choices(overrides: Sequence[str]) -> tuple[dict[str, str], list[str]]
 def _strip_quotes(value: str) -> str:
     if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
         return value[1:-1].replace(f"\\{value[0]}", value[0])
+    return value
+
+
+def _read_openness(choices: Mapping[str, str]) -> float | str | None:
+    """Returns how far `open` opens the part, a share of its range or `full`; None: as far as its default."""
+    text, skill = choices.get("openness"), choices.get("skill")
+    if text is None:
+        return None
+    if skill is None or derivable_skill(skill) != "open":
+        beside = "no skill" if skill is None else f"skill={skill}"
+        raise ConfigError(
+            f"openness={text} asks how far a part is opened, and it has {beside} beside it. Expected "
+            "object=NAME skill=open; for a task, set task.derived.openness or a goal of kind open_fraction. Change it.",
+            key="openness",
+        )
+    try:
+        value: float | str = float(text)
+    except ValueError:
+        value = text
+    check_openness(value, key="openness")
     return value
 
 

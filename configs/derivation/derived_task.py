@@ -13,7 +13,16 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.skills.strategies.hand_fit import HandFit
-from unlatch.skills.strategies.open_close import approach_m, goal_value, opened_to, start_range, widened_start
+from unlatch.skills.strategies.open_close import (
+    approach_m,
+    goal_value,
+    needs_second_hold,
+    opened_to,
+    opening_of_share,
+    rounded,
+    start_range,
+    widened_start,
+)
 from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies
 from unlatch.skills.strategies.rotate import MAX_DURATION_S, check_turns, turned_by, turned_to
 from unlatch.tasks.part_words import part_words
@@ -37,14 +46,22 @@ arm reaches the part at this distance."""
 _SAMPLES = 9
 
 
-def derive_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) -> dict[str, Any]:
+def derive_task(
+    skill: str, asset: ObjectAsset, part: Part, hand: HandShape, *, openness: float | str | None = None
+) -> dict[str, Any]:
     """Returns the content of a task's YAML file: a hand acts on a part of an object by a derivable skill.
+
+    `openness` is how far `open` opens the part: a share of its range, or `full`; None: the default of the part.
 
     Raises:
         ConfigError: The skill does not fit the part.
     """
-    task, start = derive_layout(skill, asset, part, hand)
-    (first, setting), *others = derive_strategies(skill, asset, part, hand, start)
+    task, start = derive_layout(skill, asset, part, hand, openness=openness)
+    asked = None if openness is None else opening_of_share(openness, part)
+    again: list[dict[str, Any]] = []
+    if asked is not None and needs_second_hold(part, start, asked):
+        again, asked = [{"name": skill, "objects": [asset.name], "part": part.name}], None
+    (first, setting), *others = derive_strategies(skill, asset, part, hand, start, asked=asked)
     return {
         "task": {
             "name": task_name(skill, asset, part),
@@ -61,16 +78,24 @@ def derive_task(skill: str, asset: ObjectAsset, part: Part, hand: HandShape) -> 
                 "strategy": first,
                 "strategies": [{"name": name, "planner_setting": other.to_yaml()} for name, other in others],
             },
+            *again,
         ],
     }
 
 
 def derive_layout(
-    skill: str, asset: ObjectAsset, part: Part, hand: HandShape, *, start: tuple[float, float] | None = None
+    skill: str,
+    asset: ObjectAsset,
+    part: Part,
+    hand: HandShape,
+    *,
+    start: tuple[float, float] | None = None,
+    openness: float | str | None = None,
 ) -> tuple[dict[str, Any], tuple[float, float]]:
     """Returns the values of a task, and its start: smallest and largest opening [rad or m].
 
-    A given `start`, from closed [rad or m], is kept; None: it is derived from skill and hand.
+    A given `start`, from closed [rad or m], is kept; None: it is derived from skill and hand. `openness` is that of
+    `derive_task`.
 
     Raises:
         ConfigError: The skill does not fit the part.
@@ -83,19 +108,27 @@ def derive_layout(
         start = start_range(skill, part, asset)
         if skill == "open":
             start = widened_start(start, part, HandFit(asset, part, hand, approach_m=approach_m(part)))
-    value = turned_by(part) if turns else goal_value(skill, part, start)
+    kind, value = "moved", turned_by(part) if turns else goal_value(skill, part, start)
+    asked = None
+    if skill == "close":
+        kind = "within_closed"
+    elif openness is not None:
+        asked = opening_of_share(openness, part)
+        kind, value = "open_fraction", rounded(asked / part.openness.span)
     where = {"object": asset.name, "part": part.name}
     task: dict[str, Any] = {
-        "regions": [derive_region(skill, asset, part, start)],
+        "regions": [derive_region(skill, asset, part, start, asked=asked)],
         "openness": [{**where, "range": list(start)}],
-        "goal": [{**where, "kind": "within_closed" if skill == "close" else "moved", "value": value}],
+        "goal": [{**where, "kind": kind, "value": value}],
         "language": task_phrasings(skill, part_words(asset, part.name).manner),
         **({"max_duration_s": MAX_DURATION_S} if turns else {}),
     }
     return task, start
 
 
-def derive_task_for_any(skill: str, cfg: ObjectCfg, part: str | None) -> dict[str, Any]:
+def derive_task_for_any(
+    skill: str, cfg: ObjectCfg, part: str | None, *, openness: float | str | None = None
+) -> dict[str, Any]:
     """Returns the content of a task's YAML file for objects that are drawn in each episode.
 
     Each episode derives the rest. Without a part, the skill acts on the first part of each object that fits it.
@@ -105,7 +138,7 @@ def derive_task_for_any(skill: str, cfg: ObjectCfg, part: str | None) -> dict[st
         "task": {
             "name": re.sub(r"[^A-Za-z0-9_-]", "_", "_".join((skill, cfg.name, *([part] if part else [])))),
             "summary": f"{skill} '{part or 'its part'}' of any {cfg.category}",
-            "derived": {"skill": skill, "part": part},
+            "derived": {"skill": skill, "part": part, **({} if openness is None else {"openness": openness})},
         },
         "skills": [{"name": "artpreplan", "objects": [cfg.name]}, {"name": skill, **where}],
     }
@@ -117,13 +150,16 @@ def task_name(skill: str, asset: ObjectAsset, part: Part) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", f"{skill}_{instance}_{part.name}")
 
 
-def derive_region(skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float]) -> dict[str, Any]:
+def derive_region(
+    skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float], *, asked: float | None = None
+) -> dict[str, Any]:
     """Returns the region of an object: the path of the contact point is within the arm's reach.
 
     Yaw moves that point about the middle of the front; the half extents are those of the reach less this motion.
-    `start` is the smallest and largest opening [rad or m].
+    `start` is the smallest and largest opening, `asked` that to which a user asks `open` to lead the part; None: its
+    default [rad or m].
     """
-    path = _contact_path(skill, asset, part, start)
+    path = _contact_path(skill, asset, part, start, asked)
     low, high = path.min(axis=0), path.max(axis=0)
     depth, across, height = (low + high) / 2
     swing = np.deg2rad(YAW_DEG)
@@ -143,14 +179,16 @@ def derive_region(skill: str, asset: ObjectAsset, part: Part, start: tuple[float
     }
 
 
-def _contact_path(skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float]) -> np.ndarray:
+def _contact_path(
+    skill: str, asset: ObjectAsset, part: Part, start: tuple[float, float], asked: float | None
+) -> np.ndarray:
     """Returns the path (N, 3) of the contact point from the lower middle of the object's front, root frame [m]."""
     model = asset.model
     front = front_frame(asset).p
     point = part.keypoint("link_contact_point" if skill == "close" else "articulated_object_head").xyz
     end = 0.0
     if skill != "close":
-        end = turned_to(part) if skill == "rotate" else opened_to(part, start)
+        end = turned_to(part) if skill == "rotate" else opened_to(part, start, asked)
     closed = asset.articulation.closed_positions()
     openings = np.linspace(start[1] if skill == "close" else start[0], end, _SAMPLES)
     positions = [{**closed, part.joint: part.openness.position(float(opening))} for opening in openings]

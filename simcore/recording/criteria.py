@@ -44,6 +44,8 @@ class Criteria:
     """Simulated time after which the episode fails [s]; None: the record decides."""
     targets_rest: bool = False
     """Whether the targets of all arms must not change while the scene settles."""
+    own_conditions: tuple[int, ...] = ()
+    """Indices of the entries of `skills` whose class has a condition of its own, which only its code can judge."""
 
     def differences(self, record: EpisodeRecord) -> Iterator[str]:
         """Yields each statement of a record that differs: its key, the value in the record, and the expected one."""

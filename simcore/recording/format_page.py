@@ -129,6 +129,8 @@ by what they state themselves.
 - That no episode was left out: which numbers were asked for is not recorded.
 - Why an attempt was stopped, if arrays do not show it. The codes of planning, `grasp_missed`, `slipped` and `error`
   are only refused where every rule of success holds at the end; `motion_blocked` is always believed.
+- Whether a plugin's own `unmet_condition` was met: a recorded `not_reached` of such a skill is believed where no other
+  rule is broken.
 - Plans, refused strategies, messages, evidence, first violations, events and times are not compared.
 """
 

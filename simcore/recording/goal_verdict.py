@@ -132,12 +132,16 @@ def goal_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int) 
     if kind == "moved_fraction":
         share = share_of_range(moved, s_closed, s_open, condition)
         return share, share >= wanted
+    if kind == "open_fraction":
+        opened = float(np.sign(s_open - s_closed)) * (float(s[frame]) - s_closed)
+        share = share_of_range(opened, s_closed, s_open, condition)
+        return share, share >= wanted
     if kind == "within_closed":
         away = abs(float(s[frame]) - s_closed)
         return away, away <= wanted
     raise RecordingError(
-        f"A goal condition has kind {kind!r}, expected moved, moved_fraction or within_closed. The record is damaged "
-        "or of a newer version.",
+        f"A goal condition has kind {kind!r}, expected moved, moved_fraction, open_fraction or within_closed. The "
+        "record is damaged or of a newer version.",
         kind=kind,
     )
 

@@ -261,6 +261,7 @@ GOAL_FIELDS: dict[str, str] = {
     "part": "Only for a joint: name of the part in its annotation.",
     "joint_index": "Only for a joint: column of the part's joint in `objects.<object>.joint_positions`.",
     "kind": "`moved`: abs(s - s0) >= value; `moved_fraction`: abs(s - s0) / abs(open - closed) >= value; "
+    "`open_fraction`: (s - closed) / (open - closed) >= value; "
     "`within_closed`: abs(s - closed) <= value. Of a free object: `inside`: its bounding box lies in a region, up to "
     "value to the sides and below, and its middle (below a ceiling: its top) below the height of the region; `on`: its "
     "lowest point is within value of the floor of a region, and its middle is over that floor; `upright`: its up axis "

@@ -75,6 +75,9 @@ def _shares_of_conditions(skill: JudgedSkill) -> list[float]:
         wanted, (value, _) = float(condition["value"]), goal_value(record, condition, record.n_actions)
         if condition["kind"] == "within_closed":
             found.append(_share_approached(value, wanted, start=goal_value(record, condition, start_frame)[0]))
+        elif condition["kind"] == "open_fraction":
+            missing = wanted - goal_value(record, condition, start_frame)[0]
+            found.append(_share_approached(wanted - value, 0.0, start=missing))
         else:
             found.append(_share_moved(value, wanted))
     return found

@@ -119,6 +119,10 @@ class JudgedSkill:
         """Index and name, for the evidence."""
         return {"skill": self.index, "name": self.entry["name"]}
 
+    def end_is_judged(self, limit: int) -> bool:
+        """Whether it ended by itself, before the state frame at which the attempt was stopped."""
+        return self.ran and not self.broken_off and self.end < limit
+
     def positions(self) -> np.ndarray:
         """(T+1,) positions of its joint [rad or m]."""
         return joint_positions(self.record, self.entry)

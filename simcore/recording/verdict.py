@@ -92,6 +92,8 @@ def recompute_success(record: EpisodeRecord, criteria: Criteria | None = None) -
     results: list[bool | None] = []
     for skill in skills:
         found = list(broken_skill_rules(skill, skills, limit=limit))
+        if skill.index in criteria.own_conditions and not found and skill.end_is_judged(limit):
+            found += _claimed_condition(record, skill)
         broken += found
         results.append(_skill_result(skill, found, limit=limit))
     if not broken:
@@ -112,6 +114,12 @@ def recompute_success(record: EpisodeRecord, criteria: Criteria | None = None) -
     first = min(broken, key=lambda rule: (rule.frame, CODE_ORDER[rule.code]))
     evidence = {"frame": first.frame, **first.evidence}
     return Verdict(success=False, code=first.code, evidence=evidence, skills=tuple(results))
+
+
+def _claimed_condition(record: EpisodeRecord, skill: JudgedSkill) -> Iterator[BrokenRule]:
+    """Yields `not_reached` where a record claims it for a skill with a condition of its own; a success never counts."""
+    if not record.success and record.code == "not_reached" and skill.entry.get("success") is False:
+        yield BrokenRule(skill.end, "not_reached", {**skill.label, "reason": "a condition of the skill's own class"})
 
 
 def contradicts_success(record: EpisodeRecord, criteria: Criteria) -> bool:

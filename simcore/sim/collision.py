@@ -31,6 +31,8 @@ _CARRIED_CLEARANCE_M = 0.002
 """Clearance of a carried object to everything but the hand [m]."""
 _CARRIED_TOUCH_M = -0.0005
 """The same where contact is allowed, as on the floor from which an object is lifted [m]."""
+_TILT_ROUNDING_RAD = 0.02
+"""An object that is tilted more than it may be at the start may tilt this much more [rad]."""
 SELF_CLEARANCE_M = 0.003
 """Clearance between links of one robot on a path with clearance to other bodies [m]. With less, a folded elbow that
 lags its targets by some milliradians touches the arm."""
@@ -87,6 +89,11 @@ class ObstacleModel:
     joint_positions: Mapping[str, float] | None = None
 
 
+def _tilt_of(T_world_object: Pose) -> float:
+    """Returns the angle between the z axis of an object and the vertical [rad]."""
+    return math.acos(min(max(float(T_world_object.R[2, 2]), -1.0), 1.0))
+
+
 class BulletCollisionChecker:
     """Checks joint configurations of one arm for collisions.
 
@@ -116,6 +123,8 @@ class BulletCollisionChecker:
         """Links that may touch the carried object: the fingers, and the links fixed to the ee link."""
         self._T_ee_carried: Pose | None = None
         """Where the free object is in the hand; None: the hand does not carry it."""
+        self._max_tilt_rad: float | None = None
+        """Largest tilt of the carried object from upright [rad]; None: any."""
         self._moved: frozenset[tuple[int, int]] = frozenset()
         """Body and link of everything that moves with the acted-on joint."""
         self._swept: dict[int, tuple[str, str | None]] = {}
@@ -223,15 +232,21 @@ class BulletCollisionChecker:
             self._allowed = before
 
     @contextmanager
-    def carried_from(self, q: Array) -> Iterator[None]:
+    def carried_from(self, q: Array, *, max_tilt_rad: float | None = None) -> Iterator[None]:
         """Lets the free object move with the hand inside the block, as if it was grasped with the arm at q (n,) [rad].
+
+        With `max_tilt_rad`, an object that is tilted further from upright counts as a collision. One that is tilted
+        further at q already may stay so [rad].
 
         Raises:
             WorldError: The loaded scene has no free object.
         """
         body = self._get_free()
         with self._free_object_restored():
-            self._T_ee_carried = self._ee_pose(q).inverse() @ body.root_pose()
+            T_world_object = body.root_pose()
+            self._T_ee_carried = self._ee_pose(q).inverse() @ T_world_object
+            if max_tilt_rad is not None:
+                self._max_tilt_rad = max(max_tilt_rad, _tilt_of(T_world_object) + _TILT_ROUNDING_RAD)
             yield
 
     @contextmanager
@@ -257,12 +272,13 @@ class BulletCollisionChecker:
     @contextmanager
     def _free_object_restored(self) -> Iterator[None]:
         """Puts the free object back after the block, in the hand or where it stood."""
-        body, before, T_ee_carried = self._get_free(), self._get_free().root_pose(), self._T_ee_carried
+        body, before = self._get_free(), self._get_free().root_pose()
+        T_ee_carried, max_tilt_rad = self._T_ee_carried, self._max_tilt_rad
         try:
             yield
         finally:
             body.set_root_pose(before)
-            self._T_ee_carried = T_ee_carried
+            self._T_ee_carried, self._max_tilt_rad = T_ee_carried, max_tilt_rad
 
     def _ee_pose(self, q: Array) -> Pose:
         """Returns `T_world_ee` with the arm at q (n,) [rad]."""
@@ -290,7 +306,11 @@ class BulletCollisionChecker:
         client = self._world.client
         self._set_joints(robot, model, q, gripper)
         if self._T_ee_carried is not None and model.ee_link is not None:
-            self._get_free().set_root_pose(robot.link_pose(model.ee_link) @ self._T_ee_carried)
+            T_world_carried = robot.link_pose(model.ee_link) @ self._T_ee_carried
+            if self._max_tilt_rad is not None and _tilt_of(T_world_carried) > self._max_tilt_rad:
+                hit = (f"{self._get_free().name} in the hand", f"a tilt above {self._max_tilt_rad:.2f} rad")
+                return LinkCollision(*hit, 0.0, tuple(T_world_carried.p.tolist()))
+            self._get_free().set_root_pose(T_world_carried)
         if s is not None and self._acted_joint is not None:
             body, joint = self._acted_joint
             # a part that is pushed past its limit stays at the limit

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unlatch.simcore.errors import SkillError, close_matches
-from unlatch.simcore.recording.codes import CODE_ORDER
+from unlatch.simcore.recording.codes import CODE_ORDER, NO_FAILURES
 from unlatch.simcore.sim.world import WorldCfg
 
 
@@ -23,7 +23,7 @@ class Failure:
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.code not in CODE_ORDER:
+        if self.code not in CODE_ORDER and self.code not in NO_FAILURES:
             raise SkillError(
                 f"Unknown failure code '{self.code}'.{close_matches(self.code, CODE_ORDER)} Known: "
                 f"{', '.join(CODE_ORDER)}.",

@@ -90,6 +90,8 @@ class Skill(ABC):
         self.is_started = False
         """Whether `start` was called; False if a policy acts in place of the skill."""
         self._blocked_frames = 0
+        self.suggestion: object | None = None
+        """`choice` of this skill in the search that found the layout: it is tried first. None: there is none."""
 
     @abstractmethod
     def plan(self, rng: np.random.Generator) -> bool:
@@ -97,6 +99,18 @@ class Skill(ABC):
 
         Called once, before the first frame. It must not change the simulated scene.
         """
+
+    def plan_next(self) -> bool:
+        """Replaces the plan by one with another choice, such as another grasp; returns False if there is none.
+
+        A search for a layout calls it, with the scene as it was for `plan`, where a later skill has no plan.
+        """
+        return False
+
+    @property
+    def choice(self) -> object | None:
+        """What the plan chose and later skills depend on, such as a grasp; see `suggestion`."""
+        return None
 
     def check_frame(self) -> None:
         """Checks the record frame that just ended; notes failures that end the skill early, with `fail`.
@@ -215,6 +229,12 @@ class Skill(ABC):
         The pose of the region is recorded, and instructions name it as `{target}`.
         """
         return None
+
+    @classmethod
+    def has_own_condition(cls) -> bool:
+        """Returns whether a plugin wrote its `unmet_condition`: no record shows whether that condition was met."""
+        owner = next(base for base in cls.__mro__ if "unmet_condition" in vars(base))
+        return owner.__module__.partition(".")[0] != __name__.partition(".")[0]
 
     @property
     def success_rule(self) -> SuccessRule:

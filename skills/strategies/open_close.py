@@ -16,7 +16,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_motion import closing_reach, lever_m
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
-from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
+from unlatch.solver.settings.setting import MAX_THRESHOLD, FollowJointCfg, PlannerSettingCfg
 from unlatch.solver.terms.axis import AxisAngle, FrameAxisOrthogonal, FrameAxisParallel, KeypointAxisParallel
 from unlatch.solver.terms.point2point import Point2Point
 from unlatch.solver.terms.term import Term
@@ -58,6 +58,15 @@ _PUSH_APPROACH_M = 0.06
 _LEAD_FACTOR = 1.5
 """The hand leads the part by this factor farther than is wanted. On a part that resists, a hand that leans or slips by
 millimetres loses a fifth to a quarter of the way."""
+_ASKED_LEAD = 0.2
+"""The same towards an opening that a user asks for, as a share of the way there: the range of the part ends soon
+after."""
+_SECOND_HOLD_RAD = 0.2
+"""Smallest angle for which a lid is grasped a second time. A single hold leads it so much further than its default."""
+_LEAST_SHARE = 0.02
+"""Smallest displacement that counts as opened, as a share of the range: a part may stand open that far already."""
+_FULL_WITHIN_SHARE = 0.1
+"""Largest distance from the end of the range that counts as fully open, as a share of the range."""
 _CLOSE_FROM = {True: (0.1, 0.2), False: (0.5, 0.9)}
 """Openings from which a part is closed: sliders [m], others [rad]."""
 _CLOSE_FROM_SHARE = (0.4, 0.6)
@@ -143,9 +152,47 @@ def goal_value(skill: str, part: Part, start: tuple[float, float]) -> float:
     return rounded(min(_WANTED[part.kind], _WANTED_SHARE * left))
 
 
-def opened_to(part: Part, start: tuple[float, float]) -> float:
-    """Returns the opening to which the hand leads a part, from a start of `start_range` [rad or m from closed]."""
-    return rounded(start[1] + _LEAD_FACTOR * goal_value("open", part, start))
+def opened_to(part: Part, start: tuple[float, float], asked: float | None = None) -> float:
+    """Returns the opening to which the hand leads a part, from a start of `start_range` [rad or m from closed].
+
+    `asked` is the opening that a user asks for [rad or m from closed]; None: the default of the part.
+    """
+    if asked is None:
+        return rounded(start[1] + _LEAD_FACTOR * goal_value("open", part, start))
+    return min(rounded(asked + _ASKED_LEAD * (asked - start[0])), part.openness.span)
+
+
+def led_to(setting: PlannerSettingCfg, part: Part, start: tuple[float, float], asked: float) -> PlannerSettingCfg:
+    """Returns the setting of `grasp_setting` that leads a part to the opening that a user asks for [rad or m].
+
+    The threshold of the skill is the displacement from the largest opening at the start. The task judges the opening.
+    """
+    moved = min(max(asked - start[1], _LEAST_SHARE * part.openness.span), MAX_THRESHOLD)
+    return replace(
+        setting,
+        success_threshold=rounded(moved),
+        post_actuation_motions=FollowJointCfg(to=part.openness.position(opened_to(part, start, asked))),
+    )
+
+
+def needs_second_hold(part: Part, start: tuple[float, float], asked: float) -> bool:
+    """Returns whether one hold does not lead a part from a start to the opening that a user asks for [rad or m].
+
+    The arm that lifts a lid from the front would have to reach over it: another grasp, at its edge or from inside,
+    leads it on.
+    """
+    return part.kind is PartKind.lid and asked - opened_to(part, start) > _SECOND_HOLD_RAD
+
+
+def opening_of_share(share: float | str, part: Part) -> float:
+    """Returns the opening that stands for a share of the range of a part [rad or m from closed].
+
+    The whole range, 1 or a text, is reached as near to its end as `close` leads a part to closed.
+    """
+    span = part.openness.span
+    if not isinstance(share, str) and share < 1.0:
+        return share * span
+    return span - min(_CLOSED[part.kind is PartKind.slider], _FULL_WITHIN_SHARE * span)
 
 
 def grasp_setting(
@@ -236,6 +283,23 @@ def push_setting(part: Part, asset: ObjectAsset, start: tuple[float, float]) -> 
         ],
         pre_actuation_motions=[["translate_z", -_PUSH_APPROACH_M]],
         post_actuation_motions=follow,
+    )
+
+
+def inside_push_setting(part: Part, start: tuple[float, float]) -> PlannerSettingCfg:
+    """Returns the planner setting for pushing a part open from inside with closed fingers; see `push_setting`."""
+    axis: AxisAngle
+    if part.kind is PartKind.slider:
+        axis = FrameAxisOrthogonal(_TIP, _SIDE, 0.25, target_axis="link0_move_axis", target_inner_product=0)
+    else:
+        axis = FrameAxisParallel(_TIP, _SIDE, 0.25, target_axis="link0_rot_axis", target_inner_product=1)
+    faces_in = replace(_tool_faces_out(part, _BACK, 0.9), target_inner_product=-1)
+    return PlannerSettingCfg(
+        success_threshold=goal_value("open", part, start),
+        constraint_list=[Point2Point("tool_tip", SPOT, _POINT_TOLERANCE_M), axis, faces_in],
+        approach_width_m=0.0,
+        pre_actuation_motions=[["translate_z", -_PUSH_APPROACH_M]],
+        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(opened_to(part, start)))),
     )
 
 

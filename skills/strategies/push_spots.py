@@ -20,6 +20,10 @@ _REACH_M = 0.21
 _APART_M = 0.05
 """Smallest distance between two spots."""
 _MOST_SPOTS = 4
+_INNER_STEP_M = 0.05
+"""Distance of spots on the inner face that are tried."""
+_MOST_THICKNESS_M = 0.1
+"""Largest distance of the inner face from the outer one."""
 _PAD_M = 0.008
 """Half the side of the area that must lie under the fingertips."""
 _GAP_M = 0.0015
@@ -53,6 +57,33 @@ def push_shifts(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
             and _fits(fit, spot.xyz + shift, outward, openings)
         ):
             found.append(shift)
+        if len(found) == _MOST_SPOTS:
+            break
+    return found
+
+
+def inner_spots(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
+    """Returns (3,) shifts from the annotated spot to spots of the inner face, the farthest from the hinge first, frame
+    of the link [m]: a hand that pushes there opens the part further.
+
+    The hand fits a spot at every opening from closed [rad or m].
+    """
+    part, model = fit.part, fit.solids.model
+    spot = part.keypoint(SPOT)
+    if spot.frame != "link" or part.kind.turns_in_hand:
+        return []
+    tail, along, outward = fit.axes_link()
+    steps = np.arange(-_REACH_M, _REACH_M + 1e-9, _INNER_STEP_M)
+    grid = [spot.xyz + u * along + v * tail for u, v in product(steps, steps)]
+    grid.sort(key=lambda point: -lever_m(model, part, point))
+    found: list[Array] = []
+    for point in grid:
+        if all(np.linalg.norm(point - spot.xyz - other) >= 2.0 * _APART_M for other in found):
+            depths = np.arange(0.0, _MOST_THICKNESS_M, _SKIN_M)
+            inner = (point - depth * outward for depth in depths)
+            fitting = next((each for each in inner if _fits(fit, each, -outward, openings)), None)
+            if fitting is not None:
+                found.append(fitting - spot.xyz)
         if len(found) == _MOST_SPOTS:
             break
     return found

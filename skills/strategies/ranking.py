@@ -17,8 +17,16 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, held_at_edge
-from unlatch.skills.strategies.open_close import SPOT, approach_m, grasp_setting, is_round, push_setting
-from unlatch.skills.strategies.push_spots import push_shifts
+from unlatch.skills.strategies.open_close import (
+    SPOT,
+    approach_m,
+    grasp_setting,
+    inside_push_setting,
+    is_round,
+    led_to,
+    push_setting,
+)
+from unlatch.skills.strategies.push_spots import inner_spots, push_shifts
 from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_to
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
@@ -29,12 +37,14 @@ _ANGLES = 7
 """Number of angles of a blade at which a grasp along it is tried."""
 _NEARLY_CLOSED = 0.1
 """A push must also fit at this share of the start, where the body is near."""
+_INSIDE_FROM_RAD = 0.5
+"""Smallest opening of a part that is pushed from inside [rad]."""
 TURNS_ABOUT_HINGE = (PartKind.hinge_vertical, PartKind.hinge_horizontal, PartKind.lid)
 KNOB_ALONG_SLIPS = ("side", "fixed")
 KNOB_ACROSS_SLIPS = ("fixed", "side")
 """Slip modes for a knob that opens a part: the knob can turn about the line between the flat pads. About any other
 line, it jams."""
-STRATEGY_NAMES = ("bar", "edge", "hook", "knob", "push")
+STRATEGY_NAMES = ("bar", "edge", "hook", "inside", "knob", "push")
 """Beginnings of the names of derived strategies."""
 DERIVABLE_SKILLS = ("close", "open", "rotate")
 """Skills whose planner settings can be derived."""
@@ -60,7 +70,13 @@ def derivable_skill(skill: str) -> str:
 
 
 def derive_strategies(
-    skill: str, asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
+    skill: str,
+    asset: ObjectAsset,
+    part: Part,
+    hand: HandShape,
+    start: tuple[float, float],
+    *,
+    asked: float | None = None,
 ) -> list[Strategy]:
     """Returns names and planner settings of the strategies, in the order in which they are tried.
 
@@ -73,6 +89,7 @@ def derive_strategies(
         part: The part that the skill acts on.
         hand: The hand.
         start: Least and largest opening of the part at the start, from closed [rad or m].
+        asked: Opening to which a user asks `open` to lead the part, from closed [rad or m]; None: its default.
 
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
@@ -80,6 +97,16 @@ def derive_strategies(
     skill = derivable_skill(skill)
     if skill == "close":
         return _derive_pushes(asset, part, hand, start)
+    found = _derive_grasps(skill, asset, part, hand, start)
+    if asked is None:
+        return found
+    return [(name, led_to(setting, part, start, asked)) for name, setting in found]
+
+
+def _derive_grasps(
+    skill: str, asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
+) -> list[Strategy]:
+    """Returns the strategies of a hand that grasps a part to open or turn it; see `derive_strategies`."""
     if skill == "rotate":
         check_turns(part)
     fit = HandFit(asset, part, hand, approach_m=approach_m(part))
@@ -106,6 +133,7 @@ def derive_strategies(
         (others if grasp is None else fitting).append((name, setting))
     if skill == "open" and start[1] > 0.0:
         fitting += _derive_edge_strategies(asset, fit, start, pinched=kind != "edge")
+        fitting += _derive_inside_pushes(asset, part, hand, start)
     if skill == "rotate" and part.kind is PartKind.knob and not is_round(part):
         # a spout may be in the way of the closed blade, and out of it after a quarter turn
         grasps = (fit.grasp(float(s), along=True) for s in np.linspace(start[0], turned_to(part), _ANGLES))
@@ -128,6 +156,19 @@ def _derive_edge_strategies(
         if setting is not None:
             found.append((name, setting))
     return found
+
+
+def _derive_inside_pushes(
+    asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
+) -> list[Strategy]:
+    """Returns pushes from inside with closed fingers, for a part that stands open so far that the hand fits there."""
+    if part.kind not in TURNS_ABOUT_HINGE or start[0] < _INSIDE_FROM_RAD:
+        return []
+    setting = inside_push_setting(part, start)
+    fit = HandFit(asset, part, hand, approach_m=0.0)
+    spots = inner_spots(fit, tuple(dict.fromkeys(start)))
+    pushes = [replace(setting, keypoint_shifts={SPOT: (spot.round(4) + 0.0).tolist()}) for spot in spots]
+    return [("inside" if number == 1 else f"inside_{number}", push) for number, push in enumerate(pushes, start=1)]
 
 
 def _grip_knob_along_hinge(fit: HandFit, start: tuple[float, float]) -> list[Strategy]:

@@ -154,7 +154,7 @@ class Clearance:
 def carried_by_hand(request: PlanRequest, checker: CollisionChecker | None) -> AbstractContextManager[object]:
     """Returns a context in which the object that the hand has at the start of a request moves with it."""
     if request.carrying in (Carrying.put, Carrying.throughout) and isinstance(checker, CarryingChecker):
-        return checker.carried_from(request.q_current)
+        return checker.carried_from(request.q_current, max_tilt_rad=request.carried_tilt_rad)
     return nullcontext()
 
 

@@ -164,6 +164,8 @@ class PlanRequest:
     """Name of the asset, for `additional_labels`."""
     carrying: Carrying | None = None
     """When the hand carries an object; None = never. The checker of the plan is then a `CarryingChecker`."""
+    carried_tilt_rad: float | None = None
+    """Largest tilt from upright of an object that the hand carries from the start on [rad]; None = any."""
     gripper_released_m: float | None = None
     """Opening on the retreat, where the hand has put something down [m]; None = `gripper_open_m`."""
     opens: bool | None = None

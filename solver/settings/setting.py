@@ -15,6 +15,8 @@ from unlatch.solver.settings.origin import Origin
 from unlatch.solver.terms.catalog import COSTS, TERMS
 from unlatch.solver.terms.term import Term, read_number, read_term
 
+MAX_THRESHOLD = 10.0
+"""Largest `success_threshold` [rad or m]."""
 _TERM_LISTS = ("constraint_list", "cost_list")
 MISSING: Any = "???"
 """OmegaConf's mark of a required value, written out so that OmegaConf is not imported here."""
@@ -163,7 +165,7 @@ class PlannerSettingCfg:
             ConfigError: A value is of the wrong type or out of range.
         """
         self.success_threshold = read_number(
-            self.success_threshold, f"{where}.success_threshold", lower=0.0, upper=10.0
+            self.success_threshold, f"{where}.success_threshold", lower=0.0, upper=MAX_THRESHOLD
         )
         self.constraint_list = _read_terms(self.constraint_list, TERMS, f"{where}.constraint_list")
         self.cost_list = _read_terms(self.cost_list, COSTS, f"{where}.cost_list")

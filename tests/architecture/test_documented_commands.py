@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 LINE = re.compile(r"(?:^ *|`|&& |')unlatch ([a-z][\w-]*)((?: +(?:\\\n *)?[^`\n#]*)*)", re.MULTILINE)
 KEY = re.compile(r"(?<![\w{,'\[.=])([a-z_]+)(?:\.[\w.]+)?=")
-GROUPS = {"skill", "part", "launcher", "executor", "experiment"}
+GROUPS = {"skill", "part", "openness", "launcher", "executor", "experiment"}
 """Words of the command line that are no keys of a dataclass."""
 
 

@@ -120,6 +120,7 @@ class CriteriaSource:
             chain_length=len(cfg.skills),
             max_duration_s=cfg.task.max_duration_s,
             targets_rest=rules.get("success_when") == "still",
+            own_conditions=tuple(skills.own_conditions()),
         )
 
 

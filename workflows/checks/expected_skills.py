@@ -71,6 +71,12 @@ class ExpectedSkills:
         self.problems: list[str] = []
         """Arms and strategies that the configuration does not have; `entries` adds them."""
 
+    def own_conditions(self) -> Iterator[int]:
+        """Yields the entries whose class, a plugin, has a condition of success of its own."""
+        for index, place in enumerate(self._places):
+            if place in range(len(self._cfg.skills)) and skill_class(self._cfg.skills[place].name).has_own_condition():
+                yield index
+
     def order_problems(self) -> Iterator[str]:
         """Yields the first entry that does not follow those before it in the chain."""
         attempts: dict[int, int] = {}

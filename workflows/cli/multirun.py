@@ -12,7 +12,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from unlatch.configs.overrides import override_key
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, close_matches, count_noun
 from unlatch.workflows.cli.arguments import load_configs
 from unlatch.workflows.cli.command_line import CommandLine
 from unlatch.workflows.cli.console import FAILED, INTERRUPTED, OK, print_line, print_note, result_console
@@ -171,7 +171,10 @@ def launch_jobs(command: str, jobs: Sequence[LoadedConfig[Any]], folder: Path, *
         each = max(1, cpu_count() // at_a_time)
         todo = [replace(job, arguments=(*job.arguments, f"workers={each}")) for job in todo]
     written = write_jobs(folder, todo)
-    print_note(f"{len(todo)} jobs by {cfg.name}; `unlatch watch {folder}` shows them, {folder / LOGS} has their output")
+    print_note(
+        f"{count_noun(len(todo), 'job')} by {cfg.name}; `unlatch watch {folder}` shows them, {folder / LOGS} has "
+        "their output"
+    )
     codes = launcher.launch(written, len(todo), cfg.settings, at_once=cfg.jobs_at_once, notify=print_note)
     _print_jobs(todo, codes, folder)
     return OK if all(code == OK for code in codes) else FAILED

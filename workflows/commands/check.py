@@ -14,7 +14,7 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.checks import limit_problems, model_problems
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import describe_hand_frame
-from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError, check_range
+from unlatch.simcore.errors import ConfigError, RecordingError, SimCoreError, check_range, count_noun
 from unlatch.simcore.recording.check import Problem
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.location import DATASET_FILE
@@ -84,7 +84,7 @@ def main(arguments: list[str]) -> int:
             print_note(f"note:{machine} Derived values and replays may differ.")
         if not problems:
             replayed = ", every replay is exact" if cfg.replay else ""
-            print_line(f"{path}: {len(data_set)} episodes, all whole, every verdict agrees{replayed}")
+            print_line(f"{path}: {count_noun(len(data_set), 'episode')}, all whole, every verdict agrees{replayed}")
     return FAILED if bad else OK
 
 

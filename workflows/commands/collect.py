@@ -14,7 +14,7 @@ from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.command import run_command
 from unlatch.workflows.cli.command_line import parse_command_line
-from unlatch.workflows.cli.console import OK, print_note
+from unlatch.workflows.cli.console import INTERRUPTED, OK, print_note
 from unlatch.workflows.cli.multirun import run_jobs
 from unlatch.workflows.cli.run_report import run_and_report
 from unlatch.workflows.commands.render import render_and_report
@@ -48,7 +48,9 @@ def collect_and_report(
     if cfg.render:
         _check_images(cfg, config_dirs)
     code = run_and_report(cfg, lambda data_set: CollectJob(cfg, data_set), command=words, debug=debug, pdb=pdb)
-    return _render_successes(cfg, config_dirs) if cfg.render and code == OK else code
+    if not cfg.render or code == INTERRUPTED:
+        return code
+    return max(code, _render_successes(cfg, config_dirs))  # also where some episodes ended as `error`
 
 
 def _check_images(cfg: CollectCfg, config_dirs: Sequence[str]) -> None:

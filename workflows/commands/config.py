@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     chosen = [f"task={name}" for name in names]
     values, request = _compose([*chosen, *rest], line.config_dirs)
     if other:
-        common = [text for text in rest if not text.startswith(("task=", "skill=", "part="))]
+        common = [text for text in rest if not text.startswith(("task=", "skill=", "part=", "openness="))]
         others, _ = _compose([f"task={other[0]}", *common], line.config_dirs)
         for text in _list_differences(values, others):
             print_line(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from unlatch.simcore.errors import count_noun
 from unlatch.workflows.assets.convert import ConvertCfg, convert_all, find_jobs
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
@@ -32,7 +33,7 @@ def main(arguments: list[str]) -> int:
         fresh += outcome.was_converted
     if len(jobs) > 1:
         print_line(
-            f"{len(jobs)} objects: {fresh} converted, {len(jobs) - fresh - failed} up to date, {failed} failed; "
-            f"{time.perf_counter() - started:.1f} s"
+            f"{count_noun(len(jobs), 'object')}: {fresh} converted, {len(jobs) - fresh - failed} up to date, "
+            f"{failed} failed; {time.perf_counter() - started:.1f} s"
         )
     return BAD_INPUT if failed else OK

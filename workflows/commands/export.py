@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, count_noun
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.workflows.cli.arguments import read_pairs
@@ -28,11 +28,12 @@ def main(arguments: list[str]) -> int:
     wall = time.perf_counter() - started
     if report.left_out:
         print_note(
-            f"unlatch: {report.left_out} attempts left out: not successful, or without states (failed ones: all=true)"
+            f"unlatch: {count_noun(report.left_out, 'attempt')} left out: not successful, or without states "
+            "(failed ones: all=true)"
         )
     pace = f", {report.seconds / wall:.0f} times real time" if report.taken else ""
     print_line(
-        f"{name}: {report.taken} episodes, {report.frames} frames in {wall:.1f} s{pace}; "
+        f"{name}: {count_noun(report.taken, 'episode')}, {count_noun(report.frames, 'frame')} in {wall:.1f} s{pace}; "
         f"{report.there} existed before: {report.target}"
     )
     return OK

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unlatch.configs.config_files import yaml_files
 from unlatch.configs.peer_tasks.importer import ImportCfg, ImportedTask, import_tasks
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, count_noun
 from unlatch.simcore.files import write_whole_file
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
@@ -54,7 +54,7 @@ def _write(item: ImportedTask, file: Path) -> None:
         raise ConfigError(f"{file} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
     folder = file.parent.parent
     left = sum(not line.is_read for line in item.lines)
-    print_line(f"task: {file}, {len(item.lines) - left} values read, {left} without a counterpart")
+    print_line(f"task: {file}, {count_noun(len(item.lines) - left, 'value')} read, {left} without a counterpart")
     print_line(f"next: unlatch check task={item.name} --config-dir {folder}")
     print_line(f"      unlatch preview task={item.name} --config-dir {folder}")
     print_line(f"      unlatch collect task={item.name} --config-dir {folder} episodes=4 out=data/{item.name}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from unlatch.simcore.errors import count_noun
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_some_paths
@@ -28,5 +29,7 @@ def main(arguments: list[str]) -> int:
     started = time.perf_counter()
     report = merge(out, sources, link=cfg.link, notify=print_note)
     seconds = time.perf_counter() - started
-    print_line(f"{report.episodes} episodes, {report.taken} taken in {seconds:.1f} s: {report.data_set.path}")
+    print_line(
+        f"{count_noun(report.episodes, 'episode')}, {report.taken} taken in {seconds:.1f} s: {report.data_set.path}"
+    )
     return FAILED if report.left_out else OK

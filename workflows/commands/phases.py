@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from unlatch.simcore.errors import check_range
+from unlatch.simcore.errors import check_range, count_noun
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
     (path,), pairs = split_paths("phases", arguments, count=1)
     started = time.perf_counter()
     file, moments = draw_phases(DataSet.open(path), read_pairs(PhasesCfg, pairs))
-    print_line(f"phases: {file} ({moments} moment{'' if moments == 1 else 's'}, {time.perf_counter() - started:.1f} s)")
+    print_line(f"phases: {file} ({count_noun(moments, 'moment')}, {time.perf_counter() - started:.1f} s)")
     return OK
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from unlatch.configs.composition import Request
+from unlatch.simcore.errors import count_noun
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.camera_arguments import read_camera_arguments
 from unlatch.workflows.cli.command import command
@@ -64,8 +65,8 @@ def _print_summary(work: RenderWork, made: list[RenderOutcome], seconds: float) 
     frames, rendered = sum(item.n_frames for item in made), len(made) - len(bad)
     print_line(
         f"{work.n_rendered_before + rendered} of {len(work.job.digests)} episodes done, {rendered} rendered in "
-        f"{seconds:.1f} s: {frames} frames of {len(cameras)} cameras ({', '.join(cameras)}), renderer "
-        f"{render_set.header['renderer']['name']}"
+        f"{seconds:.1f} s: {count_noun(frames, 'frame')} of {count_noun(len(cameras), 'camera')} "
+        f"({', '.join(cameras)}), renderer {render_set.header['renderer']['name']}"
     )
     print_line(f"render set: {relative_path(render_set.path)}")
     return FAILED if bad else OK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.simcore.errors import ConfigError, check_range, count_noun
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.cli.arguments import read_pairs
@@ -64,7 +64,7 @@ def _replay_one(data_set: DataSet, number: int, cfg: ReplayCfg) -> int:
     with EpisodeRunner(config_of(data_set)) as runner:
         derive = CriteriaSource.of(data_set).derive if cfg.check else None
         outcome = replay_outcome(runner, record, cfg.mode, derive=derive)
-    frames = f"{cfg.mode.value} replay of {outcome.frames} frames"
+    frames = f"{cfg.mode.value} replay of {count_noun(outcome.frames, 'frame')}"
     print_line(f"episode {number} ({record.outcome}), {frames}: {outcome.deviation}")
     for problem in outcome.problems:
         print_line(f"episode {number}: {problem}")
@@ -93,7 +93,8 @@ def _replay_all(data_set: DataSet, cfg: ReplayCfg) -> int:
     largest = max((item.deviation for item in found), key=lambda deviation: deviation.value)
     frames = sum(item.frames for item in found)
     print_line(
-        f"{len(found)} episodes, {frames} frames, {cfg.mode.value} replay in {time.perf_counter() - started:.1f} s: "
+        f"{count_noun(len(found), 'episode')}, {count_noun(frames, 'frame')}, {cfg.mode.value} replay in "
+        f"{time.perf_counter() - started:.1f} s: "
         f"{len(found) - len(bad)} exact; {largest}"
     )
     return FAILED if cfg.check and bad else OK

@@ -214,6 +214,8 @@ class ChainPlanner:
         made = (self.make_skill(entry, budget=budget, concurrent=concurrent) for entry in entries)
         for skill in made if first_skill is None else chain([first_skill], made):
             first = first or skill
+            if self.layout_search is not None and self.layout_search.chosen is not None:
+                skill.suggestion = self.layout_search.chosen.choices.get(index)
             if not skill.plan(self._planner_stream(index, skill)):
                 refused.append(self._describe_refusal(skill, skill.failure))
                 continue

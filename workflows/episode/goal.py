@@ -216,6 +216,9 @@ def goal_failure(
         elif condition["kind"] == "moved_fraction":
             reached = moved / abs(condition["s_open"] - condition["s_closed"])
             holds = reached >= value
+        elif condition["kind"] == "open_fraction":
+            reached = (s - condition["s_closed"]) / (condition["s_open"] - condition["s_closed"])
+            holds = reached >= value
         else:
             reached = abs(s - condition["s_closed"])
             holds = reached <= value

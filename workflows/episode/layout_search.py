@@ -24,6 +24,9 @@ THOROUGH_CANDIDATES = 8
 FIRST_LOOK_SHARE = 0.75
 """Share of the work that first looks may spend, so that at least one layout is also planned with the full budget."""
 
+MOST_CHANGES = 8
+"""Largest number of other choices, such as grasps, that are asked for in one layout where a later skill has no plan."""
+
 LAYOUT = -1
 """Index in the report of a layout that is invalid itself, before any skill is planned."""
 
@@ -97,6 +100,10 @@ class LayoutSearch:
             self._count_refusal(number, LAYOUT, problem)
             return None
         candidate = LayoutCandidate(number, layout)
+        if any(SKILLS.load(entry.name).carries for entry in self._planner.cfg.skills):
+            groups = [each for stage in stages_of(self._planner.cfg.skills) for each in self._planned_together(stage)]
+            if all(len(indices) == 1 for indices in groups):
+                return self._plan_chain(candidate, [indices[0] for indices in groups], budget)
         for sequences in stages_of(self._planner.cfg.skills):
             holding: list[HoldingSkill] = []
             for indices in self._planned_together(sequences):
@@ -109,6 +116,63 @@ class LayoutSearch:
             for skill in holding:
                 self._move_to_end(skill)
         return candidate
+
+    def _plan_chain(
+        self, candidate: LayoutCandidate, indices: Sequence[int], budget: PlanBudget
+    ) -> LayoutCandidate | None:
+        """Plans the skills of one arm at a time; where one has no plan, the last one with another choice takes it."""
+        begun: list[tuple[int, Skill, Callable[[], None]]] = []
+        place, changes = 0, 0
+        failures = len(self.report.failures)
+        while place < len(indices):
+            restore = self._remember_scene()
+            planned = self._plan_skills(candidate, [indices[place]], [], budget)
+            if planned is not None:
+                begun.append((place, planned[0], restore))
+                self._move_to_end(planned[0])
+                place += 1
+                continue
+            while begun and changes < MOST_CHANGES and not budget.meter.is_spent:
+                place, skill, restore = begun.pop()
+                restore()
+                changes += 1
+                if skill.plan_next():
+                    break
+            else:
+                return None
+            del self.report.failures[failures:]
+            self.refused.remove(candidate)
+            candidate.choices[indices[place]] = skill.choice
+            candidate.margins_rad = candidate.margins_rad[: place + 1]
+            begun.append((place, skill, restore))
+            self._move_to_end(skill)
+            place += 1
+        return candidate
+
+    def _remember_scene(self) -> Callable[[], None]:
+        """Returns a function that puts arms and objects back where they are now."""
+        scene = self._planner.scene
+        arms = [(arm, arm.q.copy(), arm.gripper_opening_m) for arm in scene.robot.arms.values()]
+        objects = [
+            (
+                item,
+                item.body.root_pose(),
+                dict(zip(item.joint_names, item.body.joint_states()[0].tolist(), strict=True)),
+            )
+            for item in scene.objects.values()
+        ]
+
+        def restore() -> None:
+            for arm, q, opening_m in arms:
+                arm.reset(q, gripper_m=opening_m)
+            for item, T_world_root, positions in objects:
+                if item.free:
+                    item.body.set_root_pose(T_world_root)
+                if positions:
+                    item.set_joints(positions)
+            scene.state_tree.update_state()
+
+        return restore
 
     def _plan_skills(
         self, candidate: LayoutCandidate, indices: list[int], holding: Sequence[HoldingSkill], budget: PlanBudget
@@ -123,6 +187,8 @@ class LayoutSearch:
                 self.refused.append(candidate)
                 return None
             candidate.strategies[index] = skill.cfg.strategy
+            if skill.choice is not None:
+                candidate.choices[index] = skill.choice
             if self._planner.has_several_arms:
                 candidate.arms[index] = skill.context.arm.name
             if skill.keyframe_plan is not None:

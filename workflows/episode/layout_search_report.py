@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from unlatch.simcore.errors import count_noun
 from unlatch.tasks.layout import Layout
 
 
@@ -22,6 +23,8 @@ class LayoutCandidate:
     """The strategy in which each skill plans, by its index in the chain."""
     arms: dict[int, str] = field(default_factory=dict)
     """The arm with which each skill plans; empty for a robot with one arm."""
+    choices: dict[int, object] = field(default_factory=dict)
+    """What the plan of each skill chose and later skills depend on, such as a grasp, by its index in the chain."""
     has_goals: bool = False
     """Whether the first skill that does not plan has goals that satisfy its constraints."""
 
@@ -29,6 +32,10 @@ class LayoutCandidate:
     def margin_rad(self) -> float:
         """The smallest of the margins [rad]."""
         return min(self.margins_rad, default=0.0)
+
+
+NO_GOAL = "plan_infeasible"
+"""Code of a skill for which no arm configuration meets the constraints."""
 
 
 @dataclass
@@ -82,13 +89,18 @@ class LayoutSearchReport:
         text = f"None of {self.tried} layouts tried has a plan: {self.refused_text()}. {self.reason()}"
         if self.spent_work is None:
             return text
+        if all(item["code"] == NO_GOAL for item in self.failures):
+            return (
+                f"{text} In none of these layouts does an arm configuration meet the constraints. Change the region of "
+                "the object, or the constraints."
+            )
         return (
             f"{text} The search for a layout stopped after {self.tried} layouts, {len(self.thorough)} of them tried in "
             f"full, because planner.work={self.spent_work} was spent; a larger one makes it try more."
         )
 
     def __str__(self) -> str:
-        tried = f"{self.tried} layouts tried" if self.tried != 1 else "1 layout tried"
+        tried = f"{count_noun(self.tried, 'layout')} tried"
         if self.chosen is None:
             return f"{tried}, none plans: {self.refused_text()}"
         taken = f"{tried}, number {self.chosen.number} taken, {self.chosen.margin_rad:.2f} rad from the joint limits"

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.errors import count_noun
 from unlatch.skills.contract.command import ManipCommand
 from unlatch.skills.contract.skill import Skill
 from unlatch.solver.diagnosis.diagnosis import Diagnosis
@@ -59,7 +60,8 @@ class SkillPlan:
         """Yields number, phase, kind and frames of each command."""
         for number, command in enumerate(self.commands):
             still = f", {command.dwell_frames} of them at rest" if command.dwell_frames else ""
-            yield f"[{number}] {command.phase.name:8} {command.kind.value}: {command.frames} frames{still}"
+            frames = count_noun(command.frames, "frame")
+            yield f"[{number}] {command.phase.name:8} {command.kind.value}: {frames}{still}"
 
     def _refusal_lines(self, plan: KeyframePlan) -> list[str]:
         """Returns why there is no plan; with the residuals of the goal if one was found."""

@@ -130,10 +130,10 @@ class Progress:
 
     @property
     def per_hour(self) -> float:
-        """Episodes made per hour, see `Pace`."""
+        """Episodes made per hour, without those that ended as `error`, see `Pace`; 0 if there are none."""
         if self._clock is not None and self._clock.times is not None:
             return pace_of([self._clock.times]).per_hour or 0.0
-        return 3600.0 * self.made / max(self._elapsed_s(), 1e-9)
+        return 3600.0 * (self.made - self.codes["error"]) / max(self._elapsed_s(), 1e-9)
 
     @property
     def left_s(self) -> float | None:
@@ -149,7 +149,8 @@ class Progress:
         done = min(self.done, self.total)
         bar = Table.grid(padding=(0, 2))
         left = "" if self.left_s is None else f"{timedelta(seconds=round(self.left_s))} left"
-        pace = f"{self.per_hour:,.0f}/h" if self.made else f"no episode has ended yet, {self._elapsed_s():.0f} s"
+        pace = f"{self.per_hour:,.0f}/h" if self.per_hour else ""
+        pace = pace if self.made else f"no episode has ended yet, {self._elapsed_s():.0f} s"
         bar.add_row(ProgressBar(total=self.total, completed=done, width=30), f"{done}/{self.total}", pace, left)
         share = f" ({100 * self.successes / self.made:.0f} %)" if self.made else ""
         counts = Text.assemble((f"{self.successes} {self.success_word}{share}", "green"))
@@ -164,7 +165,8 @@ class Progress:
         words = [f"{min(self.done, self.total)}/{self.total} episodes after {self._elapsed_s():.0f} s"]
         if not self.made:
             return f"{words[0]}; no episode has ended yet"
-        words += [f"{self.successes} of {self.made} {self.success_word}", f"{self.per_hour:,.0f} an hour"]
+        words.append(f"{self.successes} of {self.made} {self.success_word}")
+        words += [f"{self.per_hour:,.0f} an hour"] if self.per_hour else []
         words += [f"{code} {count}" for code, count in self.codes.most_common()]
         return ", ".join(words)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from unlatch.objects.importers.link_inertia import inertia_problem
 from unlatch.objects.importers.urdf_surfaces import LinkSurfaces, read_surfaces
+from unlatch.simcore.errors import count_noun
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.decomposition.collider_quality import collider_quality
 from unlatch.simcore.meshes.obj_file import format_obj
@@ -46,7 +47,7 @@ def write_report(urdf_path: Path, target: Path) -> str:
     place.write_text(json.dumps(report, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     draw_object(urdf_path, target.with_name(f"{target.name}.report.png"))
     problems = report["problems"]
-    found = f"{len(problems)} problems, the first: {problems[0]}" if problems else "no problem found"
+    found = f"{count_noun(len(problems), 'problem')}, the first: {problems[0]}" if problems else "no problem found"
     return f"{report['parts']} parts, {report['mass_kg']:.2f} kg, {found}; {place} and .png"
 
 

@@ -141,6 +141,8 @@ class TestGoalValue:
             ("moved", 0.5, 2, 0.25, False),
             ("moved_fraction", 0.25, 3, 0.25, True),
             ("moved_fraction", 0.26, 3, 0.25, False),
+            ("open_fraction", 0.125, 2, 0.125, True),
+            ("open_fraction", 0.126, 2, 0.125, False),
             ("within_closed", 0.25, 2, 0.25, True),
             ("within_closed", 0.24, 2, 0.25, False),
         ],
@@ -154,12 +156,17 @@ class TestGoalValue:
         condition = {**OPEN, "kind": "moved_fraction", "value": 0.25, "s_closed": 0.5, "s_open": -1.5}
         assert goal_value(make([0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), condition, 6) == (0.25, True)
 
+    def test_a_part_that_moves_past_closed_is_not_open(self):
+        condition = {**OPEN, "kind": "open_fraction", "value": 0.25, "s_closed": 0.5, "s_open": -1.5}
+        assert goal_value(make([0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]), condition, 3) == (0.25, True)
+        assert goal_value(make([0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]), condition, 6) == (-0.25, False)
+
     def test_another_kind_is_refused(self):
         with pytest.raises(RecordingError) as caught:
             goal_value(make(OPENS), {**OPEN, "kind": "turned"}, 6)
         assert caught.value.message == (
-            "A goal condition has kind 'turned', expected moved, moved_fraction or within_closed. The record is "
-            "damaged or of a newer version."
+            "A goal condition has kind 'turned', expected moved, moved_fraction, open_fraction or within_closed. The "
+            "record is damaged or of a newer version."
         )
         assert caught.value.values == {"kind": "turned"}
 

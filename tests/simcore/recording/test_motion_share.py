@@ -90,6 +90,7 @@ def test_the_share_follows_the_mode_of_the_skill(
     [
         ("abs", 0.2, "moved", 0.8, (0.0, 0.0, 0.4), 0.5),
         ("abs", 0.2, "moved_fraction", 0.5, (0.0, 0.0, 0.4), 0.5),
+        ("abs", 0.2, "open_fraction", 0.5, (0.4, 0.4, 0.6), 0.5),  # from a quarter of a range of 1.6 rad
         ("dis_to_init", 0.1, "within_closed", 0.1, (0.9, 0.9, 0.5), 0.5),
         ("zero", 0.2, "within_closed", 0.2, (0.1, 0.1, 0.3), 0.0),  # closed at the start, and opened
     ],

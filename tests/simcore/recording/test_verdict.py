@@ -5,6 +5,7 @@ import pytest
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording import FAILURE_CODES, recompute_success
+from unlatch.simcore.recording.criteria import Criteria
 from unlatch.simcore.recording.verdict import ABORT_CODES
 
 DOOR = "objects.microwave.joint_positions"
@@ -37,6 +38,42 @@ def test_the_verdict_does_not_read_what_the_record_claims(make_record):
     claims_success = make_record()
     claims_success.arrays[DOOR][:, 1] = 0.0
     assert recompute_success(claims_success).code == "not_reached"
+
+
+class TestConditionOfAPlugin:
+    """No record shows whether a plugin's own condition was met."""
+
+    OWN = Criteria(own_conditions=(0,))
+
+    @pytest.fixture
+    def failed(self, make_record):
+        record = make_record(success=False, code="not_reached", settle=None)
+        record.skills[0]["success"] = False
+        return record
+
+    def test_a_recorded_failure_is_believed(self, failed):
+        verdict = recompute_success(failed, self.OWN)
+        assert (verdict.success, verdict.code, verdict.skills) == (False, "not_reached", (False,))
+        assert verdict.evidence["frame"] == failed.skills[0]["frame_end"]
+
+    def test_that_of_a_skill_without_one_is_not(self, failed):
+        assert recompute_success(failed).code == "unsettled"
+        assert recompute_success(failed, Criteria(own_conditions=(1,))).code == "unsettled"
+
+    @pytest.mark.parametrize(("code", "success"), [("unsettled", False), ("not_reached", True)])
+    def test_only_a_failure_with_this_code_is_believed(self, make_record, code, success):
+        record = make_record(success=False, code=code)
+        record.skills[0]["success"] = success
+        assert recompute_success(record, self.OWN).success
+
+    def test_a_recorded_success_is_judged(self, record):
+        assert recompute_success(record, self.OWN).success
+        record.arrays[DOOR][:, 1] = 0.0
+        assert recompute_success(record, self.OWN).code == "not_reached"
+
+    def test_an_earlier_broken_rule_comes_first(self, failed):
+        failed.arrays[FORBIDDEN][7] = 9.0
+        assert recompute_success(failed, self.OWN).code == "collision"
 
 
 class TestCollision:

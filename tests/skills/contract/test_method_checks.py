@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from unlatch.simcore.errors import SkillError
+from unlatch.simcore.recording.codes import NO_FAILURES
 from unlatch.skills.close import Close
 from unlatch.skills.contract.failure import Failure
 
@@ -71,8 +72,23 @@ def test_a_constructor_that_does_not_call_the_one_of_the_base_is_named():
         Nudge(None, None)
 
 
+def test_a_condition_of_a_plugin_is_told_from_those_of_our_skills():
+    class Nudge(Close):
+        pass
+
+    class Press(Close):
+        def unmet_condition(self) -> Failure | None:
+            return super().unmet_condition()
+
+    assert [skill.has_own_condition() for skill in (Close, Nudge, Press)] == [False, False, True]
+
+
 def test_an_unknown_failure_code_is_refused():
     with pytest.raises(
         SkillError, match=r"Unknown failure code 'slippd'. Did you mean 'slipped'\? Known: .*not_reached"
     ):
         Failure("slippd", "it slipped", 0.0)
+
+
+def test_a_reason_to_plan_anew_that_is_no_failure_is_a_known_code():
+    assert [Failure(code, "planned anew", 0.0).code for code in NO_FAILURES] == ["part_moved", "taken_over"]

@@ -7,11 +7,14 @@ import pytest
 
 from unlatch.objects.annotation import Handle, HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.strategies.hand_fit import HandFit
+from unlatch.skills.strategies.open_close import SPOT
 from unlatch.skills.strategies.push_spots import push_shifts
 from unlatch.skills.strategies.ranking import derive_strategies
 
@@ -77,3 +80,27 @@ def test_without_a_fitting_spot_the_annotated_one_is_tried(make_object: MakeObje
     ((name, setting),) = derive_strategies("close", asset, part, HAND, (0.5, 0.9))
     assert name == "push"
     assert not setting.keypoint_shifts
+
+
+@pytest.mark.parametrize("category", ["microwave", "box"])
+def test_a_part_that_stands_open_is_pushed_further_from_inside(category: str):
+    asset = load_object(ObjectCfg(category, category, instance="3"), rng=np.random.default_rng(0))
+    part = next(iter(asset.articulation.parts.values()))
+    fit = HandFit(asset, part, HAND, approach_m=0.0)
+    pushes = {
+        name: setting
+        for name, setting in derive_strategies("open", asset, part, HAND, (0.9, 0.9))
+        if name.startswith("inside")
+    }
+    assert "inside" in pushes
+    _, _, outward = fit.axes_link()
+    spot = part.keypoint(SPOT).xyz
+    for setting in pushes.values():
+        point = spot + np.array(setting.keypoint_shifts[SPOT])
+        section = fit.solids.section(part.link, fit.axes_link()[1], float(point @ fit.axes_link()[1]))
+        inner = float((section @ outward).min())
+        assert inner - 0.005 <= float(point @ outward) <= float((section @ outward).max()) - 0.002
+        assert setting.approach_width_m == 0.0
+        assert setting.constraint_list[2].target_inner_product == -1  # the hand is on the inner side
+    closed = [name for name, _ in derive_strategies("open", asset, part, HAND, (0.0, 0.0))]
+    assert not any(name.startswith("inside") for name in closed)

@@ -446,7 +446,7 @@ def test_the_command_replays_and_names_the_array_the_frame_and_both_values(
 ):
     folder = sets["evaluated"].path
     code, out, _ = run_command("check", folder, "replay=true", "workers=1")
-    assert (code, out) == (0, f"{folder}: 1 episodes, all whole, every verdict agrees, every replay is exact\n")
+    assert (code, out) == (0, f"{folder}: 1 episode, all whole, every verdict agrees, every replay is exact\n")
     record, key = sets["evaluated"].read(0), "contacts.franka_panda.environment.force_max_n"
     add(key, 2, 7.0)(record)  # before the first skill, where nothing is judged
     info = {**sets["evaluated"].info, "host": "elsewhere"}

@@ -247,7 +247,7 @@ def test_a_damaged_object_costs_only_the_episode_that_draws_it(here: Path, monke
         return load_object(cfg, rng=rng, number=number)
 
     monkeypatch.setattr("unlatch.workflows.episode.assets.load_object", load_or_raise)
-    assert evaluate("policy=random", "episodes=3", "task.max_duration_s=1") == 0
+    assert evaluate("policy=random", "episodes=3", "task.max_duration_s=1") == 1  # an episode ended as `error`
     codes = {item.number: item.code for item in DataSet.open("eval").summaries()}
     assert codes[1] == "error"
     assert "error" not in (codes[0], codes[2])
@@ -278,7 +278,7 @@ def test_a_batched_policy_acts_as_one_per_worker_and_a_bug_ends_its_episode_only
     here: Path, capsys: pytest.CaptureFixture[str]
 ):
     (here / "batched.py").write_text(BATCHED)
-    assert evaluate("policy=batched:Stayer", "episodes=2", "task.max_duration_s=1") == 0
+    assert evaluate("policy=batched:Stayer", "episodes=2", "task.max_duration_s=1") == 1
     said = " ".join(capsys.readouterr().out.split())
     assert "in batches of 1.0 on average" in said
     records = [DataSet.open("eval").read(number) for number in (0, 1)]

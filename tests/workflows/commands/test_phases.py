@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from unlatch import command_table
+from unlatch.simcore.errors import count_noun
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.contract.command import Phase
@@ -228,7 +229,7 @@ def test_the_command_draws_an_episode(
     out = tmp_path / "deep" / "a.png"
     assert command_table.main(["phases", str(data_set.path), f"episode={number}", f"out={out}"]) == 0
     said = capsys.readouterr()
-    assert said.out.startswith(f"phases: {out} ({moments} moments, ")
+    assert said.out.startswith(f"phases: {out} ({count_noun(moments, 'moment')}, ")
     assert said.err == ""
     with Image.open(out) as image:
         assert image.width > 700

@@ -203,6 +203,9 @@ def condition(kind: str, value: float, **changes: float) -> dict[str, Any]:
         ("moved", 0.2, 0.05, True, 0.2),  # a part may move either way
         ("moved_fraction", 0.25, 0.65, True, 0.25),
         ("moved_fraction", 0.25, 0.642, False, 0.245),
+        ("open_fraction", 0.25, 0.51, True, 0.25625),  # of a range of 1.6 rad from 0.1, whatever the start
+        ("open_fraction", 0.25, 0.484, False, 0.24),
+        ("open_fraction", 0.25, -0.4, False, -0.3125),  # past closed is not open
         ("within_closed", 0.02, 0.12, True, 0.02),
         ("within_closed", 0.02, 0.125, False, 0.025),
         ("within_closed", 0.02, 0.07, False, 0.03),

@@ -71,6 +71,17 @@ def test_a_function_is_called_in_place_of_lines(monkeypatch: pytest.MonkeyPatch)
     assert (calls, stream.getvalue()) == ([progress], "")
 
 
+def test_a_run_of_errors_has_no_pace():
+    console = Console(file=io.StringIO(), width=100)
+    progress = Progress(total=4, console=console)
+    progress.update(Outcome(0, False, "error"))
+    assert "an hour" not in progress.line()
+    assert "/h" not in shown(console, progress)
+    progress.update(Outcome(1, True))
+    assert "an hour" in progress.line()
+    assert "/h" in shown(console, progress)
+
+
 def test_on_a_terminal_the_display_disappears_at_the_end():
     stream = io.StringIO()
     with Progress(total=1, console=Console(file=stream, force_terminal=True, width=80)) as progress:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.errors import RecordingError, count_noun
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.runs.retries.code_versions import CodeVersions
 from unlatch.workflows.runs.schema import Retry
@@ -26,7 +26,7 @@ class Retries:
 
     def text(self) -> str:
         """Says in one line how many episodes are made again, and why."""
-        count = f"{len(self.numbers):,} episode{'s' if len(self.numbers) > 1 else ''}"
+        count = count_noun(len(self.numbers), "episode")
         named = [reason for reason, _ in self.reasons.most_common(_MOST_REASONS)]
         more = [f"{len(self.reasons) - _MOST_REASONS} more reasons"] if len(self.reasons) > _MOST_REASONS else []
         return f"{count} ended as `error`; made again now: {'; '.join([*named, *more])}"

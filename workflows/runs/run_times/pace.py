@@ -13,7 +13,7 @@ class Pace:
     """Speed of all runs of a data set together, start-up apart."""
 
     per_hour: float | None
-    """Episodes per hour of wall time; None if it is not known."""
+    """Episodes per hour of wall time, without those that ended as `error`; None if there are none."""
     worked_s: float
     """Wall time in which at least one run made episodes [s]."""
     began: float | None
@@ -32,4 +32,4 @@ def pace_of(runs: Iterable[RunTime]) -> Pace:
         worked += max(0.0, run.ended - max(run.began, until))
         until = max(until, run.ended)
     episodes = sum(run.episodes for run in ordered)
-    return Pace(3600.0 * episodes / worked if worked > 0.0 else None, worked, ordered[0].began, until)
+    return Pace(3600.0 * episodes / worked if episodes and worked > 0.0 else None, worked, ordered[0].began, until)

@@ -28,7 +28,7 @@ class RunTime:
     ended: float
     """When its last episode ended so far [s since 1970]."""
     episodes: int
-    """How many episodes it made so far."""
+    """How many episodes it made so far, without those that ended as `error`: they are to be made again."""
 
 
 class RunClock:
@@ -52,7 +52,8 @@ class RunClock:
         if self.times is None:
             began = max(self._started, now - 1e-3 * sum(outcome.timings_ms.values()))
             self.times = RunTime(began - self._started, began, now, 0)
-        self.times = replace(self.times, ended=max(now, self.times.ended), episodes=self.times.episodes + 1)
+        episodes = self.times.episodes + (outcome.code != "error")
+        self.times = replace(self.times, ended=max(now, self.times.ended), episodes=episodes)
         try:
             write_whole_file(self._path, json.dumps(asdict(self.times)).encode())
         except OSError as exc:  # the episode itself is safe

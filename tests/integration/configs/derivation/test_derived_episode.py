@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.derivation.derived_episode import fill_derived_task, fill_skill_setting
+from unlatch.configs.derivation.derived_episode import fill_derived_task, fill_skill_setting, skill_strategies
 from unlatch.configs.derivation.derived_task import derive_layout
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
@@ -152,7 +152,7 @@ def test_ways_are_tried_in_the_order_that_an_entry_states():
     asset = load_object(ObjectCfg("microwave", "microwave", instance="3"), rng=np.random.default_rng(0))
     (part,) = asset.articulation.parts.values()
     entry = read_dataclass(SkillCfg, {"name": "open", "objects": ["microwave"]}, where="skills[0]")
-    s = part.openness.closed + 0.5 * np.sign(part.openness.open - part.openness.closed)
+    s = part.openness.closed + 0.45 * np.sign(part.openness.open - part.openness.closed)
     names = {}
     for order in ([], ["hook", "edge"]):
         made = fill_skill_setting(replace(entry, order=order), asset, part, robot="franka_panda", arm=ARM, s=s)
@@ -166,3 +166,36 @@ def test_an_object_alone_is_previewed_where_it_would_be_opened():
     assert [entry.name for entry in loaded.cfg.skills] == ["artpreplan", "open"]
     with pytest.raises(ConfigError, match="object=toilet is given without a skill"):
         config("object=toilet")
+
+
+@pytest.mark.parametrize(
+    ("words", "acts"),
+    [
+        ("object=box openness=0.9", 2),
+        ("object=box openness=0.3", 1),  # one hold leads it as far
+        ("object=box", 1),
+        ("object=microwave openness=0.9", 1),  # a door is led in one go
+        ("object=box openness=0.9 skills.1.order=[edge]", 2),
+    ],
+)
+def test_a_lid_that_one_hold_does_not_lead_far_enough_is_opened_in_two(words: str, acts: int):
+    cfg = config("skill=open", *words.split())
+    asset = load_object(replace(cfg.object, instance="3"), rng=np.random.default_rng(0))
+    assets = {asset.name: asset}
+    made = fill_derived_task(cfg, assets)
+    assert [entry.name for entry in made.skills] == ["artpreplan", *["open"] * acts]
+    assert all(entry == cfg.skills[1] for entry in made.skills[1:])
+    assert len(made.task.language) == len(
+        fill_derived_task(config("skill=open", words.split()[0]), assets).task.language
+    )
+    if acts == 1:
+        return
+    part = next(iter(asset.articulation.parts.values()))
+    robot_arm = cfg.robot.arms[0]
+    first, second = (
+        skill_strategies(made, index, assets, part=part, arm=robot_arm, s=part.openness.position(opening))[0]
+        for index, opening in ((1, 0.0), (2, 0.9))
+    )
+    assert first.planner_setting.success_threshold <= 0.6
+    reached = 0.9 + second.planner_setting.success_threshold
+    assert reached == pytest.approx(0.9 * part.openness.span, rel=5e-3)

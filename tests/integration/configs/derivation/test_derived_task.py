@@ -10,6 +10,7 @@ import yaml
 
 from unlatch import command_table
 from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.derivation.derived_request import describe_object_path
 from unlatch.configs.derivation.derived_task import MIN_PART_DISTANCE_M, REACH_CENTER_M, REACH_HALF_M, derive_task
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import FramedVector, Handle, HandleType, Openness, Part, PartKind
@@ -213,7 +214,25 @@ def test_objects_of_a_folder_of_many_have_their_task_derived_in_each_episode(
         "split": "train",
         "instances": "round_robin",
     }
-    assert content["task"]["derived"] == {"skill": "open", "part": None}
+    assert content["task"]["derived"] == {"skill": "open", "part": None, "openness": None}
+
+
+@pytest.mark.parametrize(("openness", "share"), [("0.9", 0.9), ("1", 0.96), ("full", 0.96)])
+def test_a_part_is_led_as_far_as_asked(openness: str, share: float, exported: Path, capsys: pytest.CaptureFixture[str]):
+    content = composed(capsys, "object=kitchen", "skill=open", f"openness={openness}")
+    cfg = read_dataclass(ObjectCfg, describe_object_path("./kitchen", None), where="object")
+    opens = load_object(cfg, rng=np.random.default_rng(0)).articulation.part("door").openness
+    (goal,) = content["task"]["goal"]
+    assert (goal["kind"], goal["value"]) == ("open_fraction", share)
+    for setting in (entry["planner_setting"] for entry in content["skills"][1:]):
+        assert setting["success_threshold"] == pytest.approx(share * opens.span, rel=2e-3)
+        led_to = abs(setting["post_actuation_motions"]["follow_joint"]["to"] - opens.closed)
+        assert share * opens.span <= led_to <= opens.span
+
+
+def test_the_objects_of_a_category_are_opened_as_far_as_asked(capsys: pytest.CaptureFixture[str]):
+    content = composed(capsys, "object=oven", "skill=open", "openness=0.9")
+    assert content["task"]["derived"] == {"skill": "open", "part": None, "openness": 0.9}
 
 
 @pytest.mark.slow
@@ -240,6 +259,11 @@ MISTAKES = [
     ("object=kitchen skill=open task=open_drawer", "skill=open derives a task, and task=open_drawer names one."),
     ("skill=open", "skill=open needs an object. Expected object=PATH"),
     ("object=kitchen part=door task=open_drawer", "part=door has no effect without skill."),
+    ("object=kitchen skill=open openness=90", "openness=90.0 is not how far a part can be opened. Expected a share"),
+    ("object=kitchen skill=open openness=wide", "openness=wide is not how far a part can be opened. Expected a share"),
+    ("object=kitchen skill=close openness=0.9", "openness=0.9 asks how far a part is opened, and it has skill=close"),
+    ("object=kitchen openness=0.9 task=open_drawer", "openness=0.9 asks how far a part is opened, and it has no skill"),
+    ("object=oven skill=open task.derived.openness=2", "task.derived.openness=2 is not how far a part can be opened."),
     ("object=still.urdf skill=open", "{cwd}: no movable joint that a skill fits"),
     ("object=escape.urdf skill=open", "{cwd}/escape.urdf: visual of link 'a': '../secret.obj' leads out of"),
     ("object=kitchen skill=open object.scale=2", "object.scale=2 contradicts the scale 1 in"),

@@ -15,6 +15,7 @@ from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli import run_report
+from unlatch.workflows.cli.console import FAILED
 from unlatch.workflows.runs import run
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.retries.code_versions import CodeVersions
@@ -199,5 +200,5 @@ def test_workers_make_errors_again_and_a_killed_worker_notes_its_code(collect, s
 def test_the_summary_says_how_errors_are_made_again(collect, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     collect({1: "error"})
     cfg = load("close_drawer", "executor=serial", "pictures=0", f"out={tmp_path}/data", "episodes=5")
-    assert run_report.run_and_report(cfg, lambda data_set: FakeJob(cfg, data_set)) == 0
+    assert run_report.run_and_report(cfg, lambda data_set: FakeJob(cfg, data_set)) == FAILED
     assert "1 ended as `error`; the same command makes them again once the code has changed" in capsys.readouterr().err

@@ -67,5 +67,15 @@ def test_a_merged_set_has_the_pace_of_its_runs_however_often_it_is_merged(tmp_pa
     assert pace_of(read_run_times(tmp_path / "merged")).per_hour == pytest.approx(1800.0)
 
 
+def test_episodes_that_ended_as_error_take_time_and_do_not_count(tmp_path: Path, now: list[float]):
+    clock = RunClock(tmp_path, "host-run")
+    now[0] = 1010.0
+    clock.count(Outcome(0, False, "error"))
+    assert pace_of(read_run_times(tmp_path)).per_hour is None
+    now[0] = 1020.0
+    clock.count(Outcome(1, False, "slipped"))
+    assert pace_of(read_run_times(tmp_path)).per_hour == pytest.approx(360.0)
+
+
 def test_without_runs_there_is_no_pace(tmp_path: Path):
     assert pace_of(read_run_times(tmp_path)).per_hour is None

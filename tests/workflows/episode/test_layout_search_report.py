@@ -1,0 +1,37 @@
+"""What a search that chose no layout says and advises."""
+
+from __future__ import annotations
+
+import pytest
+
+from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
+
+
+def refused(*codes: str, spent: int | None = 100) -> LayoutSearchReport:
+    report = LayoutSearchReport(spent_work=spent)
+    for number, code in enumerate(codes):
+        report.begin_candidate(number)
+        report.failures.append({"candidate": number, "skill": 1, "name": "open", "code": code, "message": "why not"})
+    return report
+
+
+@pytest.mark.parametrize(
+    ("report", "advice"),
+    [
+        (
+            refused("plan_infeasible", "path_infeasible"),
+            "because planner.work=100 was spent; a larger one makes it try",
+        ),
+        (refused("plan_infeasible", "plan_infeasible"), "Change the region of the object, or the constraints."),
+        (refused("plan_infeasible", "path_infeasible", spent=None), None),
+    ],
+)
+def test_more_work_is_advised_only_where_it_may_help(report: LayoutSearchReport, advice: str | None):
+    text = report.refusal()
+    assert text.startswith("None of 2 layouts tried has a plan: 1 open: ")
+    assert "open: why not" in text
+    if advice is None:
+        assert text.endswith("why not")
+    else:
+        assert advice in text
+        assert ("planner.work" in text) == ("planner.work" in advice)
