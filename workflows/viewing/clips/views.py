@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import product
 
 import numpy as np
 
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.sensors.camera import Camera
-from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera, take_picture
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.state import Rendering
+from unlatch.skills.contract.command import Phase
 from unlatch.workflows.episode.randomization.visual_views import cameras
+from unlatch.workflows.viewing.acted_part import find_acted_part
+from unlatch.workflows.viewing.best_view import Direction, Subject, choose_best_view
+from unlatch.workflows.viewing.phase_moments import find_rounds
 from unlatch.workflows.viewing.recorded_moments import last_finite_frame
 from unlatch.workflows.viewing.scene_picture import RecordedWorld
 
@@ -21,12 +27,15 @@ VIEWS = {
     CLOSE: "the objects, and the hands in the whole episode",
 }
 """Views that are no cameras of a configuration."""
-_LOOKS_FROM = (-0.75, -1.15, 0.75)
-"""Direction from the scene to the camera in the world frame: over the robot's right shoulder."""
-_LOOKS_FROM_FAR_SIDE = (1.05, -0.8, 0.75)
-"""The same for a robot with several arms, whose shoulders would hide the object."""
+_AZIMUTHS_DEG = {35: 0.95, 60: 1.0, 85: 0.95, 110: 0.85, 140: 0.8}
+"""Angles of the camera's direction around the vertical axis, to both sides of the direction behind the robot, with
+their weights: the object is recognized best over the robot's shoulders, as most tasks turn its front to the robot."""
+_ELEVATIONS_DEG = {20: 0.95, 35: 1.0, 52: 0.9}
+"""Angles of the camera's direction above the horizon, with their weights."""
+_RIGHT_SIDE = 1.03
+"""Factor on the weights of the robot's right side, so that clips of symmetric scenes look alike."""
 _FOV_DEG = 32.0
-_MARGIN = 1.14
+_MARGIN = 1.02
 
 
 def view_taker(shown: RecordedWorld, name: str, *, width: int, height: int) -> Callable[[], Array]:
@@ -43,7 +52,7 @@ def view_taker(shown: RecordedWorld, name: str, *, width: int, height: int) -> C
         camera.switch_rendering(Rendering.rgb, on=True)
         return lambda: _camera_image(camera)
     aspect = width / height
-    view = shown.episode.scene.view(aspect=aspect) if name == OVERVIEW else choose_close_view(shown, aspect=aspect)
+    view = choose_view(shown, whole_robot=name == OVERVIEW, aspect=aspect)
     return lambda: take_picture(shown.world, view, width=width, height=height)
 
 
@@ -52,21 +61,71 @@ def _camera_image(camera: Camera) -> Array:
     return camera.image(Rendering.rgb)
 
 
-def choose_close_view(shown: RecordedWorld, *, aspect: float) -> LookAtCamera:
-    """Returns a camera that sees the objects at the start and the end, and the hands in the whole episode.
+def choose_view(shown: RecordedWorld, *, whole_robot: bool, aspect: float) -> LookAtCamera:
+    """Returns a camera from which the parts that move and the hands at them are visible in the whole episode.
+
+    It depends on the record alone. If no arm moved, it is the camera of scenes at their start.
 
     Args:
         shown: The recorded episode.
+        whole_robot: Whether the whole robot is in the picture, or the hands and the objects alone.
         aspect: Width over height of the pictures.
     """
-    arrays = shown.record.arrays
-    last = last_finite_frame(shown.record)
+    skills = _acting_frames(shown.record)
+    if not skills:
+        return shown.episode.scene.view(aspect=aspect)
+    arrays, last = shown.record.arrays, last_finite_frame(shown.record)
+    subjects, motions = [], []
+    for skill, frames in skills.items():
+        acted = find_acted_part(shown, skill)
+        subjects += [Subject(frame, acted.fingers, acted.label) for frame in frames]
+        subjects.append(Subject(last, acted.fingers, acted.label, in_contact=False))
+        motions.append((arrays[acted.point_key][0], arrays[acted.point_key][frames[-1]]))
+    shown_frames = sorted({0, last, *(subject.frame for subject in subjects)})
+    return choose_best_view(
+        shown.world,
+        shown.show,
+        subjects=subjects,
+        points_world=_framed_points(shown, shown_frames, whole_robot=whole_robot),
+        directions=_directions(),
+        motions=motions,
+        fov_deg=_FOV_DEG,
+        aspect=aspect,
+        margin=_MARGIN,
+    )
+
+
+def _acting_frames(record: EpisodeRecord) -> dict[int, list[int]]:
+    """Returns, by skill, the frames in which its hand is at the part: as the part begins to move and has moved."""
+    found: dict[int, list[int]] = {}
+    for item in find_rounds(record):
+        moments = [moment for moment in item.moments if moment.phase in (Phase.grasp, Phase.follow)] or item.moments
+        if moments:
+            found.setdefault(item.skill, []).extend(moment.frame for moment in (moments[0], moments[-1]))
+    return {skill: sorted({frames[0], frames[-1]}) for skill, frames in found.items()}
+
+
+def _framed_points(shown: RecordedWorld, frames: Sequence[int], *, whole_robot: bool) -> Array:
+    """Returns points (K, 3) in the world frame that a picture of an episode must show [m]."""
+    scene, arrays, last = shown.episode.scene, shown.record.arrays, last_finite_frame(shown.record)
     ends = ("tcp_position", "ee_position")
     points = [array[: last + 1 : 10] for key, array in arrays.items() if key.endswith(ends)]
-    for frame in (0, last):
+    bodies = [item.body for item in scene.objects.values()]
+    if whole_robot:
+        bodies.append(scene.robot.body)
+    for frame in frames:
         shown.show(frame)
-        for item in shown.episode.scene.objects.values():
-            low, high = np.array([item.body.link_aabb(link) for link in item.body.links]).swapaxes(0, 1)
-            points += [low, high]
-    direction = _LOOKS_FROM if len(shown.episode.scene.robot.arms) == 1 else _LOOKS_FROM_FAR_SIDE
-    return framing_camera(np.concatenate(points), direction, fov_deg=_FOV_DEG, aspect=aspect, margin=_MARGIN)
+        points += [body.link_aabb(link) for body in bodies for link in body.links]
+    return np.concatenate(points)
+
+
+def _directions() -> dict[Direction, float]:
+    """Returns the directions of the camera that are compared, with their weights."""
+    found = {}
+    for side, factor in ((-1.0, _RIGHT_SIDE), (1.0, 1.0)):
+        for azimuth, elevation in product(_AZIMUTHS_DEG, _ELEVATIONS_DEG):
+            around, above = np.deg2rad(azimuth), np.deg2rad(elevation)
+            flat = np.array([-np.cos(around), side * np.sin(around)]) * np.cos(above)
+            weight = factor * _AZIMUTHS_DEG[azimuth] * _ELEVATIONS_DEG[elevation]
+            found[float(flat[0]), float(flat[1]), float(np.sin(above))] = weight
+    return found
