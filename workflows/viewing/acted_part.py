@@ -22,10 +22,12 @@ class ActedPart:
     """Link of the object that is acted on."""
     point_key: str
     """Array of the record, (T+1, 3): the point that the hand acts on, in the world frame [m]."""
-    hand_key: str
+    arm_key: str
     """Prefix of the arrays of the arm."""
     fingers: frozenset[str]
     """Labels of the fingers, `<body>/<link>`."""
+    hand: frozenset[str]
+    """Labels of the fingers and of the link that carries them."""
 
     @property
     def label(self) -> str:
@@ -49,4 +51,5 @@ def find_acted_part(shown: RecordedWorld, skill: int) -> ActedPart:
         point = _HELD_AT if entry.get("finger_contact_required", True) else _PUSHED_AT
         link, key = item.asset.articulation.part(part).link, f"keypoints.{entry['object']}.{part}.{point}"
     fingers = frozenset(f"{cfg.robot.name}/{name}" for name in arm.cfg.gripper.finger_links)
-    return ActedPart(arm, item, link, key, f"robots.{cfg.robot.name}.{arm.name}", fingers)
+    hand = fingers | {f"{cfg.robot.name}/{arm.cfg.ee_link}"}
+    return ActedPart(arm, item, link, key, f"robots.{cfg.robot.name}.{arm.name}", fingers, hand)

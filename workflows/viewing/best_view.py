@@ -18,6 +18,8 @@ _MARGIN_M = 0.05
 """Margin around each point that must be in the picture: half the width of a hand [m]."""
 _PROBE_PX = (96, 72)
 """Width and height of the pictures in which visible pixels are counted."""
+_LEAST_SHARE = 0.02
+"""What is hidden counts as this share of the most that a camera sees of it."""
 _MOTION_WEIGHT = 0.5
 """Weight of the part's motion in the picture, beside 1 for what is visible of hand and part."""
 
@@ -47,6 +49,7 @@ def choose_best_view(
     fov_deg: float,
     aspect: float,
     margin: float = 1.0,
+    near_points_world: Array | None = None,
 ) -> LookAtCamera:
     """Returns the camera that shows hands and parts best over all subjects.
 
@@ -63,24 +66,41 @@ def choose_best_view(
         fov_deg: Vertical field of view [deg].
         aspect: Width over height of the picture.
         margin: See `framing_camera`.
+        near_points_world: (K, 3) points of hands and parts, where visible pixels are counted [m]; None: the whole
+            picture. Of a picture of a whole robot, too few pixels show a hand.
     """
     around = _MARGIN_M * np.array(list(product((-1.0, 1.0), repeat=3)))  # (8, 3)
     points = (points_world[:, None] + around).reshape(-1, 3)
     views = [framing_camera(points, each, fov_deg=fov_deg, aspect=aspect, margin=margin) for each in directions]
+    counted = views if near_points_world is None else [_zoom_in(view, near_points_world) for view in views]
     seen = np.zeros((len(views), len(subjects), 2))
-    for column, subject in enumerate(subjects):
-        show(subject.frame)
-        for row, view in enumerate(views):
+    for frame in sorted({subject.frame for subject in subjects}):
+        show(frame)
+        for row, view in enumerate(counted):
             pixels = visible_links(world, view, width=_PROBE_PX[0], height=_PROBE_PX[1])
-            seen[row, column] = sum(pixels.get(label, 0) for label in subject.fingers), pixels.get(subject.part, 0)
+            for column, subject in enumerate(subjects):
+                if subject.frame == frame:
+                    of_hand = sum(pixels.get(label, 0) for label in subject.fingers)
+                    seen[row, column] = of_hand, pixels.get(subject.part, 0)
     shares = seen / np.maximum(seen.max(axis=0, keepdims=True), 1.0)  # relative to the best view of the frame
     of_fingers, of_part = shares[:, :, 0], shares[:, :, 1]
     contact = np.array([subject.in_contact for subject in subjects])
     shown = np.where(contact, np.sqrt(of_fingers * of_part), of_part)
+    # a geometric mean: the part should be seen in every picture, and what is well seen in one does not make up for another
+    typical = np.exp(np.log(shown + _LEAST_SHARE).mean(axis=1))
     # the frame that shows the least of the hand counts too: the hand should be seen in every picture
     least = of_fingers[:, contact].min(axis=1) if contact.any() else 0.0
-    scores = shown.mean(axis=1) + least + _MOTION_WEIGHT * _motion_shares(views, motions)
+    scores = typical + least + _MOTION_WEIGHT * _motion_shares(views, motions)
     return views[int(np.argmax(scores * np.array(list(directions.values()))))]
+
+
+def _zoom_in(view: LookAtCamera, points_world: Array) -> LookAtCamera:
+    """Returns a camera at the same place that shows some points (K, 3) as large as possible."""
+    target = (points_world.min(axis=0) + points_world.max(axis=0)) / 2
+    axis, rays = target - np.array(view.eye), points_world - np.array(view.eye)
+    cosines = rays @ axis / (np.linalg.norm(rays, axis=1) * np.linalg.norm(axis))
+    angle = float(np.rad2deg(np.arccos(np.clip(cosines.min(), -1.0, 1.0))))
+    return LookAtCamera(view.eye, tuple(target.tolist()), min(2.0 * angle, view.fov_deg))
 
 
 def _motion_shares(views: Sequence[LookAtCamera], motions: Collection[tuple[Array, Array]]) -> Array:

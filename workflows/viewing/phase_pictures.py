@@ -88,14 +88,14 @@ def _choose_camera(shown: RecordedWorld, skill: int, moments: Sequence[PhaseMome
     around = _NEAR_SURROUNDINGS_M if near else _SURROUNDINGS_M
     corners = []
     for frame, middle in zip(frames, middles, strict=True):
-        gap = np.linalg.norm(record.arrays[f"{acted.hand_key}.tcp_position"][frame] - middle)
+        gap = np.linalg.norm(record.arrays[f"{acted.arm_key}.tcp_position"][frame] - middle)
         if near and gap > _FAR_M:
             continue
         shown.show(frame)
         corners.append(np.clip(acted.item.body.link_aabb(acted.link), middle - around, middle + around))
     points = [
-        record.arrays[f"{acted.hand_key}.tcp_position"][[moment.frame for moment in moments]],
-        record.arrays[f"{acted.hand_key}.ee_position"][frames],
+        record.arrays[f"{acted.arm_key}.tcp_position"][[moment.frame for moment in moments]],
+        record.arrays[f"{acted.arm_key}.ee_position"][frames],
         *corners,
     ]
     return choose_best_view(

@@ -27,10 +27,10 @@ VIEWS = {
     CLOSE: "the objects, and the hands in the whole episode",
 }
 """Views that are no cameras of a configuration."""
-_AZIMUTHS_DEG = {35: 0.95, 60: 1.0, 85: 0.95, 110: 0.85, 140: 0.8}
+_AZIMUTHS_DEG = {30: 0.9, 48: 1.0, 66: 1.0, 85: 0.94, 120: 0.84}
 """Angles of the camera's direction around the vertical axis, to both sides of the direction behind the robot, with
 their weights: the object is recognized best over the robot's shoulders, as most tasks turn its front to the robot."""
-_ELEVATIONS_DEG = {20: 0.95, 35: 1.0, 52: 0.9}
+_ELEVATIONS_DEG = {25: 1.0, 45: 0.95}
 """Angles of the camera's direction above the horizon, with their weights."""
 _RIGHT_SIDE = 1.03
 """Factor on the weights of the robot's right side, so that clips of symmetric scenes look alike."""
@@ -53,7 +53,7 @@ def view_taker(shown: RecordedWorld, name: str, *, width: int, height: int) -> C
         return lambda: _camera_image(camera)
     aspect = width / height
     view = choose_view(shown, whole_robot=name == OVERVIEW, aspect=aspect)
-    return lambda: take_picture(shown.world, view, width=width, height=height)
+    return lambda: take_picture(shown.world, view, width=width, height=height, fine=False)
 
 
 def _camera_image(camera: Camera) -> Array:
@@ -75,12 +75,17 @@ def choose_view(shown: RecordedWorld, *, whole_robot: bool, aspect: float) -> Lo
     if not skills:
         return shown.episode.scene.view(aspect=aspect)
     arrays, last = shown.record.arrays, last_finite_frame(shown.record)
-    subjects, motions = [], []
+    subjects, motions, near = [], [], []
     for skill, frames in skills.items():
         acted = find_acted_part(shown, skill)
-        subjects += [Subject(frame, acted.fingers, acted.label) for frame in frames]
-        subjects.append(Subject(last, acted.fingers, acted.label, in_contact=False))
+        subjects += [Subject(frame, acted.hand, acted.label) for frame in frames]
+        # a closed part shows its face alone: it should be seen before it opens
+        subjects += [Subject(frame, acted.hand, acted.label, in_contact=False) for frame in (0, last)]
         motions.append((arrays[acted.point_key][0], arrays[acted.point_key][frames[-1]]))
+        near.append(arrays[f"{acted.arm_key}.tcp_position"][frames])
+        for frame in (0, *frames, last):
+            shown.show(frame)
+            near.append(_corners(acted.item.body.link_aabb(acted.link)))
     shown_frames = sorted({0, last, *(subject.frame for subject in subjects)})
     return choose_best_view(
         shown.world,
@@ -92,6 +97,7 @@ def choose_view(shown: RecordedWorld, *, whole_robot: bool, aspect: float) -> Lo
         fov_deg=_FOV_DEG,
         aspect=aspect,
         margin=_MARGIN,
+        near_points_world=np.concatenate(near),
     )
 
 
@@ -115,8 +121,13 @@ def _framed_points(shown: RecordedWorld, frames: Sequence[int], *, whole_robot: 
         bodies.append(scene.robot.body)
     for frame in frames:
         shown.show(frame)
-        points += [body.link_aabb(link) for body in bodies for link in body.links]
+        points += [_corners(body.link_aabb(link)) for body in bodies for link in body.links]
     return np.concatenate(points)
+
+
+def _corners(box: Array) -> Array:
+    """Returns the corners (8, 3) of a box of a lower and an upper corner (2, 3)."""
+    return np.array([box[corner, range(3)] for corner in product((0, 1), repeat=3)])
 
 
 def _directions() -> dict[Direction, float]:
