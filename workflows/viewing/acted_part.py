@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unlatch.objects.scene_object import SceneObject
-from unlatch.robots.robot import Arm
 from unlatch.workflows.viewing.scene_picture import RecordedWorld
 
 _HELD_AT, _PUSHED_AT = "articulated_object_head", "link_contact_point"
@@ -15,7 +14,6 @@ _HELD_AT, _PUSHED_AT = "articulated_object_head", "link_contact_point"
 class ActedPart:
     """What a skill acts on, and with which hand."""
 
-    arm: Arm
     item: SceneObject
     """The object."""
     link: str
@@ -26,8 +24,6 @@ class ActedPart:
     """Prefix of the arrays of the arm."""
     fingers: frozenset[str]
     """Labels of the fingers, `<body>/<link>`."""
-    hand: frozenset[str]
-    """Labels of the fingers and of the link that carries them."""
 
     @property
     def label(self) -> str:
@@ -51,5 +47,4 @@ def find_acted_part(shown: RecordedWorld, skill: int) -> ActedPart:
         point = _HELD_AT if entry.get("finger_contact_required", True) else _PUSHED_AT
         link, key = item.asset.articulation.part(part).link, f"keypoints.{entry['object']}.{part}.{point}"
     fingers = frozenset(f"{cfg.robot.name}/{name}" for name in arm.cfg.gripper.finger_links)
-    hand = fingers | {f"{cfg.robot.name}/{arm.cfg.ee_link}"}
-    return ActedPart(arm, item, link, key, f"robots.{cfg.robot.name}.{arm.name}", fingers, hand)
+    return ActedPart(item, link, key, f"robots.{cfg.robot.name}.{arm.name}", fingers)

@@ -183,7 +183,10 @@ def _read_camera(cfg: EpisodeCfg, options: ClipCfg, config_dirs: Sequence[str]) 
             raise unknown_name(options.camera, "a known view or camera", where="camera", known=known)
     sizes = {"width": options.width, "height": options.height}
     overrides = [f"cameras.0.{key}={value}" for key, value in sizes.items() if value is not None]
-    settings = read_render_settings(cfg, [options.camera], request=Request(overrides, list(config_dirs)))
+    try:
+        settings = read_render_settings(cfg, [options.camera], request=Request(overrides, list(config_dirs)))
+    except ConfigError as exc:
+        raise ConfigError(exc.message.replace("cameras[0]", f"camera={options.camera}"), key="camera") from exc
     return settings.cameras[0]
 
 

@@ -78,9 +78,9 @@ def choose_view(shown: RecordedWorld, *, whole_robot: bool, aspect: float) -> Lo
     subjects, motions, near = [], [], []
     for skill, frames in skills.items():
         acted = find_acted_part(shown, skill)
-        subjects += [Subject(frame, acted.hand, acted.label) for frame in frames]
+        subjects += [Subject(frame, acted.fingers, acted.label) for frame in frames]
         # a closed part shows its face alone: it should be seen before it opens
-        subjects += [Subject(frame, acted.hand, acted.label, in_contact=False) for frame in (0, last)]
+        subjects += [Subject(frame, acted.fingers, acted.label, in_contact=False) for frame in (0, last)]
         motions.append((arrays[acted.point_key][0], arrays[acted.point_key][frames[-1]]))
         near.append(arrays[f"{acted.arm_key}.tcp_position"][frames])
         for frame in (0, *frames, last):
