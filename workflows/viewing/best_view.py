@@ -86,7 +86,7 @@ def choose_best_view(
     of_fingers, of_part = shares[:, :, 0], shares[:, :, 1]
     contact = np.array([subject.in_contact for subject in subjects])
     shown = np.where(contact, np.sqrt(of_fingers * of_part), of_part)
-    # a geometric mean: the part should be seen in every picture, and what is well seen in one does not make up for another
+    # a geometric mean: the part should be seen in every picture; one picture does not make up for another
     typical = np.exp(np.log(shown + _LEAST_SHARE).mean(axis=1))
     # the frame that shows the least of the hand counts too: the hand should be seen in every picture
     least = of_fingers[:, contact].min(axis=1) if contact.any() else 0.0

@@ -99,7 +99,8 @@ class FrameVideoWriter:
     def _make_palette_filter(self, width: int, height: int) -> Any:
         """Returns FFmpeg's filters that choose a palette for all frames and give them its colours."""
         graph = av.filter.Graph()
-        source = graph.add_buffer(width=width, height=height, format=self._encoding.frames, time_base=self._time_base)
+        pixels = av.VideoFormat(self._encoding.frames)
+        source = graph.add_buffer(width=width, height=height, format=pixels, time_base=self._time_base)
         copies, choose, sink = graph.add("split"), graph.add("palettegen"), graph.add("buffersink")
         # a regular pattern of dots does not move, so that what stands still needs no bytes
         use = graph.add("paletteuse", "dither=bayer:bayer_scale=4")

@@ -49,7 +49,7 @@ def frame_numbers(record: EpisodeRecord, *, fps: float, speed: float) -> list[in
     count = int(np.ceil(float(times[last]) / speed * fps - 1e-6)) + 1
     wanted = np.minimum(np.arange(count) * speed / fps, times[last])
     middles = (times[1:] + times[:-1]) / 2
-    return np.searchsorted(middles, wanted).tolist()
+    return [int(frame) for frame in np.searchsorted(middles, wanted)]
 
 
 def take_frames(shown: RecordedWorld, numbers: Iterable[int], take: Callable[[], Array]) -> Iterator[Array]:
