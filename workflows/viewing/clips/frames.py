@@ -47,9 +47,10 @@ def frame_numbers(record: EpisodeRecord, *, fps: float, speed: float) -> list[in
     last = last_finite_frame(record)
     times = record.arrays["time"][: last + 1] - record.arrays["time"][0]
     count = int(np.ceil(float(times[last]) / speed * fps - 1e-6)) + 1
-    wanted = np.minimum(np.arange(count) * speed / fps, times[last])
-    middles = (times[1:] + times[:-1]) / 2
-    return [int(frame) for frame in np.searchsorted(middles, wanted)]
+    wanted: Array = np.minimum(np.arange(count) * speed / fps, times[last])
+    middles: Array = (times[1:] + times[:-1]) / 2
+    frames: Array = np.asarray(np.searchsorted(middles, wanted))
+    return frames.tolist()
 
 
 def take_frames(shown: RecordedWorld, numbers: Iterable[int], take: Callable[[], Array]) -> Iterator[Array]:
