@@ -2,6 +2,7 @@
 
 `python examples/moving_picture.py data/moving docs/images/unlatch.webp` draws one success of each of several tasks; it
 collects missing episodes. If the folder is a data set, as of an evaluation, it draws its first three episodes.
+`unlatch clip` draws one episode alone.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.viewing.clip import choose_clip_view
+from unlatch.workflows.viewing.clips.views import choose_view
 from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 
 EPISODES = {
@@ -86,7 +87,7 @@ def film(data_set: DataSet, number: int, frames: int | None = None) -> list[Imag
     record, cfg = data_set.read(number), config_of(data_set)
     room = VisualDraw(read_dataclass(RandomizationCfg, ROOM, where="randomization"), record.seed)
     with open_record(cfg, record, visual_draw=room) as shown:
-        view = choose_clip_view(shown, aspect=TILE_PX[0] / TILE_PX[1])
+        view = choose_view(shown, whole_robot=False, aspect=TILE_PX[0] / TILE_PX[1])
         images = []
         last = frames or record.n_actions
         for frame in np.linspace(0, last, FRAMES).round().clip(max=record.n_actions).astype(int).tolist():

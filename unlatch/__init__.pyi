@@ -39,5 +39,6 @@ from .workflows.runs.replay import ReplayOutcome as ReplayOutcome
 from .workflows.runs.replay import replay as replay
 from .workflows.runs.schema import CollectCfg as CollectCfg
 from .workflows.runs.statistics import RunStatistics as RunStatistics
+from .workflows.viewing.clips.clip import clip as clip
 
 __version__: str

@@ -19,6 +19,7 @@ COMMANDS = {
     "annotate": "find what opens, turns or slides on an object",
     "bench": "run the benchmark of success rates",
     "check": "verify data sets; check tasks and planner settings",
+    "clip": "write a recorded episode as a moving picture",
     "collect": "collect verified demonstrations",
     "completion": "print the script that completes words in bash, zsh or fish",
     "config": "show a task's configuration and where each value comes from",

@@ -88,8 +88,12 @@ class EpisodeScene:
     _last_signature: dict[str, tuple[object, ...]] = field(default_factory=dict, init=False, repr=False)
     """Signature of the world after the last frame."""
 
-    def view(self) -> LookAtCamera:
-        """Returns a camera that sees the whole robot and the objects; it does not depend on how they stand now."""
+    def view(self, *, aspect: float = 1.25) -> LookAtCamera:
+        """Returns a camera that sees the whole robot and the objects; it does not depend on how they stand now.
+
+        Args:
+            aspect: Width of the picture over its height.
+        """
         arms = [self.robot.body.link_pose(arm.base_link).p for arm in self.robot.cfg.arms]
         points = [foot + np.array(offset) for foot in arms for offset in _ARM_POINTS_M]
         for item in self.objects.values():
@@ -100,7 +104,7 @@ class EpisodeScene:
         # from behind the robot's right shoulder: the object's front and the hand are both seen; the shoulders of two
         # arms would hide the object, so they are seen from the far side
         looks_from = _BEHIND_SHOULDER if len(arms) == 1 else _FAR_SIDE
-        return framing_camera(points, looks_from, fov_deg=_FOV_DEG, aspect=1.25, margin=1.12)
+        return framing_camera(points, looks_from, fov_deg=_FOV_DEG, aspect=aspect, margin=1.12)
 
     def hold_flags(self, held: Mapping[str, frozenset[str]]) -> dict[str, tuple[bool, ...]]:
         """Returns which joints of every object are held, as an action has them."""

@@ -12,6 +12,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
+from unlatch.simcore.recording.episode import EpisodeRecord
 
 
 def config_of(data_set: DataSet) -> EpisodeCfg:
@@ -34,6 +35,21 @@ def config_of(data_set: DataSet) -> EpisodeCfg:
             f"It was made by unlatch {data_set.header.get('versions', {}).get('unlatch', 'of unknown version')}.",
             path=str(data_set.path),
         ) from exc
+
+
+def config_of_record(record: EpisodeRecord) -> EpisodeCfg:
+    """Reads and checks the configuration of the data set that a record was read from.
+
+    Raises:
+        ConfigError: It was not read from a data set.
+        RecordingError: The data set has no configuration that this version can read.
+    """
+    if record.data_set is None:
+        raise ConfigError(
+            f"Episode {record.number} was not read from a data set, so its configuration is not known. Give cfg.",
+            key="cfg",
+        )
+    return config_of(DataSet.open(record.data_set))
 
 
 def check_episode(data_set: DataSet, number: int) -> None:

@@ -19,7 +19,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.runs.executors.catalog import EXECUTORS
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
-from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.runs.recorded_config import config_of, config_of_record
 from unlatch.workflows.runs.runner import EpisodeRunner
 
 Array = np.ndarray
@@ -99,12 +99,7 @@ def replay(
         0.0
     """
     if cfg is None:
-        if record.data_set is None:
-            raise ConfigError(
-                f"Episode {record.number} was not read from a data set, so its configuration is not known. Give cfg.",
-                key="cfg",
-            )
-        cfg = config_of(DataSet.open(record.data_set))
+        cfg = config_of_record(record)
     try:
         mode = ReplayMode(mode)
     except ValueError as exc:

@@ -9,17 +9,24 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import report_unwritable, write_whole_file
 
 
-def check_suffix(out: str | None, suffix: str, *, formats: Sequence[str] = ()) -> None:
-    """Raises unless `out` is None or ends in a suffix; the error suggests the format whose name `out` ends in.
+def check_suffix(out: str | None, *suffixes: str, formats: Sequence[str] = ()) -> None:
+    """Raises unless `out` is None or ends in one of some suffixes.
+
+    Args:
+        out: The file.
+        *suffixes: Endings with their dot.
+        formats: Names that `format` may have; the error suggests the one that `out` ends in.
 
     Raises:
         ConfigError: It ends otherwise.
     """
-    if out is None or Path(out).suffix == suffix:
+    if out is None or Path(out).suffix in suffixes:
         return
     meant = Path(out).suffix.removeprefix(".")
     advice = f"Add format={meant}" if meant in formats else "Rename it"
-    raise ConfigError(f"out={out} does not end in {suffix}, the format that is written. {advice}.", key="out")
+    expected = " or ".join(filter(None, (", ".join(suffixes[:-1]), suffixes[-1])))
+    written = "the format that is" if len(suffixes) == 1 else "the formats that are"
+    raise ConfigError(f"out={out} does not end in {expected}, {written} written. {advice}.", key="out")
 
 
 def output_path(out: str | None, default: Path) -> Path:

@@ -11,7 +11,8 @@ from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.skills.contract.command import Phase
 from unlatch.tasks.language import fill_in
 from unlatch.tasks.part_words import part_words
-from unlatch.workflows.viewing.close_up import choose_close_up
+from unlatch.workflows.viewing.acted_part import find_acted_part
+from unlatch.workflows.viewing.best_view import Subject, choose_best_view
 from unlatch.workflows.viewing.phase_moments import SkillRound, failure_notes, part_openings
 from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX, Curve, PhaseSheet, Section, Tile
 from unlatch.workflows.viewing.recorded_moments import PhaseMoment, last_finite_frame, phase_of
@@ -26,11 +27,21 @@ _SURROUNDINGS_M = 0.18
 """Half extent of the box around the contact point; the picture shows at least what of the part is in this box [m]."""
 _NEAR_SURROUNDINGS_M = 0.06
 """The same for the pictures of a failure, which show hand and part from near [m]."""
+_DIRECTIONS = {
+    (-0.68, -1.05, 0.62): 1.0,
+    (-0.68, 1.05, 0.62): 1.0,
+    (-0.10, -1.20, 0.45): 0.8,
+    (-0.10, 1.20, 0.45): 0.8,
+    (-0.55, -0.70, 1.00): 0.8,
+    (-0.55, 0.70, 1.00): 0.8,
+}
+"""Directions of the camera in the world frame with their weights: behind the robot's shoulders, its sides, and above.
+The object is recognized best from the shoulders; other pictures use the first direction."""
+_FOV_DEG = 30.0
 _FAR_M = 0.25
 """A hand this far from the contact point has not reached it: the pictures of its failure show the hand alone [m]."""
 _FINGERS_MOVE = (Phase.approach, Phase.grasp, Phase.release)
 """Phases in which a caption says how wide the fingers are open: the part does not move yet."""
-_HELD_AT, _PUSHED_AT = "articulated_object_head", "link_contact_point"
 
 
 def take_phase_pictures(shown: RecordedWorld, rounds: Sequence[SkillRound]) -> PhaseSheet:
@@ -71,39 +82,29 @@ def _choose_camera(shown: RecordedWorld, skill: int, moments: Sequence[PhaseMome
 
     `near`: less of the part, and nothing of a part that the hand is far from.
     """
-    record, cfg, scene = shown.record, shown.episode.cfg, shown.episode.scene
-    entry = record.skills[skill]
-    arm = scene.robot.arm(entry.get("arm", cfg.skills[skill].arm))
-    item = scene.objects[entry["object"]]
-    part = entry["part"]
-    link = item.asset.model.root if part is None else item.asset.articulation.part(part).link
+    record, acted = shown.record, find_acted_part(shown, skill)
     frames = _key_frames(moments)
-    hand = f"robots.{cfg.robot.name}.{arm.name}"
-    point = _HELD_AT if entry.get("finger_contact_required", True) else _PUSHED_AT
-    key = f"objects.{entry['object']}.root_position"
-    if part is not None:
-        key = f"keypoints.{entry['object']}.{part}.{point}"
-    acted_on = record.arrays[key][frames]  # (K, 3)
+    middles = record.arrays[acted.point_key][frames]  # (K, 3)
     around = _NEAR_SURROUNDINGS_M if near else _SURROUNDINGS_M
     corners = []
-    for frame, middle in zip(frames, acted_on, strict=True):
-        gap = np.linalg.norm(record.arrays[f"{hand}.tcp_position"][frame] - middle)
+    for frame, middle in zip(frames, middles, strict=True):
+        gap = np.linalg.norm(record.arrays[f"{acted.arm_key}.tcp_position"][frame] - middle)
         if near and gap > _FAR_M:
             continue
         shown.show(frame)
-        corners.append(np.clip(item.body.link_aabb(link), middle - around, middle + around))
+        corners.append(np.clip(acted.item.body.link_aabb(acted.link), middle - around, middle + around))
     points = [
-        record.arrays[f"{hand}.tcp_position"][[moment.frame for moment in moments]],
-        record.arrays[f"{hand}.ee_position"][frames],
+        record.arrays[f"{acted.arm_key}.tcp_position"][[moment.frame for moment in moments]],
+        record.arrays[f"{acted.arm_key}.ee_position"][frames],
         *corners,
     ]
-    return choose_close_up(
+    return choose_best_view(
         shown.world,
         shown.show,
-        frames=frames,
+        subjects=[Subject(frame, acted.fingers, acted.label) for frame in frames],
         points_world=np.concatenate(points),
-        fingers={f"{cfg.robot.name}/{name}" for name in arm.cfg.gripper.finger_links},
-        part=item.body.label(item.body.link_index(link)),
+        directions=_DIRECTIONS,
+        fov_deg=_FOV_DEG,
         aspect=TILE_PX[0] / TILE_PX[1],
     )
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import av
+import av.filter
 import numpy as np
 from av.error import FFmpegError
 
@@ -35,6 +37,10 @@ class Encoding:
     """FFmpeg's name of the pixel format of the arrays."""
     options: dict[str, str] = field(default_factory=dict)
     """Options of the codec."""
+    file_options: dict[str, str] = field(default_factory=dict)
+    """Options of the file format."""
+    palette: bool = False
+    """Whether the file has one palette of 256 colours, which is chosen when all frames are known."""
 
 
 H264_OPTIONS = {"crf": str(CRF), "bf": "0", "g": "2", "preset": "veryfast", "mbtree": "0"}
@@ -58,7 +64,8 @@ class FrameVideoWriter:
     def __init__(self, path: Path, encoding: str | Encoding, *, width: int, height: int, rate_hz: int) -> None:
         """Opens a file that does not exist yet; `encoding` is a name in `ENCODINGS`, or an encoding of the caller."""
         self._encoding = ENCODINGS[encoding] if isinstance(encoding, str) else encoding
-        self._container = av.open(str(path), "w", options={"fflags": "+bitexact"})  # no random numbers in the file
+        file_options = {"fflags": "+bitexact", **self._encoding.file_options}  # no random numbers in the file
+        self._container = av.open(str(path), "w", options=file_options)
         stream: Any = self._container.add_stream(
             self._encoding.codec, rate=rate_hz, options=dict(self._encoding.options)
         )
@@ -66,6 +73,7 @@ class FrameVideoWriter:
         stream.codec_context.thread_count = 1  # one core per worker, and equal bytes for any number of cores
         self._stream = stream
         self._time_base = Fraction(1, rate_hz)
+        self._palette = self._make_palette_filter(width, height) if self._encoding.palette else None
         self._count = 0
 
     def add(self, image: Array) -> None:
@@ -73,12 +81,36 @@ class FrameVideoWriter:
         frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format=self._encoding.frames)
         frame.pts, frame.time_base = self._count, self._time_base
         self._count += 1
-        self._container.mux(self._stream.encode(frame))
+        if self._palette is None:
+            self._container.mux(self._stream.encode(frame))
+        else:
+            self._palette.push(frame)
 
     def close(self) -> None:
         """Writes the remaining frames."""
+        if self._palette is not None and self._count:
+            self._palette.push(None)
+            with suppress(EOFError):
+                while True:
+                    self._container.mux(self._stream.encode(self._palette.pull()))
         self._container.mux(self._stream.encode())
         self._container.close()
+
+    def _make_palette_filter(self, width: int, height: int) -> Any:
+        """Returns FFmpeg's filters that choose a palette for all frames and give them its colours."""
+        graph = av.filter.Graph()
+        pixels = av.VideoFormat(self._encoding.frames)
+        source = graph.add_buffer(width=width, height=height, format=pixels, time_base=self._time_base)
+        copies, choose, sink = graph.add("split"), graph.add("palettegen"), graph.add("buffersink")
+        # a regular pattern of dots does not move, so that what stands still needs no bytes
+        use = graph.add("paletteuse", "dither=bayer:bayer_scale=4")
+        source.link_to(copies)
+        copies.link_to(choose, 0, 0)
+        copies.link_to(use, 1, 0)
+        choose.link_to(use, 0, 1)
+        use.link_to(sink)
+        graph.configure()
+        return graph
 
     def __enter__(self) -> FrameVideoWriter:
         return self

@@ -84,14 +84,21 @@ def framing_camera(
     return camera
 
 
-def take_picture(world: World, view: LookAtCamera, *, width: int, height: int) -> Array:
+def take_picture(world: World, view: LookAtCamera, *, width: int, height: int, fine: bool = True) -> Array:
     """Returns a picture (height, width, 3) uint8 of the world.
+
+    Args:
+        world: The world, with visual shapes.
+        view: The camera.
+        width: Of the picture [pixels].
+        height: Of the picture [pixels].
+        fine: Whether the picture is looked at for long; one of many frames takes less time.
 
     Raises:
         WorldError: The renderer draws no colours.
     """
     require_colours(world)
-    request = RenderRequest(view.pinhole(width, height), view.T_world_camera, _NEAR_M, _FAR_M, depth=False, fine=True)
+    request = RenderRequest(view.pinhole(width, height), view.T_world_camera, _NEAR_M, _FAR_M, depth=False, fine=fine)
     return world.renderer.render(world, request).rgb
 
 

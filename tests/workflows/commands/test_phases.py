@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,8 +14,6 @@ from unlatch.simcore.errors import count_noun
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.contract.command import Phase
-from unlatch.workflows.runs.header import header_of
-from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.viewing.phase_moments import SkillRound, find_rounds
 from unlatch.workflows.viewing.phase_sheet import TILE_PX, Curve, PhaseSheet, Section, Tile, draw_sheet, fitting_font
 from unlatch.workflows.viewing.scene_picture import open_record
@@ -200,24 +197,6 @@ def test_a_failure_is_red():
 
     assert red(draw_sheet(sheet([2]), columns=5)) == 0
     assert red(draw_sheet(sheet([2], success=False), columns=5)) > 5000
-
-
-@pytest.fixture(scope="module")
-def data_set(tmp_path_factory: pytest.TempPathFactory, drawer_episode: tuple[CollectCfg, EpisodeRecord]) -> DataSet:
-    """Episode 0 as it was made; 1 without a layout; 2 without states; 4 slipped; 6 refused before an arm moved."""
-    cfg, made = drawer_episode
-    refused = {"success": False, "code": "plan_infeasible", "evidence": {"message": "No grasp was found."}}
-    still = {key: array[: 5 + (len(array) == made.n_actions + 1)].copy() for key, array in made.arrays.items()}
-    frame = int(np.flatnonzero(made.arrays["skills.phase"] == Phase.follow.value)[20])
-    cut = {key: array[: frame + (len(array) == made.n_actions + 1)].copy() for key, array in made.arrays.items()}
-    slipped = {"message": "The fingers lost 'drawer'", "frame": frame, "time_s": frame / 30.0}
-    with DataSet.create_or_resume(tmp_path_factory.mktemp("phases") / "set", header=header_of(cfg)) as found:
-        found.write(made)
-        found.write(dataclasses.replace(made, number=1, **refused, arrays={}, layout={}))
-        found.write(dataclasses.replace(made, number=2, **refused, arrays={}))
-        found.write(dataclasses.replace(made, number=6, **refused, arrays=still))
-        found.write(dataclasses.replace(made, number=4, success=False, code="slipped", evidence=slipped, arrays=cut))
-    return found
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from unlatch.simcore.errors import RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.viewing.clip import take_clip
+from unlatch.workflows.viewing.clips.page_clip import take_clip
 from unlatch.workflows.viewing.phase_moments import failure_notes, find_rounds, part_openings
 from unlatch.workflows.viewing.phase_pictures import take_phase_pictures
 from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX

@@ -28,6 +28,7 @@ def commands_of(data_set: DataSet) -> dict[str, str]:
         commands["make it again"] = again
     commands["look at it"] = view_command(data_set, NUMBER)
     commands["draw it phase by phase"] = f"unlatch phases {path} episode={NUMBER}"
+    commands["write it as a moving picture"] = f"unlatch clip {path} episode={NUMBER} out=clip.mp4"
     commands["replay it exactly"] = f"unlatch replay {path} episode={NUMBER} mode=action"
     return commands
 

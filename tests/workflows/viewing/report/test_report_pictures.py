@@ -17,7 +17,8 @@ from tests.workflows.viewing.report.report_page import ReportPage
 from unlatch import command_table
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.console import OK
-from unlatch.workflows.viewing.clip import CLIP_PX, CLIP_RATE_HZ, HELD_FRAMES, MOST_CLIP_FRAMES
+from unlatch.workflows.viewing.clips.frames import HELD_S
+from unlatch.workflows.viewing.clips.page_clip import CLIP_PX, CLIP_RATE_HZ, MOST_CLIP_FRAMES
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 
@@ -45,7 +46,9 @@ def test_each_outcome_has_a_clip_with_the_number_of_frames_that_the_json_states(
     assert [len(frames) for frames in clips] == [strip["clip_frames"] for strip in strips]
     for strip, frames in zip(strips, clips, strict=True):
         length_s = np.ptp(DataSet.open(noisy_drawers).read(strip["episode"]).arrays["time"])
-        assert len(frames) == min(MOST_CLIP_FRAMES, math.ceil(length_s * CLIP_RATE_HZ) + 1) + HELD_FRAMES
+        assert len(frames) == min(MOST_CLIP_FRAMES, math.ceil(length_s * CLIP_RATE_HZ) + 1) + round(
+            HELD_S * CLIP_RATE_HZ
+        )
         assert frames[0].shape == (CLIP_PX[1], CLIP_PX[0], 3)
         moved = np.abs(frames[0].astype(int) - frames[-1].astype(int)).max(axis=2) > 40
         assert np.mean(moved) > 0.02

@@ -1,0 +1,32 @@
+"""A data set with one episode of each outcome."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.skills.contract.command import Phase
+from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.schema import CollectCfg
+
+
+@pytest.fixture(scope="session")
+def data_set(tmp_path_factory: pytest.TempPathFactory, drawer_episode: tuple[CollectCfg, EpisodeRecord]) -> DataSet:
+    """Episode 0 as it was made; 1 without a layout; 2 without states; 4 slipped; 6 refused before an arm moved."""
+    cfg, made = drawer_episode
+    refused = {"success": False, "code": "plan_infeasible", "evidence": {"message": "No grasp was found."}}
+    still = {key: array[: 5 + (len(array) == made.n_actions + 1)].copy() for key, array in made.arrays.items()}
+    frame = int(np.flatnonzero(made.arrays["skills.phase"] == Phase.follow.value)[20])
+    cut = {key: array[: frame + (len(array) == made.n_actions + 1)].copy() for key, array in made.arrays.items()}
+    slipped = {"message": "The fingers lost 'drawer'", "frame": frame, "time_s": frame / 30.0}
+    with DataSet.create_or_resume(tmp_path_factory.mktemp("phases") / "set", header=header_of(cfg)) as found:
+        found.write(made)
+        found.write(dataclasses.replace(made, number=1, **refused, arrays={}, layout={}))
+        found.write(dataclasses.replace(made, number=2, **refused, arrays={}))
+        found.write(dataclasses.replace(made, number=6, **refused, arrays=still))
+        found.write(dataclasses.replace(made, number=4, success=False, code="slipped", evidence=slipped, arrays=cut))
+    return found

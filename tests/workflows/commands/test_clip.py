@@ -1,0 +1,155 @@
+"""One episode as a moving picture: formats, numbers of pictures, failures, views, and mistakes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from PIL import Image, ImageSequence
+
+import unlatch
+from unlatch import command_table
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.viewing.acted_part import find_acted_part
+from unlatch.workflows.viewing.clips.frames import frame_numbers
+from unlatch.workflows.viewing.clips.views import choose_view
+from unlatch.workflows.viewing.scene_picture import open_record
+
+SMALL = ["width=96", "height=64", "fps=4", "speed=4"]
+
+
+def timed(*times: float) -> EpisodeRecord:
+    """An episode with states at some times [s]."""
+    arrays = {"time": np.array(times), "robots.r.joint_positions": np.zeros((len(times), 1))}
+    return EpisodeRecord(number=0, seed=0, success=True, arrays=arrays | {"actions.r": np.zeros((len(times) - 1, 1))})
+
+
+def pictures(path: Path) -> list[np.ndarray]:
+    if path.suffix == ".mp4":
+        with av.open(str(path)) as container:
+            return [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+    with Image.open(path) as image:
+        return [np.asarray(frame.convert("RGB")) for frame in ImageSequence.Iterator(image)]
+
+
+def redness(picture: np.ndarray) -> float:
+    """How much redder than green the outermost row of pixels is."""
+    return float((picture[0, :, 0].astype(int) - picture[0, :, 1]).mean())
+
+
+def test_pictures_have_equal_time_steps_and_end_with_the_last_state():
+    record = timed(*np.arange(31) / 30.0)
+    assert frame_numbers(record, fps=10, speed=1.0) == list(range(0, 31, 3))
+    assert frame_numbers(record, fps=10, speed=3.0) == [0, 9, 18, 27, 30]
+    assert frame_numbers(record, fps=60, speed=0.5)[-1] == 30
+    assert len(frame_numbers(record, fps=60, speed=0.5)) == 121
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+@pytest.mark.parametrize("suffix", ["mp4", "webp", "gif"])
+def test_each_format_has_the_pictures_that_the_command_counts(
+    data_set: DataSet, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    out = tmp_path / "deep" / f"a.{suffix}"
+    assert command_table.main(["clip", str(data_set.path), *SMALL, "renderer=tiny", f"out={out}"]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    record = data_set.read(0)
+    count = len(frame_numbers(record, fps=4, speed=4.0)) + 4  # the last one is held for a second
+    assert said.out.startswith(f"clip: {out} ({count} pictures, {count / 4:.1f} s, ")
+    assert "renderer tiny" in said.out
+    found = pictures(out)
+    if suffix == "mp4":
+        assert len(found) == count
+    else:  # equal pictures may be joined to one that is shown for longer
+        assert count - 4 <= len(found) <= count
+    assert found[0].shape == (64, 96, 3)
+    assert np.mean(np.abs(found[0].astype(int) - found[-1]).max(axis=2) > 40) > 0.02
+    assert redness(found[-1]) < 30
+    assert [path.name for path in out.parent.iterdir()] == [out.name]
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+def test_a_red_border_begins_at_the_failure(data_set: DataSet, tmp_path: Path):
+    out = tmp_path / "slipped.mp4"
+    assert command_table.main(["clip", str(data_set.path), "episode=4", *SMALL, "renderer=tiny", f"out={out}"]) == 0
+    found = [redness(picture) > 60 for picture in pictures(out)]
+    assert not found[0]
+    assert found[-1]
+    assert sorted(found) == found
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+def test_an_episode_without_states_is_shown_as_it_was_laid_out(data_set: DataSet, tmp_path: Path):
+    out = unlatch.clip(data_set.read(2), tmp_path / "a.webp", width=96, height=64, renderer="tiny")
+    assert out == tmp_path / "a.webp"
+    assert len(pictures(out)) >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+@pytest.mark.parametrize("whole_robot", [True, False])
+def test_a_drawer_is_seen_from_before_its_front_and_from_above(data_set: DataSet, whole_robot: bool):
+    with open_record(config_of(data_set), data_set.read(0)) as shown:
+        shown.show(0)
+        view = choose_view(shown, whole_robot=whole_robot, aspect=4 / 3)
+        again = choose_view(shown, whole_robot=whole_robot, aspect=4 / 3)
+        acted = find_acted_part(shown, 0)
+        point = shown.record.arrays[acted.point_key]
+    assert view == again
+    opened = point[-1] - point[0]  # along the normal of the drawer's front
+    normal = opened / np.linalg.norm(opened)
+    to_eye = np.array(view.eye) - point[0]
+    to_eye = to_eye / np.linalg.norm(to_eye)
+    assert 0.05 < to_eye @ normal < 0.98  # neither from behind nor along the motion, which would then not be seen
+    assert to_eye[2] > 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+@pytest.mark.parametrize("camera", ["close", "front"])
+def test_a_view_or_a_camera_can_be_named(data_set: DataSet, camera: str, tmp_path: Path):
+    out = tmp_path / "a.mp4"
+    words = ["clip", str(data_set.path), f"camera={camera}", *SMALL, "renderer=tiny", f"out={out}"]
+    assert command_table.main(words) == 0
+    assert pictures(out)[0].shape == (64, 96, 3)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["episode=3"], "episode=3 is not in '{set}'. It has episodes 0 to 2, 4, 6. Name one of them."),
+        (["episode=1"], "Episode 1 has no states to show: it ended with code plan_infeasible before the first one"),
+        (["out=a.avi"], "out=a.avi does not end in .mp4, .webp or .gif, the formats that are written. Rename it."),
+        (["out=a.gif", "fps=60"], "fps=60 is out of range. Expected 1 to 50 in a .gif."),
+        (["width=641"], "A picture of 641 x 480 pixels does not fit a .mp4: H.264 needs even sides."),
+        (["speed=0"], "speed=0 is out of range. Expected 0.05 to 100."),
+        (["camera=fron"], "camera='fron' is not a known view or camera. Did you mean 'front'?"),
+        (["camera=imu"], "camera=imu is a sensor of type 'imu'. Expected a camera. Name another."),
+        (["renderer=tinny"], "Unknown renderer 'tinny'. Did you mean 'tiny'?"),
+        (["scenery=kichen"], "scenery='kichen' is unknown. Did you mean 'kitchen'"),
+        (["spee=2"], "spee is unknown. Did you mean 'speed'"),
+    ],
+)
+def test_a_mistake_is_named(
+    data_set: DataSet, arguments: list[str], message: str, tmp_path: Path, assert_refused: Callable[..., str]
+):
+    message = message.replace("{set}", str(data_set.path))
+    assert_refused("clip", data_set.path, *arguments, text=message, folder=data_set.path)
+
+
+def test_a_record_without_its_data_set_needs_a_configuration(tmp_path: Path):
+    record = dataclasses.replace(timed(0.0, 0.1), number=7)
+    with pytest.raises(ConfigError, match=r"Episode 7 was not read from a data set.*Give cfg"):
+        unlatch.clip(record, tmp_path / "a.mp4")

@@ -1,0 +1,216 @@
+"""Writes a recorded episode as a moving picture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unlatch.configs.cameras import read_render_settings, with_cameras
+from unlatch.configs.composition import Request
+from unlatch.configs.config_files import option_names
+from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.schema import EpisodeCfg, Scenery
+from unlatch.simcore.errors import ConfigError, check_range, unknown_name
+from unlatch.simcore.files import report_unwritable
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.json_values import plain
+from unlatch.simcore.sim.renderers.auto import AUTO, picture_renderer
+from unlatch.simcore.sim.renderers.catalog import RENDERERS
+from unlatch.simcore.sim.sensors.camera import CameraCfg
+from unlatch.simcore.sim.world import World
+from unlatch.workflows.runs.recorded_config import config_of_record
+from unlatch.workflows.viewing.clips.frames import CLIP_ENCODINGS, frame_numbers, take_frames, write_frames
+from unlatch.workflows.viewing.clips.views import OVERVIEW, VIEWS, view_taker
+from unlatch.workflows.viewing.output_file import check_suffix, output_path
+from unlatch.workflows.viewing.phase_moments import nothing_to_show
+from unlatch.workflows.viewing.scene_picture import add_laid_out_state, make_picture_renderer, open_record
+
+Array = np.ndarray
+
+SIZE_PX = (640, 480)
+"""Default width and height of the views [pixels]."""
+_LEAST_PX, _MOST_PX = 16, 4096
+_MOST_FPS = 60
+_MOST_GIF_FPS = 50
+"""A GIF counts time in hundredths of a second, and viewers slow a picture down that is shown for one of them."""
+
+OnFrame = Callable[[int, int], None]
+"""Called after each picture with how many are done, and how many there are."""
+
+
+@dataclass
+class ClipCfg:
+    """How a clip looks."""
+
+    camera: str = OVERVIEW
+    """`overview`, `close`, a camera of the records, or the name of a YAML file of the group `sensor`."""
+    width: int | None = None
+    """Of the pictures [pixels]; null: 640, or that of the camera."""
+    height: int | None = None
+    """Of the pictures [pixels]; null: 480, or that of the camera."""
+    fps: int = 15
+    """Pictures per second."""
+    speed: float = 1.0
+    """How many times as fast as the episode it plays."""
+    scenery: Scenery | None = None
+    """The room; null: that of the episode."""
+    renderer: str = AUTO
+    """Name in the catalog of renderers, or `auto`."""
+
+    def __post_init__(self) -> None:
+        check_range("width", self.width, _LEAST_PX, _MOST_PX, unit="pixels")
+        check_range("height", self.height, _LEAST_PX, _MOST_PX, unit="pixels")
+        check_range("fps", self.fps, 1, _MOST_FPS)
+        check_range("speed", self.speed, 0.05, 100.0)
+
+
+@dataclass(frozen=True)
+class WrittenClip:
+    """A clip that was written."""
+
+    path: Path
+    frames: int
+    """Number of pictures, with those that repeat the last one."""
+    length_s: float
+    """How long it plays [s]."""
+    renderer: str
+    """Name of the renderer."""
+
+
+def clip(
+    record: EpisodeRecord,
+    out: str | Path,
+    *,
+    cfg: EpisodeCfg | None = None,
+    config_dirs: Sequence[str] = (),
+    on_frame: OnFrame | None = None,
+    **options: Any,
+) -> Path:
+    """Writes a recorded episode as a moving picture; a red border marks a failure and what comes after it.
+
+    Args:
+        record: The record, with its arrays.
+        out: File to write: `.mp4`, `.webp` or `.gif`.
+        cfg: Configuration of the episode; None: that of the data set that the record was read from.
+        config_dirs: Further folders of YAML files.
+        on_frame: Called after each picture with how many are done, and how many there are.
+        **options: Fields of `ClipCfg`, such as `camera="wrist"`, `scenery="kitchen"` or `speed=2`.
+
+    Returns:
+        The absolute path of the file.
+
+    Raises:
+        ConfigError: An option or the ending of the file is wrong. Nothing is written.
+        PluginError: The renderer is unknown. Nothing is written.
+        RecordingError: The episode has no states, its objects have changed, or the file cannot be written.
+        WorldError: The renderer does not work here, or draws no colours. Nothing is written.
+
+    Example:
+        >>> unlatch.clip(data[3], "clip.mp4", scenery="kitchen")
+        PosixPath('/home/me/clip.mp4')
+    """
+    used = read_dataclass(ClipCfg, plain(options), where="")
+    cfg = cfg or config_of_record(record)
+    return write_clip(cfg, record, used, str(out), config_dirs=config_dirs, on_frame=on_frame).path
+
+
+def check_clip_file(out: str | None, cfg: ClipCfg) -> None:
+    """Raises unless the file has an ending that is known, and fits the options.
+
+    Raises:
+        ConfigError: It does not.
+    """
+    check_suffix(out, *(f".{ending}" for ending in CLIP_ENCODINGS))
+    if out is not None and out.endswith(".gif"):
+        check_range("fps", cfg.fps, 1, _MOST_GIF_FPS, unit="in a .gif")
+
+
+def write_clip(
+    cfg: EpisodeCfg,
+    record: EpisodeRecord,
+    options: ClipCfg,
+    out: str,
+    *,
+    config_dirs: Sequence[str] = (),
+    on_frame: OnFrame | None = None,
+) -> WrittenClip:
+    """Writes a clip, see `clip`. It is written completely or not at all.
+
+    Raises:
+        SimCoreError: The input is wrong, or the renderer does not work here. Nothing is written.
+    """
+    check_clip_file(out, options)
+    path = output_path(out, Path())
+    name = picture_renderer(options.renderer)
+    RENDERERS.entry(name)
+    shown_cfg = replace(cfg, scenery=options.scenery or cfg.scenery)
+    width, height = options.width or SIZE_PX[0], options.height or SIZE_PX[1]
+    if options.camera not in VIEWS:
+        camera = _read_camera(shown_cfg, options, config_dirs)
+        shown_cfg, width, height = with_cameras(shown_cfg, [camera]), camera.width, camera.height
+    if path.suffix == ".mp4" and (width % 2 or height % 2):
+        raise ConfigError(
+            f"A picture of {width} x {height} pixels does not fit a .mp4: H.264 needs even sides. Change width and "
+            "height, or write a .webp.",
+            key="width" if width % 2 else "height",
+        )
+    record = add_laid_out_state(cfg, record)
+    if not record.arrays:
+        raise nothing_to_show(record)
+    numbers = frame_numbers(record, fps=options.fps, speed=options.speed)
+    with (
+        World(cfg.world, visuals=True, renderer=make_picture_renderer(name)) as world,
+        open_record(shown_cfg, record, world=world) as shown,
+    ):
+        shown.show(0)
+        take = view_taker(shown, options.camera, width=width, height=height)
+        pictures = _report_frames(take_frames(shown, numbers, take), len(numbers), on_frame)
+        frames = _write_whole_clip(path, pictures, options.fps)
+    return WrittenClip(path, frames, frames / options.fps, name)
+
+
+def _read_camera(cfg: EpisodeCfg, options: ClipCfg, config_dirs: Sequence[str]) -> CameraCfg:
+    """Returns the named camera with the size of the options."""
+    own = [sensor.name for sensor in cfg.all_sensors().values() if isinstance(sensor, CameraCfg)]
+    if not config_dirs:
+        known = list(dict.fromkeys([*VIEWS, *own, *option_names("sensor")]))
+        if options.camera not in known:
+            raise unknown_name(options.camera, "a known view or camera", where="camera", known=known)
+    sizes = {"width": options.width, "height": options.height}
+    overrides = [f"cameras.0.{key}={value}" for key, value in sizes.items() if value is not None]
+    try:
+        settings = read_render_settings(cfg, [options.camera], request=Request(overrides, list(config_dirs)))
+    except ConfigError as exc:
+        raise ConfigError(exc.message.replace("cameras[0]", f"camera={options.camera}"), key="camera") from exc
+    return settings.cameras[0]
+
+
+def _report_frames(pictures: Iterator[Array], total: int, on_frame: OnFrame | None) -> Iterator[Array]:
+    for number, picture in enumerate(pictures, start=1):
+        yield picture
+        if on_frame is not None:
+            on_frame(number, total)
+
+
+def _write_whole_clip(path: Path, pictures: Iterator[Array], fps: int) -> int:
+    """Writes a file completely or not at all; returns its number of pictures."""
+    first = next(pictures)  # an error of the renderer comes before any file
+
+    def all_pictures() -> Iterator[Array]:
+        yield first
+        yield from pictures
+
+    draft = path.with_name(f".part-{os.getpid()}-{path.name}")
+    with report_unwritable(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            frames = write_frames(draft, CLIP_ENCODINGS[path.suffix[1:]], all_pictures(), fps=fps)
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+    return frames

@@ -1,0 +1,45 @@
+"""Takes short clips of recorded episodes, for pages that contain them."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from unlatch.workflows.viewing.clips.frames import CLIP_ENCODINGS, frame_numbers, take_frames, write_frames
+from unlatch.workflows.viewing.clips.views import CLOSE, view_taker
+from unlatch.workflows.viewing.recorded_moments import last_finite_frame
+from unlatch.workflows.viewing.scene_picture import RecordedWorld
+
+CLIP_PX = (480, 384)
+"""Width and height of a clip [pixels]."""
+MOST_CLIP_FRAMES = 32
+"""Largest number of different frames; a longer episode is shown faster than it was."""
+CLIP_RATE_HZ = 8
+"""Frames per second of a clip."""
+
+
+@dataclass(frozen=True)
+class PageClip:
+    """A clip of one episode."""
+
+    mp4: bytes
+    """The file."""
+    frames: int
+    """Number of frames, with those that repeat the last one."""
+    speed: float
+    """How many times as fast as the episode it plays."""
+
+
+def take_clip(shown: RecordedWorld) -> PageClip:
+    """Takes a clip of a whole episode; a red border marks the failure and what comes after it."""
+    record = shown.record
+    times = record.arrays["time"]
+    length_s = float(times[last_finite_frame(record)] - times[0])
+    speed = max(1.0, length_s * CLIP_RATE_HZ / (MOST_CLIP_FRAMES - 1))
+    numbers = frame_numbers(record, fps=CLIP_RATE_HZ, speed=speed)
+    take = view_taker(shown, CLOSE, width=CLIP_PX[0], height=CLIP_PX[1])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "clip.mp4")
+        frames = write_frames(path, CLIP_ENCODINGS["mp4"], take_frames(shown, numbers, take), fps=CLIP_RATE_HZ)
+        return PageClip(path.read_bytes(), frames, speed)
