@@ -127,7 +127,10 @@ def list_points() -> Iterator[Training]:
     demos = tuple(Demos(task, 150) for task in tasks)
     options = ("width=512", "batch=512", "steps=25000", SLOW_CHUNK)
     even = Training("every_category", demos, tasks, POINTS, options=options, executed=SLOW_EXECUTED, episodes=10)
-    for every in (even, replace(even, name="every_category_dense", view=DENSE_POINTS)):
+    dense = replace(even, name="every_category_dense", view=DENSE_POINTS)
+    more = replace(dense, name="every_category_more", demos=tuple(Demos(task, 250) for task in tasks))
+    wide = replace(more, name="every_category_more_wide", options=("width=768", *options[1:]))
+    for every in (even, dense, more, wide):
         yield every
         yield from _list_real_objects(every)
 

@@ -36,8 +36,8 @@ def test_real_objects_are_evaluated_by_category_with_the_network_of_the_study(
         (root / place).mkdir(parents=True)
         (root / place / "mobility.urdf").write_text(GENERATORS.load("laptop")(1).model.to_urdf())
     monkeypatch.setenv("UNLATCH_PARTNET_DIR", str(root))
-    even, *real, dense, dense_laptop, dense_safe = learning.list_points()
-    assert [even, dense] == without
+    even, *real, dense, dense_laptop, dense_safe = (found := list(learning.list_points()))[:6]
+    assert [item for item in found if "/" not in item.name] == without
     assert [(item.name, item.episodes, item.key) for item in real] == [
         ("every_category/real_laptop", 10, even.key),
         ("every_category/real_safe", 5, even.key),
