@@ -30,6 +30,8 @@ from unlatch.workflows.runs.data_folders import data_sets_below
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.progress import Progress
 from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.runs.run_times.mixed_code import describe_mixed_code
+from unlatch.workflows.runs.run_times.run_clock import read_run_times
 from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg
 
 _YAML = (".yaml", ".yml")
@@ -79,6 +81,9 @@ def main(arguments: list[str]) -> int:
         for problem in problems:
             print_line(f"{path}: {problem}")
         bad += len(problems)
+        mixed = describe_mixed_code(read_run_times(data_set.path))
+        if mixed:
+            print_note(f"note: {path}: its episodes were made with different code of {mixed}.")
         machine = describe_machine(data_set)
         if problems and machine:
             print_note(f"note:{machine} Derived values and replays may differ.")

@@ -27,7 +27,8 @@ from unlatch.workflows.runs.live.publisher import StatePublisher
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress
 from unlatch.workflows.runs.retries.choice import choose_retries
 from unlatch.workflows.runs.retries.code_versions import CodeVersions
-from unlatch.workflows.runs.run_times.run_clock import RunClock, RunTime
+from unlatch.workflows.runs.run_times.mixed_code import describe_mixed_code
+from unlatch.workflows.runs.run_times.run_clock import RunClock, RunTime, read_run_times
 from unlatch.workflows.runs.schema import CollectCfg, RunCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.runs.stop_condition import StopCondition
@@ -87,8 +88,8 @@ def run_episodes(
         identity: Further keys of the header, beside the configuration of the episodes.
         progress: True: a live display on stderr; a function: called after each episode.
         interruption: Ends the run softly on the first Ctrl-C; None: Ctrl-C raises KeyboardInterrupt.
-        notify: Called with one line for each damaged episode that is made again, and one for all that ended as `error`
-            and are made again.
+        notify: Called with one line for each damaged episode that is made again, one for all that ended as `error` and
+            are made again, and one if earlier episodes were made with other code.
         command: The `unlatch` command that makes the run, for its report; empty: it is not known.
         on_bug: See `RecordingJob.on_bug`.
 
@@ -116,12 +117,19 @@ def run_episodes(
         to_make = sorted([*missing, *again.numbers])
         left_again = set(again.numbers)
         started = time.perf_counter()
-        clock = RunClock(data_set.path, writer_name("run"))
+        clock = RunClock(data_set.path, writer_name("run"), code.packages)
         stopped = False
         if to_make and not stop.is_met:
             if again.numbers:
                 notify(again.text())
                 data_set.replace_errors(again.numbers)
+            now = RunTime(0.0, 0.0, 0.0, len(to_make), code.packages)
+            mixed = describe_mixed_code([*read_run_times(data_set.path), now])
+            if mixed:
+                notify(
+                    f"earlier episodes of this data set were made with other code of {mixed}, so equal settings may "
+                    f"give other motions; for episodes of one code, choose a new folder with out=FOLDER"
+                )
             publisher = StatePublisher(data_set.path, clock.run) if cfg.live else None
             job = replace(make_job(data_set), code=code, on_bug=on_bug, on_state=publisher)
             outcomes = executor.run(

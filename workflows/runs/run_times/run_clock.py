@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import time
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from unlatch.simcore.files import write_whole_file
@@ -29,6 +30,12 @@ class RunTime:
     """When its last episode ended so far [s since 1970]."""
     episodes: int
     """How many episodes it made so far, without those that ended as `error`: they are to be made again."""
+    packages: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The code that made them, see `CodeVersions.packages`; empty: it is not known."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.packages, dict) or not all(isinstance(item, dict) for item in self.packages.values()):
+            raise TypeError("packages is not a map of maps")
 
 
 class RunClock:
@@ -37,10 +44,17 @@ class RunClock:
     So the time of a run that is killed is known up to its last episode.
     """
 
-    def __init__(self, data_set: Path, writer: str) -> None:
-        """Starts the clock; `writer` is the name of the driver, see `writer_name`."""
+    def __init__(self, data_set: Path, writer: str, packages: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        """Starts the clock.
+
+        Args:
+            data_set: Folder of the data set.
+            writer: Name of the driver, see `writer_name`.
+            packages: The code of the run, see `CodeVersions.packages`; None: it is not known.
+        """
         self.times: RunTime | None = None
         """The times so far; None before the first episode."""
+        self._packages = packages or {}
         self._started = time.time()
         self.run = f"{writer}-{int(1e6 * self._started)}"
         """A name that no other run of the data set has."""
@@ -51,7 +65,7 @@ class RunClock:
         now = time.time()
         if self.times is None:
             began = max(self._started, now - 1e-3 * sum(outcome.timings_ms.values()))
-            self.times = RunTime(began - self._started, began, now, 0)
+            self.times = RunTime(began - self._started, began, now, 0, self._packages)
         episodes = self.times.episodes + (outcome.code != "error")
         self.times = replace(self.times, ended=max(now, self.times.ended), episodes=episodes)
         try:

@@ -17,6 +17,7 @@ from unlatch.simcore.recording.json_values import differences
 from unlatch.simcore.recording.policy_outcome import STAGES
 from unlatch.workflows.runs.corrupt_episodes import MOST_KEPT
 from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.runs.run_times.mixed_code import describe_mixed_code
 from unlatch.workflows.runs.run_times.pace import Pace, pace_of
 from unlatch.workflows.runs.run_times.run_clock import read_run_times
 from unlatch.workflows.runs.statistics import SEARCH, MeanShare, SuccessMeasure
@@ -291,6 +292,8 @@ def _describe_origin(item: Tally) -> Origin:
     failures = [numbers[0] for code, numbers in item.examples.items() if code is not None]
     version = versions.get("unlatch", "?") if isinstance(versions, dict) else "?"
     made = f"started {info.get('created', '?')} on {info.get('host', '?')} by unlatch {version}: {item.data_set.path}"
+    mixed = describe_mixed_code(read_run_times(item.data_set.path))
+    made += f"; made with different code of {mixed}" if mixed else ""
     example = min(failures, default=next(iter(item.examples.get(None, [])), 0))
     counts = [*item.total.codes.most_common(), (None, item.total.successes)]
     examples = [(code, count, item.examples.get(code, [])) for code, count in counts if count]

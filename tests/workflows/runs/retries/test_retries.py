@@ -16,6 +16,8 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli import run_report
 from unlatch.workflows.cli.console import FAILED
+from unlatch.workflows.commands.check import main as check
+from unlatch.workflows.commands.report import main as report
 from unlatch.workflows.runs import run
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.retries.code_versions import CodeVersions
@@ -89,7 +91,7 @@ def test_errors_are_made_again_when_the_code_has_changed(collect, set_code):
     collect({1: "error", 2: "slipped", 3: "error"})
     set_code("new")
     result, lines = collect({3: "error"})
-    assert lines == [f"2 episodes ended as `error`; {CHANGED}"]
+    assert lines[0] == f"2 episodes ended as `error`; {CHANGED}"
     assert (result.made, codes_of(result.data_set)) == (2, [None, None, "slipped", "error", None])
     result, lines = collect({})  # the one that is left was made with the new code
     assert (result.made, lines) == (0, [])
@@ -118,6 +120,24 @@ def test_an_error_of_an_older_version_without_a_note_is_made_again(collect):
     _, lines = collect({})
     assert lines == ["1 episode ended as `error`; made again now: it is not known which code made them"]
     assert codes_of(data) == [None] * 5
+
+
+def test_a_run_that_adds_episodes_of_other_code_says_so(
+    collect, set_code, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    collect({}, episodes=3)
+    assert collect({}, episodes=4)[1] == []  # the same code
+    set_code("new")
+    assert collect({}, episodes=4)[1] == []  # nothing is added
+    result, lines = collect({}, episodes=5)
+    assert lines == [
+        "earlier episodes of this data set were made with other code of unlatch, so equal settings may give other "
+        "motions; for episodes of one code, choose a new folder with out=FOLDER"
+    ]
+    check([str(result.data_set.path)])
+    assert "its episodes were made with different code of unlatch." in capsys.readouterr().err
+    report([str(result.data_set.path), "clips=0", "pictures=0", f"out={tmp_path}/page.html"])
+    assert "made with different code of unlatch" in (tmp_path / "page.html").read_text()
 
 
 def test_only_the_asked_episodes_are_made_again(collect, set_code):

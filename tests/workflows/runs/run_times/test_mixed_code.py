@@ -1,0 +1,33 @@
+"""The runs of a data set tell whether they were made with different code."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from unlatch.workflows.runs.run_times.mixed_code import describe_mixed_code
+from unlatch.workflows.runs.run_times.run_clock import RUNS, RunTime, read_run_times
+
+
+def run_of(episodes: int = 1, **packages: tuple[str, str]) -> RunTime:
+    noted = {name: {"version": version, "sha256": digest} for name, (version, digest) in packages.items()}
+    return RunTime(0.0, 0.0, 1.0, episodes, noted)
+
+
+def test_only_packages_that_differ_are_named():
+    one, other = run_of(unlatch=("1", "a"), kit=("1.0", "b")), run_of(unlatch=("1", "c"), kit=("1.1", "d"))
+    assert describe_mixed_code([one, one]) == ""
+    assert describe_mixed_code([one, other]) == "kit 1.0 and 1.1, unlatch"
+
+
+@pytest.mark.parametrize("silent", [run_of(), run_of(0, unlatch=("1", "other"))], ids=["no code noted", "no episode"])
+def test_runs_that_tell_nothing_do_not_count(silent: RunTime):
+    assert describe_mixed_code([run_of(unlatch=("1", "a")), silent]) == ""
+
+
+@pytest.mark.parametrize("packages", [["unlatch"], {"unlatch": "1"}, None])
+def test_a_note_of_another_form_is_left_out_like_any_run_that_cannot_be_read(tmp_path: Path, packages: object):
+    (tmp_path / RUNS).mkdir()
+    noted = {"startup_s": 0.0, "began": 0.0, "ended": 1.0, "episodes": 1, "packages": packages}
+    (tmp_path / RUNS / "host-1.json").write_text(json.dumps(noted))
+    assert read_run_times(tmp_path) == []
