@@ -17,6 +17,8 @@ FROM_ROOT = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "CODE_OF_CONDUCT.md": "code_of_conduct.md",
+    "SECURITY.md": "security.md",
     "THIRD_PARTY.md": "third_party.md",
     "examples/README.md": "examples/index.md",
     "examples/unlatch_plugin/README.md": "examples/unlatch_plugin/index.md",

@@ -320,14 +320,9 @@ class Body:
         """Drops the states that `read_states` kept, since the body may have moved."""
         self._last_states = None
 
-    def moving(self, *, keeps_states: bool = False) -> tuple[tuple[float, float], ...]:
-        """Position and velocity of each movable joint [rad or m, and per s].
-
-        Args:
-            keeps_states: Whether nothing has moved the body since `read_states`.
-        """
-        states = self.last_states() if keeps_states else self.read_states()
-        return tuple((state[0], state[1]) for state in states)
+    def moving(self) -> tuple[tuple[float, float], ...]:
+        """Position and velocity of each movable joint [rad or m, and per s]."""
+        return tuple((state[0], state[1]) for state in self.read_states())
 
     def set_joint_positions(
         self, names: Sequence[str], positions: ArrayLike, velocities: ArrayLike | None = None

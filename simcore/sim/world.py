@@ -209,19 +209,13 @@ class World:
         for body in self.bodies.values():
             body.forget_states()
 
-    def signature(self, *, keeps_states: bool = False) -> dict[str, tuple[object, ...]]:
+    def signature(self) -> dict[str, tuple[object, ...]]:
         """Returns values that only physics steps change: poses and joint states by body, and the number of constraints.
 
         If it changes without a step in between, some code has moved a body past the physics.
-
-        Args:
-            keeps_states: As in `step`.
         """
         found: dict[str, tuple[object, ...]] = {
-            name: (
-                p.getBasePositionAndOrientation(body.body_id, physicsClientId=self.client),
-                *body.moving(keeps_states=keeps_states),
-            )
+            name: (p.getBasePositionAndOrientation(body.body_id, physicsClientId=self.client), *body.moving())
             for name, body in self.bodies.items()
         }
         found["constraints"] = (p.getNumConstraints(physicsClientId=self.client),)

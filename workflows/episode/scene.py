@@ -261,8 +261,8 @@ class EpisodeScene:
                 object_speeds[name] = max(object_speeds[name], item.max_joint_speed())
         self.monitor.end_frame()
         robot.end_frame()
-        self._last_signature = world.signature(keeps_states=True)
         self.state_tree.update_state()
+        self._last_signature = world.signature()
         return FrameSpeeds(robot_speed, object_speeds)
 
     def _check_untouched(self) -> None:
