@@ -66,7 +66,8 @@ episodes/<number // 1000, 7 digits>/<number, 10 digits>/episode.json
 episodes/<number // 1000, 7 digits>/<number, 10 digits>/state.npz
 index/<worker>.jsonl                                one line per episode; rebuilt from the episodes if it is lost
 runs/<writer>-<start>.json                          wall time of one run: start-up [s], begin and end of its episodes
-                                                    [s since 1970] and their number, renewed after each episode
+                                                    [s since 1970] and their number, renewed after each episode; version
+                                                    and checksum of Unlatch, of the plugins and of the policy
 runs/<writer>-<start>.live                          state of an episode in progress, of a run with live=true; removed at
                                                     its end, with the empty file `.live-lock` beside it
 renders/<render name>/                              images rendered later, in the same folder structure
