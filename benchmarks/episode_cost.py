@@ -24,10 +24,11 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
+from unittest.mock import patch
 
 import pybullet as p
 
@@ -154,16 +155,10 @@ class PartTimer:
 @contextmanager
 def _replaced(places: Sequence[tuple[Any, str, Callable[[Any], Any]]]) -> Iterator[None]:
     """Replaces functions of classes or modules by what a function makes of each, until the block ends."""
-    undo: list[Callable[[], None]] = []
-    try:
+    with ExitStack() as stack:
         for owner, name, wrap in places:
-            is_own, before = name in vars(owner), getattr(owner, name)
-            setattr(owner, name, wrap(before))
-            undo.append(lambda o=owner, n=name, b=before, own=is_own: setattr(o, n, b) if own else delattr(o, n))  # type: ignore[misc]
+            stack.enter_context(patch.object(owner, name, wrap(getattr(owner, name))))
         yield
-    finally:
-        for each in reversed(undo):
-            each()
 
 
 def _note_changes(client: int, calls: list[Call], episode: Episode) -> list[tuple[Any, str, Callable[[Any], Any]]]:

@@ -146,12 +146,24 @@ def write_whole_file(path: Path, content: bytes) -> None:
     Raises:
         OSError: The file cannot be written.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with open_draft(path) as draft:
         draft.write_bytes(content)
+
+
+@contextmanager
+def open_draft(path: Path) -> Iterator[Path]:
+    """Yields the path of a file that takes the place of `path` at the end; after an error it is removed.
+
+    The folder is created. The draft has the ending of `path`.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    draft = path.with_name(f".part-{os.getpid()}-{path.name}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield draft
         draft.replace(path)
-    except OSError:
+    finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
-        raise

@@ -113,8 +113,8 @@ class BulletCollisionChecker:
         self.queries = 0
         self._robot: Body | None = None
         self._is_robot_new = False
-        """Whether the robot is as it was loaded: no query has moved it, and Bullet keeps no contacts of one. Then the
-        next scene may keep it; contacts that are kept would change the answers."""
+        """Whether no query has moved the robot since it was loaded. Bullet keeps the contacts of a query, which change
+        later answers, so the next scene may keep only such a robot."""
         self._model: RobotModel | None = None
         self._obstacles: dict[str, Body] = {}
         self._acted_joint: tuple[Body, JointInfo] | None = None

@@ -46,8 +46,8 @@ class WorkMeter:
 
     def rest(self, limit: int) -> WorkMeter:
         """Returns a meter with what this one leaves of a larger limit and of its allowance."""
-        left = self.limit - self.left
-        return WorkMeter(max(1, limit - left), allowance=max(0, self.allowance - self.beside))
+        used = self.limit - self.left
+        return WorkMeter(max(1, limit - used), allowance=max(0, self.allowance - self.beside))
 
     @property
     def left(self) -> int:

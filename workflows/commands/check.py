@@ -31,7 +31,6 @@ from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.progress import Progress
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.run_times.mixed_code import describe_mixed_code
-from unlatch.workflows.runs.run_times.run_clock import read_run_times
 from unlatch.workflows.runs.schema import MAX_WORKERS, CollectCfg
 
 _YAML = (".yaml", ".yml")
@@ -81,7 +80,7 @@ def main(arguments: list[str]) -> int:
         for problem in problems:
             print_line(f"{path}: {problem}")
         bad += len(problems)
-        mixed = describe_mixed_code(read_run_times(data_set.path))
+        mixed = describe_mixed_code(data_set.path)
         if mixed:
             print_note(f"note: {path}: its episodes were made with different code of {mixed}.")
         machine = describe_machine(data_set)

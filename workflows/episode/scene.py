@@ -248,12 +248,12 @@ class EpisodeScene:
         robot_speed = 0.0
         object_speeds = dict.fromkeys(self.objects, 0.0)
         for step in range(rates.steps_per_frame):
-            is_hooked = before_control_step is not None and step % rates.physics_steps == 0
-            if is_hooked and before_control_step is not None:
-                before_control_step()
+            hook = before_control_step if step % rates.physics_steps == 0 else None
+            if hook is not None:
+                hook()
             robot.set_step_targets(step)
             # joint speeds were read after the last step; between frames and in randomization, bodies may have moved
-            world.step(keeps_states=step > 0 and not is_hooked)
+            world.step(keeps_states=step > 0 and hook is None)
             self.monitor.sample()
             robot.sample_efforts()
             robot_speed = max(robot_speed, robot.max_joint_speed())

@@ -28,7 +28,7 @@ from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress
 from unlatch.workflows.runs.retries.choice import choose_retries
 from unlatch.workflows.runs.retries.code_versions import CodeVersions
 from unlatch.workflows.runs.run_times.mixed_code import describe_mixed_code
-from unlatch.workflows.runs.run_times.run_clock import RunClock, RunTime, read_run_times
+from unlatch.workflows.runs.run_times.run_clock import RunClock, RunTime
 from unlatch.workflows.runs.schema import CollectCfg, RunCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.runs.stop_condition import StopCondition
@@ -123,8 +123,7 @@ def run_episodes(
             if again.numbers:
                 notify(again.text())
                 data_set.replace_errors(again.numbers)
-            now = RunTime(0.0, 0.0, 0.0, len(to_make), code.packages)
-            mixed = describe_mixed_code([*read_run_times(data_set.path), now])
+            mixed = describe_mixed_code(data_set.path, code.packages)
             if mixed:
                 notify(
                     f"earlier episodes of this data set were made with other code of {mixed}, so equal settings may "

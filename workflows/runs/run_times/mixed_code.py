@@ -1,18 +1,24 @@
-"""Tells whether the runs of a data set were made with different code."""
+"""Tells whether the episodes of a data set were made with different code."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Mapping
+from pathlib import Path
 
-from unlatch.workflows.runs.run_times.run_clock import RunTime
+from unlatch.workflows.runs.run_times.run_clock import read_run_times
 
 
-def describe_mixed_code(runs: Iterable[RunTime]) -> str:
-    """Returns the packages whose code differs between runs that made episodes, in words; empty: none is known to."""
+def describe_mixed_code(data_set: Path, now: Mapping[str, Mapping[str, str]] | None = None) -> str:
+    """Returns the packages whose code differs between episodes of a data set, in words; empty: none is known to.
+
+    Args:
+        data_set: Its folder; the code of each run is kept there.
+        now: Code of episodes that are to be added, see `CodeVersions.packages`; None: there are none.
+    """
     found: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
-    for run in runs:
-        for name, noted in run.packages.items() if run.episodes else ():
+    for packages in [*(run.packages for run in read_run_times(data_set) if run.episodes), now or {}]:
+        for name, noted in packages.items():
             found[name].add((str(noted.get("version", "")), str(noted.get("sha256", ""))))
     return ", ".join(_describe(name, codes) for name, codes in sorted(found.items()) if len(codes) > 1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from unlatch.configs.config_files import option_names
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg, Scenery
 from unlatch.simcore.errors import ConfigError, check_range, unknown_name
-from unlatch.simcore.files import report_unwritable
+from unlatch.simcore.files import open_draft, report_unwritable
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.sim.renderers.auto import AUTO, picture_renderer
@@ -205,12 +204,5 @@ def _write_whole_clip(path: Path, pictures: Iterator[Array], fps: int) -> int:
         yield first
         yield from pictures
 
-    draft = path.with_name(f".part-{os.getpid()}-{path.name}")
-    with report_unwritable(path.parent):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            frames = write_frames(draft, CLIP_ENCODINGS[path.suffix[1:]], all_pictures(), fps=fps)
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-    return frames
+    with report_unwritable(path.parent), open_draft(path) as draft:
+        return write_frames(draft, CLIP_ENCODINGS[path.suffix[1:]], all_pictures(), fps=fps)

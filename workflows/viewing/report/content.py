@@ -292,7 +292,7 @@ def _describe_origin(item: Tally) -> Origin:
     failures = [numbers[0] for code, numbers in item.examples.items() if code is not None]
     version = versions.get("unlatch", "?") if isinstance(versions, dict) else "?"
     made = f"started {info.get('created', '?')} on {info.get('host', '?')} by unlatch {version}: {item.data_set.path}"
-    mixed = describe_mixed_code(read_run_times(item.data_set.path))
+    mixed = describe_mixed_code(item.data_set.path)
     made += f"; made with different code of {mixed}" if mixed else ""
     example = min(failures, default=next(iter(item.examples.get(None, [])), 0))
     counts = [*item.total.codes.most_common(), (None, item.total.successes)]

@@ -1,6 +1,7 @@
 """The runs of a data set tell whether they were made with different code."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -14,15 +15,23 @@ def run_of(episodes: int = 1, **packages: tuple[str, str]) -> RunTime:
     return RunTime(0.0, 0.0, 1.0, episodes, noted)
 
 
-def test_only_packages_that_differ_are_named():
+def write_runs(folder: Path, *runs: RunTime) -> Path:
+    (folder / RUNS).mkdir()
+    for number, run in enumerate(runs):
+        (folder / RUNS / f"host-{number}.json").write_text(json.dumps(asdict(run)))
+    return folder
+
+
+def test_only_packages_that_differ_are_named(tmp_path: Path):
     one, other = run_of(unlatch=("1", "a"), kit=("1.0", "b")), run_of(unlatch=("1", "c"), kit=("1.1", "d"))
-    assert describe_mixed_code([one, one]) == ""
-    assert describe_mixed_code([one, other]) == "kit 1.0 and 1.1, unlatch"
+    data = write_runs(tmp_path, one, one)
+    assert describe_mixed_code(data) == describe_mixed_code(data, one.packages) == ""
+    assert describe_mixed_code(data, other.packages) == "kit 1.0 and 1.1, unlatch"
 
 
 @pytest.mark.parametrize("silent", [run_of(), run_of(0, unlatch=("1", "other"))], ids=["no code noted", "no episode"])
-def test_runs_that_tell_nothing_do_not_count(silent: RunTime):
-    assert describe_mixed_code([run_of(unlatch=("1", "a")), silent]) == ""
+def test_runs_that_tell_nothing_do_not_count(tmp_path: Path, silent: RunTime):
+    assert describe_mixed_code(write_runs(tmp_path, run_of(unlatch=("1", "a")), silent)) == ""
 
 
 @pytest.mark.parametrize("packages", [["unlatch"], {"unlatch": "1"}, None])
