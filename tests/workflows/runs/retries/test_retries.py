@@ -25,6 +25,10 @@ from unlatch.workflows.runs.run import RecordingJob, RunResult, run_episodes
 from unlatch.workflows.runs.schema import CollectCfg, Retry
 
 CHANGED = "made again now: the code of unlatch has changed"
+MIXED = (
+    "earlier episodes of this data set were made with other code of unlatch, so equal settings may give other motions; "
+    "for episodes of one code, choose a new folder with out=FOLDER"
+)
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ def test_errors_are_made_again_when_the_code_has_changed(collect, set_code):
     collect({1: "error", 2: "slipped", 3: "error"})
     set_code("new")
     result, lines = collect({3: "error"})
-    assert lines[0] == f"2 episodes ended as `error`; {CHANGED}"
+    assert lines == [f"2 episodes ended as `error`; {CHANGED}", MIXED]
     assert (result.made, codes_of(result.data_set)) == (2, [None, None, "slipped", "error", None])
     result, lines = collect({})  # the one that is left was made with the new code
     assert (result.made, lines) == (0, [])
@@ -130,10 +134,7 @@ def test_a_run_that_adds_episodes_of_other_code_says_so(
     set_code("new")
     assert collect({}, episodes=4)[1] == []  # nothing is added
     result, lines = collect({}, episodes=5)
-    assert lines == [
-        "earlier episodes of this data set were made with other code of unlatch, so equal settings may give other "
-        "motions; for episodes of one code, choose a new folder with out=FOLDER"
-    ]
+    assert lines == [MIXED]
     check([str(result.data_set.path)])
     assert "its episodes were made with different code of unlatch." in capsys.readouterr().err
     report([str(result.data_set.path), "clips=0", "pictures=0", f"out={tmp_path}/page.html"])
@@ -210,7 +211,7 @@ def test_workers_make_errors_again_and_a_killed_worker_notes_its_code(collect, s
     assert collect({}, **options)[0].made == 0
     set_code("new")
     result, lines = collect({3: "dies"}, **options)
-    assert lines == [f"2 episodes ended as `error`; {CHANGED}"]
+    assert lines == [f"2 episodes ended as `error`; {CHANGED}", MIXED]
     assert codes_of(result.data_set) == [None, None, None, "error", None]
     result, lines = collect({}, **options)
     assert lines == []
