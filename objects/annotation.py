@@ -48,6 +48,9 @@ upright."""
 
 FRAMES = ("link", "base", "obj")
 
+SMALL_RANGE_M, SMALL_RANGE_RAD = 0.03, 0.3
+"""A part with a smaller range, such as a button or a switch, moves little."""
+
 
 class PartKind(Enum):
     """How a part moves."""
@@ -146,6 +149,16 @@ class Part:
     openness: Openness
     closing_forces: ClosingForces | None = None
     """Catch and gasket; None: the file states nothing, and loading the object adds values of its category."""
+
+    @property
+    def moves_little(self) -> bool:
+        """Whether the range of the part is so small that a hand must meet it exactly."""
+        return self.openness.span < (SMALL_RANGE_M if self.kind is PartKind.slider else SMALL_RANGE_RAD)
+
+    @property
+    def is_button(self) -> bool:
+        """Whether a finger presses the part, a button or a switch: it moves little, and a hand cannot hold it."""
+        return self.moves_little and self.handle.type is HandleType.none and not self.kind.turns_in_hand
 
     @property
     def peak_opening_force_n(self) -> float:

@@ -91,6 +91,13 @@ class HandShape:
         """How far the fingertips reach beyond `tool_head`, at the opening where they reach furthest [m]."""
         return float(self.fingers[:, :, 1, 0].max())
 
+    @property
+    def tip_half_m(self) -> float:
+        """Distance of the outermost corner of the closed fingertips from the axis of the hand [m]."""
+        fingers, _ = self.boxes(0.0)
+        tips = fingers[fingers[:, 1, 0] > self.tip_m - _SLICE_M]
+        return float(np.linalg.norm(np.abs(tips[:, :, 1:]).max(axis=(0, 1))))
+
     def gap_box(self, width_m: float) -> Array:
         """Returns (1, 2, 3) corners of the box between the pads at an opening, tool frame [m]."""
         fingers, _ = self.boxes(width_m)

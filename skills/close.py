@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from unlatch.objects.closing_motion import lever_m
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.contract.command import ManipCommand, Phase
+from unlatch.skills.strategies.open_close import SKIN_M, SPOT
 from unlatch.solver.path.slip import Slide, Slip, SlipMode
-from unlatch.solver.planning.plan import KeyframePlan
+from unlatch.solver.planning.plan import KeyframePlan, PlanRequest
 from unlatch.solver.settings.setting import SuccessMode
 
 _PAST_CLOSED_RAD = 0.02
@@ -24,6 +26,11 @@ _LISTED_LEAD = 1.2
 _PRESS_N = 20.0
 """The push of a part at its stop ends at this force of the fingers [N]. If a stiff arm goes on, it presses with 100 to
 400 N, which is too much for a real arm, and its fingers drag the part open when they step back."""
+_PRESS_S = 0.75
+"""Time in which a part that moves little is pressed: the hand must stop before its fingertips meet what is around the
+part."""
+_PRESSED_SHARE = 0.1
+"""Distance from closed at which the press of such a part ends, as a share of its range."""
 _AT_STOP_RAD = 0.002
 _AT_STOP_M = 0.0005
 
@@ -52,8 +59,29 @@ class Close(ArticulationSkill):
         first = (Slip(SlipMode.fixed), side) if prismatic else (side,)
         return (*first, cone, replace(cone, slide=Slide.across), replace(cone, slide=Slide.edge))
 
+    @property
+    def part_speed(self) -> float | None:
+        """See `ArticulationSkill.part_speed`."""
+        return self.part.openness.span / _PRESS_S if self.part.moves_little else None
+
+    def request(self, **options: Any) -> PlanRequest:
+        """See `ArticulationSkill.request`.
+
+        Fingertips that are wider than a button may plan to press on what is around it: the press ends before they do.
+        """
+        found = super().request(**options)
+        if not self.part.moves_little:
+            return found
+        around = frozenset((finger, f"{self.object_name}/{self.part.base}") for finger, _ in found.part_pairs)
+        return replace(found, part_pairs=found.part_pairs | around)
+
     def default_target(self) -> float:
         """Returns a position a little past closed: the joint limit stops the part."""
+        if self.part.moves_little:
+            spot = self.part.keypoint(SPOT)
+            return self.part.openness.position(
+                -SKIN_M / max(lever_m(self.object.asset.model, self.part, spot.xyz), SKIN_M)
+            )
         prismatic = self.object.body.joint(self.part.joint).prismatic
         past = _PAST_CLOSED_M if prismatic else _PAST_CLOSED_RAD
         return self.part.openness.position(-past)
@@ -75,15 +103,17 @@ class Close(ArticulationSkill):
         return self.closed_gripper_commands(plan)
 
     def check_frame(self) -> None:
-        """Ends the push of a part at its stop; see `_PRESS_N`."""
+        """Ends the push of a part at its stop; see `_PRESS_N`. The press of a part that moves little ends before it."""
         if self.phase is not Phase.follow or not self._is_at_stop():
             return
-        if float(np.asarray(self.views.fingers_link.force_mean_n.get_value())) > _PRESS_N:
+        if self.part.moves_little or float(np.asarray(self.views.fingers_link.force_mean_n.get_value())) > _PRESS_N:
             self.executor.end_motion()
 
     def _is_at_stop(self) -> bool:
         joint = self.object.body.joint(self.part.joint)
         stop = min(max(self.part.openness.closed, joint.lower), joint.upper)
+        if self.part.moves_little:
+            return self.part.openness.sign * (self.s - stop) <= _PRESSED_SHARE * self.part.openness.span
         return self.part.openness.sign * (self.s - stop) <= (_AT_STOP_M if joint.prismatic else _AT_STOP_RAD)
 
     def _is_joint_held(self) -> bool:

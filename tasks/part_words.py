@@ -30,6 +30,8 @@ class Manner(Enum):
     """Is pulled out of the front like a drawer."""
     rise = "rise"
     """Slides up and down."""
+    press = "press"
+    """Is pressed like a button or a switch."""
     slide = "slide"
     """Slides to the side."""
     turn = "turn"
@@ -78,7 +80,7 @@ _KINDS = {
     PartKind.lid: "lid",
 }
 _MANNERS = {PartKind.lid: Manner.lift, PartKind.knob: Manner.turn, PartKind.lever: Manner.lever}
-_SLIDERS = {Manner.pull: "drawer", Manner.rise: "slider", Manner.slide: "slider"}
+_SLIDERS = {Manner.pull: "drawer", Manner.rise: "slider", Manner.slide: "slider", Manner.press: "button"}
 _NO_NOUNS = frozenset({"link", "joint", "part", "body", "object", "slider", "hinge", "base", ""})
 """Names that do not describe a part."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -147,6 +149,8 @@ def _split_words(name: str) -> str:
 
 
 def _manner_of(model: UrdfModel, part: Part, closed: Mapping[str, float]) -> Manner:
+    if part.is_button:
+        return Manner.press
     if part.kind is not PartKind.slider:
         return _MANNERS.get(part.kind, Manner.swing)
     moved = _handle_point(model, part, {**closed, part.joint: part.openness.open}) - _handle_point(model, part, closed)

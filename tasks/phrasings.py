@@ -79,6 +79,12 @@ _TASKS: dict[tuple[str, Manner], list[str]] = {
         "push the {object}'s {part} closed",
         "slide the {part} of the {object} back",
     ],
+    ("close", Manner.press): [
+        "press the {part} of the {object}",
+        "push the {part} of the {object} in",
+        "press the {object}'s {part}",
+        "push the {object}'s {part} with a finger",
+    ],
     ("rotate", Manner.turn): _KNOB_TASK,
     ("rotate", Manner.lever): _LEVER_TASK,
     ("pick", Manner.carry): [
@@ -109,6 +115,7 @@ _STEPS: dict[tuple[str, Manner], list[str]] = {
     ("close", Manner.pull): ["push the {part} in", "push the {part} shut", "close the {part}"],
     ("close", Manner.rise): ["press the {part} down", "push the {part} down", "lower the {part}"],
     ("close", Manner.slide): ["slide the {part} shut", "push the {part} back", "close the {part}"],
+    ("close", Manner.press): ["press the {part}", "push the {part} in", "push the {part} with a finger"],
     ("rotate", Manner.turn): _KNOB_STEP,
     ("rotate", Manner.lever): _LEVER_STEP,
     ("pick", Manner.carry): ["pick up the {object}", "take the {object}", "grasp the {object} and lift it"],

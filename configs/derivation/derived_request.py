@@ -155,7 +155,7 @@ def _check_derivable(skill: str) -> None:
             return
     raise ConfigError(
         f"skill='{skill}' cannot derive a task.{close_matches(skill, DERIVABLE_SKILLS)} "
-        f"Expected one of {', '.join(DERIVABLE_SKILLS)}. Change it, or name a task.",
+        f"Expected one of {', '.join(DERIVABLE_SKILLS)}; close also presses buttons. Change it, or name a task.",
         key="skill",
         available=list(DERIVABLE_SKILLS),
     )

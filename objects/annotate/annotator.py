@@ -9,16 +9,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from unlatch.objects.annotate.geometry import ObjectGeometry
+from unlatch.objects.annotate.grip.edge import button_grip, is_small_stud
 from unlatch.objects.annotate.grip.handle import HANDLE_NAMES, find_grip
-from unlatch.objects.annotate.joints import JointChoice, all_joint_ends, fitting_joints, joint_choices
+from unlatch.objects.annotate.joints import (
+    JointChoice,
+    all_joint_ends,
+    fitting_joints,
+    is_named_button,
+    joint_choices,
+)
 from unlatch.objects.annotate.part import annotated_part
 from unlatch.objects.annotate.peer_info import PeerInfo, read_peer_info, with_peer_info
 from unlatch.objects.annotate.posing import Ends, PosedObject, pose_object
 from unlatch.objects.annotate.shaped_links import shaped_base, shaped_link
-from unlatch.objects.annotate.size import LARGEST_EXTENT_M, check_extent, unit_scale
+from unlatch.objects.annotate.size import LARGEST_EXTENT_M, base_scale, check_extent
 from unlatch.objects.annotate.source import SourceObject
 from unlatch.objects.annotate.view import Grip, PartView, root_grip
-from unlatch.objects.annotation import Articulation, Part, PartKind
+from unlatch.objects.annotation import SMALL_RANGE_M, Articulation, Part, PartKind
 from unlatch.objects.scaled_model import scaled_model, scaled_pose
 from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.errors import ConfigError, check_range
@@ -101,7 +108,7 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
     cfg = cfg or AnnotateCfg()
     geometry = ObjectGeometry(source)
     peer = read_peer_info(source) if cfg.use_info else None
-    choices = fitting_joints(geometry)
+    choices = fitting_joints(geometry, scale=cfg.scale, size_m=cfg.size_m)
     ends = all_joint_ends(geometry)
     parts = sized_parts(geometry, choices, ends, cfg, rigid_only=True)
     scale = parts[0].posed.scale
@@ -124,7 +131,8 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
     problems = articulation_problems(articulation, model, size_m=float(size.max()))
     raise_problems(problems, where=str(source.file.parent))
     chosen = {item.choice.joint.name for item in parts}
-    refused = {c.joint.name: c.refusal for c in joint_choices(geometry) if c.joint.name not in chosen}
+    found = joint_choices(geometry, scale=cfg.scale, size_m=cfg.size_m)
+    refused = {c.joint.name: c.refusal for c in found if c.joint.name not in chosen}
     return AnnotationResult(articulation, model, size, refused, source.notices)
 
 
@@ -159,7 +167,7 @@ def sized_parts(
     source = geometry.source
     unit = pose_object(geometry, choices[0].joint, scale=1.0, ends=ends, names=choices[0].names)
     extent = float(np.max(unit.bounds[1] - unit.bounds[0]))
-    base, is_given = base_scale(source, extent, cfg)
+    base, is_given = base_scale(source, extent, scale=cfg.scale, size_m=cfg.size_m)
     if usual_m is not None:
         base = usual_m / extent
     check_extent(base * extent, where=str(source.file.parent))
@@ -176,26 +184,11 @@ def sized_parts(
         if factor > 1.0 and base * factor * extent > largest:
             break
         parts = [_pose_part(geometry, choice, base * factor, ends, cfg, rigid_only=rigid_only) for choice in choices]
-        if any(item.grip.is_graspable for item in parts):
+        deciding = [item for item in parts if item.choice.is_large] or parts
+        if any(item.grip.is_graspable for item in deciding):
             return sorted(parts, key=_rank_part)
         usual_parts = usual_parts or parts
     return sorted(usual_parts, key=_rank_part)
-
-
-def base_scale(source: SourceObject, extent: float, cfg: AnnotateCfg) -> tuple[float, bool]:
-    """Returns the metres per unit of a source, and whether this scale is certain; otherwise it is only an estimate.
-
-    `extent` is the largest extent of the closed object in the units of the source.
-    """
-    if cfg.scale is not None:
-        return cfg.scale, True
-    if cfg.size_m is not None:
-        return cfg.size_m / extent, True
-    if source.info_scale is not None:
-        return source.info_scale, False
-    if source.is_metric:
-        return 1.0, True
-    return unit_scale(source.category, extent), False
 
 
 def _pose_part(
@@ -203,7 +196,16 @@ def _pose_part(
 ) -> PosedPart:
     posed = pose_object(geometry, choice.joint, scale=scale, ends=ends, names=choice.names, rigid_only=rigid_only)
     view = PartView.of(posed, use_info=cfg.use_info)
-    return PosedPart(choice, posed, view, find_grip(view))
+    grip = button_grip(view) if _is_button(choice, posed, view) else find_grip(view)
+    return PosedPart(choice, posed, view, grip)
+
+
+def _is_button(choice: JointChoice, posed: PosedObject, view: PartView) -> bool:
+    """Whether a finger presses a part: its names say so, or it is small and in the surface of the body."""
+    travel_m = abs(posed.open - posed.closed)
+    if posed.is_switch or not view.slides or travel_m >= SMALL_RANGE_M:
+        return posed.is_switch
+    return is_named_button(choice.names) or (not choice.is_large and is_small_stud(view, travel_m))
 
 
 def _make_entry(geometry: ObjectGeometry, item: PosedPart, name: str, peer: PeerInfo | None, scale: float) -> Part:
@@ -229,16 +231,18 @@ def _name_entry(item: PosedPart, used: list[str]) -> str:
     name = _PART_NAMES[item.posed.kind]
     if item.posed.kind is PartKind.slider and abs(float(item.posed.axis[2])) > 0.7:
         name = "slider"
+    if _is_button(item.choice, item.posed, item.view):
+        name = "button" if item.view.slides else "switch"
     count = sum(bool(re.fullmatch(rf"{name}(_\d+)?", other)) for other in used)
     return name if count == 0 else f"{name}_{count + 1}"
 
 
-def _rank_part(item: PosedPart) -> tuple[bool, bool, float]:
-    """Returns the sort key: parts that open before parts that only turn, then graspable ones, then large ones."""
+def _rank_part(item: PosedPart) -> tuple[bool, bool, bool, float]:
+    """Returns the sort key: parts that move far first, then those that open, then graspable ones, then large ones."""
     turns = item.posed.kind in (PartKind.knob, PartKind.lever)
     low, high = item.view.bounds
     front_area = float(np.prod((high - low)[1:]))
-    return turns, not item.grip.is_graspable, -front_area
+    return not item.choice.is_large, turns, not item.grip.is_graspable, -front_area
 
 
 def _source_record(source: SourceObject) -> dict[str, str]:

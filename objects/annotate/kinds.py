@@ -68,7 +68,9 @@ def measure_spread(points: np.ndarray, origin: np.ndarray, axis: np.ndarray) -> 
     )
 
 
-def part_kind(joint: Joint, names: str, spread: Spread, axis: np.ndarray, outward: np.ndarray) -> PartKind:
+def part_kind(
+    joint: Joint, names: str, spread: Spread, axis: np.ndarray, outward: np.ndarray, *, is_pressed: bool = False
+) -> PartKind:
     """Returns the kind of a part.
 
     Args:
@@ -77,10 +79,11 @@ def part_kind(joint: Joint, names: str, spread: Spread, axis: np.ndarray, outwar
         spread: How it lies about the axis, closed.
         axis: (3,) unit axis of the joint in the root frame, z up.
         outward: (3,) unit direction in which its far end leaves the closed pose.
+        is_pressed: Whether it is a switch that a finger presses on one side: no hand turns it.
     """
     if joint.kind == "prismatic":
         return PartKind.slider
-    turner = _turned_kind(joint, names, spread)
+    turner = None if is_pressed else _turned_kind(joint, names, spread)
     if turner is not None:
         return turner
     if abs(float(axis[2])) > UPRIGHT:

@@ -10,7 +10,7 @@ import numpy as np
 from unlatch.objects.annotate.geometry import LinkMesh, ObjectGeometry
 from unlatch.objects.annotate.kinds import UPRIGHT, Spread, measure_spread, part_kind
 from unlatch.objects.annotate.source import SourceObject
-from unlatch.objects.annotation import PartKind
+from unlatch.objects.annotation import SMALL_RANGE_RAD, PartKind
 from unlatch.objects.scaled_model import scaled_pose
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose, turn_to_x
@@ -24,6 +24,10 @@ _ALIGNED = 0.05
 """An axis that leans by less counts as upright or level."""
 _FACING = 0.94
 """Faces within this cosine look in the same direction."""
+PRESSED_DEPTH_M = 0.014
+"""Fingers do not fit around a switch that is thinner."""
+_BALANCED = 0.5
+"""A switch reaches to either side of its axis by at least this share of what it reaches to the other."""
 _PANEL = 3.0
 """A panel is this many times longer than thick; its long direction is then clear."""
 
@@ -71,6 +75,8 @@ class PosedObject:
     """(3,) the head of `info.json` on the closed object."""
     bounds: np.ndarray
     """(2, 3) of the closed object with all its links [m]."""
+    is_switch: bool = False
+    """Whether a finger presses the part on one side of its axis."""
 
     @property
     def opens(self) -> float:
@@ -125,9 +131,10 @@ def pose_object(
     points = sample_surface(surface, spacing_m=float(np.max(surface.extents)) / 60.0, max_points=20_000)  # (N, 3)
     opens = float(np.sign(opened - closed))
     spread = measure_spread(points, T_root_joint.p, axis)
-    outward = _outward_direction(joint, T_root_joint.p, axis, opens, points, surface)
-    kind = part_kind(joint, names, spread, axis, outward)
     middle = _box_middle([pose @ item.mesh.vertices for pose, item in (body or part)])
+    pressed = _press_direction(joint, T_root_joint.p, axis, points, middle, most=PRESSED_DEPTH_M / scale)
+    outward = _outward_direction(joint, T_root_joint.p, axis, opens, points, surface) if pressed is None else pressed
+    kind = part_kind(joint, names, spread, axis, outward, is_pressed=pressed is not None)
     work = _work_frame(kind, spread, axis, outward, points, middle)
     R_front = _turn_to_front(kind, work, T_root_joint.p, axis, points, middle)
 
@@ -157,6 +164,7 @@ def pose_object(
         T_root_base=T_root_old @ scaled_pose(poses[joint.parent], scale),
         info_head=_find_info_head(source, joint, T_root_joint, T_root_old, scale),
         bounds=np.stack([low + T_root_old.p, high + T_root_old.p]),
+        is_switch=pressed is not None,
     )
 
 
@@ -202,6 +210,30 @@ def _outward_direction(
     direction = opens * np.cross(axis, _snap_to_axis(lever, axis))
     length = float(np.linalg.norm(direction))
     return direction / length if length > 1e-9 else _any_perpendicular(axis)
+
+
+def _press_direction(
+    joint: Joint, origin: np.ndarray, axis: np.ndarray, points: np.ndarray, body_middle: np.ndarray, *, most: float
+) -> np.ndarray | None:
+    """Returns (3,) the unit direction out of a switch that is pressed on one side; None: the part is no such switch.
+
+    Such a switch turns a little about an axis in its face, reaches about as far to one side of it as to the other, and
+    is at most `most` thick: fingers do not fit around it.
+    """
+    span = joint.upper - joint.lower
+    if joint.kind != "revolute" or span >= SMALL_RANGE_RAD:
+        return None
+    away = _box_middle([points]) - body_middle
+    away = away - axis * float(away @ axis)
+    length = float(np.linalg.norm(away))
+    if length < 1e-9:
+        return None
+    outward = _snap_to_axis(away / length, axis)
+    across = (points - origin) @ np.cross(outward, axis)
+    sides = float(across.max()), float(-across.min())
+    is_balanced = min(sides) > _BALANCED * max(sides)
+    is_thin = float(np.ptp(points @ outward)) <= most + span * max(sides)
+    return outward if is_balanced and is_thin else None
 
 
 def _mean_normal(surface: TriangleMesh, thin: np.ndarray, axis: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unlatch.objects.annotate.source import SourceObject
 from unlatch.simcore.errors import AssetError
 
 LARGEST_EXTENT_M: dict[str, float] = {
@@ -67,6 +68,28 @@ SMALLEST_M, LARGEST_M = 0.01, 10.0
 def unit_scale(category: str, extent: float) -> float:
     """Returns the metres per unit for an object whose largest extent is `extent` units."""
     return LARGEST_EXTENT_M.get(category, UNKNOWN_EXTENT_M) / extent
+
+
+def base_scale(
+    source: SourceObject, extent: float, *, scale: float | None = None, size_m: float | None = None
+) -> tuple[float, bool]:
+    """Returns the metres per unit of a source, and whether this scale is certain; otherwise it is only an estimate.
+
+    Args:
+        source: The object.
+        extent: Largest extent of the closed object in the units of the source.
+        scale: Metres per unit, if they are given.
+        size_m: Largest extent of the closed object [m], if it is given.
+    """
+    if scale is not None:
+        return scale, True
+    if size_m is not None:
+        return size_m / extent, True
+    if source.info_scale is not None:
+        return source.info_scale, False
+    if source.is_metric:
+        return 1.0, True
+    return unit_scale(source.category, extent), False
 
 
 def check_extent(extent_m: float, *, where: str) -> None:

@@ -63,6 +63,8 @@ class PartView:
     """(3,) a point on the joint's axis."""
     axis: np.ndarray
     """(3,) unit axis of the joint."""
+    pressed_side: float
+    """+1 if a switch is pressed on the side of +y of its axis, -1 if on the other, 0 if the part is no switch."""
     rises: bool
     """Whether the axis of the joint is upright: a slider then moves up and down."""
     part: list[NamedMesh]
@@ -81,6 +83,7 @@ class PartView:
             kind=posed.kind,
             origin=R @ posed.origin,
             axis=R @ posed.axis,
+            pressed_side=float(np.sign((R @ posed.axis)[2])) * -posed.opens if posed.is_switch else 0.0,
             rises=bool(abs(posed.axis[2]) > 0.7),
             part=_turn_meshes(posed.part_visuals or posed.part_collisions, R),
             body=_turn_meshes(posed.body_visuals or posed.body_collisions, R),

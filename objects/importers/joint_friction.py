@@ -13,7 +13,7 @@ _HOLDING = 1.3
 """Factor on the friction that a part needs to hold its own weight. The part then stays where it is released, as on the
 hinges of a laptop or an oven, and an episode can be judged after it has settled."""
 _TURNING, _SLIDING, _TURNED_BY_FINGERS = (0.3, 0.1), (1.5, 1.0), (0.2, 0.02)
-"""Friction and damping of doors and lids [N m, N m s/rad], drawers [N, N s/m], knobs and levers."""
+"""Friction and damping of doors and lids [N m, N m s/rad], drawers [N, N s/m], knobs, levers and switches."""
 
 
 def joint_friction(model: UrdfModel, part: Part) -> tuple[float, float]:
@@ -26,7 +26,7 @@ def joint_friction(model: UrdfModel, part: Part) -> tuple[float, float]:
     if part.kind is PartKind.slider:
         friction, damping = _SLIDING
     else:
-        friction, damping = _TURNED_BY_FINGERS if part.kind in (PartKind.knob, PartKind.lever) else _TURNING
+        friction, damping = _TURNED_BY_FINGERS if part.kind.turns_in_hand or part.is_button else _TURNING
     least = MIN_SLIDING_N if part.kind is PartKind.slider else MIN_TURNING_N_M
     needed = _HOLDING * _gravity_load(model, part)
     return (

@@ -5,7 +5,8 @@ An episode succeeds in the frame in which
 - every skill has ended or, for the last ones, meets its `SuccessRule`: its joint has reached the threshold, and the
   fingers have touched the part in at least `MIN_CONTACT_SHARE` of the frames in which it moved;
 - the goal of the task has held for `task.settle_s`, at both ends of that time, and no joint that was acted on has moved
-  in it by more than `MAX_SETTLE_CHANGE_RAD` or `MAX_SETTLE_CHANGE_M`;
+  in it by more than `MAX_SETTLE_CHANGE_RAD` or `MAX_SETTLE_CHANGE_M`, nor, if its part moves little, by more than
+  `MAX_SETTLE_SHARE` of its range;
 - in a demonstration, the targets of all arms have not changed in that time; a policy with `success_when=held` may move.
 
 It fails at once on a force above the skill's threshold in one of the `FORBIDDEN_VIEWS`, a force on a finger of the
@@ -46,6 +47,8 @@ MAX_SETTLE_CHANGE_RAD = 0.02
 """Largest change of a hinge while the scene settles that counts as standing still [rad]."""
 MAX_SETTLE_CHANGE_M = 0.005
 """Largest change of a slider while the scene settles that counts as standing still [m]."""
+MAX_SETTLE_SHARE = 0.1
+"""The same for parts that move little, as a share of their range."""
 FORBIDDEN_VIEWS = ("fingers_base", "forbid_collision", "environment")
 """Contact views in which a force above the skill's threshold is a collision."""
 HOLD_PHASE = 8

@@ -14,6 +14,7 @@ import numpy as np
 from unlatch.objects.annotation import HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_motion import closing_reach, lever_m
+from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
 from unlatch.solver.settings.setting import MAX_THRESHOLD, FollowJointCfg, PlannerSettingCfg
@@ -58,6 +59,9 @@ _PUSH_APPROACH_M = 0.06
 _LEAD_FACTOR = 1.5
 """The hand leads the part by this factor farther than is wanted. On a part that resists, a hand that leans or slips by
 millimetres loses a fifth to a quarter of the way."""
+LITTLE_LED_SHARE = 0.97
+"""A part that moves little is led this far, as a share of its range: what the arm lags and the fingers slip is a good
+part of its way."""
 _ASKED_LEAD = 0.2
 """The same towards an opening that a user asks for, as a share of the way there: the range of the part ends soon
 after."""
@@ -81,6 +85,12 @@ SPOT = "link_contact_point"
 _TIP, _SIDE, _BACK = "tool_head", "tool_side", "tool_tail"
 """Tool keypoints: between the fingertips, beside them along the closing direction, and towards the palm."""
 _POINT_TOLERANCE_M = 0.002
+_NEAR_SHARE = 0.03
+"""The same on a part that moves only a little, as a share of its way."""
+_CORNER_SHARE = 0.05
+"""How far a corner of leaning fingertips may be ahead of their middle, as a share of the way of such a part."""
+SKIN_M = 0.002
+"""Bullet adds a skin of a millimetre to meshes: fingers meet a part this far before their surfaces do."""
 _CENTRED_M = 0.0003
 """Tolerance of the grasp point on a part that turns in the hand about its own axis. It cannot move sideways: if the
 fingers are not centred on it, only one of them presses."""
@@ -96,6 +106,9 @@ edge pries its own fingers apart."""
 def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, float]:
     """Returns the least and largest opening at the start, before checking that a hand fits [rad or m from closed]."""
     slides, span = part.kind is PartKind.slider, part.openness.span
+    if skill == "close" and part.moves_little:
+        # from fully open: of half of such a way, what counts as closed would be less than a hand is accurate to
+        return rounded(span), rounded(span)
     clear = _CLEAR_OF_CATCH * closing_reach(part, asset.model)
     if skill == "close":
         shares = zip(_CLOSE_FROM[slides], _CLOSE_FROM_SHARE, strict=True)
@@ -158,7 +171,8 @@ def opened_to(part: Part, start: tuple[float, float], asked: float | None = None
     `asked` is the opening that a user asks for [rad or m from closed]; None: the default of the part.
     """
     if asked is None:
-        return rounded(start[1] + _LEAD_FACTOR * goal_value("open", part, start))
+        led = start[1] + _LEAD_FACTOR * goal_value("open", part, start)
+        return rounded(max(led, LITTLE_LED_SHARE * part.openness.span) if part.moves_little else led)
     return min(rounded(asked + _ASKED_LEAD * (asked - start[0])), part.openness.span)
 
 
@@ -209,6 +223,12 @@ def grasp_setting(
     Raises:
         ConfigError: The part has nothing to hold.
     """
+    if part.is_button:
+        raise ConfigError(
+            f"skill=open does not fit part '{part.name}': a finger presses it, and a hand cannot hold it. Use "
+            "skill=close to press it, or name another part.",
+            key="skill",
+        )
     if part.handle.type is HandleType.none:
         raise ConfigError(
             f"skill=open does not fit part '{part.name}': it has neither a handle nor an edge that a hand can hold "
@@ -250,7 +270,7 @@ def _edge_constraints(part: Part) -> list[AxisAngle]:
     return [_tool_faces_out(part, _SIDE, 0.1), palm]
 
 
-def push_setting(part: Part, asset: ObjectAsset, start: tuple[float, float]) -> PlannerSettingCfg:
+def push_setting(part: Part, asset: ObjectAsset, hand: HandShape, start: tuple[float, float]) -> PlannerSettingCfg:
     """Returns the planner setting for pushing a part closed with closed fingers, from a start of `start_range`.
 
     Raises:
@@ -265,7 +285,8 @@ def push_setting(part: Part, asset: ObjectAsset, start: tuple[float, float]) -> 
     threshold = goal_value("close", part, start)
     # the palm is wide along tool_side, so this axis is constrained
     side: AxisAngle
-    if part.kind is PartKind.slider:
+    slides = part.kind is PartKind.slider
+    if slides:
         # in the plane of the front
         side = FrameAxisOrthogonal(_TIP, _SIDE, 0.25, target_axis="link0_move_axis", target_inner_product=0)
         follow = None
@@ -274,13 +295,20 @@ def push_setting(part: Part, asset: ObjectAsset, start: tuple[float, float]) -> 
         side = FrameAxisParallel(_TIP, _SIDE, 0.25, target_axis="link0_rot_axis", target_inner_product=1)
         # not past closed: the fingertips lean, so a corner of them is up to a centimetre ahead of the planned point
         follow = FollowJointCfg(to=rounded(part.openness.closed))
+    point_tolerance, lean = _POINT_TOLERANCE_M, 0.7 if slides else 0.9
+    if part.moves_little:
+        travel_m = part.openness.span * lever_m(asset.model, part, part.keypoint(SPOT).xyz)
+        point_tolerance = min(point_tolerance, _NEAR_SHARE * travel_m)
+        lean = min(lean, _CORNER_SHARE * travel_m / hand.tip_half_m)
+        follow = None  # `close` leads it until it is pressed
     return PlannerSettingCfg(
         success_threshold=threshold,
         constraint_list=[
-            Point2Point("tool_tip", SPOT, _POINT_TOLERANCE_M),
+            Point2Point("tool_tip", SPOT, point_tolerance),
             side,
-            _tool_faces_out(part, _BACK, 0.7 if part.kind is PartKind.slider else 0.9),
+            _tool_faces_out(part, _BACK, lean),
         ],
+        slips=["fixed"] if part.moves_little else [],
         pre_actuation_motions=[["translate_z", -_PUSH_APPROACH_M]],
         post_actuation_motions=follow,
     )

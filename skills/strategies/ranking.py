@@ -18,6 +18,7 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, held_at_edge
 from unlatch.skills.strategies.open_close import (
+    SKIN_M,
     SPOT,
     approach_m,
     grasp_setting,
@@ -186,8 +187,12 @@ def _grip_knob_along_hinge(fit: HandFit, start: tuple[float, float]) -> list[Str
 
 def _derive_pushes(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> list[Strategy]:
     """Returns a push at the annotated spot, if the hand fits there, and at the nearest other spots where it fits."""
-    setting = push_setting(part, asset, start)
+    setting = push_setting(part, asset, hand, start)
     fit = HandFit(asset, part, hand, approach_m=0.0)
+    if part.moves_little:
+        _, _, outward = fit.axes_link()
+        shift = (SKIN_M * outward).round(5) + 0.0
+        return [("push", replace(setting, keypoint_shifts={SPOT: shift.tolist()}))]
     shifts = [shift.round(4) + 0.0 for shift in push_shifts(fit, (*dict.fromkeys(start), _NEARLY_CLOSED * start[0]))]
     pushes = [replace(setting, keypoint_shifts={SPOT: shift.tolist()} if shift.any() else {}) for shift in shifts]
     return [

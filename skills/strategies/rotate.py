@@ -7,7 +7,7 @@ from dataclasses import replace
 from unlatch.objects.annotation import HandleType, Part, PartKind
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.strategies.hand_fit import HandGrasp
-from unlatch.skills.strategies.open_close import grasp_setting, rounded
+from unlatch.skills.strategies.open_close import LITTLE_LED_SHARE, grasp_setting, rounded
 from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
 
 MOST_TURNED_RAD = {PartKind.knob: 1.5, PartKind.lever: 0.7}
@@ -48,7 +48,8 @@ def turned_by(part: Part) -> float:
 
 def turned_to(part: Part) -> float:
     """Returns the angle from closed to which the hand turns a part [rad]."""
-    return rounded(_TURN_FACTOR * turned_by(part))
+    led = _TURN_FACTOR * turned_by(part)
+    return rounded(LITTLE_LED_SHARE * part.openness.span if part.moves_little else led)
 
 
 def rotate_setting(part: Part, grasp: HandGrasp | None, *, along: bool = False) -> PlannerSettingCfg:

@@ -45,6 +45,27 @@ CHEST = f"""<robot name="chest">
 """
 
 
+def button(radius: float, travel: float) -> str:
+    """A button in a case, flush with it when it is pressed; it comes out by its travel."""
+    return f"""<robot name="button">
+  <link name="case">{box("0.15 0.2 0.12", "0 0 0.06")}</link>
+  <link name="button"><visual><origin xyz="-0.01 0 0" rpy="0 1.5708 0"/><geometry><cylinder radius="{radius}"
+    length="0.02"/></geometry></visual></link>
+  <joint name="spring" type="prismatic"><parent link="case"/><child link="button"/>
+    <origin xyz="{0.075 + travel} 0 0.08"/><axis xyz="1 0 0"/><limit lower="{-travel}" upper="0"/></joint>
+</robot>
+"""
+
+
+SWITCH = f"""<robot name="switch">
+  <link name="case">{box("0.12 0.16 0.12", "0 0 0.06")}</link>
+  <link name="switch">{box("0.008 0.02 0.036", "0.004 0 0")}</link>
+  <joint name="pivot" type="revolute"><parent link="case"/><child link="switch"/><origin xyz="0.062 0 0.07"/>
+    <axis xyz="0 1 0"/><limit lower="-0.07" upper="0.07"/></joint>
+</robot>
+"""
+
+
 def run(words: list[str], cwd: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "UNLATCH_CACHE_DIR": str(cwd / "cache")}
     program = [sys.executable, "-m", "unlatch", *words]
@@ -68,3 +89,22 @@ def test_a_urdf_without_any_other_file_is_opened_and_closed(name: str, text: str
     assert config["object"]["source"] == "urdf"
     run(["replay", "made", "all=true", "check=true"], tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"cache", f"{name}.urdf", "made"}
+
+
+@pytest.mark.parametrize(
+    ("text", "range_of_part"),
+    [(button(0.009, 0.003), 0.003), (button(0.02, 0.008), 0.008), (SWITCH, 0.14)],
+    ids=["button of 3 mm", "button of 8 mm", "switch"],
+)
+def test_a_button_is_pressed_until_most_of_its_way_is_done(text: str, range_of_part: float, tmp_path: Path):
+    (tmp_path / "thing.urdf").write_text(text)
+    run(["collect", "object=thing.urdf", "skill=close", "episodes=3", "pictures=0", "out=made", "workers=2"], tmp_path)
+    made = DataSet.open(tmp_path / "made")
+    assert check_dataset(tmp_path / "made") == []
+    for record in (made.read(number) for number in made.numbers()):
+        skill = record.skills[-1]
+        assert record.success
+        assert abs(skill["s_end"] - skill["s_closed"]) <= 0.25 * range_of_part
+        assert record.settle is not None
+        assert record.settle["max_change"] == pytest.approx(0.1 * range_of_part)
+    run(["replay", "made", "all=true", "check=true"], tmp_path)

@@ -10,7 +10,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.recording.criteria import ABSENT, CompleteMap
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.observed.object_geometry import movable_joints
-from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD
+from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD, MAX_SETTLE_SHARE
 from unlatch.skills.holding import moves_part
 from unlatch.workflows.checks.expected_skills import skill_class
 
@@ -86,4 +86,8 @@ class ExpectedGoal:
             return MAX_SETTLE_CHANGE_M
         model = self._assets[name].model
         joint = model.joints[movable_joints(model)[joint_index]]
-        return MAX_SETTLE_CHANGE_M if joint.kind == "prismatic" else MAX_SETTLE_CHANGE_RAD
+        limits = [MAX_SETTLE_CHANGE_M if joint.kind == "prismatic" else MAX_SETTLE_CHANGE_RAD]
+        for part in self._assets[name].articulation.parts.values():
+            if part.joint == joint.name and part.moves_little:
+                limits.append(MAX_SETTLE_SHARE * abs(part.openness.open - part.openness.closed))
+        return min(limits)

@@ -13,7 +13,7 @@ import numpy as np
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.carrying.conditions import ObjectPoses
 from unlatch.objects.scene_object import SceneObject
-from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD
+from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD, MAX_SETTLE_SHARE
 from unlatch.skills.contract.failure import Failure
 from unlatch.tasks.task import TaskCfg
 
@@ -135,8 +135,10 @@ class GoalJudge:
 
     def _max_change(self, joint: Joint) -> float:
         item = self._objects[joint[0]]
-        is_slider = item.body.joint(item.joint_names[joint[1]]).prismatic
-        return MAX_SETTLE_CHANGE_M if is_slider else MAX_SETTLE_CHANGE_RAD
+        name = item.joint_names[joint[1]]
+        most = MAX_SETTLE_CHANGE_M if item.body.joint(name).prismatic else MAX_SETTLE_CHANGE_RAD
+        little = [part for part in item.asset.articulation.parts.values() if part.joint == name and part.moves_little]
+        return min([most, *(MAX_SETTLE_SHARE * part.openness.span for part in little)])
 
     def _broken_condition(self, code: str, frame: int) -> Failure | None:
         time_s = frame / self._hz

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from unlatch.objects.annotate.grip.cross_section import cut_mesh, heights_in_front
-from unlatch.objects.annotate.view import FINGER_DEPTH_M, GRIP_MAX_M, SHEET_M, SIDE_MIN_M, Grip, PartView
+from unlatch.objects.annotate.view import (
+    FINGER_DEPTH_M,
+    GRIP_MAX_M,
+    PROTRUSION_MIN_M,
+    SHEET_M,
+    SIDE_MIN_M,
+    Grip,
+    PartView,
+)
 from unlatch.objects.annotation import HandleType
 from unlatch.simcore.meshes.triangle_mesh import sample_surface
 
@@ -13,6 +21,8 @@ _TIP_SHARE = 0.9
 """The tip of a lever begins at this share of its reach."""
 _STUB_M = 0.08
 """A slider that is narrower than this is held as a whole."""
+_SURFACE_SHARE = 0.75
+"""A button ends in the last quarter of the body, on the side to which it comes out."""
 
 
 def door_edge_grip(view: PartView) -> Grip:
@@ -96,6 +106,35 @@ def stub_grip(view: PartView) -> Grip | None:
         R_handle=np.column_stack([[1.0, 0.0, 0.0], np.cross(z, [1.0, 0.0, 0.0]), z]),
         size=np.array([extents[0], max(extents[across], SHEET_M), extents[along]]),
     )
+
+
+def is_small_stud(view: PartView, travel_m: float) -> bool:
+    """Returns whether a slider is a small piece in the surface of the body, with nothing in front of it.
+
+    Args:
+        view: The closed part.
+        travel_m: How far it moves out of the body [m].
+    """
+    low, high = view.bounds
+    if float(np.max((high - low)[1:])) > _STUB_M or not len(view.body_mesh.faces):
+        return False
+    back, front = (float(view.body_mesh.vertices[:, 0].min()), float(view.body_mesh.vertices[:, 0].max()))
+    before = float(heights_in_front(view.body_mesh, ((low + high) / 2)[None, 1:])[0])
+    if high[0] < back + _SURFACE_SHARE * (front - back) or before > high[0] + travel_m:
+        return False
+    return high[0] - before < PROTRUSION_MIN_M  # else fingers hold it
+
+
+def button_grip(view: PartView) -> Grip:
+    """Returns the middle of the face of a button, which a hand presses and cannot hold.
+
+    On a switch, it is the middle of the side that rises when the switch opens.
+    """
+    low, high = view.bounds
+    _, y, z = (low + high) / 2
+    if view.pressed_side:
+        y = (view.origin[1] + (high if view.pressed_side > 0.0 else low)[1]) / 2
+    return Grip(HandleType.none, np.array([high[0], y, z]), np.eye(3), np.zeros(3))
 
 
 def knob_grip(view: PartView) -> Grip:

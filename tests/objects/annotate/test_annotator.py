@@ -142,6 +142,41 @@ def test_parts_that_open_come_before_parts_that_only_turn(write: Write) -> None:
     assert found.articulation.part("knob").handle.type is HandleType.knob
 
 
+def test_a_button_is_closed_when_it_is_pressed_and_no_hand_holds_it(write: Write) -> None:
+    part = only_part(annotate_source(read_source(write("button"))))
+    assert (part.name, part.kind, part.is_button) == ("button", PartKind.slider, True)
+    assert (part.openness.closed, part.openness.open) == (0.003, 0.0)
+    assert part.handle.type is HandleType.none
+    np.testing.assert_allclose(part.keypoint("link_contact_point").xyz, [0.006, 0.0, 0.0], atol=1e-3)
+
+
+def test_a_flat_switch_is_pressed_on_the_side_that_rises(write: Write) -> None:
+    part = only_part(annotate_source(read_source(write("switch"))))
+    assert (part.name, part.kind, part.is_button) == ("switch", PartKind.hinge_horizontal, True)
+    assert (part.openness.closed, part.openness.open) == (-0.07, 0.07)
+    # about +y, the upper end moves out of the body as the joint position grows
+    spot = part.keypoint("link_contact_point").xyz
+    assert spot[2] > 0.005
+    assert spot[0] == pytest.approx(0.008, abs=1e-6)
+
+
+def test_a_button_beside_a_door_comes_after_it(write: Write) -> None:
+    parts = annotate_source(read_source(write("panel"))).articulation.parts
+    assert list(parts) == ["door", "button"]
+    alone = only_part(annotate_source(read_source(write("door_bar"))))
+    np.testing.assert_array_equal(
+        parts["door"].keypoint("articulated_object_head").xyz, alone.keypoint("articulated_object_head").xyz
+    )
+
+
+def test_a_lid_that_lifts_by_centimetres_is_held_by_its_knob(write: Write) -> None:
+    part = only_part(annotate_source(read_source(write("lifted"))))
+    assert (part.openness.closed, part.openness.open) == (0.0, 0.024)
+    assert part.moves_little
+    assert not part.is_button
+    assert part.handle.type is HandleType.knob
+
+
 def test_a_drawer_that_could_be_pushed_further_in_is_closed_when_flush(write: Write) -> None:
     part = only_part(annotate_source(read_source(write("inside"))))
     assert (part.openness.closed, part.openness.open) == (0.0, 0.25)
@@ -181,11 +216,11 @@ def test_converting_the_same_object_twice_gives_the_same_bytes(write: Write) -> 
 
 def test_parts_that_no_skill_fits_are_named_with_the_reason(write: Write) -> None:
     path = write("drawer_knob")
-    text = path.read_text().replace('upper="0.25"', 'upper="0.01"')
+    text = path.read_text().replace('upper="0.25"', 'upper="0.001"')
     path.write_text(text)
     with pytest.raises(AssetError) as caught:
         annotate_source(read_source(path))
-    assert "no movable joint that a skill fits (j: moves by 0.01, expected at least 0.025)" in str(caught.value)
+    assert "no movable joint that a skill fits (j: moves by 0.001 m, expected at least 0.002 m)" in str(caught.value)
     path.write_text(text.replace('type="prismatic"', 'type="fixed"'))
     with pytest.raises(AssetError, match=r"no movable joint that a skill fits \(stand \(fixed\), j \(fixed\)\)"):
         annotate_source(read_source(path))

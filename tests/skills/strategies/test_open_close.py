@@ -7,10 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unlatch.objects.annotation import Handle, HandleType, Part, PartKind
+from unlatch.objects.annotation import Handle, HandleType, Openness, Part, PartKind
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
-from unlatch.skills.strategies.open_close import grasp_setting
+from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.hand_shape import hand_shape
+from unlatch.simcore.errors import ConfigError
+from unlatch.skills.strategies.open_close import goal_value, grasp_setting, opened_to, push_setting, start_range
 from unlatch.skills.strategies.rotate import rotate_setting
 
 
@@ -48,3 +51,33 @@ def test_a_panel_may_turn_between_the_pads_but_not_pry_them_apart():
     lid = part_of("laptop", "lid")
     assert grasp_setting(lid, (0.4, 0.4)).slips == ["side"]
     assert grasp_setting(part_of("drawer", "drawer"), (0.0, 0.0)).slips == []
+
+
+def moves_by(part: Part, span: float) -> Part:
+    """A part with another range."""
+    return replace(part, openness=Openness(closed=0.0, open=span), closing_forces=None)
+
+
+@pytest.mark.parametrize("span", [0.003, 0.01, 0.029])
+def test_a_button_is_pressed_from_fully_out_with_tolerances_that_follow_its_range(span: float):
+    hand = hand_shape("franka_panda", franka_panda().arms[0])
+    asset = load_object(ObjectCfg("drawer", "drawer", instance="0"), rng=np.random.default_rng(0))
+    held = moves_by(asset.articulation.parts["drawer"], span)
+    button = replace(held, handle=Handle(HandleType.none, np.zeros(3)))
+    start = start_range("close", button, asset)
+    assert start == (span, span)
+    setting = push_setting(button, asset, hand, start)
+    assert setting.success_threshold == pytest.approx(0.25 * span)
+    point, _, palm = setting.constraint_list
+    # neither the point nor a corner of the leaning fingertips uses up what counts as closed
+    assert point.tolerance + palm.tolerance * hand.tip_half_m < 0.5 * setting.success_threshold
+    with pytest.raises(ConfigError, match=r"a finger presses it, and a hand cannot hold it. Use skill=close"):
+        grasp_setting(button, (0.0, 0.0))
+
+
+def test_a_part_that_moves_little_is_led_to_the_end_of_its_range():
+    drawer = part_of("drawer", "drawer")
+    little, start = moves_by(drawer, 0.02), (0.0, 0.0)
+    assert goal_value("open", little, start) == pytest.approx(0.6 * 0.02)
+    assert opened_to(little, start) == pytest.approx(0.97 * 0.02)
+    assert opened_to(moves_by(drawer, 0.1), start) == pytest.approx(1.5 * 0.6 * 0.1)
