@@ -22,7 +22,7 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.hold import HoldCfg
 from unlatch.skills.strategies.hold import hold_setting
-from unlatch.skills.strategies.open_close import needs_second_hold, opening_of_share
+from unlatch.skills.strategies.open_close import count_holds, opening_of_share
 from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies
 from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.tasks.task import GoalKind, TaskCfg
@@ -156,10 +156,10 @@ def _lead_at_least(setting: PlannerSettingCfg, wanted: float) -> PlannerSettingC
     return replace(setting, success_threshold=wanted, post_actuation_motions=FollowJointCfg())
 
 
-def _with_second_hold(
+def _with_more_holds(
     cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], part: Part, start: tuple[float, float]
 ) -> list[SkillCfg]:
-    """Returns the chain of a derived task, in which `open` acts twice on a part that one hold does not lead far enough.
+    """Returns the chain of a derived task, in which `open` acts again on a part that one hold does not lead far enough.
 
     A chain that states where to grasp, or that opens several parts, stays as it is.
     """
@@ -167,12 +167,14 @@ def _with_second_hold(
     if derived is None or derived.openness is None:
         return cfg.skills
     opens = [index for index, entry in enumerate(cfg.skills) if entry.name == derived.skill]
-    if len(opens) != 1 or not needs_second_hold(part, start, opening_of_share(derived.openness, part)):
+    if len(opens) != 1:
         return cfg.skills
+    asset = assets[cfg.skills[opens[0]].objects[0]]
+    holds = count_holds(part, asset, start, opening_of_share(derived.openness, part))
     (index,), acted_on = opens, part_of_skill(cfg, opens[0], assets)
     if acted_on is None or acted_on.name != part.name or not cfg.skills[index].planner_setting.derived:
         return cfg.skills
-    return [*cfg.skills[: index + 1], *cfg.skills[index:]]
+    return [*cfg.skills[:index], *([cfg.skills[index]] * holds), *cfg.skills[index + 1 :]]
 
 
 def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
@@ -204,7 +206,7 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
     opened = {(entry.object, entry.part) for entry in task.openness}
     return replace(
         cfg,
-        skills=_with_second_hold(cfg, assets, part, openings),
+        skills=_with_more_holds(cfg, assets, part, openings),
         task=replace(
             task,
             regions=[*task.regions, *(entry for entry in found.regions if entry.object not in placed)],

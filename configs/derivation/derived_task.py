@@ -15,8 +15,8 @@ from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import (
     approach_m,
+    count_holds,
     goal_value,
-    needs_second_hold,
     opened_to,
     opening_of_share,
     rounded,
@@ -59,8 +59,9 @@ def derive_task(
     task, start = derive_layout(skill, asset, part, hand, openness=openness)
     asked = None if openness is None else opening_of_share(openness, part)
     again: list[dict[str, Any]] = []
-    if asked is not None and needs_second_hold(part, start, asked):
-        again, asked = [{"name": skill, "objects": [asset.name], "part": part.name}], None
+    if asked is not None and (holds := count_holds(part, asset, start, asked)) > 1:
+        again = [{"name": skill, "objects": [asset.name], "part": part.name} for _ in range(holds - 1)]
+        asked = None
     (first, setting), *others = derive_strategies(skill, asset, part, hand, start, asked=asked)
     return {
         "task": {

@@ -67,6 +67,8 @@ _ASKED_LEAD = 0.2
 after."""
 _SECOND_HOLD_RAD = 0.2
 """Smallest angle for which a lid is grasped a second time. A single hold leads it so much further than its default."""
+_LONGEST_HOLD_M = 0.24
+"""Longest way of the edge of a lid that one hold leads past upright."""
 _LEAST_SHARE = 0.02
 """Smallest displacement that counts as opened, as a share of the range: a part may stand open that far already."""
 _FULL_WITHIN_SHARE = 0.1
@@ -189,13 +191,23 @@ def led_to(setting: PlannerSettingCfg, part: Part, start: tuple[float, float], a
     )
 
 
-def needs_second_hold(part: Part, start: tuple[float, float], asked: float) -> bool:
-    """Returns whether one hold does not lead a part from a start to the opening that a user asks for [rad or m].
+def count_holds(part: Part, asset: ObjectAsset, start: tuple[float, float], asked: float) -> int:
+    """Returns how many holds lead a part from a start to the opening that a user asks for [rad or m].
 
     The arm that lifts a lid from the front would have to reach over it: another grasp, at its edge or from inside,
-    leads it on.
+    leads it on. Where the way that is left is longer than an arm leads in one pose, a hold in between leads the part
+    as far as by default.
     """
-    return part.kind is PartKind.lid and asked - opened_to(part, start) > _SECOND_HOLD_RAD
+    reached, holds = opened_to(part, start), 1
+    if part.kind is not PartKind.lid:
+        return holds
+    lever = lever_m(asset.model, part, part.keypoint(HEAD).xyz)
+    while asked - reached > _SECOND_HOLD_RAD:
+        holds += 1
+        if (asked - reached) * lever <= _LONGEST_HOLD_M:
+            break
+        reached = opened_to(part, (reached, reached))
+    return holds
 
 
 def opening_of_share(share: float | str, part: Part) -> float:
