@@ -26,7 +26,8 @@ EMPTY_GRIPPER_M = 0.002
 _LOST_S = 0.5
 """A part that should move without a finger on it for this time has slipped."""
 _MEETS_S = 2.0
-"""Time for hooking fingers to meet the part: they start slowly, up to 10 mm away from it."""
+"""The same for closed fingers, which hook or push: they start slowly, up to 10 mm away from the part. A corner of leaning
+fingertips can also push the part ahead, and they meet it again later."""
 _OVERSHOOT = 1.2
 _HOOKED_SPEED = {True: 0.075, False: 0.25}
 """Speed of a hooked part: sliders (True) [m/s], others [rad/s]; half the planner's own speed. A hook cannot brake: the
@@ -118,7 +119,7 @@ class GraspingSkill(ArticulationSkill):
         self._has_met = self._has_met or touching
         self._lost_frames = 0 if touching else self._lost_frames + 1
         not_met_yet = self.closed_gripper and not self._has_met
-        if self._lost_frames < self.context.frames(_MEETS_S if not_met_yet else _LOST_S):
+        if self._lost_frames < self.context.frames(_MEETS_S if self.closed_gripper else _LOST_S):
             return
         if not_met_yet:
             code, message = "grasp_missed", f"The hooking fingers did not meet '{self.part.name}' in {_MEETS_S:g} s"
