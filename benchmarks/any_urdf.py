@@ -1,11 +1,12 @@
 """Measures how often objects open and close when Unlatch has only their URDF.
 
 Usage: UNLATCH_PARTNET_DIR=FOLDER python benchmarks/any_urdf.py [n=20] [seed=0] [workers=2] [only=TEXT]
-       [skills=open,close] [keypoints=derived,hand] [seed_is=fresh] [search_off=false] [out=data/bench-any-urdf]
-       [results=FILE.json]
+       [skills=open,close] [openness=SHARE] [categories=all] [keypoints=derived,hand] [seed_is=fresh]
+       [search_off=false] [out=data/bench-any-urdf] [results=FILE.json]
 
-Opens and closes every object of the categories below with `unlatch collect object=PATH skill=...`, without any other
-file. `keypoints=derived,hand` runs each object a second time. It then uses the head that a person set in `info.json`
+Opens and closes every object of the categories below, or with `categories=all` of the whole folder, with
+`unlatch collect object=PATH skill=...`, without any other file. `openness=0.9` opens each part by this share of its
+range. `keypoints=derived,hand` runs each object a second time. It then uses the head that a person set in `info.json`
 instead of the derived one, and compares the two runs episode by episode. Starts from closed and from ajar are counted
 separately. Data sets stay in the folder. The same command again continues an interrupted benchmark. `skill_matrix.py`
 explains `seed_is`, `search_off` and `results`.
@@ -37,7 +38,7 @@ from unlatch.workflows.cli.console import OK, print_line, result_console
 from unlatch.workflows.runs.statistics import wilson_interval
 
 CATEGORIES = ("microwave", "drawer", "refrigerator", "safe", "oven", "door", "laptop")
-"""The categories; names of object folders begin with them."""
+"""Names of object folders begin with them."""
 SOURCES = ("derived", "hand")
 
 
@@ -47,12 +48,15 @@ class AnyUrdfCfg(RunCfg):
 
     keypoints: str = "derived"
     """`derived` or `derived,hand`."""
+    categories: str = ",".join(CATEGORIES)
+    """Beginnings of the names of object folders, separated by commas, or `all`."""
 
 
-def objects_of(root: Path, cfg: RunCfg) -> list[Path]:
+def objects_of(root: Path, cfg: AnyUrdfCfg) -> list[Path]:
     """Returns the folders of the selected objects."""
     found = sorted(path.parent for path in root.rglob(PARTNET_URDF))
-    tried = [path for path in found if path.relative_to(root).parts[0].startswith(CATEGORIES)]
+    wanted = "" if cfg.categories == "all" else tuple(cfg.categories.split(","))
+    tried = [path for path in found if path.relative_to(root).parts[0].startswith(wanted)]
     return [path for path in tried if cfg.wants(str(path))]
 
 

@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/skill_matrix.py [n=100] [seed=0] [seed_is=fresh] [workers=2] [only=TEXT]
        [skills=open,close,rotate] [robots=franka_panda,xarm6,ur5,baxter] [search_off=false] [picture=FILE.png]
-       [out=data/bench-skill-matrix] [results=FILE.json]
+       [openness=SHARE] [out=data/bench-skill-matrix] [results=FILE.json]
 
 Runs `unlatch collect object=CATEGORY skill=SKILL robot=ROBOT`, which derives the task in each episode. Leaves out
 categories that do not fit a skill. Names what a robot cannot reach, with the reason. Data sets stay in the folder. The
@@ -49,6 +49,7 @@ class CountedCfg(RunCfg):
     """Robots, separated by commas."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in self.robots.split(","):
             ROBOTS.entry(name)
 

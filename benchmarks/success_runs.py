@@ -60,12 +60,22 @@ class RunCfg:
     """Only objects whose name or path contains one of these texts, separated by commas."""
     skills: str = "open,close"
     """Skills, separated by commas."""
+    openness: str = ""
+    """How far `open` opens the part: a share of its range, or `full`; empty: its default."""
     search_off: bool = False
     """Whether episodes whose first layout has no plan run a second time without the search for a layout."""
     out: str = "data/bench-any-urdf"
     """Folder of the data sets."""
     results: str | None = None
     """File of counts. Entries with as many episodes of this seed are read from it; others run and are added."""
+
+    def __post_init__(self) -> None:
+        if self.openness and self.results is not None:
+            raise ConfigError(
+                f"openness={self.openness} does not fit results={self.results}: a file of results has only openings "
+                "by default. Remove one of them.",
+                key="openness",
+            )
 
     def wants(self, text: str) -> bool:
         """Returns whether `only` selects a name or path."""
@@ -182,7 +192,8 @@ class Result:
 def run(job: Job, cfg: RunCfg) -> Result:
     """Runs the command of a job and counts the episodes of its data set."""
     prefix = "" if job.robot == ROBOT else f"{job.robot}-"
-    folder = Path(cfg.out) / f"{prefix}{job.name.replace('/', '-')}-{job.skill}-{job.keypoints}-s{cfg.seed}"
+    name = f"{prefix}{job.name.replace('/', '-')}-{job.skill}-{job.keypoints}-s{cfg.seed}"
+    folder = Path(cfg.out) / (f"{name}-to-{cfg.openness}" if cfg.openness else name)
     problem = _collect(job, cfg, folder, [f"episodes={cfg.n}"])
     result = Result(job, problem=problem)
     if problem:
@@ -211,7 +222,8 @@ def _collect(job: Job, cfg: RunCfg, folder: Path, options: Sequence[str]) -> str
 
 def collect_command(job: Job, cfg: RunCfg, folder: Path, options: Sequence[str]) -> list[str]:
     """Returns the command line that runs a job in one process."""
-    command = [sys.executable, "-m", "unlatch", "collect", *job.words, *options, f"seed={cfg.seed}"]
+    how_far = [f"openness={cfg.openness}"] if cfg.openness and job.skill == "open" else []
+    command = [sys.executable, "-m", "unlatch", "collect", *job.words, *how_far, *options, f"seed={cfg.seed}"]
     return [*command, "executor=serial", "pictures=0", f"out={folder}"]
 
 

@@ -26,8 +26,8 @@ EMPTY_GRIPPER_M = 0.002
 _LOST_S = 0.5
 """A part that should move without a finger on it for this time has slipped."""
 _MEETS_S = 2.0
-"""The same for closed fingers, which hook or push: they start slowly, up to 10 mm away from the part. A corner of leaning
-fingertips can also push the part ahead, and they meet it again later."""
+"""The same for closed fingers, which hook or push: they start slowly, up to 10 mm away from the part. A corner of
+leaning fingertips can also push the part ahead, and they meet it again later."""
 _OVERSHOOT = 1.2
 _HOOKED_SPEED = {True: 0.075, False: 0.25}
 """Speed of a hooked part: sliders (True) [m/s], others [rad/s]; half the planner's own speed. A hook cannot brake: the

@@ -65,6 +65,9 @@ part of its way."""
 _ASKED_LEAD = 0.2
 """The same towards an opening that a user asks for, as a share of the way there: the range of the part ends soon
 after."""
+_INSIDE_LEAD_RAD = 0.2
+"""The least of it for a push from inside. The corner of leaning fingertips that pushes first is ahead of their middle
+by up to 15 mm, and the part falls behind by as much when the hand turns upright."""
 _SECOND_HOLD_RAD = 0.2
 """Smallest angle for which a lid is grasped a second time. A single hold leads it so much further than its default."""
 _LONGEST_HOLD_M = 0.24
@@ -179,15 +182,18 @@ def opened_to(part: Part, start: tuple[float, float], asked: float | None = None
 
 
 def led_to(setting: PlannerSettingCfg, part: Part, start: tuple[float, float], asked: float) -> PlannerSettingCfg:
-    """Returns the setting of `grasp_setting` that leads a part to the opening that a user asks for [rad or m].
+    """Returns the setting of a grasp, or of a push from inside, that leads a part to the opening that a user asks for.
 
-    The threshold of the skill is the displacement from the largest opening at the start. The task judges the opening.
+    The opening is in rad or m from closed. The threshold of the skill is the displacement from the largest opening at the start. The task judges the opening.
     """
     moved = min(max(asked - start[1], _LEAST_SHARE * part.openness.span), MAX_THRESHOLD)
+    opening = opened_to(part, start, asked)
+    if SPOT in setting.keypoint_shifts:
+        opening = max(opening, min(asked + _INSIDE_LEAD_RAD, part.openness.span))
     return replace(
         setting,
         success_threshold=rounded(moved),
-        post_actuation_motions=FollowJointCfg(to=part.openness.position(opened_to(part, start, asked))),
+        post_actuation_motions=FollowJointCfg(to=part.openness.position(opening)),
     )
 
 

@@ -13,7 +13,17 @@ from unlatch.objects.library import load_object
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
-from unlatch.skills.strategies.open_close import goal_value, grasp_setting, opened_to, push_setting, start_range
+from unlatch.skills.strategies.open_close import (
+    SPOT,
+    count_holds,
+    goal_value,
+    grasp_setting,
+    inside_push_setting,
+    led_to,
+    opened_to,
+    push_setting,
+    start_range,
+)
 from unlatch.skills.strategies.rotate import rotate_setting
 
 
@@ -81,3 +91,28 @@ def test_a_part_that_moves_little_is_led_to_the_end_of_its_range():
     assert goal_value("open", little, start) == pytest.approx(0.6 * 0.02)
     assert opened_to(little, start) == pytest.approx(0.97 * 0.02)
     assert opened_to(moves_by(drawer, 0.1), start) == pytest.approx(1.5 * 0.6 * 0.1)
+
+
+@pytest.mark.parametrize(
+    ("category", "name", "asked", "holds"),
+    [("laptop", "lid", 1.3, 1), ("laptop", "lid", 1.8, 2), ("laptop", "lid", 2.8, 3), ("microwave", "door", 1.5, 1)],
+)
+def test_a_lid_takes_more_holds_the_further_its_edge_is_led(category: str, name: str, asked: float, holds: int):
+    asset = load_object(ObjectCfg(category, category, instance="0"), rng=np.random.default_rng(0))
+    part = moves_by(asset.articulation.parts[name], 3.1)
+    assert count_holds(part, asset, (0.4, 0.48), asked) == holds
+
+
+def test_a_push_from_inside_aims_further_beyond_what_is_asked_than_a_hold():
+    part, start, asked = moves_by(part_of("laptop", "lid"), 3.1), (2.3, 2.3), 2.8
+    held, pushed = (
+        led_to(setting, part, start, asked).follow_joint
+        for setting in (
+            grasp_setting(part, start),
+            replace(inside_push_setting(part, start), keypoint_shifts={SPOT: [0.0, 0.0, 0.0]}),
+        )
+    )
+    assert held is not None
+    assert pushed is not None
+    assert held.to == pytest.approx(asked + 0.2 * (asked - start[0]))
+    assert pushed.to == pytest.approx(asked + 0.2)
