@@ -184,7 +184,8 @@ def opened_to(part: Part, start: tuple[float, float], asked: float | None = None
 def led_to(setting: PlannerSettingCfg, part: Part, start: tuple[float, float], asked: float) -> PlannerSettingCfg:
     """Returns the setting of a grasp, or of a push from inside, that leads a part to the opening that a user asks for.
 
-    The opening is in rad or m from closed. The threshold of the skill is the displacement from the largest opening at the start. The task judges the opening.
+    The opening is in rad or m from closed. The threshold of the skill is the displacement from the largest opening at
+    the start. The task judges the opening.
     """
     moved = min(max(asked - start[1], _LEAST_SHARE * part.openness.span), MAX_THRESHOLD)
     opening = opened_to(part, start, asked)
