@@ -37,8 +37,22 @@ _MOST_SHIFT_M = 0.12
 of the length, at most `_MOST_SHIFT_M`."""
 _LEANS_RAD = (0.0, 0.3, -0.3, 0.6, -0.6, 0.85, -0.85)
 """Angles by which the hand may lean, inside the tolerance of the planner setting, the smallest first."""
+_ACROSS = 0.3
+"""Directions with at most this cosine between them count as at right angles."""
 _BESIDE_M = 0.03
 """A head farther than this from the handle's box is not on the handle; hand-set keypoints are about as accurate."""
+
+
+@dataclass(frozen=True)
+class HandDirections:
+    """How a hand lies at the head of a part, other than its handle says; link frame."""
+
+    closing: Array
+    """(3,) unit direction along which the fingers close."""
+    back: Array
+    """(3,) unit direction from the part to the palm."""
+    thickness_m: float
+    """Thickness of the part between the fingers [m]."""
 
 
 @dataclass(frozen=True)
@@ -76,19 +90,28 @@ class HandFit:
             map(float, part.handle.size) if part.handle.type is not HandleType.none else (0.0, 0.0, 0.0)
         )
 
-    def grasp(self, opening: float, *, shift_m: float = 0.0, along: bool = False) -> HandGrasp | None:
+    def grasp(
+        self,
+        opening: float,
+        *,
+        shift_m: float = 0.0,
+        along: bool = False,
+        directions: HandDirections | None = None,
+    ) -> HandGrasp | None:
         """Returns the widest and deepest grasp that fits; None if none fits.
 
         Args:
             opening: Opening of the part from closed [rad or m].
             shift_m: Shift of the hand from the head along the contact axis [m].
             along: Whether the fingers close along the contact axis, not across it.
+            directions: How the hand lies; None: as the handle says.
         """
         positions = self.positions(opening)
         thickness = self._length_m if along else self._thickness_m
+        thickness = thickness if directions is None else directions.thickness_m
         if thickness > self.hand.max_width_m:
             return None
-        poses = self._tool_poses(positions, shift_m, along=along)
+        poses = self._tool_poses(positions, shift_m, along=along, directions=directions)
         for room in FINGER_ROOM_M:
             width = min(thickness + 2 * room, self.hand.max_width_m)
             for back in np.arange(0.0, self._largest_setback_m() + 1e-9, _STEP_BACK_M):
@@ -96,9 +119,19 @@ class HandFit:
                     return HandGrasp(round(width, 4), round(float(back), 4))
         return None
 
-    def grasp_over(self, openings: tuple[float, ...], *, shift_m: float = 0.0, along: bool = False) -> HandGrasp | None:
+    def grasp_over(
+        self,
+        openings: tuple[float, ...],
+        *,
+        shift_m: float = 0.0,
+        along: bool = False,
+        directions: HandDirections | None = None,
+    ) -> HandGrasp | None:
         """Returns a grasp that fits at every one of several openings; see `grasp`."""
-        found = [self.grasp(opening, shift_m=shift_m, along=along) for opening in dict.fromkeys(openings)]
+        found = [
+            self.grasp(opening, shift_m=shift_m, along=along, directions=directions)
+            for opening in dict.fromkeys(openings)
+        ]
         grasps = [grasp for grasp in found if grasp is not None]
         if len(grasps) < len(found):
             return None
@@ -141,13 +174,34 @@ class HandFit:
         """Returns how far the hand may stay back while the pads still overlap the handle [m]."""
         return max(0.0, self.hand.tip_m + self._depth_m / 2 - LEAST_HELD_M)
 
-    def _tool_poses(self, positions: dict[str, float], shift_m: float, *, along: bool) -> list[Pose]:
+    def front_directions(self) -> HandDirections | None:
+        """Returns how a hand from the front lies at a slider that moves along the front of its object.
+
+        The fingers close along the motion, such as above and below the lever of a toaster. None: the part is no such
+        slider.
+        """
+        part, model = self.part, self.solids.model
+        if part.kind is not PartKind.slider or part.handle.type is not HandleType.knob:
+            return None
+        closed = self.positions(0.0)
+        T_root_link = model.link_pose(part.link, closed)
+        back = T_root_link.inverse().rotate(np.array([1.0, 0.0, 0.0]))
+        closing = unit(part.axes["link0_move_axis"].xyz)
+        if abs(float(back @ closing)) > _ACROSS:
+            return None
+        return HandDirections(closing, unit(back - closing * float(back @ closing)), self._depth_m)
+
+    def _tool_poses(
+        self, positions: dict[str, float], shift_m: float, *, along: bool, directions: HandDirections | None = None
+    ) -> list[Pose]:
         """Returns poses of the tool frame at the head that the setting allows, the straight one first, root frame."""
         part = self.part
         T_root_link = self.solids.model.link_pose(part.link, positions)
         tail, bar, outward = (T_root_link.rotate(direction) for direction in self.axes_link())
         head = T_root_link @ part.keypoint(HEAD).xyz + shift_m * bar
-        if held_at_edge(part):
+        if directions is not None:
+            closing, back = T_root_link.rotate(directions.closing), T_root_link.rotate(directions.back)
+        elif held_at_edge(part):
             closing, back = outward, -tail if part.kind is PartKind.slider else tail
         else:
             closing, back = bar if along else tail, outward

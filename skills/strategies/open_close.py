@@ -16,7 +16,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_motion import closing_reach, lever_m
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.errors import ConfigError
-from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
+from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandDirections, HandFit, HandGrasp, held_at_edge
 from unlatch.solver.settings.setting import MAX_THRESHOLD, FollowJointCfg, PlannerSettingCfg
 from unlatch.solver.terms.axis import AxisAngle, FrameAxisOrthogonal, FrameAxisParallel, KeypointAxisParallel
 from unlatch.solver.terms.point2point import Point2Point
@@ -267,6 +267,25 @@ def grasp_setting(
         modify_actuation_motion=stays_back,
         pre_actuation_motions=[["translate_z", -approach_m(part)]],
         post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(opened_to(part, start)))),
+    )
+
+
+def front_setting(
+    part: Part, start: tuple[float, float], directions: HandDirections, grasp: HandGrasp, *, turned: bool
+) -> PlannerSettingCfg:
+    """Returns the planner setting for grasping a slider from the front of its object; see `grasp_setting`.
+
+    `turned` says that the hand is turned by half a turn about its own axis.
+    """
+    closing = (-directions.closing if turned else directions.closing).round(6).tolist()
+    back = directions.back.round(6).tolist()
+    return replace(
+        grasp_setting(part, start, grasp),
+        constraint_list=[
+            Point2Point(_TIP, HEAD, _POINT_TOLERANCE_M),
+            FrameAxisParallel(_TIP, _SIDE, 0.05, target_axis=closing, target_inner_product=1),
+            FrameAxisParallel(_TIP, _BACK, 0.9, target_axis=back, target_inner_product=1),
+        ],
     )
 
 

@@ -21,6 +21,7 @@ from unlatch.skills.strategies.open_close import (
     SKIN_M,
     SPOT,
     approach_m,
+    front_setting,
     grasp_setting,
     inside_push_setting,
     is_round,
@@ -45,7 +46,7 @@ KNOB_ALONG_SLIPS = ("side", "fixed")
 KNOB_ACROSS_SLIPS = ("fixed", "side")
 """Slip modes for a knob that opens a part: the knob can turn about the line between the flat pads. About any other
 line, it jams."""
-STRATEGY_NAMES = ("bar", "edge", "hook", "inside", "knob", "push")
+STRATEGY_NAMES = ("bar", "edge", "front", "hook", "inside", "knob", "push")
 """Beginnings of the names of derived strategies."""
 DERIVABLE_SKILLS = ("close", "open", "rotate")
 """Skills whose planner settings can be derived."""
@@ -132,6 +133,8 @@ def _derive_grasps(
             setting = replace(setting, keypoint_shifts={HEAD: shift, TAIL: shift})
         name = kind if shift_m == 0.0 else f"{kind}{100 * shift_m:+.0f}cm"
         (others if grasp is None else fitting).append((name, setting))
+    if skill == "open":
+        fitting += _grasp_from_front(fit, start)
     if skill == "open" and start[1] > 0.0:
         fitting += _derive_edge_strategies(asset, fit, start, pinched=kind != "edge")
         fitting += _derive_inside_pushes(asset, part, hand, start)
@@ -170,6 +173,18 @@ def _derive_inside_pushes(
     spots = inner_spots(fit, tuple(dict.fromkeys(start)))
     pushes = [replace(setting, keypoint_shifts={SPOT: (spot.round(4) + 0.0).tolist()}) for spot in spots]
     return [("inside" if number == 1 else f"inside_{number}", push) for number, push in enumerate(pushes, start=1)]
+
+
+def _grasp_from_front(fit: HandFit, start: tuple[float, float]) -> list[Strategy]:
+    """Returns the strategies of a hand from the front at a slider that moves along the front, such as a lever."""
+    directions = fit.front_directions()
+    grasp = None if directions is None else fit.grasp_over(start, directions=directions)
+    if directions is None or grasp is None:
+        return []
+    return [
+        (name, front_setting(fit.part, start, directions, grasp, turned=turned))
+        for name, turned in (("front", False), ("front_2", True))
+    ]
 
 
 def _grip_knob_along_hinge(fit: HandFit, start: tuple[float, float]) -> list[Strategy]:
