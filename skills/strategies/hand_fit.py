@@ -13,7 +13,7 @@ import numpy as np
 from unlatch.objects.annotation import HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_motion import closing_reach
-from unlatch.robots.hand_shape import HandShape
+from unlatch.robots.hand_shape import PAD_M, HandShape
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.meshes.solids import Solids
 
@@ -29,6 +29,8 @@ PALM_ROOM_M = 0.004
 """Gap between the palm and everything else [m]."""
 LEAST_HELD_M = 0.006
 """Smallest overlap of the pads with a handle [m]."""
+_MIDDLE_M = 0.003
+"""Half the width of the middle of a pad."""
 _STEP_BACK_M = 0.001
 _LEAST_LENGTH_M = 0.12
 _SHIFT_SHARE = 0.3
@@ -136,6 +138,17 @@ class HandFit:
         if len(grasps) < len(found):
             return None
         return HandGrasp(min(grasp.width_m for grasp in grasps), max(grasp.setback_m for grasp in grasps))
+
+    def closes_on_part(self, opening: float, grasp: HandGrasp, *, shift_m: float = 0.0) -> bool:
+        """Returns whether something of the part is between the middles of the pads, deep enough to be held.
+
+        The straight hand counts. A head beside a curved piece fits between the fingers, which then close on nothing.
+        """
+        positions, half = self.positions(opening), grasp.width_m / 2
+        there = self._tool_poses(positions, shift_m, along=False)[0] @ Pose.from_translation([-grasp.setback_m, 0, 0])
+        low = [self.hand.tip_m - PAD_M, -half, -_MIDDLE_M]
+        high = [self.hand.tip_m - LEAST_HELD_M, half, _MIDDLE_M]
+        return self.solids.meets(np.array([[low, high]]), there, positions, only=self.part.link)
 
     def positions(self, opening: float) -> dict[str, float]:
         """Returns joint positions with the part at an opening from closed and all others closed [rad or m]."""

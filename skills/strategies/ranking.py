@@ -133,8 +133,10 @@ def _derive_grasps(
             setting = replace(setting, keypoint_shifts={HEAD: shift, TAIL: shift})
         name = kind if shift_m == 0.0 else f"{kind}{100 * shift_m:+.0f}cm"
         (others if grasp is None else fitting).append((name, setting))
-    if skill == "open":
-        fitting += _grasp_from_front(fit, start)
+        if skill == "open" and shift_m == 0.0:
+            held = grasp is not None and fit.closes_on_part(start[0], grasp)
+            front = _grasp_from_front(fit, start)
+            fitting = [*fitting, *front] if held else [*front, *fitting]
     if skill == "open" and start[1] > 0.0:
         fitting += _derive_edge_strategies(asset, fit, start, pinched=kind != "edge")
         fitting += _derive_inside_pushes(asset, part, hand, start)
