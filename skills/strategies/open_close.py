@@ -7,6 +7,7 @@ use the kind of the part, its handle and its geometry. A setting says where the 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -65,6 +66,8 @@ part of its way."""
 _ASKED_LEAD = 0.2
 """The same towards an opening that a user asks for, as a share of the way there: the range of the part ends soon
 after."""
+_MOST_ASKED_LEAD_RAD = 0.25
+"""The most of it on a part that turns: further, at the end of a long way, a hand meets the object or itself."""
 _INSIDE_LEAD_RAD = 0.2
 """The least of it for a push from inside. The corner of leaning fingertips that pushes first is ahead of their middle
 by up to 15 mm, and the part falls behind by as much when the hand turns upright."""
@@ -178,7 +181,8 @@ def opened_to(part: Part, start: tuple[float, float], asked: float | None = None
     if asked is None:
         led = start[1] + _LEAD_FACTOR * goal_value("open", part, start)
         return rounded(max(led, LITTLE_LED_SHARE * part.openness.span) if part.moves_little else led)
-    return min(rounded(asked + _ASKED_LEAD * (asked - start[0])), part.openness.span)
+    most = math.inf if part.kind is PartKind.slider else _MOST_ASKED_LEAD_RAD
+    return min(rounded(asked + min(_ASKED_LEAD * (asked - start[0]), most)), part.openness.span)
 
 
 def led_to(setting: PlannerSettingCfg, part: Part, start: tuple[float, float], asked: float) -> PlannerSettingCfg:
