@@ -164,3 +164,44 @@ def test_a_place_beside_the_head_lies_on_the_part() -> None:
     assert len(fit.shifts()) == 1  # its lever stands low, the other place lay below the door
     for shift in fit.shifts():
         assert heights.min() < head + shift < heights.max()
+
+
+def lever_of_toaster(make_object: MakeObject, *, has_roof: bool) -> tuple[ObjectAsset, Part]:
+    """A lever that slides up along a wall; a roof may stand out over it."""
+    body, link = LinkBuilder("body"), LinkBuilder("lever")
+    body.box("wall", (-0.2, -0.1, -0.2), (0.0, 0.1, 0.14), rgba=GREY)
+    if has_roof:
+        body.box("roof", (0.0, -0.1, 0.12), (0.15, 0.1, 0.14), rgba=GREY)
+    head, half = np.array([0.02, 0.0, 0.0]), np.array([0.015, 0.017, 0.005])
+    link.box("lever", head - half, head + half, rgba=GREY)
+    return make_object(
+        body,
+        link,
+        kind=PartKind.slider,
+        axis=[0.0, 0.0, 1.0],
+        upper=0.1,
+        head=head,
+        across=[0.0, 1.0, 0.0],
+        along=[-1.0, 0.0, 0.0],
+        spot=[0.02, 0.0, 0.005],
+        handle=Handle(HandleType.knob, 2 * half[[2, 1, 0]], Pose.from_translation(head)),
+    )
+
+
+def test_a_lever_below_a_roof_is_taken_from_the_front(make_object: MakeObject):
+    asset, part = lever_of_toaster(make_object, has_roof=True)
+    assert HandFit(asset, part, HAND, approach_m=0.1).grasp(0.0) is None
+    strategies = dict(derive_strategies("open", asset, part, HAND, (0.0, 0.0)))
+    assert list(strategies) == ["front", "front_2", "knob"]
+    _, closing, palm = strategies["front"].constraint_list
+    assert (closing.target_axis, palm.target_axis) == ([0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
+
+
+def test_a_lever_that_a_hand_from_above_fits_is_taken_from_there_first(make_object: MakeObject):
+    asset, part = lever_of_toaster(make_object, has_roof=False)
+    names = [name for name, _ in derive_strategies("open", asset, part, HAND, (0.0, 0.0))]
+    assert names == ["knob", "front", "front_2"]
+
+
+def test_a_drawer_has_no_grasp_along_its_front(make_object: MakeObject):
+    assert hand_fit_of(Drawer(handle=HandleType.knob), make_object).front_directions() is None
