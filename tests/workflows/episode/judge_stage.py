@@ -58,8 +58,10 @@ class FakeObject:
         self.s = np.zeros(2)
         joints = {"door": "hinge", "knob": "axle"}
         openness = SimpleNamespace(closed=0.0, open=1.6)
-        part = {name: SimpleNamespace(joint=joint, openness=openness) for name, joint in joints.items()}
-        self.asset = SimpleNamespace(articulation=SimpleNamespace(part=part.__getitem__))
+        part = {
+            name: SimpleNamespace(joint=joint, openness=openness, moves_little=False) for name, joint in joints.items()
+        }
+        self.asset = SimpleNamespace(articulation=SimpleNamespace(part=part.__getitem__, parts=part))
         self.body = SimpleNamespace(
             joint_states=lambda: (self.s.copy(), None), joint=lambda name: SimpleNamespace(prismatic=False)
         )

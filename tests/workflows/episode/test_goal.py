@@ -19,13 +19,14 @@ DOOR, BUTTON, DRAWER = ("oven", 0), ("oven", 1), ("chest", 0)
 class FakeObject:
     """An object whose joints are set by hand; the names of its joints are those of its parts."""
 
-    def __init__(self, kinds: dict[str, str], *, closed: float = 0.1, opened: float = 1.7) -> None:
+    def __init__(
+        self, kinds: dict[str, str], *, closed: float = 0.1, opened: float = 1.7, moves_little: bool = False
+    ) -> None:
         self.joint_names = list(kinds)
         self.s = np.zeros(len(kinds))
-        openness = SimpleNamespace(closed=closed, open=opened)
-        self.asset = SimpleNamespace(
-            articulation=SimpleNamespace(part=lambda name: SimpleNamespace(joint=name, openness=openness))
-        )
+        openness = SimpleNamespace(closed=closed, open=opened, span=abs(opened - closed))
+        parts = {name: SimpleNamespace(joint=name, openness=openness, moves_little=moves_little) for name in kinds}
+        self.asset = SimpleNamespace(articulation=SimpleNamespace(part=parts.__getitem__, parts=parts))
         self.body = SimpleNamespace(
             joint_states=lambda: (self.s.copy(), np.full(len(kinds), 9.0)),
             joint=lambda name: SimpleNamespace(prismatic=kinds[name] == "slider"),
@@ -101,6 +102,17 @@ def test_the_settling_period_states_the_limits_of_the_joints_that_were_acted_on(
         "max_change": MAX_SETTLE_CHANGE_M,
         "max_changes": {"chest.0": MAX_SETTLE_CHANGE_M, "oven.0": MAX_SETTLE_CHANGE_RAD},
     }
+
+
+def test_a_part_that_moves_little_stands_still_within_a_tenth_of_its_range(oven: FakeObject):
+    panel = FakeObject({"drawer": "slider"}, closed=0.0, opened=0.003, moves_little=True)
+    judge = make_judge(oven, panel, open_door())
+    judge.act_on(DRAWER, 0.0)
+    assert judge.max_changes()["chest.0"] == pytest.approx(0.0003)
+    observe(judge, panel, 0, 0.0, 0.0002)
+    assert "'drawer'" not in str(judge.failures_since(0))
+    observe(judge, panel, 0, 0.0004)
+    assert "'drawer' of 'chest' moved by 0.0004" in str(judge.failures_since(0))
 
 
 def test_a_goal_that_holds_from_the_first_frame_to_the_last_has_no_failure(oven: FakeObject, chest: FakeObject):
