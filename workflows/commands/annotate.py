@@ -117,8 +117,9 @@ def _describe_result(found: AnnotationResult) -> list[str]:
         held = part.handle
         extents = " x ".join(f"{1000 * v:.0f}" for v in held.size)
         unit = "m" if part.kind.name == "slider" else "rad"
+        acts = "pressed with a finger" if part.is_button else f"held at its {held.type.name} ({extents} mm)"
         lines.append(
-            f"  {part.name}: {part.kind.name} by {part.joint}, held at its {held.type.name} ({extents} mm), "
+            f"  {part.name}: {part.kind.name} by {part.joint}, {acts}, "
             f"closed {part.openness.closed:.3g}, open {part.openness.open:.3g} {unit}"
         )
     lines += [f"  left out {joint}: {reason}" for joint, reason in found.refused.items()]
