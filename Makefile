@@ -7,13 +7,14 @@
 # mutants          Changes the judge and the verdict in small ways, and checks that a test notices each change. Takes four
 #                  minutes on two cores. Add ONLY=unlatch.workflows.episode.goal for one module.
 # docs             Builds the site in build/site.
+# notebooks        Runs the notebooks of examples/notebooks and stores their outputs. Add ONLY=train_policy for one.
 # check-lerobot    Opens an export with LeRobot, trains on it, and evaluates the policy. Makes a separate environment
 #                  (Python 3.12, 5.5 GB). Add LEROBOT_PYTHON=/path/to/python3.12 if there is no `python3.12`.
 # check-robomimic  Opens an export with robomimic, in a separate environment (torch, several GB).
 # check-maniskill  Opens an export with ManiSkill, in a separate environment (torch, several GB).
 # release-check    Builds the packages, installs them with every supported Python, and says what remains to do by hand.
 # clean            Removes environments, builds and caches.
-.PHONY: demo test check lint format fuzz mutants docs check-lerobot check-robomimic check-maniskill release-check clean
+.PHONY: demo test check lint format fuzz mutants docs notebooks check-lerobot check-robomimic check-maniskill release-check clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -50,6 +51,10 @@ lint: $(STAMP)
 
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+notebooks: $(STAMP)
+	$(BIN)/python -m pip install $(PIP_FLAGS) 'torch>=2.4'
+	$(BIN)/python examples/notebooks/run.py $(ONLY)
 
 format: $(STAMP)
 	$(BIN)/ruff format .
