@@ -28,7 +28,7 @@ BUILD_PACKAGES = ("numpy>=2.1,<3", "setuptools==80.9.0", "wheel==0.45.1", "audit
 """NumPy makes `getCameraImage` return arrays; a wheel built with NumPy 2 also runs with NumPy 1."""
 FLAGS = "-O3 -fwrapv -ffp-contract=off -g0"
 DATE_S = "1738195200"
-"""Release of the sources [s since 1970]. Compiler and wheel state it as their time, so that a second build is equal."""
+"""Release of the sources [s since 1970]. Compiler and wheel state it as their time, in place of now."""
 TARGET = ROOT / "build" / "pybullet"
 EPISODE = ("task=open_microwave", "episodes=1", "seed=7", "pictures=0", "workers=1", "out=data/pybullet")
 PROBE = """

@@ -124,6 +124,7 @@ class Checkpoint:
                 key="action.mode",
             )
         self.torch: Any = _import("torch")
+        factory = _import("lerobot.policies.factory")  # registers the types of policies that a configuration names
         self.config: Any = _import("lerobot.configs.policies").PreTrainedConfig.from_pretrained(folder)
         (trained,) = self.config.output_features["action"].shape
         if trained != action_size:
@@ -133,7 +134,6 @@ class Checkpoint:
                 key="robot",
             )
         self.config.device = "cuda" if self.torch.cuda.is_available() else "cpu"
-        factory = _import("lerobot.policies.factory")
         self.network: Any = factory.get_policy_class(self.config.type).from_pretrained(folder, config=self.config)
         self.network.eval()
         self.prepare: Callable[[dict[str, Any]], dict[str, Any]]
