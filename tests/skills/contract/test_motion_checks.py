@@ -77,7 +77,7 @@ def test_a_motion_that_the_arm_cannot_follow_is_named(motions: list[Any], expect
 
 
 def test_motions_within_the_limits_are_accepted():
-    check_motions(skill_with([[0.3, 0.2], [0.5, 0.22]], [], [[0.7, 0.21]]))
+    check_motions(skill_with([[0.3, 0.2], [0.5, 0.22]], [[0.7, 0.21]]))
 
 
 def test_an_arm_that_begins_beyond_a_limit_may_come_back():
