@@ -12,8 +12,8 @@ from unlatch.objects.annotation import Openness
 from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import Joint
+from unlatch.skills.close import Close
 from unlatch.skills.contract.joint_reach import describe_reach, is_reachable
-from unlatch.skills.open import Open
 from unlatch.solver.settings.setting import FollowJointCfg
 
 
@@ -21,7 +21,7 @@ def slider(kind: str = "prismatic") -> Joint:
     return Joint("slide", kind, "body", "drawer", Pose.identity(), lower=0.0, upper=0.3)
 
 
-class PullFar(Open):
+class PullFar(Close):
     def default_target(self) -> float:
         return 5.0
 
@@ -37,8 +37,8 @@ def skill_with(follow: FollowJointCfg | None) -> Any:
 
 def test_a_target_of_the_code_beyond_the_range_is_refused_before_anything_is_planned():
     message = (
-        r"^PullFar leads 'drawer0' of 'drawer' to 5 m, which its joint cannot reach. Expected 0 to 0.3 m \(at most 0.01 m"
-        r" past a limit, to push against it\). Change what `default_target` or `follow_to` returns.$"
+        r"^PullFar leads 'drawer0' of 'drawer' to 5 m, which its joint cannot reach. Expected 0 to 0.3 m \(at most "
+        r"0.01 m past a limit, to push against it\). Change what `default_target` or `follow_to` returns.$"
     )
     with pytest.raises(SkillError, match=message):
         skill_with(None).plan(np.random.default_rng(0))
