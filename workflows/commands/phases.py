@@ -59,6 +59,7 @@ def draw_phases(data_set: DataSet, cfg: PhasesCfg) -> tuple[Path, int]:
         SimCoreError: The input is wrong. Nothing is written.
     """
     check_episode(data_set, cfg.episode)
+    path = output_path(cfg.out, data_set.path / f"phases-{cfg.episode}.png")
     episode_cfg = config_of(data_set)
     record = add_laid_out_state(episode_cfg, data_set.read(cfg.episode))
     if not record.arrays:
@@ -66,6 +67,5 @@ def draw_phases(data_set: DataSet, cfg: PhasesCfg) -> tuple[Path, int]:
     rounds = find_rounds(record)
     with open_record(episode_cfg, record) as recorded:
         sheet = take_phase_pictures(recorded, rounds)
-    path = output_path(cfg.out, data_set.path / f"phases-{cfg.episode}.png")
     write_picture(draw_sheet(sheet, columns=cfg.columns), path)
     return path, sum(len(section.tiles) for section in sheet.sections)

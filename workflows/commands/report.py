@@ -70,6 +70,7 @@ def write_report(paths: Sequence[str], cfg: ReportCfg) -> tuple[Path, list[Tally
         SimCoreError: The input is wrong. Nothing is written.
     """
     folders = data_sets_in(paths)
+    target = output_path(cfg.out, (folders[0] if len(folders) == 1 else Path.cwd()) / "report.html")
     sets = [DataSet.open(folder) for folder in folders]
     tallies = [tally(data_set, name=name) for data_set, name in zip(sets, short_names(folders), strict=True)]
     if not any(item.total.n for item in tallies):
@@ -87,7 +88,6 @@ def write_report(paths: Sequence[str], cfg: ReportCfg) -> tuple[Path, list[Tally
         keys=("set-a", "set-b"),
     )
     numbers = json.dumps(report.to_dict(), indent=1, allow_nan=False).encode()
-    target = output_path(cfg.out, (folders[0] if len(folders) == 1 else Path.cwd()) / "report.html")
     write_output(target, page.encode())
     write_output(target.with_suffix(".json"), numbers)
     return target, tallies

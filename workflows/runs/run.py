@@ -51,7 +51,8 @@ class RunResult:
     made: int
     """How many of them this run made."""
     seconds: float
-    """Wall time of this run, start-up included [s]."""
+    """Wall time of this run, with its checks, the conversion of objects and the start of workers, without its picture
+    [s]."""
     times: RunTime | None
     """When its episodes were made; None if it made none."""
     stop: StopCondition
@@ -98,6 +99,7 @@ def run_episodes(
         SimCoreError: The input is wrong.
         KeyboardInterrupt: Ctrl-C without `interruption`; finished episodes are kept.
     """
+    started = time.perf_counter()
     numbers = cfg.numbers()
     check_assets(cfg, number=numbers[0])
     executor = make_executor(cfg.executor.name, workers=cfg.workers, limits=cfg.executor)
@@ -120,7 +122,6 @@ def run_episodes(
             notify("retry=error: no episode that is there ended as `error`, so none is made again")
         to_make = sorted([*missing, *again.numbers])
         left_again = set(again.numbers)
-        started = time.perf_counter()
         clock = RunClock(data_set.path, writer_name("run"), code.packages)
         stopped = False
         replaces_set = cfg.retry is Retry.all and set(data_set.numbers()) <= set(again.numbers)
