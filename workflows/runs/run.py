@@ -34,6 +34,7 @@ from unlatch.workflows.runs.schema import CollectCfg, Retry, RunCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.runs.stop_condition import StopCondition
 from unlatch.workflows.viewing.contact_sheet import contact_sheet
+from unlatch.workflows.viewing.episode_files import remove_outdated
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +92,8 @@ def run_episodes(
         progress: True: a live display on stderr; a function: called after each episode.
         interruption: Ends the run softly on the first Ctrl-C; None: Ctrl-C raises KeyboardInterrupt.
         notify: Called with one line for each damaged episode that is made again, one for all others that are made
-            again, and one if earlier episodes were made with other code.
+            again, one if earlier episodes were made with other code, and one if files that show old episodes were
+            removed.
         command: The `unlatch` command that makes the run, for its report; empty: it is not known.
         on_bug: See `RecordingJob.on_bug`.
 
@@ -171,6 +173,9 @@ def run_episodes(
         made = len(to_make) - len(data_set.missing(missing)) - len(left_again)
         if again.numbers:
             data_set.remove_empty_replaced()
+            outdated = remove_outdated(data_set.path, set(again.numbers) - left_again)
+            if outdated:
+                notify(f"removed, since they show episodes that were made again: {', '.join(outdated)}")
             if replaces_set and not left_again:
                 forget_code(data_set.path, except_run=clock.run)
         if stop.wanted is not None:

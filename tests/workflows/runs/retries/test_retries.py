@@ -144,6 +144,18 @@ def test_retry_all_makes_every_episode_again_and_leaves_a_data_set_of_one_code(
     assert "different code" not in capsys.readouterr().err
 
 
+def test_pictures_and_pages_of_episodes_that_were_made_again_are_removed(collect):
+    folder = collect({1: "error", 3: "error"})[0].data_set.path
+    outdated = ["clip-3.mp4", "phases-1.png", "report.html", "report.json", "view-1.html"]
+    kept_files = ["notes-1.txt", "phases-0.png", "phases-11.png", "view-0.html", "view-11.html"]
+    for name in [*outdated, *kept_files]:
+        (folder / name).touch()
+    _, lines = collect({}, retry=Retry.error)
+    assert lines[-1] == f"removed, since they show episodes that were made again: {', '.join(outdated)}"
+    assert not any((folder / name).exists() for name in outdated)
+    assert all((folder / name).exists() for name in kept_files)
+
+
 def test_retry_all_of_some_episodes_says_that_others_are_of_other_code(collect, set_code):
     collect(dict.fromkeys(range(5), "collision"))
     set_code("new")
