@@ -121,8 +121,8 @@ def _describe_first(code: str, data_set: DataSet, statistics: RunStatistics, *, 
     yield f"first {code}, episode {number}: {record.message}"
     if code == ERROR:
         yield from (str(record.evidence.get("traceback", "")).splitlines() if debug else frames_to_show(record))
-    has_plan = code not in _WITHOUT_PLAN or record.evidence.get("frame") != 0
-    planned = None if has_plan else plan_command(data_set, number)
+    has_moved = any(skill["frame_end"] > skill["frame_start"] for skill in record.skills)
+    planned = plan_command(data_set, number) if code in _WITHOUT_PLAN and not has_moved else None
     yield f"look: {planned or f'unlatch phases {relative_path(data_set.path)} episode={number}'}"
 
 

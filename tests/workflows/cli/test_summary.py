@@ -39,7 +39,7 @@ def data_set_with(folder: Path, *records: EpisodeRecord, command: str = "unlatch
 
 
 @pytest.mark.parametrize(
-    ("code", "frame", "command", "shown"),
+    ("code", "frames", "command", "shown"),
     [
         ("plan_infeasible", 0, "unlatch collect task=open_drawer", "unlatch plan task=open_drawer episode=0"),
         ("motion_blocked", 0, "unlatch collect task=open_drawer", "unlatch plan task=open_drawer episode=0"),
@@ -49,11 +49,13 @@ def data_set_with(folder: Path, *records: EpisodeRecord, command: str = "unlatch
     ],
 )
 def test_a_failure_without_a_plan_is_shown_by_plan(
-    code: str, frame: int, command: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    code: str, frames: int, command: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    evidence = {"message": "no way", "frame": frame}
-    record = EpisodeRecord(number=0, seed=0, success=False, code=code, evidence=evidence)
+    skill = {"name": "open", "frame_start": 5, "frame_end": 5 + frames}
+    record = EpisodeRecord(
+        number=0, seed=0, success=False, code=code, evidence={"message": "no way"}, skills=[skill] if frames else []
+    )
     data = data_set_with(tmp_path, record, command=command)
     lines = list(_describe_first(code, data, RunStatistics.of(data.summaries()), debug=False))
     assert lines == [f"first {code}, episode 0: no way", f"look: {shown}"]
