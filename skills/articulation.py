@@ -213,7 +213,12 @@ class ArticulationSkill(Skill):
 
     @abstractmethod
     def default_target(self) -> float:
-        """Returns the joint position at the end of the motion if the setting names none [rad or m]."""
+        """Returns the joint position to which the part is led if `follow_joint` of the setting names none [rad or m].
+
+        It is a position of `self.part.joint`, not a distance from `self.s0`: `self.part.openness.position(x)` returns
+        the position that is open by x [rad or m] from closed. It must lie within the joint's limits, or a little past
+        one (0.05 rad or 0.01 m), to push the part against it; `plan` refuses others.
+        """
 
     @property
     def success_mode(self) -> SuccessMode:
