@@ -56,7 +56,9 @@ def _end_interrupted() -> int:
 
 def _print_error(exc: SimCoreError, *, debug: bool) -> int:
     """Prints an error of ours; returns its exit code."""
-    frames = [] if exc.__cause__ is None or debug else _user_frames(exc.__cause__)
+    cause = exc.__cause__
+    is_checked = isinstance(cause, SimCoreError) and cause.__cause__ is None  # a plugin refuses a value: no bug
+    frames = [] if cause is None or is_checked or debug else _user_frames(cause)
     if debug:
         print_note("".join(traceback.format_exception(exc)).rstrip("\n") + "\n")
     code: int = getattr(exc, "exit_code", BAD_INPUT)

@@ -110,3 +110,19 @@ def test_an_exception_that_a_library_makes_of_ctrl_c_ends_as_interrupted(
 
     assert main([]) == INTERRUPTED
     assert capsys.readouterr().err == "unlatch: interrupted\n"
+
+
+def test_a_value_that_a_plugin_refuses_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "plugin.py"
+    file.write_text("def check():\n    raise ConfigError('wait_s=-1 is out of range')\n\n\ncheck()\n")
+
+    @command
+    def main(arguments: list[str]) -> int:
+        try:
+            exec(compile(file.read_text(), file, "exec"), {"ConfigError": ConfigError})
+        except ConfigError as exc:
+            raise ConfigError(f"skills[0].{exc.message}") from exc
+        return OK
+
+    assert main([]) == BAD_INPUT
+    assert capsys.readouterr().err == "unlatch: skills[0].wait_s=-1 is out of range\n"
