@@ -19,7 +19,7 @@ from omegaconf.errors import (
 )
 from yaml import MarkedYAMLError
 
-from unlatch.configs.config_files import TASKS, broken_plugin_folders, group_names
+from unlatch.configs.config_files import TASKS, broken_plugin_folders, group_names, yaml_files
 from unlatch.configs.dataclass_reader import describe_type, unknown_value, wrong_type
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.errors import ConfigError, close_matches, unknown_key
@@ -96,9 +96,10 @@ def _explain_unknown_option(exc: MissingConfigException, origin: str) -> ConfigE
 
 def _explain_unreadable_override(exc: OverrideParseException) -> ConfigError:
     if re.fullmatch(r"[A-Za-z0-9_]+", exc.override or ""):
+        is_task = exc.override in yaml_files("task")
+        example = f"task={exc.override}." if is_task else f"{exc.override}=..."
         return ConfigError(
-            f"'{exc.override}' cannot be read. Expected key=value, such as {exc.override}=... or task={exc.override}.",
-            override=exc.override,
+            f"'{exc.override}' cannot be read. Expected key=value, such as {example}", override=exc.override
         )
     if "=" not in (exc.override or ""):
         return ConfigError(f"'{exc.override}' cannot be read. Expected key=value.", override=exc.override)

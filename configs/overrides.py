@@ -161,6 +161,17 @@ def explain_list_error(overrides: Sequence[str], exc: Exception) -> ConfigError:
     return ConfigError(f"The configuration cannot be composed: {' '.join(str(exc).split())}. Check the overrides.")
 
 
+def _list_entries(entries: ListConfig) -> str:
+    """Returns how many entries a list has, and what each is: `1 entry (0: open)`."""
+    named = [
+        f"{index}: {name}"
+        for index, entry in enumerate(entries)
+        if isinstance(entry, DictConfig) and (name := entry.get("name") or entry.get("object"))
+    ]
+    count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+    return f"{count} ({', '.join(named)})" if named else f"{count}, counted from 0"
+
+
 def apply_list_override(cfg: DictConfig, override: Override) -> None:
     """Changes, adds or removes a value inside a list of the composed configuration; the key has an index.
 
@@ -179,6 +190,11 @@ def apply_list_override(cfg: DictConfig, override: Override) -> None:
                 f"{parent} is not given, so {key} has no entry to change. Expected names first. Add {parent}=[front].",
                 key=key,
             )
+        if node is None:
+            above, _, last = parent.rpartition(".")
+            known = OmegaConf.select(cfg, above) if above else cfg
+            if isinstance(known, DictConfig) and last not in known:
+                raise unknown_key(parent, last, [str(name) for name in known])
         if not isinstance(node, ListConfig):
             raise ConfigError(
                 f"{parent} is not a list. Expected one of its keys instead of '{part}' in {key}.", key=key
@@ -188,8 +204,8 @@ def apply_list_override(cfg: DictConfig, override: Override) -> None:
             return
         if int(part) >= len(node):
             raise ConfigError(
-                f"{parent}[{part}] is out of range. {parent} has {len(node)} entries, counted from 0. "
-                f"Name one of them, or add one with +{parent}.{len(node)}=...",
+                f"{parent}[{part}] is out of range. {parent} has {_list_entries(node)}. Name one of them, or add one "
+                f"with +{parent}.{len(node)}=...",
                 key=key,
             )
     if override.is_delete():

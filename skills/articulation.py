@@ -13,12 +13,14 @@ from unlatch.objects.annotate.peer_info import with_info_file
 from unlatch.objects.annotation import HandleType, Part
 from unlatch.objects.scene_object import SceneObject
 from unlatch.robots.gripper import GripperCfg
+from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose, turn_to_x
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg, part_acted_on
 from unlatch.skills.contract.context import SkillContext, Views
 from unlatch.skills.contract.failure import Failure
+from unlatch.skills.contract.joint_reach import describe_reach, is_reachable, joint_unit
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.contract.success import Displacement
 from unlatch.solver.path.actuation_motions import NO_ENDS, post_poses
@@ -107,6 +109,7 @@ class ArticulationSkill(Skill):
 
     def plan(self, rng: np.random.Generator) -> bool:
         """Solves the keyframes and the whole motion; see `Skill.plan`."""
+        self._check_target()
         self.load_checker()
         self.keyframe_plan = self._plan_motion(rng)
         if not self.keyframe_plan.found:
@@ -184,6 +187,23 @@ class ArticulationSkill(Skill):
         target = None if follow is None else follow.target(s_closed=openness.closed, s_open=openness.open)
         return self.default_target() if target is None else target
 
+    def _check_target(self) -> None:
+        """Raises an error if the code of the skill asks for a position that the joint of the part cannot reach.
+
+        A target of the planner setting was checked with the configuration.
+        """
+        openness, follow = self.part.openness, self.cfg.planner_setting.follow_joint
+        joint, target = self.object.asset.model.joints[self.part.joint], self.follow_to
+        if follow is not None and target == follow.target(s_closed=openness.closed, s_open=openness.open):
+            return
+        if not is_reachable(joint, target):
+            raise SkillError(
+                f"{type(self).__qualname__} leads '{self.part.name}' of '{self.object_name}' to {target:.3g} "
+                f"{joint_unit(joint)}, which its joint cannot reach. Expected {describe_reach(joint)}. Change what "
+                "`default_target` or `follow_to` returns.",
+                target=target,
+            )
+
     @property
     def end_position(self) -> float:
         """Joint position of the part at the end of the plan; without a plan, as the setting says [rad or m]."""
@@ -193,7 +213,12 @@ class ArticulationSkill(Skill):
 
     @abstractmethod
     def default_target(self) -> float:
-        """Returns the joint position at the end of the motion if the setting names none [rad or m]."""
+        """Returns the joint position to which the part is led if `follow_joint` of the setting names none [rad or m].
+
+        It is a position of `self.part.joint`, not a distance from `self.s0`: `self.part.openness.position(x)` returns
+        the position that is open by x [rad or m] from closed. It must lie within the joint's limits, or a little past
+        one (0.05 rad or 0.01 m), to push the part against it; `plan` refuses others.
+        """
 
     @property
     def success_mode(self) -> SuccessMode:

@@ -67,6 +67,13 @@ class Kinematics:
         self._programs: dict[Any, Any] = {}
         self._last_q, self._last_pose = np.full((1, self.n_q), np.nan), np.eye(4)
 
+    @property
+    def length_m(self) -> float:
+        """An upper bound of the distance from the first joint to the tip [m]: all links in one line, slides out."""
+        links = [joint.T_previous_joint for joint in self.joints[1:]] + [self.T_last_tip]
+        slides = [max(abs(joint.lower), abs(joint.upper)) for joint in self.joints if joint.prismatic]
+        return sum(float(np.linalg.norm(T[:3, 3])) for T in links) + sum(slides)
+
     @classmethod
     def from_urdf(cls, urdf_path: str | Path, *, base_link: str, tip_link: str) -> Kinematics:
         """Reads the chain between two links of a URDF.

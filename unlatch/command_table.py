@@ -6,13 +6,13 @@ help text is `workflows/commands/help/make_object.txt`, so that `--help` imports
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.resources import files
 
 from unlatch import __version__
+from unlatch.simcore import interrupts
 from unlatch.simcore.errors import PluginError, close_matches
 
 COMMANDS = {
@@ -49,14 +49,14 @@ _MODULES = {"import": "import_task"}
 """Modules of commands whose own names Python reserves."""
 
 _HELP_FLAGS = ("-h", "--help", "--hydra-help")
-_INTERRUPTED = 130
 
 
 def run_program() -> None:
     """Runs the command of the process's arguments, and ends the process with its exit code."""
+    interrupts.end_at_ctrl_c()
     code = main()
-    if code == _INTERRUPTED:  # a further Ctrl-C, while Python ends, would change the exit code
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if code == interrupts.INTERRUPTED:
+        interrupts.end_interrupted()
     sys.exit(code)
 
 
@@ -92,14 +92,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PluginError as exc:  # a package of an extra is missing
         sys.stderr.write(f"unlatch: {exc.message}\n")
         return 2
-    except KeyboardInterrupt:  # before the command took over
-        sys.stderr.write("unlatch: interrupted\n")
-        return _INTERRUPTED
     try:
+        interrupts.raise_at_ctrl_c()
         code: int = command.main(arguments[1:])
     except KeyboardInterrupt:  # before the command took over
-        sys.stderr.write("unlatch: interrupted\n")
-        return _INTERRUPTED
+        sys.stderr.write(interrupts.MESSAGE)
+        return interrupts.INTERRUPTED
     return code
 
 

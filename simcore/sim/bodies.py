@@ -301,6 +301,11 @@ class Body:
         """Largest speed of a movable joint now [rad/s or m/s]; 0 without movable joints."""
         return max((0.0, *[abs(state[1]) for state in self.read_states()]))
 
+    def fastest_joint(self) -> JointInfo:
+        """Returns the movable joint whose speed is largest, by the states that were read last."""
+        speeds = [abs(state[1]) for state in self.last_states()]
+        return self.movable_joints[speeds.index(max(speeds))]
+
     def read_states(self) -> tuple[tuple[Any, ...], ...]:
         """Reads position, velocity, reaction forces and motor effort of each movable joint, and keeps them."""
         found: tuple[tuple[Any, ...], ...] = ()

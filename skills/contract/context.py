@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from unlatch.objects.scene_object import ObjectRegion, SceneObject
 from unlatch.robots.robot import Arm, Robot
+from unlatch.simcore.sim.bodies import JointInfo
 from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
 from unlatch.simcore.sim.contacts import ContactView
 from unlatch.simcore.sim.sweep import PlannedMotion
@@ -40,6 +41,8 @@ class FrameSpeeds:
 
     robot: float
     objects: Mapping[str, float]
+    too_fast: Mapping[str, JointInfo] = field(default_factory=dict)
+    """The fastest joint of the robot and of each object that exceeds the limit, by their names."""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def _check_parameters(cls: type, name: str, method: FunctionType, overridden: Fu
         written, wanted = (", ".join(inspect.signature(item).parameters) for item in (method, overridden))
         raise SkillError(
             f"{cls.__qualname__}.{name} has the parameters ({written}). Expected ({wanted}), as of the method that it "
-            f"overrides. Change them. {_place_of(method)}",
+            f"overrides. Change them. {place_of(method)}",
             name=name,
         ) from None
 
@@ -54,7 +54,7 @@ def _with_checked_start(start: Callable[..., None]) -> Callable[..., None]:
         if not hasattr(self, "executor"):
             raise SkillError(
                 f"{type(self).__qualname__}.__init__ does not call super().__init__(cfg, context). Call it first. "
-                f"{_place_of(start)}"
+                f"{place_of(start)}"
             )
 
     return checked
@@ -68,7 +68,7 @@ def _with_checked_result(method: Callable[..., Any], fits: Callable[[Any], bool]
             advice = " Does it lack a `return`?" if found is None else ""
             raise SkillError(
                 f"{type(self).__qualname__}.{method.__name__} returned {repr(found)[:80]}. Expected {expected}."
-                f"{advice} {_place_of(method)}",
+                f"{advice} {place_of(method)}",
                 name=method.__name__,
             )
         return found
@@ -76,7 +76,8 @@ def _with_checked_result(method: Callable[..., Any], fits: Callable[[Any], bool]
     return checked
 
 
-def _place_of(method: Callable[..., Any]) -> str:
+def place_of(method: Callable[..., Any]) -> str:
+    """Returns file and line of a method, as they stand in a traceback."""
     code = inspect.unwrap(method).__code__
     return f'File "{code.co_filename}", line {code.co_firstlineno}'
 

@@ -14,8 +14,10 @@ class Displacement:
 
     mode: SuccessMode
     value: float
-    """The displacement [rad or m, or a share of the joint's range]."""
+    """The displacement since the skill began [rad or m]; for `fraction` as a share of the way from closed to open, and
+    for `zero` the distance that is left to closed [rad or m]."""
     threshold: float
+    """What `value` is compared with, in the same unit."""
 
     @classmethod
     def of(cls, mode: SuccessMode, *, s: float, s0: float, openness: Openness, threshold: float) -> Displacement:

@@ -101,12 +101,6 @@ def _describe_unreachable(arm: ArmModel, rows: Sequence[Row], k: int, name: str,
 
 def _measure_reach(arm: ArmModel, row: PointRow) -> tuple[float, float]:
     """Returns the distance of a target from the first joint, and an upper bound of the arm's reach [m]."""
-    joints = arm.kinematics.joints
-    origin = joints[0].T_previous_joint[:3, 3]
-    length = float(np.linalg.norm(arm.kinematics.T_last_tip[:3, 3])) + float(np.linalg.norm(row.x_ee))
-    for i, joint in enumerate(joints):
-        if i:
-            length += float(np.linalg.norm(joint.T_previous_joint[:3, 3]))
-        if joint.prismatic:
-            length += max(abs(float(arm.q_lower[i])), abs(float(arm.q_upper[i])))
+    origin = arm.kinematics.joints[0].T_previous_joint[:3, 3]
+    length = arm.kinematics.length_m + float(np.linalg.norm(row.x_ee))
     return float(np.linalg.norm(row.target - origin)), length

@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 
+from unlatch.simcore import interrupts
 from unlatch.simcore.errors import SimCoreError
 from unlatch.workflows.cli.console import BAD_INPUT, FAILED, INTERRUPTED, OK, print_note
 
@@ -30,27 +31,41 @@ def run_guarded(function: Callable[[], int], *, debug: bool = False) -> int:
     """
     try:
         return function()
-    except SimCoreError as exc:
-        frames = [] if exc.__cause__ is None or debug else _user_frames(exc.__cause__)
-        if debug:
-            print_note(traceback.format_exc())
-        code: int = getattr(exc, "exit_code", BAD_INPUT)
-        print_note("unlatch: " + (" ".join(exc.message.split()) if code == BAD_INPUT else exc.message))
-        for line in frames:
-            print_note(line)
-        return code
     except KeyboardInterrupt:
-        print_note("unlatch: interrupted")
-        return INTERRUPTED
+        return _end_interrupted()
     except BrokenPipeError:
         sys.stderr.close()  # the reader of a pipe is gone; Python would complain about it at exit
         return OK
     except Exception as exc:
+        if interrupts.was_pressed() and not debug:  # a library made it of the KeyboardInterrupt
+            return _end_interrupted()
+        if isinstance(exc, SimCoreError):
+            return _print_error(exc, debug=debug)
         frames = [] if debug else _user_frames(exc)
         if not frames:
             raise
         print_note("\n".join([f"unlatch: {type(exc).__name__}: {exc}", *frames, f"{DEBUG} prints the whole traceback"]))
         return FAILED
+
+
+def _end_interrupted() -> int:
+    """Says that Ctrl-C ended the command; returns the exit code."""
+    print_note(interrupts.MESSAGE.rstrip())
+    return INTERRUPTED
+
+
+def _print_error(exc: SimCoreError, *, debug: bool) -> int:
+    """Prints an error of ours; returns its exit code."""
+    cause = exc.__cause__
+    is_checked = isinstance(cause, SimCoreError) and cause.__cause__ is None  # a plugin refuses a value: no bug
+    frames = [] if cause is None or is_checked or debug else _user_frames(cause)
+    if debug:
+        print_note("".join(traceback.format_exception(exc)).rstrip("\n") + "\n")
+    code: int = getattr(exc, "exit_code", BAD_INPUT)
+    print_note("unlatch: " + (" ".join(exc.message.split()) if code == BAD_INPUT else exc.message))
+    for line in frames:
+        print_note(line)
+    return code
 
 
 def _user_frames(exc: BaseException) -> list[str]:

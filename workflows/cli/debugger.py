@@ -21,9 +21,12 @@ R = TypeVar("R", bound=RunCfg)
 
 def make_debuggable(cfg: R) -> R:
     """Returns a run that makes its episodes in this process, also those that ended as `error`; says so on stderr."""
+    retry = Retry.all if cfg.retry is Retry.all else Retry.error
     if cfg.executor.name != _SERIAL:
-        print_note(f"unlatch: --pdb makes the episodes one by one in this process: executor={_SERIAL}, retry=error")
-    debuggable = replace(cfg, executor=ExecutorCfg(name=_SERIAL), retry=Retry.error)
+        print_note(
+            f"unlatch: --pdb makes the episodes one by one in this process: executor={_SERIAL}, retry={retry.value}"
+        )
+    debuggable = replace(cfg, executor=ExecutorCfg(name=_SERIAL), retry=retry)
     return replace(debuggable, batch=False) if isinstance(debuggable, EvaluateCfg) else debuggable
 
 

@@ -18,9 +18,14 @@ from unlatch.workflows.runs.run import PICTURE, RecordingJob, RunResult, has_pic
 from unlatch.workflows.runs.run_times.pace import pace_of
 from unlatch.workflows.runs.schema import RunCfg
 from unlatch.workflows.runs.statistics import SEARCH, STAGES, RunStatistics
+from unlatch.workflows.viewing.report.reproduction import plan_command
 
 ERROR = "error"
 """Failure code of an exception."""
+_WITHOUT_PLAN = ("plan_infeasible", "path_infeasible", "motion_blocked")
+"""Failure codes of planning."""
+_LEAST_FOR_PACE = 10
+"""Episodes of a run without a success from which on its pace is shown: refused ones take next to no time."""
 
 
 def run_and_report(
@@ -91,7 +96,8 @@ def print_summary(result: RunResult, *, debug: bool = False) -> RunStatistics:
         print_note(f"unlatch: {line}")
     pace = ""
     if result.times is not None:
-        per_hour = pace_of([result.times]).per_hour
+        tells = statistics.successes or result.times.episodes >= _LEAST_FOR_PACE
+        per_hour = pace_of([result.times]).per_hour if tells else None
         pace = f" ({result.times.startup_s:.1f} s start-up)"
         pace += "" if per_hour is None else f", {per_hour:,.0f} an hour"
     count = f"{statistics.n} of {len(set(result.numbers))} episodes done"
@@ -115,7 +121,9 @@ def _describe_first(code: str, data_set: DataSet, statistics: RunStatistics, *, 
     yield f"first {code}, episode {number}: {record.message}"
     if code == ERROR:
         yield from (str(record.evidence.get("traceback", "")).splitlines() if debug else frames_to_show(record))
-    yield f"look: unlatch phases {relative_path(data_set.path)} episode={number}"
+    has_moved = any(skill["frame_end"] > skill["frame_start"] for skill in record.skills)
+    planned = plan_command(data_set, number) if code in _WITHOUT_PLAN and not has_moved else None
+    yield f"look: {planned or f'unlatch phases {relative_path(data_set.path)} episode={number}'}"
 
 
 def exit_code(statistics: RunStatistics) -> int:

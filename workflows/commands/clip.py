@@ -17,6 +17,7 @@ from unlatch.workflows.cli.command_line import parse_command_line, split_paths
 from unlatch.workflows.cli.console import OK, print_line
 from unlatch.workflows.runs.recorded_config import check_episode, config_of
 from unlatch.workflows.viewing.clips.clip import ClipCfg, OnFrame, check_clip_file, write_clip
+from unlatch.workflows.viewing.episode_files import CLIP
 
 
 @dataclass
@@ -40,7 +41,7 @@ def main(arguments: list[str]) -> int:
     (path,), pairs = split_paths("clip", line.overrides, count=1)
     data_set, cfg = DataSet.open(path), read_pairs(ClipCommandCfg, pairs)
     check_episode(data_set, cfg.episode)
-    out = cfg.out or str(data_set.path / f"clip-{cfg.episode}.mp4")
+    out = cfg.out or str(data_set.path / CLIP.format(number=cfg.episode))
     record = data_set.read(cfg.episode)
     started = time.perf_counter()
     with _progress_bar() as on_frame:

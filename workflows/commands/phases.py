@@ -13,6 +13,7 @@ from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_paths
 from unlatch.workflows.cli.console import OK, print_line
 from unlatch.workflows.runs.recorded_config import check_episode, config_of
+from unlatch.workflows.viewing.episode_files import PHASES
 from unlatch.workflows.viewing.output_file import check_suffix, output_path
 from unlatch.workflows.viewing.phase_moments import find_rounds, nothing_to_show
 from unlatch.workflows.viewing.phase_pictures import take_phase_pictures
@@ -59,6 +60,7 @@ def draw_phases(data_set: DataSet, cfg: PhasesCfg) -> tuple[Path, int]:
         SimCoreError: The input is wrong. Nothing is written.
     """
     check_episode(data_set, cfg.episode)
+    path = output_path(cfg.out, data_set.path / PHASES.format(number=cfg.episode))
     episode_cfg = config_of(data_set)
     record = add_laid_out_state(episode_cfg, data_set.read(cfg.episode))
     if not record.arrays:
@@ -66,6 +68,5 @@ def draw_phases(data_set: DataSet, cfg: PhasesCfg) -> tuple[Path, int]:
     rounds = find_rounds(record)
     with open_record(episode_cfg, record) as recorded:
         sheet = take_phase_pictures(recorded, rounds)
-    path = output_path(cfg.out, data_set.path / f"phases-{cfg.episode}.png")
     write_picture(draw_sheet(sheet, columns=cfg.columns), path)
     return path, sum(len(section.tiles) for section in sheet.sections)

@@ -15,6 +15,7 @@ from unlatch.workflows.cli.console import FAILED, OK, print_line, print_wrapped
 from unlatch.workflows.cli.debugger import debugging
 from unlatch.workflows.runs.plan import planned_scene
 from unlatch.workflows.runs.schema import PlanCfg
+from unlatch.workflows.viewing.output_file import check_suffix, output_path
 from unlatch.workflows.viewing.overlay import Overlay
 from unlatch.workflows.viewing.picture import write_picture
 from unlatch.workflows.viewing.scene_picture import DrawnScene
@@ -43,11 +44,12 @@ def main(arguments: list[str]) -> int:
 def plan_and_report(cfg: PlanCfg) -> int:
     """Plans the first skills of an episode, one for each arm that acts first, and prints the plan or the diagnosis."""
     wants_picture = cfg.picture or cfg.out is not None
+    path = output_path(cfg.out, Path(f"plan-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png")) if wants_picture else None
+    check_suffix(cfg.out, ".png")
     with planned_scene(cfg, cfg.episode, visuals=wants_picture) as (scene, skills, plan):
         for text in plan.lines():
             print_wrapped(text)
-        if wants_picture:
-            path = Path(cfg.out or f"plan-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png").absolute()
+        if path is not None:
             write_picture(_draw_scene(scene, skills), path)
             print_line(f"picture: {path}" + ("" if plan.found else " (the scene: there is no plan to draw)"))
     return OK if plan.found else FAILED

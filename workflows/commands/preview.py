@@ -12,6 +12,7 @@ from unlatch.workflows.cli.command_line import parse_command_line
 from unlatch.workflows.cli.console import OK, print_line
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.schema import PreviewCfg
+from unlatch.workflows.viewing.output_file import check_suffix, output_path
 from unlatch.workflows.viewing.picture import write_picture
 from unlatch.workflows.viewing.scene_picture import open_scene
 
@@ -32,8 +33,9 @@ def main(arguments: list[str]) -> int:
 def draw_preview(cfg: PreviewCfg) -> Path:
     """Draws the scene of an episode and prints the layout; returns the picture's path."""
     RENDERERS.entry(picture_renderer(cfg.renderer))
+    check_suffix(cfg.out, ".png")
     check_assets(cfg, number=cfg.episode)
-    path = Path(cfg.out or f"preview-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png").absolute()
+    path = output_path(cfg.out, Path(f"preview-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png"))
     with open_scene(cfg, cfg.episode, renderer=cfg.renderer) as scene:
         overlay = scene.overlay(width=PICTURE_SIZE[0], height=PICTURE_SIZE[1])
         for region in cfg.task.regions:

@@ -64,6 +64,11 @@ def _replay_one(data_set: DataSet, number: int, cfg: ReplayCfg) -> int:
     with EpisodeRunner(config_of(data_set)) as runner:
         derive = CriteriaSource.of(data_set).derive if cfg.check else None
         outcome = replay_outcome(runner, record, cfg.mode, derive=derive)
+    if not record.arrays:
+        print_line(
+            f"episode {number} ({record.outcome}): it ended before its first frame, so there is nothing to replay"
+        )
+        return OK
     frames = f"{cfg.mode.value} replay of {count_noun(outcome.frames, 'frame')}"
     print_line(f"episode {number} ({record.outcome}), {frames}: {outcome.deviation}")
     for problem in outcome.problems:

@@ -15,6 +15,7 @@ from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_some_paths
 from unlatch.workflows.cli.console import OK, print_line, print_note
 from unlatch.workflows.runs.data_folders import data_sets_in, short_names
+from unlatch.workflows.viewing.episode_files import REPORT
 from unlatch.workflows.viewing.output_file import check_suffix, output_path, write_output
 from unlatch.workflows.viewing.report.content import make_report
 from unlatch.workflows.viewing.report.tally import Tally, tally
@@ -70,6 +71,7 @@ def write_report(paths: Sequence[str], cfg: ReportCfg) -> tuple[Path, list[Tally
         SimCoreError: The input is wrong. Nothing is written.
     """
     folders = data_sets_in(paths)
+    target = output_path(cfg.out, (folders[0] if len(folders) == 1 else Path.cwd()) / REPORT)
     sets = [DataSet.open(folder) for folder in folders]
     tallies = [tally(data_set, name=name) for data_set, name in zip(sets, short_names(folders), strict=True)]
     if not any(item.total.n for item in tallies):
@@ -87,7 +89,6 @@ def write_report(paths: Sequence[str], cfg: ReportCfg) -> tuple[Path, list[Tally
         keys=("set-a", "set-b"),
     )
     numbers = json.dumps(report.to_dict(), indent=1, allow_nan=False).encode()
-    target = output_path(cfg.out, (folders[0] if len(folders) == 1 else Path.cwd()) / "report.html")
     write_output(target, page.encode())
     write_output(target.with_suffix(".json"), numbers)
     return target, tallies

@@ -12,6 +12,7 @@ from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_paths
 from unlatch.workflows.cli.console import OK, print_line, print_note
 from unlatch.workflows.runs.recorded_config import check_episode
+from unlatch.workflows.viewing.episode_files import VIEW
 from unlatch.workflows.viewing.output_file import check_suffix, output_path, write_output
 from unlatch.workflows.viewing.viewers.catalog import VIEWERS
 from unlatch.workflows.viewing.viewers.read_scene import read_scene
@@ -53,7 +54,7 @@ def write_view(data_set: DataSet, cfg: ViewCfg) -> tuple[Path, list[str]]:
     VIEWERS.entry(cfg.format)
     check_episode(data_set, cfg.episode)
     check_suffix(cfg.out, f".{cfg.format}", formats=VIEWERS.names())
-    path = output_path(cfg.out, data_set.path / f"view-{cfg.episode}.{cfg.format}")
+    path = output_path(cfg.out, data_set.path / VIEW.format(number=cfg.episode, format=cfg.format))
     scene, notices = read_scene(data_set, cfg.episode)
     write_output(path, VIEWERS.load(cfg.format)(scene))
     return path, notices

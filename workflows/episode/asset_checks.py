@@ -30,6 +30,7 @@ from unlatch.solver.settings.reader import check_names
 from unlatch.tasks.layout import check_opening, describe_object, sample_layout
 from unlatch.workflows.episode.assets import naming_drawn_object
 from unlatch.workflows.episode.randomization.episode_randomization import make_randomization
+from unlatch.workflows.episode.region_reach import check_regions
 from unlatch.workflows.episode.scene import build_scene
 from unlatch.workflows.episode.skill_checks import check_points, check_skill
 
@@ -59,6 +60,7 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
         else:
             with naming_drawn_object(cfg.all_objects()[goal.object], assets[goal.object], error=ConfigError):
                 goal.condition.describe(assets)
+    check_regions(cfg, assets)
     arms = {arm.name: arm for arm in cfg.robot.arms}
     for skill, where in zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True):
         if isinstance(skill, ArtPreplanCfg):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from unlatch.robots.action import ArmAction
 from unlatch.simcore.errors import SimCoreError
@@ -63,7 +64,8 @@ class Attempt:
         (sequence,), index = stages[runs[0].stage], runs[0].chain_index
         queue = ArmQueue(sequence[sequence.index(index) + 1 :], run=runs[0])
         self._recovery.take_over(queue)
-        failure = self._move_arms([queue], [queue], [])
+        with self._timing("execute"):
+            failure = self._move_arms([queue], [queue], [])
         for sequences in stages[runs[0].stage + 1 :]:
             if failure is None and not episode.judge.over:
                 failure = self._run_stage(sequences)
@@ -90,18 +92,17 @@ class Attempt:
     def _begin_skills(self, queues: Sequence[ArmQueue], concurrent: Sequence[Skill]) -> None:
         """Begins the next skill of every arm and plans it against the motions of the others."""
         episode = self.episode
-        start = time.perf_counter()
-        indices = [queue.remaining.pop(0) for queue in queues]
-        runs = [episode.begin_skill(index, concurrent=concurrent) for index in indices]
-        if runs[0].skill.executes:
-            found = self._plan_as_searched(indices, concurrent, budget=runs[0].skill.context.budget)
-            if not found or not found[-1].skill.commands:
-                found = episode.planner.plan_together(indices, first_skill=runs[0].skill, concurrent=concurrent)
-            for run, planned in zip(runs, found, strict=False):
-                run.skill, run.refused = planned
-        for queue, run in zip(queues, runs, strict=True):
-            queue.begin(run)
-        episode.timings_ms["plan"] += 1e3 * (time.perf_counter() - start)
+        with self._timing("plan"):
+            indices = [queue.remaining.pop(0) for queue in queues]
+            runs = [episode.begin_skill(index, concurrent=concurrent) for index in indices]
+            if runs[0].skill.executes:
+                found = self._plan_as_searched(indices, concurrent, budget=runs[0].skill.context.budget)
+                if not found or not found[-1].skill.commands:
+                    found = episode.planner.plan_together(indices, first_skill=runs[0].skill, concurrent=concurrent)
+                for run, planned in zip(runs, found, strict=False):
+                    run.skill, run.refused = planned
+            for queue, run in zip(queues, runs, strict=True):
+                queue.begin(run)
 
     def _plan_as_searched(
         self, indices: Sequence[int], concurrent: Sequence[Skill], *, budget: PlanBudget
@@ -127,7 +128,18 @@ class Attempt:
             return None
         failure = self._start_skills(first)
         waiting = [queue for queue in queues if queue not in first]
-        return self._move_arms(queues, first if failure is None else [], waiting) or failure
+        with self._timing("execute"):
+            return self._move_arms(queues, first if failure is None else [], waiting) or failure
+
+    @contextmanager
+    def _timing(self, stage: str) -> Iterator[None]:
+        """Adds the time of the block to a stage, without planning inside it; also if it ends by an exception."""
+        timings_ms = self.episode.timings_ms
+        start, planned_ms = time.perf_counter(), timings_ms["plan"]
+        try:
+            yield
+        finally:
+            timings_ms[stage] += 1e3 * (time.perf_counter() - start) - (timings_ms["plan"] - planned_ms)
 
     def _move_arms(self, queues: Sequence[ArmQueue], moving: list[ArmQueue], waiting: list[ArmQueue]) -> Failure | None:
         """Moves the arms of a stage until their last skills have ended; returns a failure that the judge does not see.
@@ -137,8 +149,7 @@ class Attempt:
             moving: Those whose skills run.
             waiting: Those that begin once the others hold.
         """
-        episode, judge, failure = self.episode, self.episode.judge, None
-        start, planned_ms = time.perf_counter(), episode.timings_ms["plan"]
+        judge, failure = self.episode.judge, None
         while moving and failure is None:
             holding = [
                 queue.skill for queue in moving if isinstance(queue.skill, HoldingSkill) and queue.skill.is_holding
@@ -171,8 +182,6 @@ class Attempt:
                 moving = [queue for queue in queues if queue in moving or queue in following]
             elif failure is None and not judge.over and moving and not done:
                 self._run_frame(moving)
-        spent_ms = 1e3 * (time.perf_counter() - start) - (episode.timings_ms["plan"] - planned_ms)
-        episode.timings_ms["execute"] += spent_ms
         return failure
 
     def _queues_that_begin(self, queues: Sequence[ArmQueue]) -> list[ArmQueue]:
@@ -252,16 +261,15 @@ class Attempt:
     def _settle(self) -> Failure | None:
         """Stands still until the goal has lasted, for `settle_s` at most; returns why the scene did not settle."""
         episode, judge = self.episode, self.episode.judge
-        start = time.perf_counter()
         frame_start = episode.frames.frame
         skills = [run.skill for run in judge.current]
         statuses = {skill.context.arm.name: ArmStatus(Phase.settle, skill.executor.index) for skill in skills}
-        for _ in range(judge.settle_frames):
-            if judge.over:
-                break
-            episode.frames.advance(episode.frames.idle_actions(), skills=skills)
-            episode.frames.record_state(statuses)
-        episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
+        with self._timing("execute"):
+            for _ in range(judge.settle_frames):
+                if judge.over:
+                    break
+                episode.frames.advance(episode.frames.idle_actions(), skills=skills)
+                episode.frames.record_state(statuses)
         if judge.success:
             return None
         episode.settle = judge.goal.settle_entry(frame_start, episode.frames.frame)

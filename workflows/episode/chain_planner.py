@@ -21,6 +21,7 @@ from unlatch.skills.concurrent_motions import planned_motion
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
 from unlatch.skills.contract.failure import Failure
+from unlatch.skills.contract.motion_checks import check_motions
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
 from unlatch.solver.planning.plan import PlanBudget
@@ -162,7 +163,7 @@ class ChainPlanner:
         budget = first_skill.context.budget
         others = (self.make_skill(entry, budget=budget, concurrent=concurrent, earlier=earlier) for entry in entries)
         for skill in chain([first_skill], others):
-            if skill.plan(self._planner_stream(index, skill, attempt=len(earlier))):
+            if self._plan(skill, self._planner_stream(index, skill, attempt=len(earlier))):
                 return PlannedSkill(skill, refused)
             refused.append(self._describe_refusal(skill, skill.failure))
         return PlannedSkill(first_skill, refused)
@@ -218,7 +219,7 @@ class ChainPlanner:
             first = first or skill
             if self.layout_search is not None and self.layout_search.chosen is not None:
                 skill.suggestion = self.layout_search.chosen.choices.get(index)
-            if not skill.plan(self._planner_stream(index, skill)):
+            if not self._plan(skill, self._planner_stream(index, skill)):
                 refused.append(self._describe_refusal(skill, skill.failure))
                 continue
             if not others:
@@ -235,6 +236,13 @@ class ChainPlanner:
         if stuck or (first is None and others):
             return stuck
         return [PlannedSkill(first or self.make_skill(self.strategies(index)[0]), refused)]
+
+    def _plan(self, skill: Skill, rng: np.random.Generator) -> bool:
+        """Plans a skill and checks its motions; returns whether it has a plan."""
+        found = skill.plan(rng)
+        if found:
+            check_motions(skill)
+        return found
 
     def _arms_for(self, index: int) -> list[str]:
         """Returns the names of the arms that may carry out a skill, in the order in which they are tried.

@@ -390,9 +390,12 @@ class Judge:
             if speed > MAX_JOINT_SPEED:
                 run.process_valid = False
                 run.broke_rule = True
+                joint = speeds.too_fast.get(name)
+                which = "A joint" if joint is None else f"Joint '{joint.name}'"
+                unit = "rad/s or m/s" if joint is None else "m/s" if joint.prismatic else "rad/s"
                 self._fail(
                     "overspeed",
-                    f"A joint of '{name}' moved at {speed:.1f} rad/s or m/s (allowed {MAX_JOINT_SPEED:g})",
+                    f"{which} of '{name}' moved at {speed:.1f} {unit} (allowed {MAX_JOINT_SPEED:g})",
                     body=name,
                     speed=speed,
                     allowed=MAX_JOINT_SPEED,

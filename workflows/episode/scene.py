@@ -21,7 +21,8 @@ from unlatch.robots.model import drawn_model_path, model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.recording.success_rules import MAX_JOINT_SPEED
+from unlatch.simcore.sim.bodies import Body, JointInfo
 from unlatch.simcore.sim.collision import ObstacleModel, RobotModel
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoads
 from unlatch.simcore.sim.scene import Scene
@@ -247,6 +248,7 @@ class EpisodeScene:
         world, robot, rates = self.world, self.robot, self.world.cfg
         robot_speed = 0.0
         object_speeds = dict.fromkeys(self.objects, 0.0)
+        too_fast: dict[str, JointInfo] = {}
         for step in range(rates.steps_per_frame):
             hook = before_control_step if step % rates.physics_steps == 0 else None
             if hook is not None:
@@ -256,14 +258,20 @@ class EpisodeScene:
             world.step(keeps_states=step > 0 and hook is None)
             self.monitor.sample()
             robot.sample_efforts()
-            robot_speed = max(robot_speed, robot.max_joint_speed())
+            if (speed := robot.max_joint_speed()) > robot_speed:
+                robot_speed = speed
+                if speed > MAX_JOINT_SPEED:
+                    too_fast[robot.cfg.name] = robot.body.fastest_joint()
             for name, item in self.objects.items():
-                object_speeds[name] = max(object_speeds[name], item.max_joint_speed())
+                if (speed := item.max_joint_speed()) > object_speeds[name]:
+                    object_speeds[name] = speed
+                    if speed > MAX_JOINT_SPEED:
+                        too_fast[name] = item.body.fastest_joint()
         self.monitor.end_frame()
         robot.end_frame()
         self.state_tree.update_state()
         self._last_signature = world.signature()
-        return FrameSpeeds(robot_speed, object_speeds)
+        return FrameSpeeds(robot_speed, object_speeds, too_fast)
 
     def _check_untouched(self) -> None:
         """Raises if a skill changed the scene itself: only actions and physics may move it."""

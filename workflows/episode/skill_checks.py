@@ -11,13 +11,10 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.joint_reach import describe_reach, is_reachable, joint_unit
 from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
 from unlatch.solver.terms.point2point import Point2Point
 from unlatch.tasks.layout import describe_object
-
-_PAST_LIMIT_RAD = 0.05
-_PAST_LIMIT_M = 0.01
-"""A part may be pushed this far past its joint's limit, so that it surely reaches the limit."""
 
 
 def check_skill(skill: SkillCfg, part: Part, asset: ObjectAsset, *, where: str) -> None:
@@ -68,14 +65,10 @@ def _check_follow(skill: SkillCfg, part: Part, asset: ObjectAsset, where: str) -
     follow = skill.planner_setting.follow_joint
     target = None if follow is None else follow.target(s_closed=part.openness.closed, s_open=part.openness.open)
     joint = asset.model.joints[part.joint]
-    if follow is None or target is None or joint.kind == "continuous":
-        return
-    unit, past = ("m", _PAST_LIMIT_M) if joint.kind == "prismatic" else ("rad", _PAST_LIMIT_RAD)
-    if not joint.lower - past <= target <= joint.upper + past:
+    if follow is not None and target is not None and not is_reachable(joint, target):
         raise ConfigError(
-            f"{where}={follow.to} leads '{part.name}' of {describe_object(asset)} to {target:.3g} {unit}, which its "
-            f"joint cannot reach. Expected {joint.lower:.3g} to {joint.upper:.3g} {unit} (at most {past:g} {unit} past "
-            "a limit, to push against it), or a share such as 80%. Change it.",
+            f"{where}={follow.to} leads '{part.name}' of {describe_object(asset)} to {target:.3g} {joint_unit(joint)}, "
+            f"which its joint cannot reach. Expected {describe_reach(joint)}, or a share such as 80%. Change it.",
             key=where,
         )
 

@@ -26,7 +26,7 @@ from unlatch.workflows.policies.catalog import parse_spec
 from unlatch.workflows.policies.lerobot import can_batch, make_batched
 from unlatch.workflows.policies.module import PolicySpaces, ask_batch, find_target, make_object
 from unlatch.workflows.policies.tcp import PolicyServerError, RemoteTracebackError, receive_message, send_message
-from unlatch.workflows.runs.executors.process import describe_exit, single_thread_variables
+from unlatch.workflows.runs.executors.process import blocking_ctrl_c, describe_exit, single_thread_variables
 
 Array = np.ndarray
 
@@ -111,7 +111,8 @@ def open_inference_process(policy: Any, spaces: PolicySpaces) -> Iterator[Infere
     process = context.Process(
         target=_run_process, args=(theirs, packed), name="unlatch-policy", daemon=True, env=single_thread_variables()
     )
-    process.start()
+    with blocking_ctrl_c():
+        process.start()
     theirs.close()
     try:
         running = InferenceProcess(_receive_address(ours))
@@ -154,6 +155,7 @@ def _receive_address(connection: Connection) -> str:
 def _run_process(control: Connection, packed: bytes) -> None:
     """Makes the policy, tells its address, and serves it until the driver says so or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the driver decides
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see `blocking_ctrl_c`
     try:
         policy, spaces = cloudpickle.loads(packed)
         target = _make_target(policy, spaces)

@@ -24,13 +24,13 @@ from unlatch.workflows.runs.run_times.run_clock import RunClock
 class Interruption:
     """Handles Ctrl-C: the first ends a run after the current episodes, the second at once.
 
-    It replaces Python's handler of Ctrl-C while it is entered, if that handler is in place.
+    It replaces the handler of Ctrl-C while it is entered, unless Ctrl-C is ignored.
     """
 
     def __init__(self) -> None:
         self.asked = False
         """Whether Ctrl-C was pressed."""
-        self._replaced = False
+        self._before: Callable[[int, FrameType | None], object] | None = None
 
     def is_asked(self) -> bool:
         """Returns whether Ctrl-C was pressed."""
@@ -38,19 +38,20 @@ class Interruption:
 
     def __enter__(self) -> Interruption:
         in_main = threading.current_thread() is threading.main_thread()
-        # a handler that ignores Ctrl-C, as of a script's background command, stays in place
-        self._replaced = in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        if self._replaced:
+        before = signal.getsignal(signal.SIGINT)
+        # what ignores Ctrl-C, as a script's background command does, is no function and stays in place
+        if in_main and callable(before):
+            self._before = before
             signal.signal(signal.SIGINT, self._handle)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._replaced:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         self.asked = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, self._before)
 
 
 FIRST_LINE_S = 30.0

@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from unlatch.simcore.errors import count_noun
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.rng import episode_seed
@@ -27,12 +28,13 @@ from unlatch.workflows.runs.live.publisher import StatePublisher
 from unlatch.workflows.runs.progress import Interruption, OnProgress, Progress
 from unlatch.workflows.runs.retries.choice import choose_retries
 from unlatch.workflows.runs.retries.code_versions import CodeVersions
-from unlatch.workflows.runs.run_times.mixed_code import describe_mixed_code
-from unlatch.workflows.runs.run_times.run_clock import RunClock, RunTime
-from unlatch.workflows.runs.schema import CollectCfg, RunCfg
+from unlatch.workflows.runs.run_times.mixed_code import count_other_code, describe_mixed_code
+from unlatch.workflows.runs.run_times.run_clock import RunClock, RunTime, forget_code
+from unlatch.workflows.runs.schema import CollectCfg, Retry, RunCfg
 from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.runs.stop_condition import StopCondition
 from unlatch.workflows.viewing.contact_sheet import contact_sheet
+from unlatch.workflows.viewing.episode_files import remove_outdated
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +52,8 @@ class RunResult:
     made: int
     """How many of them this run made."""
     seconds: float
-    """Wall time of this run, start-up included [s]."""
+    """Wall time of this run, with its checks, the conversion of objects and the start of workers, without its picture
+    [s]."""
     times: RunTime | None
     """When its episodes were made; None if it made none."""
     stop: StopCondition
@@ -78,7 +81,7 @@ def run_episodes(
     command: Sequence[str] = (),
     on_bug: Callable[[Exception], None] | None = None,
 ) -> RunResult:
-    """Makes the missing episodes of a run, and those that ended as `error` again, as far as `cfg.retry` says.
+    """Makes the missing episodes of a run, and those of earlier runs again that `cfg.retry` chooses.
 
     Args:
         cfg: The run.
@@ -88,8 +91,9 @@ def run_episodes(
         identity: Further keys of the header, beside the configuration of the episodes.
         progress: True: a live display on stderr; a function: called after each episode.
         interruption: Ends the run softly on the first Ctrl-C; None: Ctrl-C raises KeyboardInterrupt.
-        notify: Called with one line for each damaged episode that is made again, one for all that ended as `error` and
-            are made again, and one if earlier episodes were made with other code.
+        notify: Called with one line for each damaged episode that is made again, one for all others that are made
+            again, one if earlier episodes were made with other code, and one if files that show old episodes were
+            removed.
         command: The `unlatch` command that makes the run, for its report; empty: it is not known.
         on_bug: See `RecordingJob.on_bug`.
 
@@ -97,6 +101,7 @@ def run_episodes(
         SimCoreError: The input is wrong.
         KeyboardInterrupt: Ctrl-C without `interruption`; finished episodes are kept.
     """
+    started = time.perf_counter()
     numbers = cfg.numbers()
     check_assets(cfg, number=numbers[0])
     executor = make_executor(cfg.executor.name, workers=cfg.workers, limits=cfg.executor)
@@ -110,24 +115,30 @@ def run_episodes(
         for number, problem in data_set.damaged(numbers).items():
             notify(f"episode {number} is damaged and is made again; kept as {data_set.set_aside(number)}: {problem}")
         missing = data_set.missing(numbers)
-        errors = _count_existing(data_set, set(numbers).difference(missing), stop)
-        again = choose_retries(data_set, errors, cfg.retry, code)
-        for number in set(errors).difference(again.numbers):
+        existing = set(numbers).difference(missing)
+        repeatable = sorted(existing) if cfg.retry is Retry.all else _count_existing(data_set, existing, stop)
+        again = choose_retries(data_set, repeatable, cfg.retry, code)
+        for number in set(repeatable).difference(again.numbers):
             stop.count(Outcome(number, False, "error"))
+        if cfg.retry is Retry.error and existing and not again.numbers:
+            notify("retry=error: no episode that is there ended as `error`, so none is made again")
         to_make = sorted([*missing, *again.numbers])
         left_again = set(again.numbers)
-        started = time.perf_counter()
         clock = RunClock(data_set.path, writer_name("run"), code.packages)
         stopped = False
-        if to_make and not stop.is_met:
+        replaces_set = cfg.retry is Retry.all and set(data_set.numbers()) <= set(again.numbers)
+        if not to_make or stop.is_met:
+            _notify_other_code(data_set, existing, code, notify)
+        else:
             if again.numbers:
                 notify(again.text())
-                data_set.replace_errors(again.numbers)
-            mixed = describe_mixed_code(data_set.path, code.packages)
+                replace_old = data_set.replace_errors if again.are_errors else data_set.replace_all
+                replace_old(again.numbers)
+            mixed = "" if replaces_set else describe_mixed_code(data_set.path, code.packages)
             if mixed:
                 notify(
                     f"earlier episodes of this data set were made with other code of {mixed}, so equal settings may "
-                    f"give other motions; for episodes of one code, choose a new folder with out=FOLDER"
+                    f"give other motions; for episodes of one code, choose a new folder with out=FOLDER, or retry=all"
                 )
             publisher = StatePublisher(data_set.path, clock.run) if cfg.live else None
             job = replace(make_job(data_set), code=code, on_bug=on_bug, on_state=publisher)
@@ -160,12 +171,32 @@ def run_episodes(
                     stopped = True
         seconds = time.perf_counter() - started
         made = len(to_make) - len(data_set.missing(missing)) - len(left_again)
+        if again.numbers:
+            data_set.remove_empty_replaced()
+            outdated = remove_outdated(data_set.path, set(again.numbers) - left_again)
+            if outdated:
+                notify(f"removed, since they show episodes that were made again: {', '.join(outdated)}")
+            if replaces_set and not left_again:
+                forget_code(data_set.path, except_run=clock.run)
         if stop.wanted is not None:
             numbers = [number for number in numbers if number in data_set]
         interrupted = stopped or (interruption is not None and interruption.asked)
         if not interrupted:
             _draw_picture(cfg, data_set, numbers, again=made > 0)
     return RunResult(data_set, numbers, made, seconds, clock.times, stop, interrupted)
+
+
+def _notify_other_code(
+    data_set: DataSet, existing: set[int], code: CodeVersions, notify: Callable[[str], None]
+) -> None:
+    """Says that episodes of an earlier run are kept, though the code has changed since."""
+    count, names = count_other_code(data_set.path, code.packages)
+    if existing and count:
+        kept = count_noun(min(count, len(data_set)), "episode")
+        notify(
+            f"made with other code of {names}, and kept: {kept} of this data set; retry=all makes them again with the "
+            "code of now, out=FOLDER in a new data set"
+        )
 
 
 def _stop_condition(cfg: RunCfg) -> StopCondition:
@@ -238,6 +269,7 @@ class RecordingJob(ABC):
             DataSet.open(self.data_set.path, worker=writer_name(worker)) as data_set,
         ):
             data_set.replaceable = self.data_set.replaceable
+            data_set.replaces_outcomes = self.data_set.replaces_outcomes
 
             def make_episode(number: int) -> Outcome:
                 record = make_record(number)

@@ -34,12 +34,14 @@ class ExecutorCfg(WorkerLimits):
 
 
 class Retry(Enum):
-    """Which episodes that ended as `error` a run makes again."""
+    """Which episodes of earlier runs a run makes again."""
 
     changed = "changed"
-    """Those whose code has changed since: that of Unlatch, a plugin or the policy."""
+    """Those that ended as `error` and whose code has changed since: that of Unlatch, a plugin or the policy."""
     error = "error"
-    """All."""
+    """Those that ended as `error`."""
+    all = "all"
+    """Every episode that is asked for, however it ended."""
     never = "never"
     """None."""
 
@@ -71,8 +73,8 @@ class RunCfg(EpisodeCfg):
     """Share of the episodes that this run makes: `3/16` is every sixteenth, from the third on. Runs on other hosts can
     make the other shares in the same folder."""
     retry: Retry = Retry.changed
-    """Which episodes that ended as `error` in an earlier run are made again: `changed` (those whose code, of Unlatch, a
-    plugin or the policy, has changed since), `error` (all) or `never`."""
+    """Which episodes of earlier runs are made again: `changed` (those that ended as `error` and whose code, of Unlatch,
+    a plugin or the policy, has changed since), `error` (those that ended as `error`), `all` (every one) or `never`."""
     workers: int | None = None
     """Worker processes; null: one for each CPU core."""
     out: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,8 +31,23 @@ def check_suffix(out: str | None, *suffixes: str, formats: Sequence[str] = ()) -
 
 
 def output_path(out: str | None, default: Path) -> Path:
-    """Returns the absolute path of an output file; None: the default."""
-    return (default if out is None else Path(out).expanduser()).absolute()
+    """Returns the absolute path of an output file; None: the default. Called before the work whose result it takes.
+
+    Raises:
+        ConfigError: It is a folder, or this user cannot write there.
+    """
+    path = (default if out is None else Path(out).expanduser()).absolute()
+    if path.is_dir():
+        raise ConfigError(f"out={path} is a folder. Expected a file, such as {path / default.name}.", key="out")
+    there = path if path.exists() else next(place for place in path.parents if place.exists())
+    writable = os.access(there, os.W_OK) and (there == path or there.is_dir())
+    if not writable:
+        raise ConfigError(
+            f"'{path}' cannot be written: this user cannot write to '{there}'. Expected a file in a folder that can be "
+            f"written. Name one with out=FOLDER/{path.name}.",
+            key="out",
+        )
+    return path
 
 
 def write_output(path: Path, content: bytes) -> None:

@@ -6,7 +6,7 @@
     index/<worker>.jsonl                                one line per episode; may be lost
     .tmp/                                               episodes being written
     damaged/                                            damaged episodes that were moved out of the way
-    replaced/                                           `error` episodes while new ones take their places
+    replaced/                                           episodes while new ones take their places
 
 An episode folder is complete or does not exist: it is written under `.tmp/` and renamed into its place.
 """
@@ -58,7 +58,7 @@ class DataSet(EpisodeFolders):
     """A folder of episodes: make it with `create_or_resume` or `open`, and use it as a context manager.
 
     Several processes may write into one data set at once, each with its own `worker` name. If two write the same
-    episode, the first one stays, unless it ended as `error` and `replace_errors` allowed that it is replaced. A
+    episode, the first one stays, unless `replace_errors` or `replace_all` allowed that it is replaced. A
     `DataSet` may be sent to another process.
     """
 
@@ -72,7 +72,9 @@ class DataSet(EpisodeFolders):
         self.worker = worker
         """Name of this writer's index."""
         self.replaceable: frozenset[int] = frozenset()
-        """Episodes that `write` and `copy_episode` replace if they ended as `error`; see `replace_errors`."""
+        """Episodes that `write` and `copy_episode` replace; see `replace_errors` and `replace_all`."""
+        self.replaces_outcomes = False
+        """Whether they are replaced also if they did not end as `error`."""
 
     @classmethod
     def create_or_resume(
@@ -190,6 +192,15 @@ class DataSet(EpisodeFolders):
         with report_unwritable(self.path):
             index.erase_lines(self.path, self.replaceable)
 
+    def replace_all(self, numbers: Iterable[int]) -> None:
+        """As `replace_errors`, for episodes that ended in any way.
+
+        Raises:
+            RecordingError: The data set cannot be written.
+        """
+        self.replaces_outcomes = True
+        self.replace_errors(numbers)
+
     def write(self, record: EpisodeRecord) -> bool:
         """Writes an episode in one step; stores the time that this takes in `record.timings_ms["write"]`.
 
@@ -225,11 +236,14 @@ class DataSet(EpisodeFolders):
 
     def _keeps(self, number: int) -> bool:
         """Whether an episode exists and must not be replaced, so that no other one needs to be prepared."""
-        return number in self and not (number in self.replaceable and _is_error(self.folder_of(number)))
+        return number in self and not (number in self.replaceable and self._may_replace(self.folder_of(number)))
+
+    def _may_replace(self, folder: Path) -> bool:
+        return self.replaces_outcomes or _is_error(folder)
 
     def _write_or_replace(self, number: int, fill: Callable[[Path], None]) -> bool:
         if number in self.replaceable and number in self:
-            return self.replace_folder(number, fill, may_replace=_is_error)
+            return self.replace_folder(number, fill, may_replace=self._may_replace)
         return self.write_folder(number, fill)
 
     def copy_episode(self, source: Path, summary: EpisodeSummary, *, link: bool = False) -> bool:

@@ -6,6 +6,7 @@ Shards of at most a thousand episodes keep every folder small. A writer fills a 
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -22,7 +23,8 @@ from unlatch.simcore.recording.json_values import encode_sealed
 AREAS = ".tmp"
 """Name of the folder of all areas of writers."""
 REPLACED = "replaced"
-"""Name of the folder of episodes that are being replaced; empty or absent, except for a moment in each replacement."""
+"""Name of the folder of episodes that are being replaced; absent between two runs."""
+_MOVE_TRIES = 5
 SHARD_SIZE = 1000
 """Episodes in one shard at most."""
 MAX_NUMBER = 10**10 - 1
@@ -132,9 +134,8 @@ class EpisodeFolders:
         """
         target, aside = self.folder_of(number), self.path / REPLACED / f"{number:010d}"
         with self._filled_draft(number, fill) as draft:
-            aside.parent.mkdir(exist_ok=True)
             try:
-                target.rename(aside)  # not every file system can exchange two folders in one step
+                self._move_aside(target, aside)
             except OSError:
                 if aside.exists() or not target.exists():
                     return False  # another writer is replacing it
@@ -153,6 +154,24 @@ class EpisodeFolders:
                 with suppress(OSError):  # its own writer may be at work after all
                     _move_unless_taken(aside, self.folder_of(int(aside.name)))
                     shutil.rmtree(aside, ignore_errors=True)
+
+    def remove_empty_replaced(self) -> None:
+        """Removes the folder `replaced/` once nothing is being replaced."""
+        with suppress(OSError):  # it does not exist, or a writer is at work
+            (self.path / REPLACED).rmdir()
+
+    @staticmethod
+    def _move_aside(target: Path, aside: Path) -> None:
+        for _ in range(_MOVE_TRIES):
+            aside.parent.mkdir(exist_ok=True)
+            try:
+                target.rename(aside)  # not every file system can exchange two folders in one step
+            except FileNotFoundError:
+                if aside.parent.exists() or not target.exists():
+                    raise
+            else:
+                return  # another writer has not removed the empty folder in between
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(aside.parent))
 
     @contextmanager
     def _filled_draft(self, number: int, fill: Callable[[Path], None]) -> Iterator[Path]:

@@ -20,7 +20,7 @@ from unlatch.workflows.runs.loading import load
         ("=5", "'=5' cannot be read. Expected key=value"),
         ("a b=3", "its key 'a b' has ' ', which keys cannot have. Expected key=value"),
         ("seed=[1,", "its value has unmatched brackets, braces or quotes"),
-        ("open_microwave", "Expected key=value, such as open_microwave=... or task=open_microwave"),
+        ("open_microwave", "Expected key=value, such as task=open_microwave"),
         ("task.name=../x", "task.name='../x' names the data set's folder"),
         ("out=''", "out='' is empty"),
         ("task.regions.0.half_extent_m=[-1,0]", "Expected 0 or more"),

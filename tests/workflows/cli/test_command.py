@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from unlatch import command_table
+from unlatch.simcore import interrupts
 from unlatch.simcore.errors import ConfigError, PluginError
 from unlatch.workflows.cli.command import command, run_command
-from unlatch.workflows.cli.console import BAD_INPUT, FAILED, OK
+from unlatch.workflows.cli.console import BAD_INPUT, FAILED, INTERRUPTED, OK
 
 
 def call_code_of(file: Path) -> None:
@@ -95,3 +96,33 @@ def test_a_missing_extra_of_a_command_is_one_line(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(command_table, "import_module", refuse)
     assert command_table.main(["evaluate", "task=open_drawer"]) == 2
     assert capsys.readouterr().err == "unlatch: unlatch.workflows.commands.evaluate needs the extra 'gym'.\n"
+
+
+@pytest.mark.parametrize("exception", [AttributeError("no attribute '_invalidate_flags_cache'"), ConfigError("wrong")])
+def test_an_exception_that_a_library_makes_of_ctrl_c_ends_as_interrupted(
+    exception: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(interrupts, "_was_pressed", True)
+
+    @command
+    def main(arguments: list[str]) -> int:
+        raise exception
+
+    assert main([]) == INTERRUPTED
+    assert capsys.readouterr().err == "unlatch: interrupted\n"
+
+
+def test_a_value_that_a_plugin_refuses_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "plugin.py"
+    file.write_text("def check():\n    raise ConfigError('wait_s=-1 is out of range')\n\n\ncheck()\n")
+
+    @command
+    def main(arguments: list[str]) -> int:
+        try:
+            exec(compile(file.read_text(), file, "exec"), {"ConfigError": ConfigError})
+        except ConfigError as exc:
+            raise ConfigError(f"skills[0].{exc.message}") from exc
+        return OK
+
+    assert main([]) == BAD_INPUT
+    assert capsys.readouterr().err == "unlatch: skills[0].wait_s=-1 is out of range\n"

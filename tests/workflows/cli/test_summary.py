@@ -1,14 +1,19 @@
-"""The exit code of a run."""
+"""The summary of a run: its exit code, its pace, and the command that shows the first failure."""
 
 from pathlib import Path
 
 import pytest
 
 from unlatch import command_table
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.cli.console import FAILED, OK
-from unlatch.workflows.cli.run_report import exit_code
+from unlatch.workflows.cli.run_report import _describe_first, exit_code, print_summary
 from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.runs.run import RunResult
+from unlatch.workflows.runs.run_times.run_clock import RunTime
 from unlatch.workflows.runs.statistics import RunStatistics
+from unlatch.workflows.runs.stop_condition import StopCondition
 
 
 @pytest.mark.parametrize(
@@ -24,6 +29,47 @@ from unlatch.workflows.runs.statistics import RunStatistics
 )
 def test_a_run_in_which_an_attempt_is_an_error_fails(statistics: RunStatistics, code: int):
     assert exit_code(statistics) == code
+
+
+def data_set_with(folder: Path, *records: EpisodeRecord, command: str = "unlatch collect task=open_drawer") -> DataSet:
+    data = DataSet.create_or_resume(folder / "set", header={}, info={"command": [*command.split(), "episodes=9"]})
+    for record in records:
+        data.write(record)
+    return data
+
+
+@pytest.mark.parametrize(
+    ("code", "frames", "command", "shown"),
+    [
+        ("plan_infeasible", 0, "unlatch collect task=open_drawer", "unlatch plan task=open_drawer episode=0"),
+        ("motion_blocked", 0, "unlatch collect task=open_drawer", "unlatch plan task=open_drawer episode=0"),
+        ("motion_blocked", 40, "unlatch collect task=open_drawer", "unlatch phases set episode=0"),
+        ("collision", 0, "unlatch collect task=open_drawer", "unlatch phases set episode=0"),
+        ("plan_infeasible", 0, "unlatch evaluate task=open_drawer", "unlatch phases set episode=0"),
+    ],
+)
+def test_a_failure_without_a_plan_is_shown_by_plan(
+    code: str, frames: int, command: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    skill = {"name": "open", "frame_start": 5, "frame_end": 5 + frames}
+    record = EpisodeRecord(
+        number=0, seed=0, success=False, code=code, evidence={"message": "no way"}, skills=[skill] if frames else []
+    )
+    data = data_set_with(tmp_path, record, command=command)
+    lines = list(_describe_first(code, data, RunStatistics.of(data.summaries()), debug=False))
+    assert lines == [f"first {code}, episode 0: no way", f"look: {shown}"]
+
+
+@pytest.mark.parametrize(("count", "success", "has_pace"), [(2, False, False), (2, True, True), (10, False, True)])
+def test_a_few_refused_episodes_have_no_pace(
+    count: int, success: bool, has_pace: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    code = None if success else "plan_infeasible"
+    records = [EpisodeRecord(number=i, seed=i, success=success, code=code) for i in range(count)]
+    data, times = data_set_with(tmp_path, *records), RunTime(1.0, 0.0, 0.1, count)
+    print_summary(RunResult(data, list(range(count)), count, 2.0, times, StopCondition(), interrupted=False))
+    assert ("an hour" in capsys.readouterr().out) == has_pace
 
 
 @pytest.mark.slow

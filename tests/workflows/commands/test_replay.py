@@ -14,6 +14,7 @@ import pytest
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.runs import header
 from unlatch.workflows.runs.loading import load
@@ -44,6 +45,16 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
 @pytest.fixture
 def run(run_command: Run) -> Run:
     return partial(run_command, "replay")
+
+
+@pytest.mark.integration
+def test_an_episode_without_a_frame_has_nothing_to_replay(data_set: DataSet, tmp_path: Path, run: Run):
+    shutil.copytree(data_set.path, tmp_path / "data")
+    with DataSet.open(tmp_path / "data") as copy:
+        copy.write(EpisodeRecord(number=9, seed=9, success=False, code="error"))
+    code, out, _ = run(str(tmp_path / "data"), "episode=9")
+    assert code == 0
+    assert out == "episode 9 (error): it ended before its first frame, so there is nothing to replay\n"
 
 
 @pytest.mark.integration

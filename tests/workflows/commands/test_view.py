@@ -229,7 +229,7 @@ def test_a_place_that_cannot_be_written_is_one_line(
     data_set: DataSet, tmp_path: Path, assert_refused: Callable[..., str]
 ):
     (tmp_path / "file").write_text("mine")
-    text = f"Output folder '{tmp_path}/file' cannot be written: "
+    text = f"'{tmp_path}/file/a.html' cannot be written: this user cannot write to '{tmp_path}/file'."
     assert_refused("view", data_set.path, f"out={tmp_path}/file/a.html", text=text, folder=tmp_path)
 
 

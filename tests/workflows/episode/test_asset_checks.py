@@ -19,6 +19,20 @@ def test_a_sensor_may_be_mounted_on_any_existing_link():
     check("sensors=[{name: a, type: imu, mount: {body: drawer, link: body}}]")
 
 
+def test_a_region_out_of_reach_is_refused_with_how_far_off_it_is():
+    message = (
+        r"^task\.regions\[0\]\.center_m=\[2\.5, 0\.0\] puts 'drawer' out of reach of franka_panda: 0\.\d\d m too far "
+        r"at least\. The region begins 2\.35 m from the arm, the arm is at most 1\.\d\d m long"
+    )
+    with pytest.raises(ConfigError, match=message):
+        check("task.regions.0.center_m=[2.5,0.0]")
+
+
+@pytest.mark.parametrize("center", ["[0.68,0.0]", "[1.3,0.6]", "[-0.9,0.0]"])
+def test_a_region_that_an_arm_may_reach_is_accepted(center: str):
+    check(f"task.regions.0.center_m={center}")
+
+
 @pytest.mark.parametrize(
     ("mount", "message"),
     [

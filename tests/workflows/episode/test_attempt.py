@@ -36,3 +36,19 @@ def test_a_skill_that_others_depend_on_is_planned_with_the_budget_of_the_search(
     assert all(item.meter is budget.meter for _, item in found)  # a plan in full shares the work
     planner.layout_search.at_first_look = False
     assert attempt._plan_as_searched(indices, [], budget=budget) == []
+
+
+@pytest.mark.parametrize(("inner_plan_ms", "most_ms"), [(0.0, 60_000.0), (1e9, -1.0)], ids=["alone", "with planning"])
+def test_the_time_of_a_stage_counts_also_if_an_exception_ends_it(inner_plan_ms: float, most_ms: float):
+    episode: Any = SimpleNamespace(timings_ms={"plan": 0.0, "execute": 0.0})
+    attempt = Attempt(episode)
+
+    def fail() -> None:
+        with attempt._timing("execute"):
+            episode.timings_ms["plan"] += inner_plan_ms
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert episode.timings_ms["execute"] != 0.0
+    assert episode.timings_ms["execute"] < most_ms

@@ -9,6 +9,7 @@ import pytest
 
 from tests.workflows.episode.judge_stage import HZ, Stage, hit, make_skill, two_arms
 from unlatch.simcore.recording.success_rules import MAX_JOINT_SPEED
+from unlatch.simcore.sim.bodies import JointInfo
 from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.context import FrameSpeeds
 from unlatch.workflows.episode.judge import PolicyRules
@@ -154,6 +155,15 @@ class TestSpeeds:
             assert failure.message == f"A joint of '{body}' moved at {speed:.1f} rad/s or m/s (allowed 5)"
             assert failure.evidence == {"body": body, "speed": speed, "allowed": MAX_JOINT_SPEED}
             assert failure.time_s == stage.world.time_s
+
+    @pytest.mark.parametrize(("prismatic", "unit"), [(False, "rad/s"), (True, "m/s")])
+    def test_the_joint_and_its_unit_are_named_where_they_are_known(self, prismatic: bool, unit: str):
+        joint = JointInfo("lid_joint", 0, prismatic, True, 0.0, 1.0, 1.0, 1.0, (1.0, 0.0, 0.0))
+        stage = Stage(make_skill())
+        stage.begin()
+        stage.frame(speeds=FrameSpeeds(0.0, {"oven": 9.0}, {"oven": joint}))
+        (failure,) = stage.judge._failures
+        assert failure.message == f"Joint 'lid_joint' of 'oven' moved at 9.0 {unit} (allowed 5)"
 
     def test_a_rule_that_is_off_allows_any_speed(self):
         stage = Stage(make_skill(process_valid_enabled=False))

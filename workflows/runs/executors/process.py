@@ -8,6 +8,7 @@ dies. Pebble's workers share one pipe behind a lock that a killed worker may hol
 
 from __future__ import annotations
 
+import multiprocessing.resource_tracker
 import os
 import pickle
 import signal
@@ -73,7 +74,7 @@ class ProcessExecutor(WorkerExecutor[_Worker]):
             daemon=True,
             env=single_thread_variables(),
         )
-        with _blocking_ctrl_c():
+        with blocking_ctrl_c():
             process.start()
         theirs.close()
         return _Worker(name, process, ours)
@@ -140,7 +141,7 @@ class ProcessExecutor(WorkerExecutor[_Worker]):
 def _run_worker(connection: Connection, packed: bytes, name: str) -> None:
     """Sets a worker up, then makes the episode of each number that it receives, until the driver closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the driver decides
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see `_blocking_ctrl_c`
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see `blocking_ctrl_c`
     try:
         job: Job = pickle.loads(packed)
         with job.open(name) as make_episode:
@@ -160,9 +161,11 @@ def _run_worker(connection: Connection, packed: bytes, name: str) -> None:
 
 
 @contextmanager
-def _blocking_ctrl_c() -> Iterator[None]:
+def blocking_ctrl_c() -> Iterator[None]:
     """Blocks Ctrl-C; a process that begins meanwhile inherits that, so that it cannot die before it ignores Ctrl-C."""
-    ensure_running()  # starting loky's tracker of resources, which the first process does, unblocks it
+    # starting the trackers of resources, which the first process does, unblocks it
+    ensure_running()
+    multiprocessing.resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

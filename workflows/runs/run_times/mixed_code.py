@@ -1,4 +1,4 @@
-"""Tells whether the episodes of a data set were made with different code."""
+"""Tells whether the episodes of a data set were made with different code, or with other code than there is now."""
 
 from __future__ import annotations
 
@@ -21,6 +21,24 @@ def describe_mixed_code(data_set: Path, now: Mapping[str, Mapping[str, str]] | N
         for name, noted in packages.items():
             found[name].add((str(noted.get("version", "")), str(noted.get("sha256", ""))))
     return ", ".join(_describe(name, codes) for name, codes in sorted(found.items()) if len(codes) > 1)
+
+
+def count_other_code(data_set: Path, now: Mapping[str, Mapping[str, str]]) -> tuple[int, str]:
+    """Returns how many episodes of a data set were made with other code than `now`, and the packages that differ.
+
+    Episodes that ended as `error`, and those of which the code is not known, do not count.
+
+    Args:
+        data_set: Its folder; the code of each run is kept there.
+        now: The code now, see `CodeVersions.packages`.
+    """
+    count, differing = 0, dict[str, None]()
+    for run in read_run_times(data_set):
+        names = [name for name, noted in sorted(run.packages.items()) if dict(noted) != dict(now.get(name, {}))]
+        if names and run.episodes:
+            count += run.episodes
+            differing |= dict.fromkeys(names)
+    return count, ", ".join(sorted(differing))
 
 
 def _describe(name: str, codes: set[tuple[str, str]]) -> str:

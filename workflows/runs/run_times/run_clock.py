@@ -31,7 +31,7 @@ class RunTime:
     episodes: int
     """How many episodes it made so far, without those that ended as `error`: they are to be made again."""
     packages: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """The code that made them, see `CodeVersions.packages`; empty: it is not known."""
+    """The code that made them, see `CodeVersions.packages`; empty: it is not known, or they were made again."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.packages, dict) or not all(isinstance(item, dict) for item in self.packages.values()):
@@ -83,6 +83,17 @@ def read_run_times(data_set: Path) -> list[RunTime]:
         except (OSError, ValueError, TypeError) as exc:
             logger.warning("The time of a run cannot be read from '%s': %s.", path, exc)
     return found
+
+
+def forget_code(data_set: Path, *, except_run: str) -> None:
+    """Removes the code of all runs but one, whose episodes have replaced those of the others; times are kept."""
+    for path in sorted((data_set / RUNS).glob("*.json")):
+        if path.stem != except_run:
+            try:
+                times = json.loads(path.read_text(encoding="utf-8"))
+                write_whole_file(path, json.dumps({**times, "packages": {}}).encode())
+            except (OSError, ValueError, TypeError) as exc:
+                logger.warning("The code of a run cannot be removed from '%s': %s.", path, exc)
 
 
 def copy_run_times(source: Path, target: Path) -> None:

@@ -144,7 +144,7 @@ def write_clip(
         SimCoreError: The input is wrong, or the renderer does not work here. Nothing is written.
     """
     check_clip_file(out, options)
-    path = output_path(out, Path())
+    path = output_path(out, Path(f"clip-{record.number}.mp4"))
     name = picture_renderer(options.renderer)
     RENDERERS.entry(name)
     shown_cfg = replace(cfg, scenery=options.scenery or cfg.scenery)

@@ -43,6 +43,13 @@ def report_command(data_set: DataSet) -> str:
     return f"unlatch report {shlex.quote(str(data_set.path))}"
 
 
+def plan_command(data_set: DataSet, number: int) -> str | None:
+    """Returns the command that plans an episode of demonstrations; None if the command that made them is unknown."""
+    command = collect_command(data_set, f"episode={number}")
+    prefix = "unlatch collect "
+    return f"unlatch plan {command.removeprefix(prefix)}" if command and command.startswith(prefix) else None
+
+
 def collect_command(data_set: DataSet, *words_of_run: str) -> str | None:
     """Returns the command that made the data set, with other keys of the run; None if it is unknown."""
     words = data_set.info.get("command")

@@ -27,8 +27,15 @@ from unlatch.workflows.runs.schema import CollectCfg, Retry
 CHANGED = "made again now: the code of unlatch has changed"
 MIXED = (
     "earlier episodes of this data set were made with other code of unlatch, so equal settings may give other motions; "
-    "for episodes of one code, choose a new folder with out=FOLDER"
+    "for episodes of one code, choose a new folder with out=FOLDER, or retry=all"
 )
+
+
+def kept(count: int) -> str:
+    return (
+        f"made with other code of unlatch, and kept: {count} episodes of this data set; retry=all makes them again "
+        "with the code of now, out=FOLDER in a new data set"
+    )
 
 
 @dataclass(frozen=True)
@@ -97,8 +104,8 @@ def test_errors_are_made_again_when_the_code_has_changed(collect, set_code):
     result, lines = collect({3: "error"})
     assert lines == [f"2 episodes ended as `error`; {CHANGED}", MIXED]
     assert (result.made, codes_of(result.data_set)) == (2, [None, None, "slipped", "error", None])
-    result, lines = collect({})  # the one that is left was made with the new code
-    assert (result.made, lines) == (0, [])
+    result, lines = collect({})  # the error that is left was made with the new code
+    assert (result.made, lines) == (0, [kept(3)])
 
 
 def test_retry_error_makes_every_error_again(collect):
@@ -108,11 +115,61 @@ def test_retry_error_makes_every_error_again(collect):
     assert (result.made, codes_of(result.data_set)) == (2, [None, None, "slipped", None, None])
 
 
+def test_retry_error_without_an_error_says_so(collect):
+    assert collect({2: "slipped"}, retry=Retry.error)[1] == []  # a new data set
+    assert collect({}, retry=Retry.error)[1] == [
+        "retry=error: no episode that is there ended as `error`, so none is made again"
+    ]
+
+
+def test_a_run_that_makes_nothing_says_that_episodes_of_other_code_are_kept(collect, set_code):
+    collect(dict.fromkeys(range(5), "collision"))
+    assert collect({})[1] == []  # the same code
+    set_code("new")
+    result, lines = collect({})
+    assert (result.made, lines) == (0, [kept(5)])
+
+
+def test_retry_all_makes_every_episode_again_and_leaves_a_data_set_of_one_code(
+    collect, set_code, capsys: pytest.CaptureFixture[str]
+):
+    collect({0: "collision", 1: "error"})
+    set_code("new")
+    result, lines = collect({4: "slipped"}, retry=Retry.all)
+    assert lines == ["5 episodes of earlier runs; made again now: retry=all"]
+    assert (result.made, codes_of(result.data_set)) == (5, [None] * 4 + ["slipped"])
+    assert not (result.data_set.path / "replaced").exists()
+    assert collect({})[1] == []
+    check([str(result.data_set.path)])
+    assert "different code" not in capsys.readouterr().err
+
+
+def test_pictures_and_pages_of_episodes_that_were_made_again_are_removed(collect):
+    folder = collect({1: "error", 3: "error"})[0].data_set.path
+    outdated = ["clip-3.mp4", "phases-1.png", "report.html", "report.json", "view-1.html"]
+    kept_files = ["notes-1.txt", "phases-0.png", "phases-11.png", "view-0.html", "view-11.html"]
+    for name in [*outdated, *kept_files]:
+        (folder / name).touch()
+    _, lines = collect({}, retry=Retry.error)
+    assert lines[-1] == f"removed, since they show episodes that were made again: {', '.join(outdated)}"
+    assert not any((folder / name).exists() for name in outdated)
+    assert all((folder / name).exists() for name in kept_files)
+
+
+def test_retry_all_of_some_episodes_says_that_others_are_of_other_code(collect, set_code):
+    collect(dict.fromkeys(range(5), "collision"))
+    set_code("new")
+    result, lines = collect({}, retry=Retry.all, only=[1, 3])
+    assert lines == ["2 episodes of earlier runs; made again now: retry=all", MIXED]
+    assert (result.made, codes_of(result.data_set)) == (2, ["collision", None, "collision", None, "collision"])
+    assert collect({})[1] == [kept(5)]
+
+
 def test_retry_never_keeps_every_error(collect, set_code):
     collect({1: "error"})
     set_code("new")
     result, lines = collect({}, retry=Retry.never)
-    assert (result.made, lines, codes_of(result.data_set)[1]) == (0, [], "error")
+    assert (result.made, lines, codes_of(result.data_set)[1]) == (0, [kept(4)], "error")
 
 
 def test_an_error_of_an_older_version_without_a_note_is_made_again(collect):
@@ -132,7 +189,7 @@ def test_a_run_that_adds_episodes_of_other_code_says_so(
     collect({}, episodes=3)
     assert collect({}, episodes=4)[1] == []  # the same code
     set_code("new")
-    assert collect({}, episodes=4)[1] == []  # nothing is added
+    assert collect({}, episodes=4)[1] == [kept(4)]  # nothing is added
     result, lines = collect({}, episodes=5)
     assert lines == [MIXED]
     check([str(result.data_set.path)])
@@ -176,7 +233,7 @@ def test_a_run_that_has_its_successes_makes_no_error_again(collect, set_code):
     result, _ = collect({0: "error"}, successes=2, episodes=20)
     set_code("new")
     result, lines = collect({}, successes=2, episodes=20)
-    assert (result.made, lines, codes_of(result.data_set)) == (0, [], ["error", None, None])
+    assert (result.made, lines, codes_of(result.data_set)) == (0, [kept(2)], ["error", None, None])
     result, _ = collect({}, successes=3, episodes=20)
     assert (result.made, result.stop.successes, codes_of(result.data_set)) == (1, 3, [None] * 3)
 

@@ -1,0 +1,94 @@
+"""Checks the motions that a skill gives to its arm, before the arm moves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unlatch.simcore.errors import SkillError
+from unlatch.skills.contract.method_checks import place_of
+from unlatch.skills.contract.skill import Skill
+
+Array = np.ndarray
+
+_LIMIT_TOLERANCE = 1e-3
+"""How far beyond its limit a joint may be led [rad or m]: rounding."""
+_SPEED_TOLERANCE = 1.1
+"""Factor on the speed limits: the time scaling of paths is exact to a few percent."""
+_DEGREES_BEYOND = 4.0
+"""A value beyond this multiple of the largest limit looks like degrees."""
+
+
+def check_motions(skill: Skill) -> None:
+    """Checks that the commands of a planned skill lead its arm within its limits, without a jump.
+
+    Every motion must have a finite value for each joint, stay within the joint limits, and change no joint faster than
+    its speed limit, also from the end of the motion before it to its own first row. A joint that begins beyond a limit
+    may stay there.
+
+    Args:
+        skill: The skill after `plan`; its arm is where it is when the first command begins.
+
+    Raises:
+        SkillError: A motion breaks a limit; the message names the command, the joint, the value and the limit.
+    """
+    arm, q_before = skill.context.arm.cfg, skill.context.arm.q_target
+    lower, upper = np.array(arm.lower), np.array(arm.upper)
+    lower, upper = np.minimum(lower, q_before) - _LIMIT_TOLERANCE, np.maximum(upper, q_before) + _LIMIT_TOLERANCE
+    most = _SPEED_TOLERANCE * skill.context.frame_s * np.array(arm.max_velocity) + _LIMIT_TOLERANCE
+    for index, command in enumerate(skill.commands):
+        if command.motion is None or not len(command.motion):
+            continue
+        where = f"Command {index} of skill '{skill.cfg.name}' ({command.kind.value}, {command.phase.name})"
+        q = command.motion.q
+        if q.ndim != 2 or q.shape[1] != len(arm.joints):
+            raise _motion_error(
+                f"{where} has `q` of shape {q.shape}. Expected (rows, {len(arm.joints)}): one column for each of "
+                f"{', '.join(arm.joints)}.",
+                skill,
+            )
+        beyond = np.nan_to_num(np.maximum(lower - q, q - upper), nan=np.inf)
+        if (beyond > 0.0).any():
+            row, joint = (int(value) for value in np.unravel_index(beyond.argmax(), q.shape))
+            raise _motion_error(f"{where} {_describe_excess(skill, row, joint, float(q[row, joint]))}", skill)
+        excess = np.abs(np.diff(q, axis=0, prepend=q_before[None])) - most
+        if (excess > 0.0).any():
+            row, joint = (int(value) for value in np.unravel_index(excess.argmax(), q.shape))
+            step = float(excess[row, joint] + most[joint])
+            raise _motion_error(f"{where} {_describe_jump(skill, row, joint, step)}", skill)
+        q_before = q[-1]
+
+
+def _describe_excess(skill: Skill, row: int, joint: int, value: float) -> str:
+    """Says which limit a motion breaks."""
+    arm, unit = skill.context.arm.cfg, _unit_of(skill, joint)
+    low, high = arm.lower[joint], arm.upper[joint]
+    advice = "Change the motion."
+    if unit == "rad" and abs(value) > _DEGREES_BEYOND * max(abs(low), abs(high)):
+        advice = "Are these degrees? Give radians, such as those of np.deg2rad."
+    return (
+        f"leads joint '{arm.joints[joint]}' to {value:.3g} {unit} in row {row}. Its limits are {low:.3g} and "
+        f"{high:.3g} {unit}. {advice}"
+    )
+
+
+def _describe_jump(skill: Skill, row: int, joint: int, step: float) -> str:
+    """Says where a motion is faster than a joint."""
+    arm, unit = skill.context.arm.cfg, _unit_of(skill, joint)
+    name, speed = arm.joints[joint], arm.max_velocity[joint]
+    limit = f"{speed:.3g} {unit}/s, which is {speed * skill.context.frame_s:.3g} {unit} in a frame"
+    if row == 0:
+        return (
+            f"begins {step:.3g} {unit} away from where joint '{name}' is then. The speed limit is {limit}. Begin the "
+            "motion at the end of the one before it."
+        )
+    return f"moves joint '{name}' by {step:.3g} {unit} in row {row}. The speed limit is {limit}. Give it more rows."
+
+
+def _unit_of(skill: Skill, joint: int) -> str:
+    return "m" if skill.context.arm_model.kinematics.joints[joint].prismatic else "rad"
+
+
+def _motion_error(message: str, skill: Skill) -> SkillError:
+    """Returns the error, with the place of the method that made the commands."""
+    kind = type(skill)
+    return SkillError(f"{message} {place_of(getattr(kind, 'make_commands', kind.plan))}")

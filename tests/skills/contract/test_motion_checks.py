@@ -1,0 +1,84 @@
+"""Motions that an arm cannot follow are refused before it moves, with the command, the joint and the limit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unlatch.simcore.errors import SkillError
+from unlatch.simcore.geometry import Pose
+from unlatch.skills.close import Close
+from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
+from unlatch.skills.contract.motion_checks import check_motions
+
+LOWER, UPPER, SPEED = [-2.9, 0.0], [2.9, 0.5], [2.0, 0.2]
+"""Limits of a turning joint `elbow` [rad] and a sliding joint `lift` [m], and their speeds."""
+START = np.array([0.1, 0.2])
+FRAME_S = 0.1
+
+
+class Nudge(Close):
+    def make_commands(self, plan: Any) -> list[ManipCommand]:
+        return []
+
+
+def skill_with(*motions: Sequence[Sequence[float]], start: np.ndarray = START) -> Any:
+    """Returns a planned skill with a pause and one command for each motion."""
+    pause = ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.grasp, dwell_frames=5)
+    moves = [
+        ManipCommand(ManipKind.joint_ctrl, Pose.identity(), Phase.follow, motion=JointMotion(np.array(rows)))
+        for rows in motions
+    ]
+    arm = SimpleNamespace(
+        q_target=start, cfg=SimpleNamespace(joints=["elbow", "lift"], lower=LOWER, upper=UPPER, max_velocity=SPEED)
+    )
+    joints = [SimpleNamespace(prismatic=False), SimpleNamespace(prismatic=True)]
+    skill = object.__new__(Nudge)
+    skill.cfg = SimpleNamespace(name="nudge")
+    skill.commands = [pause, *moves]
+    skill.context = SimpleNamespace(
+        arm=arm, frame_s=FRAME_S, arm_model=SimpleNamespace(kinematics=SimpleNamespace(joints=joints))
+    )
+    return skill
+
+
+@pytest.mark.parametrize(
+    ("motions", "expected"),
+    [
+        (
+            [[[0.1, 0.2]], [[0.1, 0.2], [45.0, 0.2], [78.0, 0.2]]],
+            "leads joint 'elbow' to 78 rad in row 2. Its limits are -2.9 "
+            "and 2.9 rad. Are these degrees? Give radians, such as those of np.deg2rad.",
+        ),
+        ([[[0.1, 0.2], [0.1, 0.6]]], "leads joint 'lift' to 0.6 m in row 1. Its limits are 0 and 0.5 m. Change the mo"),
+        ([[[0.1, np.nan]]], "leads joint 'lift' to nan m in row 0. Its limits are 0 and 0.5 m."),
+        (
+            [[[0.2, 0.2]], [[0.9, 0.2]]],
+            "Command 2 of skill 'nudge' (joint_ctrl, follow) begins 0.7 rad away from where joint 'elbow' is then. The "
+            "speed limit is 2 rad/s, which is 0.2 rad in a frame. Begin the motion at the end of the one before it.",
+        ),
+        (
+            [[[0.1, 0.2], [0.1, 0.3]]],
+            "moves joint 'lift' by 0.1 m in row 1. The speed limit is 0.2 m/s, which is 0.02 m in a frame. Give",
+        ),
+        ([[[0.1], [0.2]]], "has `q` of shape (2, 1). Expected (rows, 2): one column for each of elbow, lift."),
+    ],
+    ids=["degrees", "limit", "not a number", "not continued", "too fast", "columns"],
+)
+def test_a_motion_that_the_arm_cannot_follow_is_named(motions: list[Any], expected: str):
+    with pytest.raises(SkillError, match=re.escape(expected)) as caught:
+        check_motions(skill_with(*motions))
+    assert f'File "{__file__}", line ' in str(caught.value)
+
+
+def test_motions_within_the_limits_are_accepted():
+    check_motions(skill_with([[0.3, 0.2], [0.5, 0.22]], [[0.7, 0.21]]))
+
+
+def test_an_arm_that_begins_beyond_a_limit_may_come_back():
+    check_motions(skill_with([[3.0, 0.2], [2.9, 0.2]], start=np.array([3.1, 0.2])))
