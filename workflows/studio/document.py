@@ -113,7 +113,9 @@ class TaskDocument:
             ConfigError: The text cannot be read, or there is no such entry.
         """
         root = path[: next((i for i, key in enumerate(path) if isinstance(key, int)), len(path))]
-        own, common = value_at(read_tree(self.text), root), value_at(base, root)
+        tree = read_tree(self.text)
+        own, common = value_at(tree, root), value_at(base, root)
+        value = _with_type_of(value, value_at(tree if own else base, path))
         if root == path or (own and int(path[len(root)]) < len(own)):
             text = set_value(self.text, path, value)
         else:
@@ -268,6 +270,14 @@ def _with_entry(whole: Any, path: KeyPath, value: Any, root: KeyPath) -> Any:
         raise ConfigError(f"{where} has no entry {'.'.join(map(str, path))}. Correct the YAML.", key=where)
     inner[key] = value
     return whole
+
+
+def _with_type_of(value: Any, old: Any) -> Any:
+    """Returns a value in which whole numbers are written as `1.0` where the old one has such numbers."""
+    if isinstance(value, list) and isinstance(old, list) and len(value) == len(old):
+        return [_with_type_of(*pair) for pair in zip(value, old, strict=True)]
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if is_whole and isinstance(old, float) else value
 
 
 def _block(values: Mapping[str, Any]) -> str:

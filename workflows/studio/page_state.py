@@ -12,7 +12,7 @@ import numpy as np
 
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.tasks.task import RegionCfg
-from unlatch.workflows.studio.jobs import PlanResult, RunResult, SceneResult, ShownPlan, ShownSkill
+from unlatch.workflows.studio.jobs import PlanResult, RunResult, SceneResult, ShownPart, ShownPlan, ShownSkill
 from unlatch.workflows.studio.reach import ReachMap, place_m, places_in
 from unlatch.workflows.viewing.phase_moments import failure_notes, part_openings
 from unlatch.workflows.viewing.recorded_moments import phase_of
@@ -108,8 +108,9 @@ def _describe_skill_plan(plan: ShownPlan) -> dict[str, Any]:
     }
 
 
-def describe_run(result: RunResult) -> dict[str, Any]:
-    """Returns verdict with evidence, phases, and curves over the frames."""
+def describe_run(result: RunResult, parts: Sequence[ShownPart] = ()) -> dict[str, Any]:
+    """Returns verdict with evidence, phases, and curves over the frames; `parts` have the units of the openings."""
+    units = {(part.object, part.part): part.unit for part in parts}
     record = result.record
     arrays = record.arrays
     curves = []
@@ -117,7 +118,8 @@ def describe_run(result: RunResult) -> dict[str, Any]:
         for skill in record.skills:
             if skill.get("object") is not None and skill.get("frame_start") is not None:
                 name = f"opening of {skill['part']}" if skill.get("part") else f"height of {skill['object']}"
-                curves.append(_curve(name, "rad or m", part_openings(record, skill), 4))
+                unit = units.get((str(skill["object"]), str(skill.get("part"))), "m" if skill.get("part") is None else "")
+                curves.append(_curve(name, unit, part_openings(record, skill), 4))
         floats = {key: array for key, array in arrays.items() if array.dtype.kind == "f"}
         for force in shown_forces(result.cfg.robot, floats):
             if np.nanmax(force.values_n, initial=0.0) > _LEAST_FORCE_N:

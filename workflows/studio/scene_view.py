@@ -25,7 +25,7 @@ from unlatch.workflows.studio.session import PLAN, RUN, StudioSession
 from unlatch.workflows.viewing.live.scene import LiveScene, ShownEpisode
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh
 from unlatch.workflows.viewing.viewers.scene_models import SceneModel
-from unlatch.workflows.viewing.viewers.viser_scene import add_body
+from unlatch.workflows.viewing.viewers.viser_scene import add_body, set_view
 
 _FRAME_S = 1.0 / 20.0
 """Time between two states of the scene while something is played [s]."""
@@ -42,6 +42,8 @@ _AXIS_M, _FRAME_M = 0.10, 0.05
 _FAN_M = 0.22
 """Length of the lines that show how far an object may be turned [m]."""
 _LEAST_BOX_M = 0.004
+EYE_M, TARGET_M = (-0.75, -1.55, 1.15), (0.38, -0.02, 0.27)
+"""From where a page looks at first, world frame [m]."""
 _STEP = 3
 """Decimals of what is dragged: millimetres."""
 _YAW_STEP_DEG = 1.0
@@ -54,7 +56,7 @@ class SceneView:
         """Makes a view on a `viser.ViserServer`; `start` starts its thread."""
         self._server, self._session = server, session
         self._events: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._scene = LiveScene(server)
+        self._scene = LiveScene(server, has_view=True)
         self._drawn: dict[str, list[Any]] = {}
         """Handles by what they belong to."""
         self._region_boxes: list[dict[str, Any]] = []
@@ -67,7 +69,8 @@ class SceneView:
         self.problem = ""
         """Why the scene could not be drawn; empty if it could."""
         session.listeners.append(self._events.put)
-        server.scene.set_up_direction("+z")
+        set_view(server, np.array(EYE_M), np.array(TARGET_M))
+        server.scene.configure_default_lights(cast_shadow=False)  # a browser without a GPU draws twice as fast
         server.gui.configure_theme(show_logo=False, show_share_button=False)
         server.gui.main_panel.minimize()  # the page has its own controls
 
@@ -182,7 +185,7 @@ class SceneView:
     def _draw_axes(self, acted_on: set[str]) -> None:
         """Draws axes and handle frame of the parts that a skill acts on."""
         self._clear("axes")
-        if not self._session.show.axes:
+        if not self._session.show.axes or self._session.clock.playing:
             return
         view, names = self._server.scene, self._session.show.names
         for owner, model in self._scene.objects.items():
@@ -242,7 +245,10 @@ class SceneView:
         """Draws every region as a box with controls; controls that are being dragged stay."""
         if self._dragged.is_set():
             return
-        boxes = [vars(region) | {"shown": self._session.show.regions} for region in regions]
+        boxes = [
+            vars(region) | {"shown": self._session.show.regions, "reach": self._session.show.reach}
+            for region in regions
+        ]
         if boxes == self._region_boxes:
             return
         self._region_boxes = boxes
@@ -289,7 +295,7 @@ class SceneView:
             f"{path}/box",
             color=_REGION_RGB,
             dimensions=(max(2 * dx, _LEAST_BOX_M), max(2 * dy, _LEAST_BOX_M), height),
-            opacity=0.18,
+            opacity=0.03 if session.show.reach else 0.18,
             position=(0.0, 0.0, 0.5 * height),
             cast_shadow=False,
         )
@@ -479,7 +485,7 @@ class SceneView:
                     batched_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (len(centers), 1)),
                     batched_positions=centers,
                     batched_colors=rgb,
-                    opacity=0.55,
+                    opacity=0.8,
                     side="double",
                     cast_shadow=False,
                 )

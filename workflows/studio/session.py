@@ -21,6 +21,7 @@ from unlatch.workflows.studio.jobs import (
     RunResult,
     SceneJob,
     SceneResult,
+    ShownPart,
     TaskText,
 )
 from unlatch.workflows.studio.page_state import describe_plan, describe_reach, describe_run, describe_scene
@@ -87,8 +88,8 @@ class StudioSession:
         """Joint positions that the sliders show, by object and joint [rad or m]."""
         self.message = ""
         """Answer to the last save."""
-        self._known: dict[str, TaskText] = {}
-        """What the last answer of each kind is about."""
+        self._known: dict[str, tuple[str, int]] = {}
+        """Text and episode that the last answer of each kind is about."""
         self._since: dict[str, float] = {}
         self._reach_key = ""
         self._queues = {
@@ -166,7 +167,7 @@ class StudioSession:
 
     def plan_is_old(self) -> bool:
         """Whether the task has changed since it was planned."""
-        return self._known.get(PLAN) != self._task_text()
+        return self._known.get(PLAN) != (self.document.text, self.episode)
 
     def end_gesture(self) -> None:
         """Ends a drag: the next change is undone on its own."""
@@ -305,7 +306,7 @@ class StudioSession:
     def to_dict(self) -> dict[str, Any]:
         """Returns the state as plain values for the page."""
         with self.changed:
-            task, document = self._task_text(), self.document
+            document = self.document
             return {
                 "revision": self.revision,
                 "document": {
@@ -327,9 +328,9 @@ class StudioSession:
                 "plan": None if self.plan is None else describe_plan(self.plan),
                 "plan_problem": self._describe_problem(self.plan_problem),
                 "plan_is_old": self.plan_is_old(),
-                "run": None if self.run is None else describe_run(self.run),
+                "run": None if self.run is None else describe_run(self.run, self._parts()),
                 "run_problem": self._describe_problem(self.run_problem),
-                "run_is_old": self._known.get(RUN) != task,
+                "run_is_old": self._known.get(RUN) != (document.text, self.episode),
                 "reach": describe_reach(self.reach, self._regions()),
             }
 
@@ -384,7 +385,7 @@ class StudioSession:
             waits = any(queue.is_busy_with(kind) for queue in self._queues.values())
             if not waits:
                 self._since.pop(kind, None)
-            self._known[kind] = job.task
+            self._known[kind] = (job.task.text, job.task.episode)
             if kind == SCENE:
                 self.problem = answer if isinstance(answer, Problem) else None
                 if isinstance(answer, SceneResult):
@@ -403,6 +404,9 @@ class StudioSession:
         if kind == RUN and self.run is not None and self.length_of(RUN):
             self.set_clock(of=RUN, frame=0, playing=True)
         self._go_on_with_reach()
+
+    def _parts(self) -> tuple[ShownPart, ...]:
+        return () if self.scene is None else self.scene.parts
 
     def _regions(self) -> list[RegionCfg]:
         return [] if self.scene is None else list(self.scene.scene.cfg.task.regions)

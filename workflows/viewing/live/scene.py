@@ -64,7 +64,8 @@ class LiveScene:
     The robot stays while the next episode has the same one: its meshes are sent once.
     """
 
-    def __init__(self, server: Any) -> None:
+    def __init__(self, server: Any, *, has_view: bool = False) -> None:
+        """Makes an empty scene; `has_view` says that from where a page looks is set already."""
         self._server = server
         self._key: Hashable = None
         self._models_key: Hashable = None
@@ -80,7 +81,7 @@ class LiveScene:
         """Of the bodies and points of this episode."""
         self._fixed: list[Any] = []
         """Handles of table and plinths."""
-        self._has_view = False
+        self._has_view = has_view
 
     def __enter__(self) -> LiveScene:
         return self
