@@ -170,6 +170,8 @@ class SceneResult:
     cameras: tuple[ShownCamera, ...]
     notices: tuple[str, ...]
     took_s: float
+    problem: Problem | None = None
+    """Why the commands refuse the task, although its scene can be drawn: constraints that contradict each other."""
 
 
 @dataclass(frozen=True)

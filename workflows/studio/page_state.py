@@ -118,7 +118,9 @@ def describe_run(result: RunResult, parts: Sequence[ShownPart] = ()) -> dict[str
         for skill in record.skills:
             if skill.get("object") is not None and skill.get("frame_start") is not None:
                 name = f"opening of {skill['part']}" if skill.get("part") else f"height of {skill['object']}"
-                unit = units.get((str(skill["object"]), str(skill.get("part"))), "m" if skill.get("part") is None else "")
+                unit = units.get(
+                    (str(skill["object"]), str(skill.get("part"))), "m" if skill.get("part") is None else ""
+                )
                 curves.append(_curve(name, unit, part_openings(record, skill), 4))
         floats = {key: array for key, array in arrays.items() if array.dtype.kind == "f"}
         for force in shown_forces(result.cfg.robot, floats):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.objects.annotate.keypoint_edit import HEAD, TAIL
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.model import model_path
 from unlatch.simcore.errors import SimCoreError
@@ -119,6 +120,10 @@ class SceneView:
                 self._draw_cameras()
             if what & {"scene", "plan", "show", "clock"}:
                 self._draw_plan(plan, scene.scene.cfg.robot)
+            if what & {"scene", "annotation"}:
+                self._draw_handles()
+            if what & {"annotation", "keypoint"}:
+                self._session.check_annotation()
             if what & {"scene", "reach", "show"}:
                 self._draw_reach(scene.scene.cfg.task.regions)
             self.problem = ""
@@ -225,6 +230,43 @@ class SceneView:
                     if names:
                         words = f"contact frame ({part.handle.type.value})"
                         self._keep("axes", view.add_label(f"{path}/name", words, font_screen_scale=0.7))
+
+    def _draw_handles(self) -> None:
+        """Draws a control at each keypoint that is being moved."""
+        self._clear("handles")
+        annotation = self._session.annotation
+        if annotation is None or annotation.object not in self._scene.objects:
+            return
+        model, asset = self._scene.objects[annotation.object], self._scene.assets[annotation.object]
+        controls: dict[tuple[str, str], Any] = {}
+        for part_name, name in annotation.movable(asset.articulation):
+            part = annotation.edit.articulation.part(part_name)
+            point = part.keypoint(name)
+            link = {"link": part.link, "base": part.base}.get(point.frame)
+            T_world_frame = model.body.root_pose() if link is None else model.body.link_pose(link)
+            control = self._server.scene.add_transform_controls(
+                f"/handles/{part_name}/{name}",
+                scale=0.14 * annotation.edit.loaded.size_m,
+                disable_rotations=True,
+                depth_test=False,
+                position=T_world_frame @ point.xyz,
+            )
+            label = self._server.scene.add_label(
+                f"/handles/{part_name}/{name}/name", f"{part_name}: {name.replace('_', ' ')}", font_screen_scale=0.75
+            )
+            controls[part_name, name] = control
+            self._keep("handles", control)
+            self._keep("handles", label)
+
+            def moved(_: Any, key: tuple[str, str] = (part_name, name), T_world_frame: Pose = T_world_frame) -> None:
+                p_world = np.asarray(controls[key].position, dtype=float)
+                self._session.move_keypoint(*key, T_world_frame.inverse() @ p_world)
+                follower = controls.get((key[0], TAIL))
+                if key[1] == HEAD and follower is not None:
+                    tail = annotation.edit.articulation.part(key[0]).keypoint(TAIL)
+                    follower.position = T_world_frame @ tail.xyz
+
+            control.on_update(moved)
 
     def _draw_cameras(self) -> None:
         self._clear("cameras")

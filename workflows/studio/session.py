@@ -10,6 +10,7 @@ from typing import Any
 
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.tasks.task import RegionCfg
+from unlatch.workflows.studio.annotation import ObjectAnnotation, annotatable, open_annotation
 from unlatch.workflows.studio.document import TaskDocument, open_document
 from unlatch.workflows.studio.jobs import (
     Job,
@@ -75,7 +76,8 @@ class StudioSession:
         self.revision = 0
         """Number of changes."""
         self.listeners: list[Callable[[str], None]] = []
-        """Called with what has changed: `scene`, `plan`, `run`, `reach`, `show`, `clock` or `openings`."""
+        """Called with what has changed: `scene`, `plan`, `run`, `reach`, `show`, `clock`, `openings`, `annotation`,
+        `keypoint`, and others that change no picture."""
         self.problem: Problem | None = None
         self.scene: SceneResult | None = None
         self.plan: PlanResult | None = None
@@ -88,6 +90,8 @@ class StudioSession:
         """Joint positions that the sliders show, by object and joint [rad or m]."""
         self.message = ""
         """Answer to the last save."""
+        self.annotation: ObjectAnnotation | None = None
+        """The keypoints that are being moved; None: none are."""
         self._known: dict[str, tuple[str, int]] = {}
         """Text and episode that the last answer of each kind is about."""
         self._since: dict[str, float] = {}
@@ -113,6 +117,8 @@ class StudioSession:
             "write_setting": self.write_setting,
             "strategy": self.choose_strategy,
             "save": self.save,
+            "annotate": self.annotate,
+            "save_annotation": self.save_annotation,
             "open": self.open,
         }
         self._refresh()
@@ -285,6 +291,48 @@ class StudioSession:
             self.document, self.message, self.episode = document, "", 0
         self._refresh()
 
+    def annotate(self, object: str = "") -> None:
+        """Begins to move the keypoints of an object of one's own; an empty name ends it, and forgets what is not saved.
+
+        Raises:
+            ConfigError: The object is not a URDF of one's own.
+            AssetError: It cannot be annotated.
+        """
+        found = None
+        if object:
+            items = {} if self.scene is None else self.scene.scene.cfg.all_objects()
+            found = open_annotation(items, object)
+        with self.changed:
+            self.annotation = found
+            self.clock = Clock()
+        self._tell("annotation")
+
+    def move_keypoint(self, part: str, keypoint: str, xyz: Sequence[float]) -> None:
+        """Moves a keypoint to a position (3,) in its own frame [m]; without an open annotation, nothing happens."""
+        with self.changed:
+            if self.annotation is not None:
+                self.annotation.move(part, keypoint, xyz)
+        self._tell("keypoint")
+
+    def check_annotation(self) -> None:
+        """Checks what has been moved."""
+        annotation = self.annotation
+        if annotation is not None and annotation.check():
+            self._tell("busy")
+
+    def save_annotation(self) -> None:
+        """Writes the annotation, then reads the task again with it.
+
+        Raises:
+            AssetError: It does not fit its object. The file is unchanged.
+        """
+        with self.changed:
+            if self.annotation is None:
+                raise ConfigError("No keypoints are being moved. Begin with it first.", key="annotation")
+            self.annotation.save()
+        self._refresh()
+        self._tell("annotation")
+
     def stop_jobs(self) -> None:
         """Gives up planning and running."""
         self._queues[PLAN].interrupt()
@@ -331,6 +379,8 @@ class StudioSession:
                 "run": None if self.run is None else describe_run(self.run, self._parts()),
                 "run_problem": self._describe_problem(self.run_problem),
                 "run_is_old": self._known.get(RUN) != (document.text, self.episode),
+                "annotation": None if self.annotation is None else self.annotation.to_dict(),
+                "annotatable": annotatable({} if self.scene is None else self.scene.scene.cfg.all_objects()),
                 "reach": describe_reach(self.reach, self._regions()),
             }
 
@@ -389,6 +439,7 @@ class StudioSession:
             if kind == SCENE:
                 self.problem = answer if isinstance(answer, Problem) else None
                 if isinstance(answer, SceneResult):
+                    self.problem = answer.problem
                     self.scene = answer
                     self.openings.clear()
                     self.clock = Clock()

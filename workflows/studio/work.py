@@ -68,8 +68,8 @@ class StudioWork:
         self._loaded: tuple[TaskText, LoadedConfig[PlanCfg]] | None = None
         self._bases: dict[str, Mapping[str, Any]] = {}
         """Configurations without the file's own values, by defaults list."""
-        self._checked: set[str] = set()
-        """Texts whose names fit their objects."""
+        self._checked: tuple[str, Problem | None] | None = None
+        """The text that was checked last, and what is wrong with it."""
 
     def do(self, job: Job) -> SceneResult | PlanResult | RunResult | ReachResult | Problem:
         """Does a job; a mistake of the user is an answer, too."""
@@ -87,7 +87,7 @@ class StudioWork:
             if isinstance(job, ReachJob):
                 return self._try_place(loaded.cfg, job)
         except SimCoreError as exc:
-            return Problem(" ".join(exc.message.split()), str(exc.values.get("key", "") or ""))
+            return _problem_of(exc)
         raise TypeError(f"{type(job).__name__} is no job.")
 
     def _load(self, task: TaskText) -> LoadedConfig[PlanCfg]:
@@ -112,9 +112,6 @@ class StudioWork:
 
     def _draw_scene(self, task: TaskText, loaded: LoadedConfig[PlanCfg], started: float) -> SceneResult:
         cfg = loaded.cfg
-        if task.text not in self._checked:
-            check_assets(cfg, number=task.episode)
-            self._checked = {task.text}
         # a search for a layout plans many layouts; the first one is drawn at once
         acting = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
         with EpisodeRunner(replace(cfg, skills=acting or cfg.skills)) as runner:
@@ -128,7 +125,18 @@ class StudioWork:
                 tuple(_shown_cameras(episode)),
                 tuple(loaded.notices),
                 time.perf_counter() - started,
+                self._check(task, cfg),
             )
+
+    def _check(self, task: TaskText, cfg: EpisodeCfg) -> Problem | None:
+        """Returns why the commands refuse the task; it is checked once, in the episode that is shown then."""
+        if self._checked is None or self._checked[0] != task.text:
+            try:
+                check_assets(cfg, number=task.episode)
+                self._checked = (task.text, None)
+            except SimCoreError as exc:
+                self._checked = (task.text, _problem_of(exc))
+        return self._checked[1]
 
     def _plan(self, task: TaskText, cfg: EpisodeCfg, started: float) -> PlanResult:
         with EpisodeRunner(cfg) as runner:
@@ -166,6 +174,10 @@ class _written(tempfile.TemporaryDirectory[str]):  # noqa: N801 - used as a func
         folder = Path(self.name) / "task"
         folder.mkdir()
         (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
+def _problem_of(exc: SimCoreError) -> Problem:
+    return Problem(" ".join(exc.message.split()), str(exc.values.get("key", "") or ""))
 
 
 def _shown_scene(episode: Episode) -> ShownScene:
