@@ -70,6 +70,7 @@ class SceneView:
         self.problem = ""
         """Why the scene could not be drawn; empty if it could."""
         session.listeners.append(self._events.put)
+        server.on_client_disconnect(lambda _: self._end_drag())  # a page may be closed in the middle of a drag
         set_view(server, np.array(EYE_M), np.array(TARGET_M))
         server.scene.configure_default_lights(cast_shadow=False)  # a browser without a GPU draws twice as fast
         server.gui.configure_theme(show_logo=False, show_share_button=False)

@@ -140,7 +140,7 @@ class StudioSession:
     def write_text(self, text: str) -> None:
         """Replaces the whole text of the task, as the user typed it."""
         with self.changed:
-            self.document.write(text, gesture="typing")
+            self.document.write(text)
         self._refresh()
 
     def set_value(self, path: Sequence[str | int], value: Any, gesture: str = "") -> None:
@@ -174,6 +174,10 @@ class StudioSession:
     def plan_is_old(self) -> bool:
         """Whether the task has changed since it was planned."""
         return self._known.get(PLAN) != (self.document.text, self.episode)
+
+    def is_busy(self, kind: str) -> bool:
+        """Whether an answer of a kind is still to come: `scene`, `plan`, `run` or `reach`."""
+        return kind in self._since
 
     def end_gesture(self) -> None:
         """Ends a drag: the next change is undone on its own."""
@@ -411,6 +415,8 @@ class StudioSession:
     def _refresh(self) -> None:
         """Reads the task again after a change, and plans it."""
         with self.changed:
+            if not self.document.is_saved:
+                self.message = ""
             try:
                 read_tree(self.document.text)
             except ConfigError as exc:

@@ -101,7 +101,7 @@ def set_value(text: str, path: KeyPath, value: Any) -> str:
         raise ConfigError(f"{where} has no key {path[depth]} to set. Correct it in the YAML.", key=where)
     if node.flow_style:
         filled = {**_construct(node), path[depth]: _nest(path[depth + 1 :], value)}
-        return _splice(text, node.start_mark.index, node.end_mark.index, _to_flow(filled))
+        return _replace_node(text, node, filled, parent=marks[-1] if marks else node)
     column = node.value[0][0].start_mark.column
     at = _end_of(text, node)
     block = _to_block({path[depth]: _nest(path[depth + 1 :], value)}, column)
@@ -156,9 +156,13 @@ def _replace_node(text: str, node: yaml.Node, value: Any, *, parent: yaml.Collec
         column = node.start_mark.column
         block = _to_block(value, column).lstrip(" ") if _is_filled(value) else _to_flow(value)
         return _splice(text, start, _end_of(text, node), block)
-    if _is_filled(value) and not parent.flow_style and len(_to_flow(value)) > _WIDTH - node.start_mark.column:
-        indent = parent.start_mark.column + 2
-        return _splice(text, start, node.end_mark.index, f"\n{_to_block(value, indent)}")
+    if not parent.flow_style and not _fits(value, _WIDTH - node.start_mark.column, opened=0):
+        if isinstance(parent, yaml.SequenceNode):
+            block = _to_block(value, node.start_mark.column).lstrip(" ")
+        else:
+            block = f"\n{_to_block(value, parent.start_mark.column + 2)}"
+            start = len(text[:start].rstrip(" "))
+        return _splice(text, start, node.end_mark.index, block)
     space = " " if start and text[start - 1] == ":" else ""
     return _splice(text, start, node.end_mark.index, space + _to_flow(value))
 

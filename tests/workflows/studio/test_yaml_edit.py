@@ -84,6 +84,22 @@ def test_long_entries_get_lines_of_their_own():
     assert yaml.safe_load(changed)["skills"] == [{"name": "open", "constraint_list": [entry]}]
 
 
+def test_an_entry_on_one_line_is_opened_where_it_gets_too_long():
+    text = "skills:\n  - {name: hold}\n  - {name: open, objects: [door]}\n  # the end\n"
+    setting = {"success_threshold": 0.7, "constraint_list": [{"type": "point2point_constraint", "tolerance": 0.002}]}
+    changed = set_value(text, ("skills", 1, "planner_setting"), setting)
+    assert changed.splitlines()[2:6] == [
+        "  - name: open",
+        "    objects: [door]",
+        "    planner_setting:",
+        "      success_threshold: 0.7",
+    ]
+    assert yaml.safe_load(changed)["skills"][1] == {"name": "open", "objects": ["door"], "planner_setting": setting}
+    assert changed.endswith("  # the end\n")
+    opened = set_value("world: {physics_hz: 240}\n", ("world", "views"), [{"name": "a"}])
+    assert opened == "world:\n  physics_hz: 240\n  views:\n    - name: a\n"
+
+
 def test_the_line_of_a_key_is_found_or_that_of_the_closest_key_around_it():
     assert find_line(TEXT, parse_key("task.settle_s")) == 7
     assert find_line(TEXT, parse_key("task.regions[0].yaw_deg")) == 5
