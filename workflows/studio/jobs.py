@@ -40,6 +40,11 @@ class SceneJob(Job):
 
 
 @dataclass(frozen=True)
+class CheckJob(Job):
+    """Check that everything in the task fits its objects and its robot, as commands do before they begin."""
+
+
+@dataclass(frozen=True)
 class PlanJob(Job):
     """Plan the first skill of the episode; if two arms begin together, the skills of both."""
 
@@ -170,7 +175,13 @@ class SceneResult:
     cameras: tuple[ShownCamera, ...]
     notices: tuple[str, ...]
     took_s: float
-    problem: Problem | None = None
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """Answer to a `CheckJob`."""
+
+    problem: Problem | None
     """Why the commands refuse the task, although its scene can be drawn: constraints that contradict each other."""
 
 

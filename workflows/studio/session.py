@@ -13,6 +13,8 @@ from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.studio.annotation import ObjectAnnotation, annotatable, open_annotation
 from unlatch.workflows.studio.document import TaskDocument, open_document
 from unlatch.workflows.studio.jobs import (
+    CheckJob,
+    CheckResult,
     Job,
     PlanJob,
     PlanResult,
@@ -30,7 +32,9 @@ from unlatch.workflows.studio.reach import Place, ReachMap, region_at
 from unlatch.workflows.studio.worker import JobQueue, JobRunner
 from unlatch.workflows.studio.yaml_edit import find_line, parse_key, read_tree
 
-SCENE, PLAN, RUN, REACH = "scene", "plan", "run", "reach"
+SCENE, CHECK, PLAN, RUN, REACH = "scene", "check", "plan", "run", "reach"
+_WAIT_S = 60.0
+"""Longest time in which a task is checked before it is saved [s]."""
 MAX_EPISODE = 2**31 - 1
 
 
@@ -78,7 +82,10 @@ class StudioSession:
         self.listeners: list[Callable[[str], None]] = []
         """Called with what has changed: `scene`, `plan`, `run`, `reach`, `show`, `clock`, `openings`, `annotation`,
         `keypoint`, and others that change no picture."""
-        self.problem: Problem | None = None
+        self._unreadable: Problem | None = None
+        """Why the present text is no YAML."""
+        self._refused: dict[str, Problem] = {}
+        """Why the task was refused, by the kind of the job."""
         self.scene: SceneResult | None = None
         self.plan: PlanResult | None = None
         self.plan_problem: Problem | None = None
@@ -97,7 +104,7 @@ class StudioSession:
         self._since: dict[str, float] = {}
         self._reach_key = ""
         self._queues = {
-            SCENE: JobQueue(self.runners[SCENE], (SCENE,)),
+            SCENE: JobQueue(self.runners[SCENE], (SCENE, CHECK)),
             PLAN: JobQueue(self.runners[PLAN], (RUN, PLAN)),
             REACH: JobQueue(self.runners[REACH], (REACH,)),
         }
@@ -122,6 +129,11 @@ class StudioSession:
             "open": self.open,
         }
         self._refresh()
+
+    @property
+    def problem(self) -> Problem | None:
+        """The first mistake in the task; None: there is none."""
+        return self._unreadable or self._refused.get(SCENE) or self._refused.get(CHECK)
 
     def act(self, name: str, values: Mapping[str, Any]) -> None:
         """Does what a control of the page asks for.
@@ -176,7 +188,7 @@ class StudioSession:
         return self._known.get(PLAN) != (self.document.text, self.episode)
 
     def is_busy(self, kind: str) -> bool:
-        """Whether an answer of a kind is still to come: `scene`, `plan`, `run` or `reach`."""
+        """Whether an answer of a kind is still to come: `scene`, `check`, `plan`, `run` or `reach`."""
         return kind in self._since
 
     def end_gesture(self) -> None:
@@ -277,6 +289,7 @@ class StudioSession:
             ConfigError: See `TaskDocument.save`; or the task has a mistake.
         """
         with self.changed:
+            self.changed.wait_for(lambda: not (self.is_busy(SCENE) or self.is_busy(CHECK)), timeout=_WAIT_S)
             if self.problem is not None:
                 raise ConfigError(f"Not saved, as commands would refuse it: {self.problem.message}", key="text")
             file = self.document.save(path, replace=replace)
@@ -340,6 +353,7 @@ class StudioSession:
     def stop_jobs(self) -> None:
         """Gives up planning and running."""
         self._queues[PLAN].interrupt()
+        self._forget_idle()
         self._tell("show")
 
     def close(self) -> None:
@@ -419,9 +433,12 @@ class StudioSession:
                 self.message = ""
             try:
                 read_tree(self.document.text)
+                self._unreadable = None
             except ConfigError as exc:
-                self.problem = Problem(exc.message)
-                self._queues[SCENE].drop(SCENE)
+                self._unreadable = Problem(exc.message)
+                for kind in (SCENE, CHECK):
+                    self._queues[SCENE].drop(kind)
+                self._forget_idle()
                 self._tell("text")
                 return
         self._submit(SCENE, SCENE, SceneJob(self._task_text()))
@@ -438,17 +455,17 @@ class StudioSession:
     def _receive(self, kind: str, job: Job, answer: Any) -> None:
         """Takes an answer of a worker; one about an older text is shown until the newer one comes."""
         with self.changed:
-            waits = any(queue.is_busy_with(kind) for queue in self._queues.values())
-            if not waits:
-                self._since.pop(kind, None)
+            self._forget_idle()
             self._known[kind] = (job.task.text, job.task.episode)
             if kind == SCENE:
-                self.problem = answer if isinstance(answer, Problem) else None
+                self._note_refusal(SCENE, answer if isinstance(answer, Problem) else None)
                 if isinstance(answer, SceneResult):
-                    self.problem = answer.problem
+                    self._submit(SCENE, CHECK, CheckJob(job.task))
                     self.scene = answer
                     self.openings.clear()
                     self.clock = Clock()
+            elif kind == CHECK:
+                self._note_refusal(CHECK, answer.problem if isinstance(answer, CheckResult) else answer)
             elif kind == PLAN:
                 self.plan_problem = answer if isinstance(answer, Problem) else None
                 self.plan = answer if isinstance(answer, PlanResult) else None
@@ -461,6 +478,18 @@ class StudioSession:
         if kind == RUN and self.run is not None and self.length_of(RUN):
             self.set_clock(of=RUN, frame=0, playing=True)
         self._go_on_with_reach()
+
+    def _note_refusal(self, kind: str, problem: Problem | None) -> None:
+        if problem is None:
+            self._refused.pop(kind, None)
+        else:
+            self._refused[kind] = problem
+
+    def _forget_idle(self) -> None:
+        """Removes the kinds of jobs of which no answer is to come."""
+        for kind in [kind for kind in self._since if kind != REACH]:
+            if not any(queue.is_busy_with(kind) for queue in self._queues.values()):
+                del self._since[kind]
 
     def _parts(self) -> tuple[ShownPart, ...]:
         return () if self.scene is None else self.scene.parts

@@ -35,6 +35,8 @@ from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import PlanCfg
 from unlatch.workflows.studio.jobs import (
     Array,
+    CheckJob,
+    CheckResult,
     Job,
     PlanJob,
     PlanResult,
@@ -71,13 +73,15 @@ class StudioWork:
         self._checked: tuple[str, Problem | None] | None = None
         """The text that was checked last, and what is wrong with it."""
 
-    def do(self, job: Job) -> SceneResult | PlanResult | RunResult | ReachResult | Problem:
+    def do(self, job: Job) -> SceneResult | CheckResult | PlanResult | RunResult | ReachResult | Problem:
         """Does a job; a mistake of the user is an answer, too."""
         started = time.perf_counter()
         try:
             loaded = self._load(job.task)
             if isinstance(job, SceneJob):
                 return self._draw_scene(job.task, loaded, started)
+            if isinstance(job, CheckJob):
+                return CheckResult(self._check(job.task, loaded.cfg))
             if isinstance(job, PlanJob):
                 return self._plan(job.task, loaded.cfg, started)
             if isinstance(job, RunJob):
@@ -125,7 +129,6 @@ class StudioWork:
                 tuple(_shown_cameras(episode)),
                 tuple(loaded.notices),
                 time.perf_counter() - started,
-                self._check(task, cfg),
             )
 
     def _check(self, task: TaskText, cfg: EpisodeCfg) -> Problem | None:

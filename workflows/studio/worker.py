@@ -139,7 +139,8 @@ class JobQueue:
 
     def is_busy_with(self, kind: str) -> bool:
         """Whether a job of a kind waits or is going on."""
-        return kind in self._waiting or self.current == kind
+        with self._changed:
+            return kind in self._waiting or self.current == kind
 
     def interrupt(self) -> None:
         """Removes every job that waits, and gives up the one that is going on."""

@@ -13,6 +13,8 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.tasks.task import RegionCfg, TaskCfg
 from unlatch.workflows.studio.document import new_document
 from unlatch.workflows.studio.jobs import (
+    CheckJob,
+    CheckResult,
     PlanJob,
     PlanResult,
     Problem,
@@ -93,6 +95,9 @@ class Worker:
             skill = ShownSkill("skills[0]", "open", "microwave", "door", ("given",), constraints=(constraint,))
             part = ShownPart("microwave", "door", "hinge", 0, "rad", 0.0, 1.5, 0.0)
             return SceneResult(scene_of(job), BASE, (skill,), (part,), (), (), 0.1)
+        if isinstance(job, CheckJob):
+            refused = Problem("'a' and 'b' contradict each other.", "task.name")
+            return CheckResult(refused if "no_plan" in job.task.text else None)
         if isinstance(job, PlanJob):
             plan = plan_of(job, found="no_plan" not in job.task.text)
             return PlanResult(scene_of(job), (plan,), plan.found, 0.1)
@@ -162,6 +167,7 @@ def test_a_mistake_in_the_yaml_has_its_line_and_the_scene_stays(session):
     state = wait(session, lambda state: state["problem"])
     assert state["problem"]["line"] == 3
     assert state["scene"] is not None
+    assert state["busy"] == {}
     with pytest.raises(ConfigError, match="cannot be read in line 3"):
         session.act("set", {"path": ["seed"], "value": 1})
 
@@ -186,6 +192,7 @@ def test_a_diagnosis_marks_the_constraints_that_contradict(session):
     state = wait(session, lambda state: not state["plan"]["found"])
     (plan,) = state["plan"]["plans"]
     assert plan["contradicting"] == [0]
+    assert state["problem"]["line"] == 6, "commands refuse it, but its scene is drawn"
     assert plan["code"] == "plan_infeasible"
 
 
