@@ -78,6 +78,8 @@ class WorkerProcess:
             self._connection = None
         if connection is not None:
             connection.close()
+        if process is None:  # another thread closed it
+            return "it was stopped"
         process.join(_STOP_S)
         return describe_exit(process.exitcode)
 
