@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,12 @@ from unlatch.workflows.studio.session import PLAN, RUN, StudioSession
 from unlatch.workflows.viewing.live.scene import LiveScene, ShownEpisode
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh
 from unlatch.workflows.viewing.viewers.scene_models import SceneModel
-from unlatch.workflows.viewing.viewers.viser_scene import add_body, set_view
+from unlatch.workflows.viewing.viewers.viser_scene import LABEL_ANCHORS, add_body, set_view
 
 _FRAME_S = 1.0 / 20.0
 """Time between two states of the scene while something is played [s]."""
-_REGION_RGB, _GHOST_RGB, _BAD_RGB, _GOOD_RGB = (40, 90, 220), (90, 140, 235), (214, 69, 56), (31, 138, 76)
+_REGION_RGB, _GHOST_RGB, _BAD_RGB = (40, 90, 220), (90, 140, 235), (214, 69, 56)
+_PLANS_RGB, _FAILS_RGB = (0, 105, 40), (175, 15, 5)
 SEGMENT_RGB = {
     "transit": (130, 130, 130),
     "approach": (40, 90, 220),
@@ -39,6 +41,7 @@ SEGMENT_RGB = {
     "retreat": (150, 60, 170),
 }
 """Colours of the parts of a planned motion."""
+_CAMERA_RGB = (90, 60, 140)
 _AXIS_M, _FRAME_M = 0.10, 0.05
 _FAN_M = 0.22
 """Length of the lines that show how far an object may be turned [m]."""
@@ -240,6 +243,7 @@ class SceneView:
             return
         model, asset = self._scene.objects[annotation.object], self._scene.assets[annotation.object]
         controls: dict[tuple[str, str], Any] = {}
+        anchors = cycle(LABEL_ANCHORS)
         for part_name, name in annotation.movable(asset.articulation):
             part = annotation.edit.articulation.part(part_name)
             point = part.keypoint(name)
@@ -253,7 +257,10 @@ class SceneView:
                 position=T_world_frame @ point.xyz,
             )
             label = self._server.scene.add_label(
-                f"/handles/{part_name}/{name}/name", f"{part_name}: {name.replace('_', ' ')}", font_screen_scale=0.75
+                f"/handles/{part_name}/{name}/name",
+                f"{part_name}: {name.replace('_', ' ')}",
+                font_screen_scale=0.75,
+                anchor=next(anchors),
             )
             controls[part_name, name] = control
             self._keep("handles", control)
@@ -278,7 +285,16 @@ class SceneView:
             self._keep(
                 "cameras",
                 self._server.scene.add_camera_frustum(
-                    path, camera.fov_rad, camera.aspect, scale=0.1, wxyz=pose.quat_wxyz, position=pose.p
+                    path,
+                    camera.fov_rad,
+                    camera.aspect,
+                    scale=0.1,
+                    thickness=2.0,
+                    thickness_units="screen",
+                    color=_CAMERA_RGB,
+                    cast_shadow=False,
+                    wxyz=pose.quat_wxyz,
+                    position=pose.p,
                 ),
             )
             words = f"camera {camera.name}"
@@ -517,7 +533,7 @@ class SceneView:
         side = 0.46 * FINE_M
         square = np.array([[-side, -side, 0], [side, -side, 0], [side, side, 0], [-side, side, 0]], dtype=np.float32)
         faces = np.array([[0, 1, 2], [0, 2, 3]], dtype=np.uint32)
-        for plans, rgb in ((True, _GOOD_RGB), (False, _BAD_RGB)):
+        for plans, rgb in ((True, _PLANS_RGB), (False, _FAILS_RGB)):
             chosen = [place_m(place) for place, colour in places if colour is plans]
             if chosen:
                 centers = np.array([(x, y, 0.003) for x, y in chosen], dtype=np.float32)
@@ -528,7 +544,6 @@ class SceneView:
                     batched_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (len(centers), 1)),
                     batched_positions=centers,
                     batched_colors=rgb,
-                    opacity=0.8,
                     side="double",
                     cast_shadow=False,
                 )
