@@ -87,6 +87,16 @@ def pixel_of(page: Any, p_world: tuple[float, float, float]) -> tuple[float, flo
     return box["x"] + float(u), box["y"] + float(v)
 
 
+def wait_for_frames(page: Any, count: int) -> None:
+    """Waits until the browser has drawn the scene so many times: without a GPU, that takes up to a second each."""
+    scene = next(frame for frame in page.frames if "/scene" in frame.url)
+    scene.evaluate(
+        "(count) => new Promise((done) => {"
+        " let drawn = 0; const next = () => (++drawn > count ? done() : requestAnimationFrame(next)); next(); })",
+        count,
+    )
+
+
 def wait_until_still(page: Any) -> None:
     """Waits until the text has not changed for a while: a browser without a GPU is late with what the mouse did."""
     texts = [""]
@@ -147,16 +157,16 @@ def drag_region(page: Any) -> None:
     """Drags the region towards the robot by its arrow; the layout of the episode moves with it."""
     (region,) = page.evaluate("window.studio.scene.regions")
     (x, y), low = region["center_m"], region["height_m"][0]
-    page.wait_for_timeout(3000)  # until the browser has drawn the scene
     start, end = pixel_of(page, (x + 0.13, y, low)), pixel_of(page, (x + 0.08, y, low))
+    wait_for_frames(page, 20)
     page.mouse.move(*start)
-    page.wait_for_timeout(1000)
+    wait_for_frames(page, 3)
     page.mouse.down()
     for share in np.linspace(0.0, 1.0, 6):
         page.mouse.move(*(a + share * (b - a) for a, b in zip(start, end, strict=True)))
-        page.wait_for_timeout(300)
+        wait_for_frames(page, 3)
     page.mouse.up()
-    page.wait_for_function(f"Math.abs(window.studio.scene.regions[0].center_m[0] - {x - 0.05}) < 0.025")
+    wait_for_frames(page, 3)
     wait_until_still(page)
     moved = page.evaluate("window.studio.scene.regions[0].center_m")
     assert moved[0] == pytest.approx(x - 0.05, abs=0.025)

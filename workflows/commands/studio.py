@@ -7,7 +7,7 @@ import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from unlatch.simcore.errors import check_range
+from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import parse_command_line
@@ -45,6 +45,8 @@ class StudioCfg:
 def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
     line = parse_command_line(arguments)
+    if line.multirun or line.show:
+        raise ConfigError("studio edits one task, and has neither -m nor --cfg. Remove the flag.")
     names = [item.name for item in fields(StudioCfg)]
     own = [text for text in line.overrides if text.partition("=")[0] in names]
     document = find_document([text for text in line.overrides if text not in own], line.config_dirs)
@@ -58,8 +60,15 @@ def find_document(words: Sequence[str], config_dirs: Sequence[str] = ()) -> Task
     Raises:
         ConfigError: There is no such file or name, or the arguments contradict each other.
     """
-    if len(words) == 1 and "=" not in words[0] and words[0].endswith(_YAML):
-        return open_document(words[0])
+    files = [word for word in words if "=" not in word and word.endswith(_YAML)]
+    if files and len(words) > 1:
+        raise ConfigError(
+            f"{files[0]} is a task file, which states robot, object and other values itself. Expected it alone, beside "
+            "episode, port, host and browser. Remove the others, or change them on the page.",
+            key="task",
+        )
+    if files:
+        return open_document(files[0])
     return new_document(words, config_dirs=config_dirs)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from unlatch.configs.config_files import group_names, option_names, yaml_files
-from unlatch.configs.derivation.derived_request import describe_object_path, is_object_path
+from unlatch.configs.derivation.derived_request import check_derivable, describe_object_path, is_object_path
 from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.files import write_whole_file
 from unlatch.workflows.studio.yaml_edit import KeyPath, parse_key, read_tree, remove_value, set_value, value_at
@@ -246,7 +246,7 @@ def _check_choices(chosen: dict[str, str], config_dirs: Sequence[str]) -> None:
             "skill=open, or FILE.yaml. Add one.",
             key="task",
         )
-    chosen.setdefault("skill", "open")
+    check_derivable(chosen.setdefault("skill", "open"))
 
 
 def _check_option(group: str, name: str, config_dirs: Sequence[str]) -> None:
