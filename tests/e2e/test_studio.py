@@ -25,6 +25,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_MS = 240_000
+WAITS_S = (6.0, 20.0, 60.0)
+"""Times in which the browser receives and builds the scene, tried in turn: nothing says when it has."""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 DRAWS_WITHOUT_GPU = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
 IDLE = "window.studio && window.studio.scene && !Object.keys(window.studio.busy).length"
@@ -157,17 +159,22 @@ def drag_region(page: Any) -> None:
     """Drags the region towards the robot by its arrow; the layout of the episode moves with it."""
     (region,) = page.evaluate("window.studio.scene.regions")
     (x, y), low = region["center_m"], region["height_m"][0]
-    start, end = pixel_of(page, (x + 0.13, y, low)), pixel_of(page, (x + 0.08, y, low))
-    wait_for_frames(page, 20)
-    page.mouse.move(*start)
-    wait_for_frames(page, 3)
-    page.mouse.down()
-    for share in np.linspace(0.0, 1.0, 6):
-        page.mouse.move(*(a + share * (b - a) for a, b in zip(start, end, strict=True)))
+    for wait_s in WAITS_S:
+        page.reload()  # a drag beside the arrow has turned the view
+        page.wait_for_function(PLANNED)
+        page.wait_for_timeout(1e3 * wait_s)
+        start, end = pixel_of(page, (x + 0.13, y, low)), pixel_of(page, (x + 0.08, y, low))
+        wait_for_frames(page, 10)
+        page.mouse.move(*start)
         wait_for_frames(page, 3)
-    page.mouse.up()
-    wait_for_frames(page, 3)
-    wait_until_still(page)
+        page.mouse.down()
+        for share in np.linspace(0.0, 1.0, 6):
+            page.mouse.move(*(a + share * (b - a) for a, b in zip(start, end, strict=True)))
+            wait_for_frames(page, 3)
+        page.mouse.up()
+        wait_until_still(page)
+        if page.evaluate("window.studio.document.can_undo"):
+            break
     moved = page.evaluate("window.studio.scene.regions[0].center_m")
     assert moved[0] == pytest.approx(x - 0.05, abs=0.025)
     assert moved[1] == pytest.approx(y, abs=0.002), "the arrow moves it along x only"
