@@ -7,13 +7,16 @@
 # mutants          Changes the judge and the verdict in small ways, and checks that a test notices each change. Takes four
 #                  minutes on two cores. Add ONLY=unlatch.workflows.episode.goal for one module.
 # docs             Builds the site in build/site.
+# notebooks        Runs the notebooks of examples/notebooks and stores their outputs. Add ONLY=train_policy for one.
+# pybullet-wheel   Builds a wheel of PyBullet for Python 3.12 and checks it. Takes about ten minutes. Add
+#                  PYTHON_312=/path/to/python3.13 for another Python.
 # check-lerobot    Opens an export with LeRobot, trains on it, and evaluates the policy. Makes a separate environment
-#                  (Python 3.12, 5.5 GB). Add LEROBOT_PYTHON=/path/to/python3.12 if there is no `python3.12`.
+#                  (Python 3.12, 6 GB). Add PYTHON_312=/path/to/python3.12 if there is no `python3.12`.
 # check-robomimic  Opens an export with robomimic, in a separate environment (torch, several GB).
 # check-maniskill  Opens an export with ManiSkill, in a separate environment (torch, several GB).
 # release-check    Builds the packages, installs them with every supported Python, and says what remains to do by hand.
 # clean            Removes environments, builds and caches.
-.PHONY: demo test check lint format fuzz mutants docs check-lerobot check-robomimic check-maniskill release-check clean
+.PHONY: demo test check lint format fuzz mutants docs notebooks pybullet-wheel check-lerobot check-robomimic check-maniskill release-check clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -21,17 +24,27 @@ RUNNABLE := $(VENV)/.runnable
 STAMP := $(VENV)/.installed
 PIP_FLAGS := --quiet --disable-pip-version-check
 
-# PyBullet has wheels for Python 3.10 and 3.11 only. Takes python3 if it is one of them, else python3.11 or python3.10.
-PYTHON ?= $(shell for p in python3 python3.11 python3.10; do \
-	$$p -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 10), (3, 11)))' 2>/dev/null && echo $$p && break; done)
+# PyBullet has wheels for Python 3.10 and 3.11 only, and must be compiled for 3.12 and 3.13. Takes python3 if it is 3.10 or
+# 3.11, else python3.11 or python3.10, else python3 or another one that is 3.12 or 3.13.
+PYTHON ?= $(shell for p in python3/10/11 python3.11/10/11 python3.10/10/11 python3/12/13 python3.12/12/13 python3.13/12/13; do \
+	set -- $$(echo $$p | tr / ' '); \
+	$$1 -c "import sys; sys.exit(not (3, $$2) <= sys.version_info[:2] <= (3, $$3))" 2>/dev/null && echo $$1 && break; done)
 
 define NEW_VENV
 	@if [ -z "$(PYTHON)" ]; then \
-		echo "Makefile: no Python 3.10 or 3.11 found (PyBullet has wheels for these). Install one, or run: make PYTHON=/path/to/python3.11" >&2; \
+		echo "Makefile: no Python 3.10, 3.11, 3.12 or 3.13 found. Install one, or run: make PYTHON=/path/to/python3.11" >&2; \
 		exit 2; fi
 	$(PYTHON) -m venv $(VENV)
 	@# The pip of Python 3.10 needs more than ten minutes to resolve the versions of the test packages; a newer pip needs 20 s.
 	-$(BIN)/python -m pip install $(PIP_FLAGS) 'pip>=24.1'
+	$(call INSTALL_PYBULLET,$(BIN))
+endef
+
+# Where PyBullet has no wheel: takes that of `make pybullet-wheel`, or else compiles it, with NumPy.
+define INSTALL_PYBULLET
+	@if $(1)/python -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then \
+		$(1)/python -m pip install $(PIP_FLAGS) numpy 'setuptools<82' wheel && \
+		$(1)/python -m pip install $(PIP_FLAGS) --find-links build/pybullet --no-build-isolation --no-cache-dir pybullet; fi
 endef
 
 demo: $(RUNNABLE)
@@ -51,6 +64,10 @@ lint: $(STAMP)
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
+notebooks: $(STAMP)
+	$(BIN)/python -m pip install $(PIP_FLAGS) 'torch>=2.4'
+	$(BIN)/python examples/notebooks/run.py $(ONLY)
+
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -64,28 +81,39 @@ mutants: $(STAMP)
 	$(BIN)/python tests/mutants/check_mutants.py $(ONLY)
 
 # LeRobot needs Python 3.12 or later.
-LEROBOT_PYTHON ?= $(shell for p in python3.12 python3.13; do $$p -c '' 2>/dev/null && echo $$p && break; done)
+PYTHON_312 ?= $(shell for p in python3.12 python3.13; do $$p -c '' 2>/dev/null && echo $$p && break; done)
+
+define NEED_PYTHON_312
+	@if [ -z "$(PYTHON_312)" ]; then \
+		echo "Makefile: no Python 3.12 found. Install one, or run: make $@ PYTHON_312=/path/to/python3.12" >&2; \
+		exit 2; fi
+endef
+
+pybullet-wheel:
+	$(NEED_PYTHON_312)
+	$(PYTHON_312) .ci/build_pybullet_wheel.py
+
 LEROBOT_VENV ?= .venv-lerobot
 LEROBOT_DATA := data/check-lerobot
 
-check-lerobot: $(STAMP) $(LEROBOT_VENV)/.installed
+# everything in one environment: records, export, training, evaluation
+check-lerobot: $(LEROBOT_VENV)/.installed
 	rm -rf $(LEROBOT_DATA)
-	$(BIN)/unlatch collect task=close_drawer episodes=3 pictures=0 out=$(LEROBOT_DATA)/record
-	$(BIN)/unlatch render $(LEROBOT_DATA)/record cameras=[front] cameras.0.width=160 cameras.0.height=120
-	$(BIN)/unlatch export $(LEROBOT_DATA)/record out=$(LEROBOT_DATA)/h264 render=default
-	$(BIN)/unlatch export $(LEROBOT_DATA)/record out=$(LEROBOT_DATA)/av1 render=default codec=av1
+	$(LEROBOT_VENV)/bin/unlatch collect task=close_drawer episodes=3 pictures=0 out=$(LEROBOT_DATA)/record
+	$(LEROBOT_VENV)/bin/unlatch render $(LEROBOT_DATA)/record cameras=[front] cameras.0.width=160 cameras.0.height=120
+	$(LEROBOT_VENV)/bin/unlatch export $(LEROBOT_DATA)/record out=$(LEROBOT_DATA)/h264 render=default
+	$(LEROBOT_VENV)/bin/unlatch export $(LEROBOT_DATA)/record out=$(LEROBOT_DATA)/av1 render=default codec=av1
 	for codec in h264 av1; do \
 		$(LEROBOT_VENV)/bin/python tests/peers/check_lerobot.py $(LEROBOT_DATA)/record $(LEROBOT_DATA)/$$codec && \
 		$(LEROBOT_VENV)/bin/lerobot-doctor check --ci --fail-on fail $(LEROBOT_DATA)/$$codec || exit 1; done
-	$(BIN)/python tests/peers/check_lerobot_policy.py $(LEROBOT_VENV)/bin $(LEROBOT_DATA)/h264 $(LEROBOT_DATA)/policy
+	$(LEROBOT_VENV)/bin/python tests/peers/check_lerobot_policy.py $(LEROBOT_DATA)/h264 $(LEROBOT_DATA)/policy
 	$(LEROBOT_VENV)/bin/python tests/peers/check_lerobot_batched.py
 
-$(LEROBOT_VENV)/.installed:
-	@if [ -z "$(LEROBOT_PYTHON)" ]; then \
-		echo "Makefile: no Python 3.12 found (LeRobot needs it). Install one, or run: make check-lerobot LEROBOT_PYTHON=/path/to/python3.12" >&2; \
-		exit 2; fi
-	$(LEROBOT_PYTHON) -m venv $(LEROBOT_VENV)
-	$(LEROBOT_VENV)/bin/python -m pip install $(PIP_FLAGS) 'lerobot[training,diffusion]==0.6.1' lerobot-doctor
+$(LEROBOT_VENV)/.installed: pyproject.toml
+	$(NEED_PYTHON_312)
+	$(PYTHON_312) -m venv $(LEROBOT_VENV)
+	$(call INSTALL_PYBULLET,$(LEROBOT_VENV)/bin)
+	$(LEROBOT_VENV)/bin/python -m pip install $(PIP_FLAGS) --editable '.[lerobot]' lerobot-doctor
 	@touch $@
 
 ROBOMIMIC_VENV ?= .venv-robomimic

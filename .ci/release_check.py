@@ -3,8 +3,8 @@
 Usage: python .ci/release_check.py [STEP...]
 
 Without a STEP, all steps run. `make release-check` installs what the script needs (build, twine, cyclonedx-bom) and
-runs it. Packages are written into `dist/`, the list of components (SBOM) into `build/release/`. The exit code is 1 if a
-step fails.
+runs it. Packages are written into `dist/`, wheels of PyBullet into `build/pybullet/`, the list of components (SBOM)
+into `build/release/`. The exit code is 1 if a step fails.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "releasing.md"
 DIST = ROOT / "dist"
+ENGINE = ROOT / "build" / "pybullet"
+WITHOUT_ENGINE = ("3.12", "3.13")
+"""Versions of Python for which PyPI has no wheel of PyBullet."""
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PYTHONS = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', PYPROJECT)
 FOLDERS_OF_PYTHONS = (".pyenv/versions/*/bin", ".local/share/uv/python/*/bin", "miniconda3/envs/*/bin")
@@ -31,8 +34,8 @@ class StepError(Exception):
     """A step of the check failed; the text says what to do."""
 
 
-def run(*command: str | Path, cwd: Path = ROOT) -> str:
-    """Runs a command, and returns what it prints.
+def run(*command: str | Path, cwd: Path = ROOT, extra: Mapping[str, str] | None = None) -> str:
+    """Runs a command, with extra environment variables, and returns what it prints.
 
     Raises:
         StepError: The command ends with another exit code than 0.
@@ -40,6 +43,7 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
     words = [str(word) for word in command]
     # a release must not depend on packages that the environment of the caller adds
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
+    environment |= extra or {}
     done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise StepError(f"`{' '.join(words)}` ended with {done.returncode}:\n{done.stdout}{done.stderr}".rstrip())
@@ -90,6 +94,24 @@ def check_metadata() -> list[str]:
     """Checks with twine that PyPI accepts both packages and shows the README."""
     run(sys.executable, "-m", "twine", "check", "--strict", *packages())
     return []
+
+
+def build_engine() -> list[str]:
+    """Builds and checks a wheel of PyBullet for every supported Python that has none, unless it is there."""
+    remaining = []
+    for version in WITHOUT_ENGINE:
+        tag = f"cp{version.replace('.', '')}"
+        if not any(ENGINE.glob(f"pybullet-*-{tag}-{tag}-*.whl")):
+            python = find_python(version)
+            if python is None:
+                remaining.append(
+                    f"No Python {version} is on this machine: install one, and run the step 'engine' again."
+                )
+                continue
+            run(python, ROOT / ".ci" / "build_pybullet_wheel.py")
+        (wheel,) = ENGINE.glob(f"pybullet-*-{tag}-{tag}-*.whl")
+        print(f"  {wheel.relative_to(ROOT)} ({wheel.stat().st_size / 1e6:.1f} MB)")
+    return remaining
 
 
 def check_install() -> list[str]:
@@ -149,7 +171,7 @@ def make_environment(python: Path, folder: Path, wheel: Path) -> Path:
     """Makes an environment that has the wheel and what it needs, and returns the folder of its commands."""
     run(python, "-m", "venv", folder)
     pip = (folder / "bin" / "python", "-m", "pip", "--quiet", "--disable-pip-version-check")
-    run(*pip, "install", wheel, cwd=folder)
+    run(*pip, "install", "--find-links", ENGINE, wheel, cwd=folder)
     return folder / "bin"
 
 
@@ -157,6 +179,7 @@ STEPS: dict[str, Callable[[], list[str]]] = {
     "version": check_version,
     "build": check_build,
     "metadata": check_metadata,
+    "engine": build_engine,
     "install": check_install,
     "sbom": write_sbom,
 }

@@ -13,6 +13,7 @@ from unlatch.objects.annotation import Articulation, PartKind
 from unlatch.objects.carrying.find_regions import find_regions
 from unlatch.objects.carrying.region import Region, RegionOpening
 from unlatch.simcore.errors import AssetError, close_matches
+from unlatch.simcore.sums import sum_in_order
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
@@ -97,7 +98,7 @@ class ObjectAsset:
     @property
     def mass_kg(self) -> float:
         """Mass of all its links [kg]."""
-        return sum(link.inertial.mass_kg for link in self.model.links.values() if link.inertial is not None)
+        return sum_in_order(link.inertial.mass_kg for link in self.model.links.values() if link.inertial is not None)
 
     @property
     def size_m(self) -> np.ndarray:

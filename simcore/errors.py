@@ -75,6 +75,10 @@ class FormatVersionError(RecordingError):
     """A data set was written in a format that this version does not read."""
 
 
+class HubError(SimCoreError):
+    """The Hugging Face Hub cannot be reached, or refuses a request."""
+
+
 def unknown_name(name: str, kind: str, *, where: str, known: Iterable[str], listed: str = "Known") -> ConfigError:
     """Returns the error for a name in a configuration that does not exist.
 

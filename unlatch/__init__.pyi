@@ -4,6 +4,7 @@ from .objects.annotate.annotator import AnnotationResult as AnnotationResult
 from .simcore.errors import AssetError as AssetError
 from .simcore.errors import ConfigError as ConfigError
 from .simcore.errors import FormatVersionError as FormatVersionError
+from .simcore.errors import HubError as HubError
 from .simcore.errors import NoSolutionError as NoSolutionError
 from .simcore.errors import PluginError as PluginError
 from .simcore.errors import RecordingError as RecordingError

@@ -21,6 +21,7 @@ FROM_ROOT = {
     "SECURITY.md": "security.md",
     "THIRD_PARTY.md": "third_party.md",
     "examples/README.md": "examples/index.md",
+    "examples/notebooks/README.md": "examples/notebooks/index.md",
     "examples/unlatch_plugin/README.md": "examples/unlatch_plugin/index.md",
 }
 """Pages outside of `docs/`, with their paths on the site."""

@@ -10,6 +10,7 @@ from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.convex_hull import hulls_inertial
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, closed_volume
+from unlatch.simcore.sums import sum_in_order
 from unlatch.simcore.urdf.model import Inertial
 
 DEFAULT_DENSITY_KG_M3 = 1000.0
@@ -57,7 +58,7 @@ def solid_inertial(
         least_kg_m2: Least mass for each square metre of the link's face, see `face_m2`, unless `mass_kg` is given.
     """
     solids = list(surface) if surface and all(closed_volume(mesh) is not None for mesh in surface) else list(parts)
-    volume = sum(mesh.volume for mesh in solids)
+    volume = sum_in_order(mesh.volume for mesh in solids)
     if volume <= 0.0:
         mass = mass_kg if mass_kg is not None else _TINY_KG
         return Inertial(mass, np.zeros(3), np.eye(3) * mass * 1e-4)
@@ -75,7 +76,7 @@ def face_m2(meshes: Sequence[TriangleMesh]) -> float:
     """
     points = np.concatenate([mesh.vertices[np.unique(mesh.faces)] for mesh in meshes])
     extents = np.sort(np.ptp(points, axis=0))
-    return min(0.5 * sum(mesh.area for mesh in meshes), float(extents[1] * extents[2]))
+    return min(0.5 * sum_in_order(mesh.area for mesh in meshes), float(extents[1] * extents[2]))
 
 
 def moved_inertial(inertial: Inertial, T: Pose) -> Inertial:

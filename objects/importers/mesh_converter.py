@@ -32,6 +32,7 @@ from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.meshes.mesh_store import MeshStore
 from unlatch.simcore.meshes.obj_materials import mesh_colour
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, closed_volume
+from unlatch.simcore.sums import sum_in_order
 from unlatch.simcore.urdf.model import Inertial, Link, Shape, ShapeKind
 
 LINK = "base_link"
@@ -133,7 +134,11 @@ class MeshConverter(AssetConverterBase[MeshConverterCfg]):
             return None
         solid = [surface] if closed_volume(surface) is not None else colliders.convex
         solid = solid or [mesh_hull(surface, least_m=0.002, where=where)]
-        mass_kg = props.mass if props.mass is not None else (props.density or 0.0) * sum(mesh.volume for mesh in solid)
+        mass_kg = (
+            props.mass
+            if props.mass is not None
+            else (props.density or 0.0) * sum_in_order(mesh.volume for mesh in solid)
+        )
         return hulls_inertial(solid, mass_kg)
 
 

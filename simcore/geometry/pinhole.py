@@ -149,21 +149,22 @@ class Pinhole(Optics):
         v, u = np.indices((self.height, self.width))
         planes = np.stack([a, b, inverse - a * u - b * v], axis=-1)
         away = planes @ self.matrix  # K^T per pixel, (height, width, 3)
-        with np.errstate(invalid="ignore"):
-            normals = -away / np.linalg.norm(away, axis=-1, keepdims=True)
-        return np.where(np.isfinite(normals).all(axis=-1, keepdims=True), normals, 0.0)
+        length = np.sqrt(away[..., 0] ** 2 + away[..., 1] ** 2 + away[..., 2] ** 2)
+        length[~(length > 0.0)] = np.inf  # so that normals are zero
+        return np.where(np.isfinite(length)[..., None], -away / length[..., None], 0.0)
 
 
 def _gradient(values: Array) -> Array:
     """Returns the slope along the rows of (M, N), from the straightest three neighbours; NaN without any."""
     gap = np.full((values.shape[0], 1), np.nan)
     step = np.diff(values, axis=1)
-    bend = np.concatenate([gap, np.diff(step, axis=1), gap], axis=1)[:, : values.shape[1]]  # around each pixel
     after = np.concatenate([step, gap], axis=1)
     before = np.concatenate([gap, step], axis=1)
-    slopes = np.stack([0.5 * (before + after), after, before])
-    bends = np.stack([bend, np.concatenate([bend[:, 1:], gap], axis=1), np.concatenate([gap, bend[:, :-1]], axis=1)])
-    cost = np.where(np.isfinite(bends), np.abs(bends), np.inf)
-    best = np.argmin(cost, axis=0)[None]
-    chosen = np.take_along_axis(slopes, best, axis=0)[0]
-    return np.where(np.isfinite(np.take_along_axis(cost, best, axis=0)[0]), chosen, np.nan)
+    bend: Array = np.full((values.shape[0], values.shape[1] + 2), np.inf)  # around each pixel, and one on either side
+    bend[:, 2 : 2 + max(0, step.shape[1] - 1)] = np.abs(np.diff(step, axis=1))
+    bend[np.isnan(bend)] = np.inf
+    between, behind, ahead = bend[:, 1:-1], bend[:, :-2], bend[:, 2:]
+    least = np.minimum(between, ahead)
+    slope = np.where(between <= ahead, 0.5 * (before + after), after)
+    slope = np.where(behind < least, before, slope)
+    return np.where(np.isfinite(np.minimum(least, behind)), slope, np.nan)

@@ -9,6 +9,7 @@ import scipy
 
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.sums import sum_in_order
 from unlatch.simcore.urdf.model import Inertial
 
 Array = np.ndarray
@@ -57,7 +58,7 @@ def thicken_points(points: Array, *, least_m: float) -> tuple[Array, bool]:
 
 def hulls_inertial(hulls: Sequence[TriangleMesh], mass_kg: float) -> Inertial:
     """Returns mass, centre and inertia of convex pieces of one density; overlaps count twice."""
-    volume = sum(hull.volume for hull in hulls)
+    volume = sum_in_order(hull.volume for hull in hulls)
     first, second = np.zeros(3), np.zeros((3, 3))
     for hull in hulls:
         a, b, c = (hull.vertices[hull.faces[:, k]] for k in range(3))

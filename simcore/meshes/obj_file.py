@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,9 @@ from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 
 Array = np.ndarray
+
+_KINDS = ("v", "vt", "vn")
+"""First words of the lines of vertices, texture coordinates and normals, in the order in which a corner names them."""
 
 
 @dataclass(frozen=True)
@@ -55,25 +59,21 @@ def read_obj(path: Path, *, with_corners: bool = False) -> ObjMesh:
     Raises:
         AssetError: The file cannot be read, an index is out of range, or a vertex is not finite.
     """
-    kinds = ("v", "vt", "vn") if with_corners else ("v",)
-    values: dict[str, list[list[float]]] = {"v": [], "vt": [], "vn": []}
-    corners: dict[str, list[int]] = {"v": [], "vt": [], "vn": []}
-    library: Path | None = None
+    kinds = _KINDS if with_corners else _KINDS[:1]
+    lines: dict[str, list[str]] = {kind: [] for kind in (*_KINDS, "f", "mtllib")}
+    order: list[str] = []
     try:
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-            words = line.split()
-            if not words:
-                continue
-            if words[0] in kinds:
-                values[words[0]].append(_read_numbers(words))
-            elif words[0] == "f":
-                _add_polygon(words[1:], kinds, values, corners)
-            elif words[0] == "mtllib" and len(words) > 1 and library is None:
-                library = path.parent / line.split(maxsplit=1)[1].strip()
+            words = line.split(maxsplit=1)
+            if words and words[0] in lines:
+                lines[words[0]].append(words[1] if len(words) > 1 else "")
+                order.append(words[0])
+        found = {kind: _read_values(kind, lines[kind] if kind in kinds else []) for kind in _KINDS}
+        at = _read_triangles(lines["f"], order, kinds)
     except (OSError, ValueError) as exc:
         raise AssetError(f"{path}: no readable OBJ mesh ({exc}).", path=str(path)) from exc
-    found = {kind: np.array(values[kind], dtype=float).reshape(-1, 2 if kind == "vt" else 3) for kind in values}
-    at = {kind: np.array(corners[kind], dtype=int).reshape(-1, 3) for kind in corners}
+    names = [name.strip() for name in lines["mtllib"] if name]
+    library = path.parent / names[0] if names else None
     vertices, faces = found["v"], at["v"]
     if len(faces) and (faces.min() < 0 or faces.max() >= len(vertices)):
         raise AssetError(
@@ -102,29 +102,54 @@ def format_obj(meshes: Iterable[TriangleMesh], *, named: bool = False, decimals:
     return "\n".join([*lines, ""])
 
 
-def _read_numbers(words: list[str]) -> list[float]:
-    """Returns the numbers of a line; a texture coordinate may leave out its second one.
+def _read_values(kind: str, lines: list[str]) -> Array:
+    """Returns the numbers of the lines of a kind; a texture coordinate may leave out its second one.
 
     Raises:
         ValueError: One is no number, or some are missing.
     """
-    if words[0] == "vt":
-        return [float(word) for word in [*words[1:3], "0", "0"][:2]]
-    numbers = [float(word) for word in words[1:4]]
-    if len(numbers) < 3:
-        raise ValueError(f"'{' '.join(words)}' has {len(numbers)} numbers, expected 3")
-    return numbers
+    count = 2 if kind == "vt" else 3
+    if kind == "vt":
+        lines = [f"{line} 0 0" for line in lines]
+    return _read_columns(kind, lines, count, dtype=float)
 
 
-def _add_polygon(
-    words: list[str], kinds: Iterable[str], values: dict[str, list[list[float]]], corners: dict[str, list[int]]
-) -> None:
-    """Adds the corners of a face line, fanned into triangles; -1 at a corner that names no value of a kind."""
-    split = [word.split("/") for word in words]
-    for place, kind in enumerate(kinds):
-        count = len(values[kind])
-        # indices count from 1, negative ones from the end
-        numbers = [int(word[place]) if place < len(word) and (word[place] or not place) else 0 for word in split]
-        found = [n - 1 if n > 0 else count + n if n < 0 else -1 for n in numbers]
-        for k in range(1, len(found) - 1):
-            corners[kind] += [found[0], found[k], found[k + 1]]
+def _read_triangles(lines: list[str], order: list[str], kinds: Sequence[str]) -> dict[str, Array]:
+    """Returns the indices (F, 3) of each kind at the corners of triangles; -1 at a corner that names none.
+
+    Args:
+        lines: A polygon each, which becomes a fan of triangles.
+        order: The first words of all lines of the file that are read.
+        kinds: The kinds that are read.
+    """
+    polygons = [line.split() for line in lines]
+    sizes = np.array([len(polygon) for polygon in polygons], dtype=int)
+    # every corner gets a number for each kind: 0 where it names none
+    corners = "/0/0\n".join([*chain.from_iterable(polygons), ""])
+    corners = corners.replace("//", "/0/").replace("//", "/0/")
+    numbers = _read_columns("f", corners.splitlines(), len(kinds), dtype=np.int64, delimiter="/")
+    found: Array = numbers - 1  # indices count from 1
+    if numbers.min(initial=0) < 0:  # from the end
+        words = np.array(order)
+        counts = np.stack([np.cumsum(words == kind)[words == "f"] for kind in kinds], axis=1)  # before each polygon
+        found = np.where(numbers < 0, numbers + np.repeat(counts, sizes, axis=0), found)
+    fans = np.maximum(sizes - 2, 0)
+    first: Array = np.repeat(np.cumsum(sizes) - sizes, fans)
+    step = np.arange(fans.sum()) - np.repeat(np.cumsum(fans) - fans, fans)
+    triangles = np.stack([first, first + step + 1, first + step + 2], axis=1)  # (F, 3)
+    there = {kind: found[triangles, place] for place, kind in enumerate(kinds)}
+    return {kind: there.get(kind, np.zeros((0, 3), dtype=int)) for kind in _KINDS}
+
+
+def _read_columns(kind: str, lines: list[str], count: int, *, dtype: type, delimiter: str | None = None) -> Array:
+    """Returns the first numbers (L, count) of lines, which may have more.
+
+    Raises:
+        ValueError: One is no number, or some are missing.
+    """
+    if not lines:
+        return np.zeros((0, count), dtype=dtype)
+    try:
+        return np.loadtxt(lines, dtype, comments=None, delimiter=delimiter, usecols=range(count), ndmin=2)
+    except ValueError as exc:
+        raise ValueError(f"in the lines that begin with '{kind}': {exc}") from exc

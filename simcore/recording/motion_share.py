@@ -9,6 +9,7 @@ from unlatch.simcore.recording.goal_verdict import check_conditions, goal_value
 from unlatch.simcore.recording.measurements import first_attempt, read_frame, read_number, start_position
 from unlatch.simcore.recording.skill_verdict import JudgedSkill, measure_displacement
 from unlatch.simcore.recording.success_rules import check_type
+from unlatch.simcore.sums import sum_in_order
 
 
 def compute_motion_share(record: EpisodeRecord) -> float | None:
@@ -49,7 +50,7 @@ def compute_motion_share(record: EpisodeRecord) -> float | None:
         if is_last and all_begun:
             share = min([share, *_shares_of_conditions(skill)])
         shares.append(share)
-    return sum(shares) / max(goal["chain_motions"], len(moving))
+    return sum_in_order(shares) / max(goal["chain_motions"], len(moving))
 
 
 def _joint_of(skill: JudgedSkill) -> tuple[str, int]:

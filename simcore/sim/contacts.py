@@ -16,6 +16,7 @@ import pybullet as p
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Buffer, Module
+from unlatch.simcore.sums import sum_in_order
 
 Array = np.ndarray
 Pair = tuple[str, str]
@@ -149,7 +150,7 @@ class FingerLoads(Module):
         """Writes the frame's forces to the buffers."""
         in_frame = [max(forces_n) for forces_n in self._steps[self._earlier_steps :]]
         self.force_max_n.set_value(max(in_frame))
-        self.force_mean_n.set_value(sum(in_frame) / len(in_frame))
+        self.force_mean_n.set_value(sum_in_order(in_frame) / len(in_frame))
         n = self.sustained_steps
         starts = range(len(self._steps) - n + 1)
         by_finger = [

@@ -13,6 +13,7 @@ import numpy as np
 
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.geometry.rotations import rpy_from_matrix
+from unlatch.simcore.sums import sum_in_order
 
 
 class ShapeKind(Enum):
@@ -181,7 +182,7 @@ def composed_inertial(shapes: Iterable[Shape], mass_kg: float) -> Inertial:
     Overlapping volumes count twice. For procedural objects, this changes the results by less than a percent.
     """
     parts = [(*_solid_properties(shape), shape) for shape in shapes]
-    density = mass_kg / sum(volume for volume, _, _ in parts)
+    density = mass_kg / sum_in_order(volume for volume, _, _ in parts)
     com: np.ndarray = sum((v * s.T_link_shape.p for v, _, s in parts), np.zeros(3)) * density / mass_kg
     inertia = np.zeros((3, 3))
     for volume, moments, shape in parts:

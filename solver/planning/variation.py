@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from unlatch.simcore.geometry import matrix_from_axis_angle
+from unlatch.simcore.sums import sum_in_order
 from unlatch.solver.goal.goal_solver import Goal
 from unlatch.solver.path.slip import bar_axis
 from unlatch.solver.planning.plan import PlanRequest
@@ -125,7 +126,7 @@ def _room_used(goal: Goal) -> float:
     """Returns how far the hand is from the middle of its constraints: the sum of squared shares of their room."""
     rows = axis_rows(goal.batch.rows)
     R = goal.T_base_ee.R
-    return sum((row.value(R, goal.T_base_ee.p) / max(1e-3, row.upper - row.lower)) ** 2 for row in rows)
+    return sum_in_order((row.value(R, goal.T_base_ee.p) / max(1e-3, row.upper - row.lower)) ** 2 for row in rows)
 
 
 def _holds(R: Array, rows: Sequence[AxisRow]) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.peer_axes import PeerAxes, find_peer_axes
+from unlatch.simcore.sums import sum_in_order
 from unlatch.solver.scene import Array, PlanningScene, axis_name
 from unlatch.solver.settings.hand_motions import MotionReading
 from unlatch.solver.settings.origin import Origin, hand_of, hand_rotation
@@ -148,4 +149,4 @@ def _turn_sign(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool 
 
 
 def _sum_turns(motions: Sequence[Sequence[Any]]) -> float:
-    return float(sum(float(value) for mode, value in motions if mode == "rotate"))
+    return float(sum_in_order(float(value) for mode, value in motions if mode == "rotate"))

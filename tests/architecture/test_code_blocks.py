@@ -12,7 +12,14 @@ import yaml
 from unlatch.configs.json_schema import task_schema
 
 ROOT = Path(__file__).resolve().parents[2]
-OUTSIDE = ("README.md", "CONTRIBUTING.md", "THIRD_PARTY.md", "examples/README.md", "examples/unlatch_plugin/README.md")
+OUTSIDE = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "THIRD_PARTY.md",
+    "examples/README.md",
+    "examples/notebooks/README.md",
+    "examples/unlatch_plugin/README.md",
+)
 PAGES = sorted([*(ROOT / name for name in OUTSIDE), *(ROOT / "docs").rglob("*.md")])
 FENCE = re.compile(r"^ *```(\w*)$\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# [\w./-]+\.yaml\n")

@@ -80,6 +80,8 @@ def test_the_licence_is_that_of_the_metadata(package: str):
 
 def test_what_comes_along_under_other_than_permissive_terms_is_named():
     text = (ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8")
-    found = {name for name in brought_along() if UNCOMMON.search(licence_of(name)) and name not in stated()}
+    # the page names the many libraries of torch's wheel at once
+    uncommon = {name for name in brought_along() if UNCOMMON.search(licence_of(name)) and name not in stated()}
+    found = {re.sub("^nvidia-.*", "nvidia-...", name) for name in uncommon}
     assert found
     assert [name for name in sorted(found) if f"`{name}`" not in text] == []

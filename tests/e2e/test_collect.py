@@ -51,6 +51,26 @@ def digests(data_set: Path) -> dict[int, str]:
     return {n: hashlib.sha256((found.folder_of(n) / "state.npz").read_bytes()).hexdigest() for n in found.numbers()}
 
 
+DRAWERS = ["collect", "task=close_drawer", "seed=4", "pictures=0"]
+
+
+@pytest.fixture(scope="module")
+def drawers(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
+    """The digests of twelve episodes of `DRAWERS` that nothing disturbed, one after the other in one process."""
+    folder = tmp_path_factory.mktemp("drawers")
+    assert run([*DRAWERS, "episodes=12", "executor=serial", "out=whole"], folder)[0] == 0
+    return digests(folder / "whole")
+
+
+@pytest.fixture(scope="module")
+def microwaves(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
+    """The digests of two episodes with microwaves, likewise."""
+    folder = tmp_path_factory.mktemp("microwaves")
+    words = ["collect", "task=open_microwave", "episodes=2", "executor=serial", "pictures=0", "out=whole"]
+    assert run(words, folder)[0] == 0
+    return digests(folder / "whole")
+
+
 def test_a_run_leaves_a_whole_data_set_and_nothing_else(tmp_path: Path):
     code, out, err = run(["collect", "task=open_microwave", "episodes=3", "workers=2"], tmp_path)
     assert (code, err) == (0, "")
@@ -72,20 +92,21 @@ def test_a_run_leaves_a_whole_data_set_and_nothing_else(tmp_path: Path):
     assert "4 episodes, all whole, every verdict agrees" in out
 
 
-def test_an_episode_depends_on_configuration_and_number_only(tmp_path: Path):
-    common = ["collect", "task=close_drawer", "seed=5", "pictures=0"]
-    for extra in (
-        ["out=two", "workers=2", "episodes=4"],
-        ["out=one", "workers=1", "episodes=4"],
-        ["out=alone", "executor=serial", "only=[3]"],
-        ["out=order", "executor=serial", "only=[2,3]"],
-    ):
-        code, _, err = run([*common, *extra], tmp_path)
-        assert (code, err) == (0, "")
-    two = digests(tmp_path / "two")
-    assert digests(tmp_path / "one") == two
-    assert digests(tmp_path / "alone") == {3: two[3]}
-    assert digests(tmp_path / "order") == {2: two[2], 3: two[3]}
+@pytest.mark.parametrize(
+    ("words", "numbers"),
+    [
+        (["workers=2", "episodes=4"], range(4)),
+        (["workers=1", "episodes=4"], range(4)),
+        (["executor=serial", "only=[3]"], [3]),
+        (["executor=serial", "only=[2,3]"], [2, 3]),
+    ],
+)
+def test_an_episode_depends_on_configuration_and_number_only(
+    tmp_path: Path, drawers: dict[int, str], words: list[str], numbers: list[int]
+):
+    code, _, err = run([*DRAWERS, *words, "out=set"], tmp_path)
+    assert (code, err) == (0, "")
+    assert digests(tmp_path / "set") == {n: drawers[n] for n in numbers}
 
 
 @pytest.mark.parametrize("executor", ["process", "serial"])
@@ -114,21 +135,20 @@ def test_a_killed_run_leaves_nothing_half_written_and_the_rerun_completes_it(tmp
     assert check_dataset(tmp_path / "set") == []
 
 
-def test_three_shards_that_start_at_once_make_the_whole_set(tmp_path: Path):
-    common = ["collect", "task=close_drawer", "seed=4", "episodes=6", "executor=serial", "pictures=0"]
-    shards = [start([*common, f"shard={i}/3", "out=shared"], tmp_path) for i in range(1, 4)]
+def test_three_shards_that_start_at_once_make_the_whole_set(tmp_path: Path, drawers: dict[int, str]):
+    words = [*DRAWERS, "episodes=6", "executor=serial", "out=shared"]
+    shards = [start([*words, f"shard={i}/3"], tmp_path) for i in range(1, 4)]
     for shard in shards:
         _, err = shard.communicate(timeout=300)
         assert shard.returncode == 0, err
-    assert run([*common, "out=whole"], tmp_path)[0] == 0
-    assert digests(tmp_path / "shared") == digests(tmp_path / "whole")
+    assert digests(tmp_path / "shared") == {n: drawers[n] for n in range(6)}
     assert check_dataset(tmp_path / "shared") == []
     assert len(DataSet.open(tmp_path / "shared").summaries()) == 6
 
 
-def test_workers_that_are_killed_cost_no_episode(tmp_path: Path):
-    common = ["collect", "task=close_drawer", "seed=4", "episodes=12", "pictures=0"]
-    process = start([*common, "workers=2", "executor.max_retries=20", "out=killed"], tmp_path)
+def test_workers_that_are_killed_cost_no_episode(tmp_path: Path, drawers: dict[int, str]):
+    words = [*DRAWERS, "episodes=12", "workers=2", "executor.max_retries=20", "out=killed"]
+    process = start(words, tmp_path)
     driver, killed, seen = psutil.Process(process.pid), set(), 0
     while process.poll() is None and len(killed) < 3:
         time.sleep(0.05)
@@ -146,8 +166,7 @@ def test_workers_that_are_killed_cost_no_episode(tmp_path: Path):
     _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert killed
-    assert run([*common, "executor=serial", "out=whole"], tmp_path)[0] == 0
-    assert digests(tmp_path / "killed") == digests(tmp_path / "whole")
+    assert digests(tmp_path / "killed") == drawers
 
 
 def interrupted(arguments: list[str], cwd: Path, *, times: int) -> tuple[subprocess.Popen[str], str, str]:
@@ -201,18 +220,16 @@ def press_ctrl_c(arguments: list[str], cwd: Path, *, at: str, alone: bool) -> tu
     ],
 )
 def test_ctrl_c_ends_a_sweep_though_every_episode_of_its_job_is_in_flight(
-    tmp_path: Path, executor: str, at: str, alone: bool
+    tmp_path: Path, microwaves: dict[int, str], executor: str, at: str, alone: bool
 ):
     sweep = ["collect", "-m", "task=open_microwave,close_drawer", f"executor={executor}", "workers=2", "pictures=0"]
     code, err = press_ctrl_c([*sweep, "episodes=2"], tmp_path, at=at, alone=alone)
     assert (code, err) == (130, "unlatch: interrupted in job 1 of 2; the same command makes what is missing\n")
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["open_microwave-franka_panda-s0"]
     assert run([*sweep, "episodes=2"], tmp_path)[0] == 0
-    whole = ["collect", "task=open_microwave", "episodes=2", "executor=serial", "pictures=0", "out=whole"]
-    assert run(whole, tmp_path)[0] == 0
     resumed = tmp_path / "data" / "open_microwave-franka_panda-s0"
     assert check_dataset(resumed) == []
-    assert digests(resumed) == digests(tmp_path / "whole")
+    assert digests(resumed) == microwaves
     assert DataSet.open(tmp_path / "data" / "close_drawer-franka_panda-s0").numbers() == [0, 1]
 
 

@@ -13,6 +13,7 @@ import runpy
 import signal
 import sys
 import traceback
+from importlib.util import find_spec
 from pathlib import Path
 
 import unlatch
@@ -21,7 +22,7 @@ from unlatch import command_table
 LIMIT_S = 600
 WITH_THREADS = ("unlatch.simcore.recording.export.lerobot.",)
 """What starts threads when it is imported (pyarrow): a fork takes over the one that called it only."""
-OTHERS = ("casadi", "matplotlib.pyplot", "pybullet_data")
+OTHERS = ("casadi", "matplotlib.pyplot", "pybullet_data", "pygfx", "wgpu.backends.wgpu_native")
 """What our modules import inside functions."""
 
 
@@ -30,7 +31,8 @@ def warm_up() -> None:
         if not module.name.startswith((*WITH_THREADS, "unlatch.__main__")):
             importlib.import_module(module.name)
     for name in OTHERS:
-        importlib.import_module(name)
+        if find_spec(name.partition(".")[0]):  # some are of extras
+            importlib.import_module(name)
     tasks = Path("/proc/self/task")
     if tasks.is_dir() and len(list(tasks.iterdir())) > 1:
         raise RuntimeError("an import has started a thread, which a fork would not take over: see WITH_THREADS")

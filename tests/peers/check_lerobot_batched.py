@@ -1,4 +1,4 @@
-"""Compares `examples/lerobot_policy.py` with LeRobot's own `select_action`, one worker at a time.
+"""Compares `policy=lerobot:PATH` for several workers with LeRobot's own `select_action`, one worker at a time.
 
 Run by `make check-lerobot`, with LeRobot's Python. The networks are not trained: it checks which observations and
 actions belong to which worker, not what a policy can do.
@@ -6,8 +6,6 @@ actions belong to which worker, not what a policy can do.
 
 from __future__ import annotations
 
-import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -18,8 +16,8 @@ from gymnasium.spaces import Box, Dict
 from lerobot.configs.types import FeatureType, PolicyFeature
 from lerobot.policies.factory import get_policy_class, make_policy_config, make_pre_post_processors
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
-from lerobot_policy import LeRobotPolicy
+from unlatch.workflows.policies.lerobot import make_batched, open_checkpoint
+from unlatch.workflows.policies.module import PolicySpaces
 
 SIZES = {"observation.state": 5, "observation.environment_state": 3}
 ACTIONS = 4
@@ -55,9 +53,9 @@ def save(kind: str, folder: Path) -> None:
 
 def compare(kind: str, folder: Path) -> None:
     """Raises AssertionError if a worker gets other actions than from LeRobot."""
-    os.environ["UNLATCH_POLICY"] = str(folder)
-    spaces = Dict({key: Box(-1.0, 1.0, (n,)) for key, n in SIZES.items()}), Box(-1.0, 1.0, (ACTIONS,))
-    batched, alone = LeRobotPolicy(*spaces), LeRobotPolicy(*spaces)
+    observed, acted = Dict({key: Box(-1.0, 1.0, (n,)) for key, n in SIZES.items()}), Box(-1.0, 1.0, (ACTIONS,))
+    spaces = PolicySpaces(observed, acted)
+    batched, alone = make_batched(str(folder), spaces), open_checkpoint(str(folder), spaces)
     rng = np.random.default_rng(1)
     workers = {slot: {key: rng.normal(size=(FRAMES, n)) for key, n in SIZES.items()} for slot in (0, 2)}
     for slot in workers:
@@ -69,7 +67,7 @@ def compare(kind: str, folder: Path) -> None:
         for slot, action in zip(asked, batched.act_batch(seen, np.array(asked)), strict=True):
             given[slot].append(action)
     for slot, frames in workers.items():
-        alone.policy.reset()
+        alone.network.reset()
         draws = np.random.default_rng([7, slot])
         for frame in range(FRAMES):
             one = {key: torch.tensor(frames[key][frame][None], dtype=torch.float32) for key in SIZES}
@@ -77,7 +75,7 @@ def compare(kind: str, folder: Path) -> None:
             noise = torch.from_numpy(draws.standard_normal((1, 8, ACTIONS), dtype=np.float32)) if new else None
             options = {"noise": noise} if kind == "diffusion" else {}
             with torch.inference_mode():
-                expected = alone.after(alone.policy.select_action(alone.before(one), **options))[0].numpy()
+                expected = alone.finish(alone.network.select_action(alone.prepare(one), **options))[0].numpy()
             np.testing.assert_allclose(given[slot][frame], expected, atol=1e-4, err_msg=f"{kind} {slot} {frame}")
 
 

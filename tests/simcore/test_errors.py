@@ -10,6 +10,7 @@ from unlatch.simcore.errors import (
     ConfigError,
     FormatVersionError,
     GeometryError,
+    HubError,
     NoSolutionError,
     RecordingError,
     SimCoreError,
@@ -46,6 +47,7 @@ def test_an_error_survives_the_way_from_a_worker_process():
     [
         (NoSolutionError, (SolverError,)),
         (FormatVersionError, (RecordingError,)),
+        (HubError, (SimCoreError,)),
         (GeometryError, (ValueError,)),
     ],
 )

@@ -1,10 +1,11 @@
-"""Describes this installation: Python, packages, extras, compiler, renderer, processor, disk and cache."""
+"""Describes this installation: Python, packages, extras, engine, compiler, renderer, processor, disk and cache."""
 
 from __future__ import annotations
 
 import os
 import platform
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from unlatch.solver.codegen import COMPILE_VARIABLE, find_compiler
 
 PROGRAM = "unlatch"
 """Name of this distribution."""
+_LEAST_PYTHON = {"lerobot": (3, 12)}
+"""Extras of which no version runs with the oldest Python that is supported."""
 _LOW_DISK_GB = 2.0
 """Free space below which `unlatch doctor` gives advice [GB]; a data set of 1,000 episodes takes about as much."""
 
@@ -43,6 +46,7 @@ def describe_installation() -> Iterator[Finding]:
     """Yields the facts in the order in which they are printed; slow ones come last."""
     yield Finding(PROGRAM, f"{__version__} ({Path(__file__).resolve().parents[2]})")
     yield from describe_packages()
+    yield describe_engine()
     yield describe_cores()
     yield describe_cache()
     yield describe_compiler()
@@ -72,6 +76,19 @@ def describe_packages(name: str = PROGRAM) -> Iterator[Finding]:
     for extra in metadata.get_all("Provides-Extra") or []:
         own = [item for item in required if _is_needed(item, extra=extra) and not _is_needed(item, extra="")]
         yield _describe_extra(name, extra, own)
+
+
+def describe_engine() -> Finding:
+    """Returns the version of PyBullet, and whether it was built with NumPy."""
+    installed = _installed("pybullet")
+    if installed is None:
+        return Finding("engine", "none", "Unlatch simulates with PyBullet: pip install pybullet", broken=True)
+    from unlatch.simcore.sim.engine import gives_arrays  # only here: without PyBullet, it fails
+
+    if gives_arrays():
+        return Finding("engine", f"PyBullet {installed}, with NumPy")
+    advice = "images are slow, results are the same: docs/start.md, Python 3.12 and 3.13"
+    return Finding("engine", f"PyBullet {installed}, without NumPy", advice)
 
 
 def describe_cores() -> Finding:
@@ -150,6 +167,8 @@ def _describe_extra(name: str, extra: str, required: list[Requirement]) -> Findi
     if not wrong:
         return Finding(label, ", ".join(f"{item.name} {_installed(item.name)}" for item in required))
     state = "not installed" if len(wrong) == len(required) else ", ".join(wrong)
+    if sys.version_info < (least := _LEAST_PYTHON.get(extra, (0, 0))):
+        return Finding(label, state, "needs Python {}.{} or later: make an environment with such a one".format(*least))
     return Finding(label, state, f"pip install '{name}[{extra}]'")
 
 

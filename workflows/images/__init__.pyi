@@ -1,4 +1,5 @@
 from .export import DEFAULT_FORMAT as DEFAULT_FORMAT
+from .export import HUB_KEYS as HUB_KEYS
 from .export import export_data_set as export_data_set
 from .label import LabelCfg as LabelCfg
 from .render import RenderWork as RenderWork

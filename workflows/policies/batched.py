@@ -22,6 +22,8 @@ import numpy as np
 from loky.backend.context import get_context
 
 from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.workflows.policies.catalog import parse_spec
+from unlatch.workflows.policies.lerobot import can_batch, make_batched
 from unlatch.workflows.policies.module import PolicySpaces, ask_batch, find_target, make_object
 from unlatch.workflows.policies.tcp import PolicyServerError, RemoteTracebackError, receive_message, send_message
 from unlatch.workflows.runs.executors.process import describe_exit, single_thread_variables
@@ -77,17 +79,27 @@ class InferenceProcess:
 
 
 def is_batched(policy: Any) -> bool:
-    """Returns whether a policy (`module:name`, or an object or class) has `act_batch`.
+    """Returns whether a policy (a spec, or an object or class) can act for all workers in one process.
 
     Raises:
-        ConfigError: The module or name does not exist.
+        ConfigError: The module, name or checkpoint does not exist.
     """
-    return callable(getattr(find_target(policy), "act_batch", None))
+    kind, address = parse_spec(policy) if isinstance(policy, str) else ("module", "")
+    if kind == "lerobot":
+        return can_batch(address)
+    return kind == "module" and callable(getattr(find_target(policy), "act_batch", None))
+
+
+def _make_target(policy: Any, spaces: PolicySpaces) -> Any:
+    """Makes the object that is asked for all workers."""
+    if isinstance(policy, str) and parse_spec(policy)[0] == "lerobot":
+        return make_batched(parse_spec(policy)[1], spaces)
+    return make_object(find_target(policy), spaces)
 
 
 @contextmanager
 def open_inference_process(policy: Any, spaces: PolicySpaces) -> Iterator[InferenceProcess]:
-    """Starts the process for a policy (`module:name`, or an object or class) and ends it on exit.
+    """Starts the process for a policy (`module:name`, `lerobot:PATH`, or an object or class) and ends it on exit.
 
     Raises:
         ConfigError: The policy cannot be made or has no `act_batch`.
@@ -144,7 +156,7 @@ def _run_process(control: Connection, packed: bytes) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the driver decides
     try:
         policy, spaces = cloudpickle.loads(packed)
-        target = make_object(find_target(policy), spaces)
+        target = _make_target(policy, spaces)
         if not callable(getattr(target, "act_batch", None)):
             raise ConfigError("The policy has no method act_batch(observations, slots). Set batch=false.", key="batch")
     except Exception as exc:  # noqa: BLE001 - code of a user: the driver reports whatever is wrong with it

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 POLICIES = Catalog(
     "policy kind",
     {
+        "lerobot": CatalogEntry("unlatch.workflows.policies.lerobot:load", "lerobot:PATH, a checkpoint of LeRobot"),
         "module": CatalogEntry("unlatch.workflows.policies.module:load", "module:name, a function or class of yours"),
         "random": CatalogEntry(
             "unlatch.workflows.policies.random_actions:RandomActions", "random, uniform over the action space"
@@ -35,8 +36,8 @@ def load_policy(policy: Any, env: UnlatchEnv, *, timeout_s: float = 60.0) -> Pol
     """Makes a policy.
 
     Args:
-        policy: A spec: `module:name`, `tcp://host:port`, `recorded:DATA` or `random`; or a function, an object or a
-            class, see `wrap_policy`.
+        policy: A spec: `module:name`, `lerobot:PATH`, `tcp://host:port`, `recorded:DATA` or `random`; or a function,
+            an object or a class, see `wrap_policy`.
         env: The environment it acts in.
         timeout_s: How long one answer of a policy server may take [s].
 
@@ -51,7 +52,7 @@ def load_policy(policy: Any, env: UnlatchEnv, *, timeout_s: float = 60.0) -> Pol
 
 
 def parse_spec(spec: str) -> tuple[str, str]:
-    """Splits a spec into its kind and the policy's address: `module:name`, `host:port` or the path of a data set.
+    """Splits a spec into its kind and the policy's address: `module:name`, `host:port` or a path.
 
     Raises:
         ConfigError: It has none of the forms.
@@ -61,10 +62,12 @@ def parse_spec(spec: str) -> tuple[str, str]:
         return "random", ""
     if head == "tcp" and rest.startswith("//") and rest[2:]:
         return "tcp", rest[2:]
-    if head == "recorded" and rest:
-        return "recorded", rest
+    if head in ("lerobot", "recorded") and rest:
+        return head, rest
     if colon and rest.isidentifier() and all(part.isidentifier() for part in head.split(".")):
         return "module", spec
     raise ConfigError(
-        f"policy='{spec}' cannot be read. Expected module:name, tcp://host:port, recorded:DATA or random.", key="policy"
+        f"policy='{spec}' cannot be read. Expected module:name, lerobot:PATH, tcp://host:port, recorded:DATA or "
+        "random.",
+        key="policy",
     )

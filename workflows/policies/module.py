@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.workflows.gym.config import ActionMode
 from unlatch.workflows.policies.policy import Policy
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class PolicySpaces:
     """Gymnasium's space of the observations."""
     action_space: Any
     """Gymnasium's space of the actions."""
+    action_mode: ActionMode = ActionMode.joint_position
+    """What the numbers of an action mean."""
 
 
 def load(address: str, env: UnlatchEnv, *, timeout_s: float) -> UserPolicy:

@@ -145,7 +145,8 @@ def evaluate(
             - an object with `act_batch(observations, slots)` and optionally `reset(slot, observation, info)` and
               `close()`: one process asks it for the actions of all workers;
             - a class of such objects, called with `observation_space` and `action_space`;
-            - a spec as on the command line: `module:name`, `tcp://host:port`, `recorded:DATA`, `random`.
+            - a spec as on the command line: `module:name`, `lerobot:PATH`, `tcp://host:port`,
+              `recorded:DATA`, `random`.
         episodes: Episodes 0 to `episodes - 1` are made; None: as configured, 20 by default.
         out: Folder of the data set. None: as configured, or `data/eval-<task>-<robot>-s<seed>`; if the policy is an
             object and this folder exists, a number is appended to its name. Attempts in a folder given here count and
@@ -249,7 +250,7 @@ def serve_policy(cfg: EvaluateCfg, policy: Any = None) -> Iterator[InferenceProc
     """
     chosen, batched = cfg.policy if policy is None else policy, _is_batched(cfg, policy)
     with closing(make_env_of(cfg)) as env:
-        spaces = PolicySpaces(env.observation_space, env.action_space)
+        spaces = PolicySpaces(env.observation_space, env.action_space, cfg.action.mode)
         if not batched:
             _make_policy(cfg, policy, env).close()  # an error comes before anything is written
     if not batched:
@@ -261,10 +262,11 @@ def serve_policy(cfg: EvaluateCfg, policy: Any = None) -> Iterator[InferenceProc
 
 def _is_batched(cfg: EvaluateCfg, policy: Any) -> bool:
     chosen = cfg.policy if policy is None else policy
-    is_own = not isinstance(chosen, str) or parse_spec(chosen)[0] == "module"
-    batched = cfg.batch if cfg.batch is not None else is_own and is_batched(chosen)
-    if batched and not is_own:
-        raise ConfigError(f"batch=true needs a policy of yours, got policy={chosen}. Remove batch.", key="batch")
+    batched = cfg.batch if cfg.batch is not None else is_batched(chosen)
+    if batched and isinstance(chosen, str) and parse_spec(chosen)[0] not in ("lerobot", "module"):
+        raise ConfigError(
+            f"batch=true needs a policy of yours or of LeRobot, got policy={chosen}. Remove batch.", key="batch"
+        )
     if batched and not make_executor(cfg.executor.name, workers=cfg.workers, limits=cfg.executor).on_this_host:
         raise ConfigError(
             f"batch=true needs workers on this host, but those of executor={cfg.executor.name} may be elsewhere. Set "

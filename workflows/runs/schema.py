@@ -215,7 +215,7 @@ class EvaluateCfg(RunCfg):
     """`unlatch evaluate`."""
 
     policy: str = MISSING
-    """`module:name`, `tcp://host:port`, `recorded:DATA` or `random`."""
+    """`module:name`, `lerobot:PATH`, `tcp://host:port`, `recorded:DATA` or `random`."""
     policy_timeout_s: float = 60.0
     """Time limit for one answer of a policy server (`tcp://`) or of the process of a batched policy [s]."""
     batch: bool | None = None

@@ -45,6 +45,7 @@ from unlatch.simcore.meshes.decomposition.convex_decomposition import (
 from unlatch.simcore.meshes.mesh_dependencies import model_files
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.obj_materials import mesh_colour
+from unlatch.simcore.sums import sum_in_order
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
 
 CONVERTER_VERSION = 8
@@ -145,7 +146,7 @@ def _convert(source: SourceObject, folder: Path, *, scale: float | None) -> None
     body_pieces = decompose(body_meshes, _SETTINGS, size_m=size_m, where=where)
     part_meshes = [p.mesh.moved(T_root_link.inverse()) for p in posed.part_collisions]
     part_pieces = decompose(part_meshes, _SETTINGS, size_m=size_m, where=where)
-    part_mass_kg = category.part_density_kg_m3 * sum(hull.volume for hull in part_pieces.hulls)
+    part_mass_kg = category.part_density_kg_m3 * sum_in_order(hull.volume for hull in part_pieces.hulls)
     part_mass_kg = float(np.clip(part_mass_kg, *category.part_mass_kg))
     body = Link(
         "body",

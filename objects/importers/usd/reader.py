@@ -36,6 +36,7 @@ from unlatch.simcore.meshes.convex_hull import mesh_hull
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.textured_surface import MAX_PICTURE_BYTES
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
+from unlatch.simcore.sums import sum_in_order
 from unlatch.simcore.urdf.model import Inertial, Link, Shape, ShapeKind, UrdfModel
 
 _FLAT_M = 1e-3
@@ -272,7 +273,7 @@ class _UsdReader:
         density = self._mass_value(body.prim, "physics:density")
         if mass <= 0.0 and density <= 0.0:
             parts = [self._mass_value(self._collider_prim(prim), "physics:mass") for prim in own.colliders]
-            mass = sum(parts) * units.mass_kg if parts and min(parts) > 0.0 else 0.0
+            mass = sum_in_order(parts) * units.mass_kg if parts and min(parts) > 0.0 else 0.0
             density = max(
                 (self._mass_value(self._collider_prim(p), "physics:density") for p in own.colliders), default=0
             )

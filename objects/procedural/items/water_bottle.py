@@ -10,6 +10,7 @@ import numpy as np
 from unlatch.objects.procedural.building.drawing import Colour, draw_fields, one_of, uniform
 from unlatch.objects.procedural.building.link_builder import LinkBuilder
 from unlatch.objects.procedural.items.item import ItemGenerator, Stand, add_prism
+from unlatch.simcore.sums import sum_in_order
 
 _COLOURS: tuple[Colour, ...] = (
     (0.62, 0.80, 0.90, 1.0),
@@ -47,7 +48,7 @@ def build(builder: LinkBuilder, p: WaterBottleParameters) -> Stand:
         ("shoulder", p.body_m, shoulder, 0.7 * p.radius_m, p.colour),
         ("cap", shoulder, neck, p.neck_radius_m, p.cap_colour),
     )
-    volume_m3 = sum(
+    volume_m3 = sum_in_order(
         add_prism(builder, name, radius=radius, low=low, high=high, rgba=rgba) for name, low, high, radius, rgba in rows
     )
     return Stand(round(volume_m3 * p.density_kg_m3, 4), {})

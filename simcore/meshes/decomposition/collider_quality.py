@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, closed_volume, join_meshes, sample_surface
+from unlatch.simcore.sums import sum_in_order
 
 _SPACING_SHARE = 0.015
 """Spacing of the sample points, as a share of the surface's largest extent."""
@@ -59,9 +60,9 @@ def collider_quality(surface: Sequence[TriangleMesh], parts: Sequence[TriangleMe
     outside = seen[~_are_inside(seen, planes, slack_m=1e-9)]
     uncovered = _largest_distance(outside, np.concatenate(clouds))
     protruding = _largest_distance(np.concatenate(bare), seen)
-    volume = sum(part.volume for part in parts)
+    volume = sum_in_order(part.volume for part in parts)
     solids = [closed_volume(mesh) for mesh in surface]
-    solid = sum(value for value in solids if value is not None) if all(v is not None for v in solids) else None
+    solid = sum_in_order(value for value in solids if value is not None) if all(v is not None for v in solids) else None
     return ColliderQuality(len(parts), volume, volume / solid if solid else None, uncovered, protruding, spacing_m)
 
 

@@ -32,6 +32,8 @@ class ExportReport:
     """Frames that this call exported."""
     seconds: float
     """Recorded duration of these frames [s]."""
+    url: str | None = None
+    """Address on the Hugging Face Hub; None: it was not pushed."""
 
 
 def run_export(

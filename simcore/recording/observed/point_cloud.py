@@ -11,6 +11,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, draw_surface_points, join_meshes
 from unlatch.simcore.recording.observed.object_geometry import ObjectGeometry
+from unlatch.simcore.sums import sum_in_order
 from unlatch.simcore.urdf.model import Link, Shape, UrdfModel
 
 Array = np.ndarray
@@ -78,7 +79,7 @@ class SurfaceCloud:
             raise AssetError(f"'{model.name}' has no surface. Expected visuals or colliders. Set point_cloud=0.")
         on_part = np.zeros(len(whole), dtype=bool) if part is None else self._moved_by(part)
         groups = [np.flatnonzero(on_part), np.flatnonzero(~on_part)]
-        areas = [sum(whole[index].area for index in group) for group in groups]
+        areas = [sum_in_order(whole[index].area for index in group) for group in groups]
         n_part = 0 if not areas[0] else n if not areas[1] else round(n * part_share)
         drawn = [
             _draw_points(whole, group, count, rng)

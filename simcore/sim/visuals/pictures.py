@@ -98,7 +98,8 @@ def take_picture(world: World, view: LookAtCamera, *, width: int, height: int, f
         WorldError: The renderer draws no colours.
     """
     require_colours(world)
-    request = RenderRequest(view.pinhole(width, height), view.T_world_camera, _NEAR_M, _FAR_M, depth=False, fine=fine)
+    optics, T_world_camera = view.pinhole(width, height), view.T_world_camera
+    request = RenderRequest(optics, T_world_camera, _NEAR_M, _FAR_M, depth=False, labels=False, fine=fine)
     return world.renderer.render(world, request).rgb
 
 

@@ -22,7 +22,9 @@ def test_obj_polygons_and_negative_indices(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("v 0 0 0\nf 1 2 9", "a face names vertex 9 of 1"),
-        ("v 0 0 x", "no readable OBJ mesh"),
+        ("v 0 0 x", "no readable OBJ mesh .*begin with .v.: .*x"),
+        ("v 0 0", "no readable OBJ mesh .*begin with .v.: .*2 columns"),
+        ("v 0 0 0\nf 1 1 a", "no readable OBJ mesh .*begin with .f.: "),
         ("v 0 0 nan", "not finite"),
     ],
 )
@@ -31,3 +33,16 @@ def test_damaged_meshes_are_refused(tmp_path: Path, text: str, message: str) -> 
     path.write_text(text)
     with pytest.raises(AssetError, match=message):
         read_obj(path)
+
+
+def test_corners_name_what_they_have_in_every_notation(tmp_path: Path) -> None:
+    path = tmp_path / "a.obj"
+    first = "v 0 0 0 0.5 0.5 0.5\n\tv 1 0 0\nv 1 1 0\nvt 0.25\nvt 0.5 1 0\nvn 0 0 1\nf 1/1/1 2//1 3/2\nf 1 2 3\n"
+    second = "l 1 2\nv 0 1 0\nvt 1 1\nvn 0 1 0\nf -4/-3/-2 -1/-1/-1 -2//-1\nf 1 2\n"
+    path.write_text(f"mtllib  a b.mtl\nmtllib other.mtl\n{first}{second}")
+    found = read_obj(path, with_corners=True)
+    assert found.mesh.faces.tolist() == [[0, 1, 2], [0, 1, 2], [0, 3, 2]]
+    assert found.uv_faces.tolist() == [[0, -1, 1], [-1, -1, -1], [0, 2, -1]]
+    assert found.normal_faces.tolist() == [[0, 0, -1], [-1, -1, -1], [0, 1, 1]]
+    assert found.uvs.tolist() == [[0.25, 0.0], [0.5, 1.0], [1.0, 1.0]]
+    assert found.library == tmp_path / "a b.mtl"

@@ -10,7 +10,13 @@ import pytest
 
 from unlatch.simcore.cache import CACHE_VARIABLE
 from unlatch.workflows.cli import installation
-from unlatch.workflows.cli.installation import Finding, describe_cache, describe_compiler, describe_packages
+from unlatch.workflows.cli.installation import (
+    Finding,
+    describe_cache,
+    describe_compiler,
+    describe_engine,
+    describe_packages,
+)
 from unlatch.workflows.commands.doctor import main
 
 
@@ -61,6 +67,32 @@ def test_extras_come_from_the_metadata_and_are_never_broken(installed: Callable[
     assert found["extra quick"].value == f"numpy {version('numpy')}"
     assert found["extra far"] == Finding("extra far", "not installed", "pip install 'invented-robot[far]'")
     assert found["packages"].value == ""
+
+
+def test_an_extra_that_needs_a_later_python_says_so(
+    installed: Callable[..., dict[str, Finding]], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(installation.sys, "version_info", (3, 11, 7))
+    found = installed("Provides-Extra: lerobot", 'Requires-Dist: not-there-at-all; extra == "lerobot"')
+    assert found["extra lerobot"].value == "not installed"
+    assert "needs Python 3.12 or later" in found["extra lerobot"].advice
+
+
+@pytest.mark.parametrize(("built_with", "advice"), [(1, ""), (0, "images are slow")])
+def test_an_engine_without_numpy_is_named_with_what_to_do(
+    built_with: int, advice: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("pybullet.isNumpyEnabled", lambda: built_with)
+    found = describe_engine()
+    assert found.value == f"PyBullet {version('pybullet')}, {'with' if built_with else 'without'} NumPy"
+    assert advice in found.advice
+    assert bool(found.advice) == bool(advice)
+    assert not found.broken
+
+
+def test_a_missing_engine_is_broken(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(installation, "_installed", lambda name: None)
+    assert describe_engine().broken
 
 
 def test_a_distribution_that_is_not_installed_is_broken():

@@ -290,7 +290,7 @@ def test_a_batched_policy_acts_as_one_per_worker_and_a_bug_ends_its_episode_only
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["policy=random", "batch=true"], "batch=true needs a policy of yours, got policy=random"),
+        (["policy=random", "batch=true"], "batch=true needs a policy of yours or of LeRobot, got policy=random"),
         (["policy=own:stay", "batch=true"], "has no method act_batch"),
     ],
 )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pytest
 
@@ -20,6 +22,9 @@ from unlatch.workflows.gym.config import ActionMode
 from unlatch.workflows.policies.batched import InferenceProcess, is_batched, open_inference_process
 from unlatch.workflows.policies.module import PolicySpaces
 from unlatch.workflows.policies.tcp import PolicyBugError, PolicyServerError, TcpPolicy, receive_message, send_message
+
+# by name, a process would import another package's `tests`, if there is one: draccus, which LeRobot needs, installs it
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 Array = np.ndarray
 SPACES = PolicySpaces("observations", "actions")

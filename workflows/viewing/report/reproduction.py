@@ -23,7 +23,7 @@ def commands_of(data_set: DataSet) -> dict[str, str]:
     """Returns the commands about one episode of a data set, by their purpose; `NUMBER` stands for the episode."""
     path = shlex.quote(str(data_set.path))
     commands = {}
-    again = _collect_command(data_set)
+    again = collect_command(data_set, f"only=[{NUMBER}]", "out=data/again")
     if again is not None:
         commands["make it again"] = again
     commands["look at it"] = view_command(data_set, NUMBER)
@@ -43,8 +43,8 @@ def report_command(data_set: DataSet) -> str:
     return f"unlatch report {shlex.quote(str(data_set.path))}"
 
 
-def _collect_command(data_set: DataSet) -> str | None:
-    """Returns the command that made the data set, for one episode; None if it is unknown."""
+def collect_command(data_set: DataSet, *words_of_run: str) -> str | None:
+    """Returns the command that made the data set, with other keys of the run; None if it is unknown."""
     words = data_set.info.get("command")
     if not isinstance(words, list) or len(words) <= 1 or not all(isinstance(word, str) for word in words):
         return None
@@ -52,7 +52,7 @@ def _collect_command(data_set: DataSet) -> str | None:
         kept = [_replace_sweep(word, data_set.header.get("config")) for word in words[2:] if not _is_run_override(word)]
     except (KeyError, IndexError, TypeError, ValueError):
         return None  # the header lacks a swept key, such as one of disabled noise
-    return shlex.join([*words[:2], *kept, f"only=[{NUMBER}]", "out=data/again"])
+    return shlex.join([*words[:2], *kept, *words_of_run])
 
 
 def _is_run_override(word: str) -> bool:

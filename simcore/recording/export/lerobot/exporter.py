@@ -32,7 +32,8 @@ Demonstrations made and verified by Unlatch {version}: {total_episodes} episodes
 frames per second,
 robot `{robot_type}`. LeRobot data set format {codebase_version}.
 
-## Conventions
+{description}"""
+_DESCRIPTION = """## Conventions
 
 {conventions}
 
@@ -77,9 +78,11 @@ class LeRobotExporter(Exporter):
         for trajectory in trajectories:
             writer.add(trajectory, self._videos_of(trajectory, parts), source=self.source.identity)
         info = writer.finish(self.source.layout.robot)
-        ours = self._conventions()
+        before = base / meta_files.CONVENTIONS if base is not None else None
+        ours = {**(meta_files.read_json(before) if before and before.is_file() else {}), **self._conventions()}
         meta_files.write_json(draft / meta_files.CONVENTIONS, ours)
-        (draft / "README.md").write_text(_fill_card(info, ours), encoding="utf-8")
+        card = _CARD.format(**{**info, **ours, "description": describe_set(info, ours)})
+        (draft / meta_files.CARD).write_text(card, encoding="utf-8")
 
     def _videos_of(self, trajectory: Trajectory, parts: Path) -> dict[str, Path]:
         """Returns the video files of an episode by key."""
@@ -136,11 +139,11 @@ def _difference_error(target: Path, key: str, there: Any, here: Any) -> Recordin
     )
 
 
-def _fill_card(info: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
-    """Returns the README of a set in Markdown from its `info.json` and `unlatch.json`."""
+def describe_set(info: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
+    """Returns conventions and columns of a set in Markdown, from its `info.json` and `unlatch.json`."""
     conventions = "\n".join(f"- `{key}`: {text}" for key, text in ours["conventions"].items())
     columns = []
     for key, feature in info["features"].items():
         names = ", ".join(feature["names"]) if feature["names"] else "one number"
         columns.append(f"- `{key}` ({feature['dtype']}, {feature['shape']}): {names}\n")
-    return _CARD.format(**{**info, **ours, "conventions": conventions, "columns": "".join(columns)})
+    return _DESCRIPTION.format(**{**info, **ours, "conventions": conventions, "columns": "".join(columns)})

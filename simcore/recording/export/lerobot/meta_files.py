@@ -20,6 +20,8 @@ TASKS = "meta/tasks.parquet"
 EPISODES = "meta/episodes"
 CONVENTIONS = "meta/unlatch.json"
 """Our conventions; LeRobot does not read this file."""
+CARD = "README.md"
+"""The card: what the set contains, for people."""
 VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
 _MAX_BYTES = 64 << 20
 

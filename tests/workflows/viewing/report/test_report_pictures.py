@@ -62,8 +62,3 @@ def test_pictures_can_be_decoded_and_the_failure_is_named(page: ReportPage):
             assert image.size == (480, 375)
     assert len(page.images) > 8
     assert "failure in phase grasp: The fingers closed to 0.0 mm and hold nothing of 'drawer'" in page.text
-
-
-def test_the_number_of_clips_is_limited(noisy_drawers: Path, tmp_path: Path):
-    assert command_table.main(["report", str(noisy_drawers), "clips=0", f"out={tmp_path / 'r.html'}"]) == OK
-    assert ReportPage(tmp_path / "r.html").videos == []

@@ -1,0 +1,238 @@
+"""`unlatch export push=...`, against a server that stands in for the Hugging Face Hub."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from huggingface_hub import constants
+from PIL import Image
+
+import unlatch
+from tests.workflows.hub.hub_server import TOKEN, Hub, Repo, serve_hub
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
+from unlatch.workflows.hub import card
+from unlatch.workflows.runs.header import header_of
+from unlatch.workflows.runs.schema import CollectCfg
+
+Run = Callable[..., tuple[int, str, str]]
+COMMAND = ["unlatch", "collect", "task=open_drawer", "seed=3", "workers=2", "out=/home/ann/data"]
+
+
+@pytest.fixture(scope="session")
+def two_attempts(tmp_path_factory: pytest.TempPathFactory, drawer_episode: tuple[CollectCfg, EpisodeRecord]) -> Path:
+    """A success and a failure."""
+    cfg, made = drawer_episode
+    out = tmp_path_factory.mktemp("hub") / "set"
+    with DataSet.create_or_resume(out, header=header_of(cfg), info={"command": COMMAND}) as found:
+        found.write(made)
+        found.write(dataclasses.replace(made, number=1, success=False, code="plan_infeasible", arrays={}))
+    return out
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no_token"))
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    small = dataclasses.replace(card.CLIP_LOOK, width=16, height=16, fps=1, speed=9.0, renderer="tiny")
+    monkeypatch.setattr(card, "CLIP_LOOK", small)
+    monkeypatch.chdir(tmp_path)
+    with serve_hub() as found:
+        monkeypatch.setattr(constants, "ENDPOINT", found.url)
+        yield found
+
+
+def read_card(text: bytes) -> tuple[dict, str]:
+    _, header, body = text.decode().split("---\n", 2)
+    return yaml.safe_load(header), body
+
+
+def test_the_hub_receives_every_file_and_the_tag_that_lerobot_reads(two_attempts: Path, hub: Hub, run_command: Run):
+    code, out, err = run_command(
+        "export", two_attempts, "out=drawers", "push=lab/drawers", "private=true", "clip=false"
+    )
+    assert code == 0, err
+    assert out.splitlines()[-1] == f"pushed: {hub.url}/datasets/lab/drawers"
+    repo = hub.repos["lab/drawers"]
+    folder = Path("drawers")
+    assert repo.files == {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    assert {"meta/info.json", "data/chunk-000/file-000.parquet", "README.md"} <= repo.files.keys()
+    assert (repo.private, repo.tags) == (True, {"v3.0": f"{1:040x}"})
+    assert TOKEN not in out + err
+    assert not any(TOKEN.encode() in content for content in repo.files.values())
+
+
+def test_the_card_states_tasks_robot_counts_success_and_the_command(two_attempts: Path, hub: Hub, run_command: Run):
+    assert run_command("export", two_attempts, "out=drawers", "push=ann/drawers", "clip=false")[0] == 0
+    header, body = read_card(hub.repos["ann/drawers"].files["README.md"])
+    exported = LeRobotSet.open("drawers")
+    assert header == {
+        "license": "apache-2.0",
+        "task_categories": ["robotics"],
+        "tags": ["LeRobot", "unlatch", "articulated-objects", "simulation", "franka_panda"],
+        "configs": [{"config_name": "default", "data_files": "data/*/*.parquet"}],
+    }
+    assert f"| 1 | {exported.info['total_frames']} | 30 |" in body
+    assert f"- {exported.language(0)} (1 episode)" in body
+    assert "attempts that succeed: 1/2 = 50.0 % (95 % interval 9.5 to 90.5 %)" in body
+    assert "\nunlatch collect task=open_drawer seed=3 episodes=2\n" in body  # without folders of this machine
+    assert "/home/ann" not in body
+    assert "## Conventions" in body
+
+
+def test_a_licence_of_the_user_stands_on_the_card_and_a_clip_only_if_there_is_one(two_attempts: Path, hub: Hub):
+    unlatch.export(two_attempts, out="drawers", push="ann/drawers", license="cc-by-4.0", clip=False)
+    header, body = read_card(hub.repos["ann/drawers"].files["README.md"])
+    assert header["license"] == "cc-by-4.0"
+    assert "clip.webp" not in body
+
+
+@pytest.mark.slow
+def test_the_card_shows_a_clip(two_attempts: Path, hub: Hub):
+    unlatch.export(two_attempts, out="drawers", push="ann/drawers")
+    files = hub.repos["ann/drawers"].files
+    assert "(clip.webp)" in read_card(files["README.md"])[1]
+    assert Image.open(io.BytesIO(files["clip.webp"])).n_frames > 1
+
+
+def test_objects_that_unlatch_did_not_generate_leave_the_licence_unknown(
+    hub: Hub, tmp_path: Path, drawer_episode: tuple[CollectCfg, EpisodeRecord]
+):
+    cfg, made = drawer_episode
+    header = header_of(cfg)
+    header["config"]["object"]["source"] = "partnet_mobility"
+    with DataSet.create_or_resume(tmp_path / "foreign", header=header) as found:
+        found.write(made)
+    unlatch.export(tmp_path / "foreign", out="drawers", push="ann/drawers", clip=False)
+    assert read_card(hub.repos["ann/drawers"].files["README.md"])[0]["license"] == "unknown"
+
+
+def test_pushing_again_replaces_the_files_and_moves_the_tag(two_attempts: Path, hub: Hub):
+    unlatch.export(two_attempts, out="drawers", push="ann/drawers", clip=False)
+    repo = hub.repos["ann/drawers"]
+    repo.files["data/chunk-000/file-007.parquet"] = b"of an earlier push"
+    report = unlatch.export(two_attempts, out="drawers", push="ann/drawers", clip=False)
+    assert (report.taken, report.there, report.url) == (0, 1, f"{hub.url}/datasets/ann/drawers")
+    assert "data/chunk-000/file-007.parquet" not in repo.files
+    assert repo.tags == {"v3.0": f"{2:040x}"}
+
+
+def test_the_card_of_an_appended_set_has_the_figures_of_both_data_sets(
+    two_attempts: Path, hub: Hub, tmp_path: Path, drawer_episode: tuple[CollectCfg, EpisodeRecord]
+):
+    cfg, made = drawer_episode
+    other = header_of(dataclasses.replace(cfg, seed=4))
+    with DataSet.create_or_resume(tmp_path / "other", header=other) as found:
+        found.write(made)
+    unlatch.export(two_attempts, out="both", push="ann/both", clip=False)
+    unlatch.export(tmp_path / "other", out="both", append=True, push="ann/both", clip=False)
+    _, body = read_card(hub.repos["ann/both"].files["README.md"])
+    assert "attempts that succeed: 1/2 = 50.0 %" in body
+    assert "attempts that succeed: 1/1 = 100.0 %" in body
+    assert "| 2 |" in body
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "message"),
+    [
+        ({"token": "other"}, [], "The token is wrong or expired."),
+        ({"role": "read"}, [], "The token of the Hugging Face Hub may read only."),
+        ({}, ["push=bob/drawers"], "belongs to 'bob', but the token to 'ann', who may write to: ann, lab."),
+        ({}, ["push=ann/draw--ers"], "Cannot have -- or .. in repo_id"),
+        ({"repos": {"ann/drawers": Repo(False, {"model.bin": b""})}}, [], "push='ann/drawers' is taken"),
+        (
+            {"repos": {"ann/drawers": Repo(False, {"meta/unlatch.json": b""})}},
+            ["private=true"],
+            "private=true, but 'ann/drawers' exists and is public.",
+        ),
+        ({}, ["format=robomimic"], "hf upload ann/drawers OUT --repo-type dataset"),
+        ({"refuse": {"whoami": (503, "down")}}, [], "status 503, down. Try again later"),
+    ],
+)
+def test_what_the_hub_would_refuse_is_refused_before_the_export_begins(
+    change: dict, words: list[str], message: str, two_attempts: Path, hub: Hub, assert_refused: Callable[..., str]
+):
+    vars(hub).update(change)
+    push = [] if any(word.startswith("push=") for word in words) else ["push=ann/drawers"]
+    said = assert_refused("export", two_attempts, "out=drawers", *push, *words, text=message, folder=Path.cwd())
+    assert TOKEN not in said
+    assert not any(request.startswith(("POST", "PUT", "DELETE")) for request in hub.asked)
+
+
+def test_without_a_token_the_error_says_how_to_get_one(
+    two_attempts: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch, assert_refused: Callable[..., str]
+):
+    monkeypatch.delenv("HF_TOKEN")
+    assert_refused("export", two_attempts, "out=x", "push=ann/x", text="run `hf auth login`", folder=Path.cwd())
+    assert hub.asked == []
+
+
+def test_an_unreachable_hub_is_refused_before_the_export_begins(
+    two_attempts: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch, assert_refused: Callable[..., str]
+):
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    text = "cannot be checked on the Hugging Face Hub (http://127.0.0.1:9): "
+    assert_refused("export", two_attempts, "out=x", "push=ann/x", text=text, folder=Path.cwd())
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "message"),
+    [
+        ("POST /api/repos/create", 403, "The token may not write there."),
+        ("commit/", 409, "another upload is running"),
+        ("PUT /lfs/", 403, "The token may not write there."),
+        ("POST .*tag/", 401, "The token is wrong or expired."),
+    ],
+)
+def test_a_failed_push_keeps_the_export_and_the_same_command_pushes_it(
+    request_: str, status: int, message: str, two_attempts: Path, hub: Hub, run_command: Run
+):
+    words = ["export", two_attempts, "out=drawers", "push=ann/drawers", "clip=false"]
+    hub.refuse = {request_: (status, f"no, {TOKEN}")}
+    code, out, err = run_command(*words)
+    last = err.splitlines()[-1]
+    assert (code, out.startswith("lerobot: 1 episode")) == (2, True)
+    assert message in last
+    assert "is complete. To push it, run the same command again" in last
+    assert (TOKEN in out + err, "no, (the token)." in last) == (False, True)
+    assert len(LeRobotSet.open("drawers")) == 1
+    hub.refuse = {}
+    code, out, _ = run_command(*words)
+    assert (code, out.startswith("lerobot: 0 episodes")) == (0, True)
+    assert hub.repos["ann/drawers"].tags == {"v3.0": f"{hub.repos['ann/drawers'].commits:040x}"}
+
+
+def test_no_traceback_has_the_token(two_attempts: Path, hub: Hub, run_command: Run):
+    hub.refuse = {"/api/datasets/": (403, f"no, {TOKEN}")}
+    code, out, err = run_command("export", two_attempts, "out=drawers", "push=ann/drawers", "--debug")
+    assert (code, "Traceback" in err, "(the token)" in err) == (2, True, True)
+    assert TOKEN not in out + err
+    with pytest.raises(unlatch.HubError) as caught:
+        unlatch.export(two_attempts, out="drawers", push="ann/drawers")
+    error: BaseException | None = caught.value
+    assert (error.__cause__, error.__context__) == (None, None)
+    assert TOKEN not in "".join(traceback.format_exception(error))
+
+
+def test_a_token_with_a_line_break_is_not_sent(
+    two_attempts: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch, assert_refused: Callable[..., str]
+):
+    monkeypatch.setenv("HF_TOKEN", "hf_two words")
+    text = "has characters that no token has"
+    assert "hf_two" not in assert_refused("export", two_attempts, "out=x", "push=ann/x", text=text, folder=Path.cwd())
+
+
+def test_without_huggingface_hub_the_error_names_the_extra(
+    two_attempts: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch, assert_refused: Callable[..., str]
+):
+    monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)
+    text = "pip install 'unlatch[hub]'"
+    assert_refused("export", two_attempts, "out=x", "push=ann/x", text=text, folder=Path.cwd())
