@@ -116,8 +116,9 @@ def check_own_folders(folders: Sequence[str]) -> None:
                 f"Use --config-dir {folder.parent}."
             )
         for group in groups:
-            known = yaml_files(group)
-            for path in sorted((folder / group).glob("*.yaml")):
+            own = sorted((folder / group).glob("*.yaml"))
+            known = yaml_files(group) if own else {}  # it reads the metadata of every installed distribution
+            for path in own:
                 if path.stem in known or (group == "task" and path.stem in TASKS.names()):
                     raise ConfigError(
                         f"{path} has the name of {_describe_owner(path.stem, known)} and would not be read. Expected "

@@ -40,6 +40,7 @@ COMMANDS = {
     "replay": "replay recorded episodes",
     "report": "write a summary page of data sets",
     "schema": "write the JSON Schema of task files",
+    "studio": "compose a task by looking: edit, plan and run it on a page",
     "view": "write an interactive page of a recorded episode",
     "watch": "show the progress of growing data sets",
 }

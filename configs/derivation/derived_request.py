@@ -132,7 +132,7 @@ def _check_choices(choices: dict[str, str]) -> None:
                 key="part",
             )
         return
-    _check_derivable(skill)
+    check_derivable(skill)
     if "task" in choices:
         raise ConfigError(
             f"skill={skill} derives a task, and task={choices['task']} names one. Expected one of them. Remove one.",
@@ -145,7 +145,12 @@ def _check_choices(choices: dict[str, str]) -> None:
         )
 
 
-def _check_derivable(skill: str) -> None:
+def check_derivable(skill: str) -> None:
+    """Raises unless a task can be derived for a skill.
+
+    Raises:
+        ConfigError: There is no such skill, or it needs a task of its own.
+    """
     if skill in SKILLS.names():
         try:
             derivable_skill(skill)

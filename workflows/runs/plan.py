@@ -161,7 +161,7 @@ def planned_scene(
             lines += scene.episode.randomization.lines()
         failure = scene.episode.failure
         skills = Attempt(scene.episode).plan_stage() if failure is None else []
-        plans = tuple(_plan_of(skill) for skill in skills)
+        plans = tuple(plan_of_skill(skill) for skill in skills)
         search = scene.episode.planner.layout_search
         yield (
             scene,
@@ -176,7 +176,8 @@ def planned_scene(
         )
 
 
-def _plan_of(skill: Skill) -> SkillPlan:
+def plan_of_skill(skill: Skill) -> SkillPlan:
+    """Returns what a skill planned, or why it has no plan."""
     failure = skill.failure
     return SkillPlan(
         arm=skill.context.arm.name,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from unlatch.objects.annotate.storage import AnnotatedUrdf, write_annotation_file
-from unlatch.objects.annotation import FramedVector, Part
-from unlatch.objects.validation import articulation_problems
+from unlatch.objects.annotate.keypoint_edit import HEAD, TAIL, KeypointEdit
+from unlatch.objects.annotate.storage import AnnotatedUrdf
+from unlatch.objects.annotation import Articulation, Part
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.workflows.viewing.annotation_picture import KEYPOINT_COLOURS
@@ -20,19 +19,16 @@ from unlatch.workflows.viewing.viewers.viser_scene import start_viser, stop_vise
 
 Array = np.ndarray
 
-_HEAD, _TAIL = "articulated_object_head", "articulated_object_tail"
-
 
 class AnnotationEditor:
     """Shows an object with a control at each keypoint; dragging moves a keypoint, saving writes the file.
 
-    Dragging the head moves the tail too, which keeps the direction in which the fingers close. A saved file counts as
-    made by hand.
+    What a moved keypoint changes, see `KeypointEdit`.
     """
 
     def __init__(self, server: Any, loaded: AnnotatedUrdf) -> None:
         """Builds the page on a `viser.ViserServer`."""
-        self.articulation = loaded.articulation
+        self.edit = KeypointEdit(loaded)
         self.loaded = loaded
         self._closed = loaded.articulation.closed_positions()
         self._scene = server.scene
@@ -48,41 +44,26 @@ class AnnotationEditor:
         self.save_button.on_click(lambda _: self._save_and_report())
 
     @property
+    def articulation(self) -> Articulation:
+        """The annotation with what has been moved so far."""
+        return self.edit.articulation
+
+    @property
     def problems(self) -> list[str]:
         """Problems of the current annotation, one line each."""
-        return articulation_problems(self.articulation, self.loaded.model, size_m=self.loaded.size_m)
+        return self.edit.problems
 
     def move(self, part: str, keypoint: str, p_root: Array) -> None:
         """Moves a keypoint to a position (3,) in the root frame of the closed object [m]."""
         entry = self.articulation.part(part)
-        old = entry.keypoint(keypoint)
-        moved = FramedVector.of(old.frame, self._frame_pose(entry, old.frame).inverse() @ p_root)
-        keypoints = {**entry.keypoints, keypoint: moved}
-        handle = entry.handle
-        if keypoint == _HEAD:
-            shift = moved.xyz - old.xyz
-            keypoints[_TAIL] = FramedVector.of(old.frame, entry.keypoints[_TAIL].xyz + shift)
-            if handle.T_link_handle is not None and old.frame == "link":
-                pose = handle.T_link_handle
-                handle = replace(handle, T_link_handle=Pose(pose.R, pose.p + shift))
-        changed = replace(entry, keypoints=keypoints, handle=handle)
-        self.articulation = replace(self.articulation, parts={**self.articulation.parts, part: changed})
-        if keypoint == _HEAD and (part, _TAIL) in self.controls:
-            self.controls[part, _TAIL].position = tuple(self._point_in_root(changed, _TAIL))
+        frame = self._frame_pose(entry, entry.keypoint(keypoint).frame)
+        self.edit.move(part, keypoint, frame.inverse() @ p_root)
+        if keypoint == HEAD and (part, TAIL) in self.controls:
+            self.controls[part, TAIL].position = tuple(self._point_in_root(self.articulation.part(part), TAIL))
 
     def save(self) -> None:
-        """Writes the annotation and marks it as made by hand.
-
-        Raises:
-            AssetError: It does not fit its object, or cannot be written. The file is unchanged.
-        """
-        problems = self.problems
-        if problems:
-            raise AssetError(f"{self.loaded.path}: {problems[0]} Not saved.", path=str(self.loaded.path))
-        extra = {key: value for key, value in self.articulation.extra.items() if key != "made_by"}
-        articulation = replace(self.articulation, extra={**extra, "made_by": {"tool": "by hand"}})
-        write_annotation_file(self.loaded.path, articulation.to_yaml().encode())
-        self.articulation = articulation
+        """Writes the annotation; see `KeypointEdit.save`."""
+        self.edit.save()
 
     def _save_and_report(self) -> None:
         try:

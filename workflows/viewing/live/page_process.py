@@ -51,10 +51,10 @@ class PageProcess:
             ConfigError: There is no such address here, or the port is not allowed.
         """
         self._arguments = {"paths": [str(path) for path in paths], "title": title}
-        self._socket = _listen(host, port, host_key=host_key, port_key=port_key)
+        self._socket = listen_at(host, port, host_key=host_key, port_key=port_key)
         self.port: int = self._socket.getsockname()[1]
         """The port at which it listens."""
-        self.url = f"http://{_name_of(host)}:{self.port}/"
+        self.url = f"http://{name_in_browser(host)}:{self.port}/"
         """The address of the page."""
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
@@ -106,7 +106,18 @@ class PageProcess:
             self._process.wait()
 
 
-def _listen(host: str, port: int, *, host_key: str, port_key: str) -> socket.socket:
+def listen_at(host: str, port: int, *, host_key: str = "host", port_key: str = "port") -> socket.socket:
+    """Returns a socket that listens at an address; if the port is taken, at one of the next, or at a free one.
+
+    Args:
+        host: Address.
+        port: Port; 0: the system chooses a free one.
+        host_key: Key of the configuration that `host` comes from, for errors.
+        port_key: The same for `port`.
+
+    Raises:
+        ConfigError: There is no such address here, or the port is not allowed.
+    """
     for chosen in [*range(port, min(port + _TRIES, MAX_PORT + 1)), 0] if port else [0]:
         try:
             family, *_, address = socket.getaddrinfo(host, chosen, type=socket.SOCK_STREAM)[0]
@@ -126,7 +137,7 @@ def _listen(host: str, port: int, *, host_key: str, port_key: str) -> socket.soc
     raise ConfigError(f"{port_key}={port}: no port is free. Choose another.", key=port_key)
 
 
-def _name_of(host: str) -> str:
+def name_in_browser(host: str) -> str:
     """Returns the name under which a browser reaches an address."""
     if host in ("", "0.0.0.0", "::"):
         return socket.gethostname()

@@ -6,7 +6,6 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,6 +18,7 @@ from unlatch.workflows.viewing.live.content import PageContent
 from unlatch.workflows.viewing.live.current_episode import CurrentEpisode
 from unlatch.workflows.viewing.live.scene import LiveScene
 from unlatch.workflows.viewing.template import fill_template
+from unlatch.workflows.viewing.viewers.viser_proxy import forward_to_viser
 from unlatch.workflows.viewing.viewers.viser_scene import start_viser, stop_viser
 
 SCENE = "/scene"
@@ -31,7 +31,6 @@ _FRAME_S = 0.1
 """Time between two states of the scene [s]."""
 _ASKED_S = 10.0
 """Time after the last request in which data sets are read; without a reader, nothing is."""
-_CHUNK_BYTES = 1 << 16
 
 
 class LivePage:
@@ -112,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif path == "/state.json":
             self._answer(self.page.to_json(), "application/json")
         elif path.startswith(f"{SCENE}/") or path == SCENE:
-            self._forward()
+            forward_to_viser(self, self.scene_port, prefix=SCENE)
         else:
             self.send_error(HTTPStatus.NOT_FOUND)
 
@@ -127,44 +126,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         with suppress(ConnectionError):  # the reader is gone
             self.wfile.write(content)
-
-    def _forward(self) -> None:
-        """Passes a request, and the web socket that it may open, on to viser."""
-        self.close_connection = True
-        path = self.path.removeprefix(SCENE) or "/"
-        headers = [(key, value) for key, value in self.headers.items() if key.lower() != "host"]
-        upgrades = "upgrade" in (value.lower() for key, value in headers if key.lower() == "connection")
-        if not upgrades and "upgrade" not in self.headers.get("Connection", "").lower():
-            headers = [(key, value) for key, value in headers if key.lower() != "connection"]
-            headers.append(("Connection", "close"))
-        lines = [f"GET {path if path.startswith('/') else '/' + path} HTTP/1.1", f"Host: 127.0.0.1:{self.scene_port}"]
-        head = "\r\n".join([*lines, *(f"{key}: {value}" for key, value in headers), "", ""])
-        try:
-            upstream = socket.create_connection(("127.0.0.1", self.scene_port))
-        except OSError:
-            self.send_error(HTTPStatus.BAD_GATEWAY)
-            return
-        with upstream:
-            upstream.sendall(head.encode("latin-1"))
-            back = threading.Thread(target=self._send_on, args=(upstream,), daemon=True)
-            back.start()
-            _copy(lambda: upstream.recv(_CHUNK_BYTES), self.connection.sendall)
-            for end in (upstream, self.connection):
-                with suppress(OSError):
-                    end.shutdown(socket.SHUT_RDWR)
-            back.join(1.0)
-
-    def _send_on(self, upstream: socket.socket) -> None:
-        _copy(lambda: self.rfile.read1(_CHUNK_BYTES), upstream.sendall)
-        with suppress(OSError):
-            upstream.shutdown(socket.SHUT_WR)
-
-
-def _copy(receive: Callable[[], bytes], send: Callable[[bytes], None]) -> None:
-    """Copies bytes until one side is closed."""
-    with suppress(OSError, ValueError):
-        while data := receive():
-            send(data)
 
 
 class PageServer(ThreadingHTTPServer):

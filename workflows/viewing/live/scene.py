@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.geometry import Pose
 from unlatch.workflows.viewing.viewers.scene_models import (
@@ -41,6 +42,8 @@ class ShownEpisode:
     """As in a record."""
     hashes: Mapping[str, str]
     """Content hash of each object, as in a record."""
+    models_key: Hashable = None
+    """Equal for episodes with the same objects, which are then only moved; None: they are built anew."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,13 @@ class LiveScene:
     The robot stays while the next episode has the same one: its meshes are sent once.
     """
 
-    def __init__(self, server: Any) -> None:
+    def __init__(self, server: Any, *, has_view: bool = False) -> None:
+        """Makes an empty scene; `has_view` says that from where a page looks is set already."""
         self._server = server
         self._key: Hashable = None
+        self._models_key: Hashable = None
+        self.assets: Mapping[str, ObjectAsset] = {}
+        """The objects that are shown, by name."""
         self._episode_stack = ExitStack()
         self._robot_stack = ExitStack()
         self._robot_cfg: RobotCfg | None = None
@@ -72,7 +79,9 @@ class LiveScene:
         self._points: dict[str, tuple[Any, ...]] = {}
         self._handles: list[Any] = []
         """Of the bodies and points of this episode."""
-        self._has_view = False
+        self._fixed: list[Any] = []
+        """Handles of table and plinths."""
+        self._has_view = has_view
 
     def __enter__(self) -> LiveScene:
         return self
@@ -99,13 +108,31 @@ class LiveScene:
             return
         with self._server.atomic():
             if episode.key != self._key:
-                self._clear()
-                self._build(episode, now)
-                self._key = episode.key
+                if self._models_key is None or episode.models_key != self._models_key:
+                    self._clear()
+                    self._build(episode, now)
+                self._show_robot(episode.cfg.robot)
+                self._show_fixed(episode.layout)
+                self._key, self._models_key = episode.key, episode.models_key
             self._pose(episode.cfg.robot, now, acted_on)
 
+    @property
+    def robot(self) -> SceneModel | None:
+        """The robot that is shown."""
+        return None if self._robot is None else self._robot.model
+
+    @property
+    def objects(self) -> dict[str, SceneModel]:
+        """The objects that are shown, by name."""
+        return {name: shown.model for name, shown in self._objects.items()}
+
+    def label_points(self, *, dots: bool, names: bool) -> None:
+        """Decides whether keypoints and their names are visible."""
+        for dot, label in self._points.values():
+            dot.visible, label.visible = dots, dots and names
+
     def _clear(self) -> None:
-        self._key = None
+        self._key, self._models_key = None, None
         self._episode_stack.close()
         for handle in self._handles:
             handle.remove()
@@ -114,18 +141,24 @@ class LiveScene:
         self._points.clear()
 
     def _build(self, episode: ShownEpisode, now: Mapping[str, Array]) -> None:
-        cfg, view = episode.cfg, self._server.scene
-        self._show_robot(cfg.robot)
+        cfg = episode.cfg
         assets, _ = load_assets([cfg.object, *cfg.objects], episode.layout, episode.hashes, number=episode.number)
+        self.assets = assets
         if not self._has_view:
             set_view(self._server, *choose_view(assets, now))
             self._has_view = True
-        for name, mesh, pose in fixed_meshes(episode.layout):
-            self._handles.append(add_body(view, name, [mesh], position=pose.p, wxyz=pose.quat_wxyz))
         for name, asset in assets.items():
             shown = self._add_model(self._episode_stack.enter_context(open_object(name, asset)))
             self._objects[name] = shown
             self._handles.extend(shown.frames.values())
+
+    def _show_fixed(self, layout: Mapping[str, Any]) -> None:
+        for handle in self._fixed:
+            handle.remove()
+        self._fixed = [
+            add_body(self._server.scene, name, [mesh], position=pose.p, wxyz=pose.quat_wxyz)
+            for name, mesh, pose in fixed_meshes(layout)
+        ]
 
     def _show_robot(self, robot: RobotCfg) -> None:
         if self._robot_cfg == robot:

@@ -75,7 +75,7 @@ def read_scene(data_set: DataSet, number: int) -> tuple[RecordedScene, list[str]
         phases=tuple(_PHASE_NAMES.get(int(number), str(int(number))) for number in numbers),
         bodies=tuple(bodies),
         points=tuple(_shown_points(record, arrays)),
-        forces=tuple(_shown_forces(robot, arrays)),
+        forces=tuple(shown_forces(robot, arrays)),
         curves=tuple(_shown_curves(record, assets, arrays)),
         tool_paths={arm.name: arrays[f"robots.{robot.name}.{arm.name}.tcp_position"] for arm in robot.arms},
         eye=eye,
@@ -126,7 +126,8 @@ def _shown_points(record: EpisodeRecord, arrays: Mapping[str, Array]) -> Iterato
             yield ShownPoint(f"{owner}/{part}/{point}", point, positions, (owner, part) in acted_on)
 
 
-def _shown_forces(robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[ShownForce]:
+def shown_forces(robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[ShownForce]:
+    """Yields the largest force of every contact view in each of the T states of a record."""
     first_arm = robot.arms[0].name
     known = list(_CONTACT_VIEWS)
     keys = [key for key in arrays if key.startswith("contacts.") and key.endswith(".force_max_n")]

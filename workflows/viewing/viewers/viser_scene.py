@@ -18,9 +18,10 @@ from unlatch.workflows.viewing.viewers.recorded_scene import POINT_RGB
 
 Array = np.ndarray
 
-LABEL_ANCHORS = ("bottom-right", "top-right", "bottom-left", "top-left")
+LABEL_ANCHORS = ("bottom-right", "top-left", "bottom-left", "top-right")
 """Anchors of labels, in turn: keypoints come in pairs that are close to each other."""
-_FOV_RAD = math.radians(42.0)
+FOV_RAD = math.radians(42.0)
+"""Vertical field of view of a page that is opened [rad]."""
 
 
 def start_viser(*, port: int) -> Any:
@@ -43,7 +44,7 @@ def set_view(server: Any, eye: Array, target: Array) -> None:
     """Sets from where a page that is opened later looks, from `eye` (3,) to `target` (3,), world frame [m]."""
     server.scene.set_up_direction("+z")
     camera = server.initial_camera
-    camera.position, camera.look_at, camera.fov = eye, target, _FOV_RAD
+    camera.position, camera.look_at, camera.fov = eye, target, FOV_RAD
 
 
 def add_body(view: Any, name: str, meshes: Iterable[ColouredMesh], *, position: Array, wxyz: Array) -> Any:

@@ -1,0 +1,97 @@
+"""Measures how long the page of `unlatch studio` takes from an edit to its answer, without a browser.
+
+Usage: python benchmarks/studio.py [task=open_microwave] [runs=20]
+
+Every run moves the region by a few millimetres, as a drag does, and waits for the scene and then for the plan; a tenth
+of the runs also makes the episode. The workers are warm: the first answers are not counted. Prints the median and the
+slowest of the runs, in seconds. Exit code 1 if the median from an edit to its plan is above 1 s.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.simcore.errors import SimCoreError, check_range
+from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.command import run_guarded
+from unlatch.workflows.cli.console import FAILED, OK, print_line
+from unlatch.workflows.studio.document import new_document
+from unlatch.workflows.studio.session import PLAN, REACH, SCENE, StudioSession
+from unlatch.workflows.studio.worker import WorkerProcess
+
+LIMIT_S = 1.0
+"""Largest median time from an edit to its plan [s]."""
+_WAIT_S = 300.0
+_STEP_M = 0.002
+
+
+@dataclass
+class StudioBenchCfg:
+    """The keys of the benchmark."""
+
+    task: str = "open_microwave"
+    """The task that is edited."""
+    runs: int = 20
+    """Edits that are timed."""
+
+    def __post_init__(self) -> None:
+        check_range("runs", self.runs, 1, 1000)
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the benchmark; returns its exit code."""
+    cfg = read_pairs(StudioBenchCfg, arguments)
+    runners = {kind: WorkerProcess() for kind in (SCENE, PLAN, REACH)}
+    session = StudioSession(new_document([f"task={cfg.task}"]), runners)
+    try:
+        _wait(session, lambda: session.scene is not None and not session.plan_is_old())
+        times = _measure(session, cfg.runs)
+    finally:
+        session.close()
+        for runner in runners.values():
+            runner.close()
+    print_line(f"| from an edit of the region of {cfg.task} to | median [s] | slowest [s] | n |")
+    print_line("|---|---|---|---|")
+    for name, seconds in times.items():
+        print_line(f"| {name} | {np.median(seconds):.2f} | {max(seconds):.2f} | {len(seconds)} |")
+    return OK if float(np.median(times["the plan"])) <= LIMIT_S else FAILED
+
+
+def _measure(session: StudioSession, runs: int) -> dict[str, list[float]]:
+    """Returns the times of every stage [s]."""
+    times: dict[str, list[float]] = {"the text": [], "the scene": [], "the plan": [], "the end of a run": []}
+    x, y = session.to_dict()["scene"]["regions"][0]["center_m"]
+    for run in range(1 + runs):
+        started = time.perf_counter()
+        session.set_value(("task", "regions", 0, "center_m"), [round(x + _STEP_M * (1 + run % 7), 3), y])
+        text_s = time.perf_counter() - started
+        _wait(session, lambda: not session.is_busy(SCENE))
+        scene_s = time.perf_counter() - started
+        _wait(session, lambda: not session.is_busy(PLAN))
+        plan_s = time.perf_counter() - started
+        if run == 0:
+            continue  # it compiles what later plans use
+        for name, seconds in (("the text", text_s), ("the scene", scene_s), ("the plan", plan_s)):
+            times[name].append(seconds)
+        if run % 10 == 1:
+            session.ask_run()
+            _wait(session, lambda: not session.is_busy("run"))
+            times["the end of a run"].append(time.perf_counter() - started - plan_s)
+    return times
+
+
+def _wait(session: StudioSession, condition: Callable[[], bool]) -> None:
+    with session.changed:
+        if not session.changed.wait_for(condition, timeout=_WAIT_S):
+            raise SimCoreError(f"No answer within {_WAIT_S:.0f} s.")
+    if session.problem is not None:
+        raise SimCoreError(session.problem.message)
+
+
+if __name__ == "__main__":
+    sys.exit(run_guarded(lambda: main(sys.argv[1:])))

@@ -1,0 +1,151 @@
+"""The task file that is edited: undo, what is left out, and where it may be saved."""
+
+import pytest
+import yaml
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.studio.document import TaskDocument, new_document, open_document
+
+REGION = {"object": "${object.name}", "center_m": [0.68, 0.0], "yaw_deg": 25.0}
+BASE = {"task": {"name": "open_microwave", "regions": [REGION], "settle_s": 0.5}, "skills": []}
+
+
+@pytest.fixture
+def document():
+    return new_document(["task=open_microwave"])
+
+
+def test_a_new_document_states_only_what_differs(document):
+    assert yaml.safe_load(document.text) == {"defaults": ["open_microwave"], "task": {"name": "my_open_microwave"}}
+    assert str(document.path) == "configs/task/my_open_microwave.yaml"
+
+
+def test_choices_of_the_command_line_become_entries_of_the_file():
+    tree = yaml.safe_load(new_document(["task=open_microwave", "robot=ur5", "object=oven", "seed=3"]).text)
+    assert tree["defaults"] == ["open_microwave", {"override /object": "oven"}, {"override /robot": "ur5"}]
+    assert tree["seed"] == 3
+
+
+def test_a_task_is_derived_from_an_object(tmp_path):
+    tree = yaml.safe_load(new_document(["object=cabinet", "skill=close", "part=door_0"]).text)
+    assert tree["task"]["derived"] == {"skill": "close", "part": "door_0"}
+    assert [entry["name"] for entry in tree["skills"]] == ["artpreplan", "close"]
+    assert "&" not in new_document(["object=cabinet"]).text, "YAML references are hard to read"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "studio needs a task to begin with"),
+        (["task=open_microwav"], "Did you mean 'open_microwave'"),
+        (["task=open_microwave", "robot=pandaa"], "not the name of a robot"),
+        (["task=open_microwave", "skill=open"], "Remove one of them"),
+        (["task=open_microwave", "skills.0.part=door"], "entries of lists are edited on the page"),
+        (["open_microwave"], "cannot be read"),
+    ],
+)
+def test_wrong_words_are_explained(words, message):
+    with pytest.raises(ConfigError, match=message):
+        new_document(words)
+
+
+def test_a_value_in_a_list_brings_the_whole_list_and_the_old_value_removes_it(document):
+    before = document.text
+    document.set(("task", "regions", 0, "center_m"), [0.6, 0.1], base=BASE)
+    assert yaml.safe_load(document.text)["task"]["regions"] == [{**REGION, "center_m": [0.6, 0.1]}]
+    document.set(("task", "regions", 0, "center_m"), [0.68, 0.0], base=BASE)
+    assert document.text == before
+    assert BASE["task"]["regions"] == [REGION], "the base is never changed"
+
+
+def test_lists_that_an_episode_derives_are_written_out(document):
+    shown = {"task.openness": [{"object": "microwave", "part": "door", "range": [0.0, 0.0]}]}
+    document.set(("task", "openness", 0, "range"), [0.0, 0.2], base={"task": {"openness": []}}, shown=shown)
+    assert yaml.safe_load(document.text)["task"]["openness"][0]["range"] == [0.0, 0.2]
+    more = {"task.openness": [*shown["task.openness"], {"object": "oven", "part": "door", "range": [0.0, 0.0]}]}
+    document.set(("task", "openness", 1, "range"), [0.1, 0.1], base={"task": {"openness": []}}, shown=more)
+    assert [entry["range"] for entry in yaml.safe_load(document.text)["task"]["openness"]] == [[0.0, 0.2], [0.1, 0.1]]
+
+
+def test_an_entry_that_does_not_exist_is_refused_and_changes_nothing(document):
+    before = document.text
+    with pytest.raises(ConfigError, match=r"task.regions has no entry 3"):
+        document.set(("task", "regions", 3, "yaw_deg"), 1.0, base=BASE)
+    assert document.text == before
+    assert not document.can_undo
+
+
+def test_a_gesture_is_one_step_of_undo(document):
+    before = document.text
+    for x in (0.61, 0.62, 0.63):
+        document.set(("task", "regions", 0, "center_m"), [x, 0.0], base=BASE, gesture="move 0")
+    document.end_gesture()
+    document.set(("task", "regions", 0, "center_m"), [0.7, 0.0], base=BASE, gesture="move 0")
+    document.undo()
+    assert "[0.63, 0.0]" in document.text
+    document.undo()
+    assert document.text == before
+    assert not document.can_undo
+    document.redo()
+    document.redo()
+    assert "[0.7, 0.0]" in document.text
+    assert not document.can_redo
+
+
+def test_a_change_after_undo_drops_what_was_undone(document):
+    document.write(document.text + "seed: 1\n")
+    document.undo()
+    document.write(document.text + "seed: 2\n")
+    assert not document.can_redo
+    document.undo()
+    assert "seed" not in document.text
+
+
+def test_a_file_is_saved_byte_for_byte_and_opened_again(document, tmp_path):
+    document.write(document.text + "# a comment of mine\n")
+    file = document.save(str(tmp_path / "configs" / "task" / "mine.yaml"))
+    assert file.read_text() == document.text
+    assert document.is_saved
+    assert document.name == "mine"
+    opened = open_document(file)
+    assert opened.text == document.text
+    assert opened.is_saved
+    opened.write(opened.text + "seed: 1\n")
+    assert not opened.is_saved
+    opened.save(str(file))  # its own file
+
+
+def test_a_file_of_somebody_else_is_replaced_only_on_request(document, tmp_path):
+    file = tmp_path / "task" / "mine.yaml"
+    file.parent.mkdir()
+    file.write_text("seed: 5\n")
+    with pytest.raises(ConfigError, match="exists"):
+        document.save(str(file))
+    assert file.read_text() == "seed: 5\n"
+    document.save(str(file), replace=True)
+    assert file.read_text() == document.text
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("mine.yaml", "Expected FOLDER/task/NAME.yaml"),
+        ("task/mine.txt", "Expected FOLDER/task/NAME.yaml"),
+        ("task/my task.yaml", "Expected FOLDER/task/NAME.yaml"),
+        ("task/open_microwave.yaml", "exists already"),
+    ],
+)
+def test_a_path_at_which_no_command_finds_the_task_is_refused(document, tmp_path, path, message):
+    with pytest.raises(ConfigError, match=message):
+        document.save(str(tmp_path / path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_read_is_explained(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read"):
+        open_document(tmp_path / "none.yaml")
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="UTF-8"):
+        open_document(tmp_path / "binary.yaml")
+    (tmp_path / "wrong.yaml").write_text("a: [")
+    assert isinstance(open_document(tmp_path / "wrong.yaml"), TaskDocument)  # it is corrected on the page

@@ -1,0 +1,278 @@
+"""What the controls of the page do, with workers that answer at once."""
+
+import time
+
+import numpy as np
+import pytest
+
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.config import ObjectCfg
+from unlatch.robots.description import RobotCfg
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.tasks.task import RegionCfg, TaskCfg
+from unlatch.workflows.studio.document import new_document
+from unlatch.workflows.studio.jobs import (
+    CheckJob,
+    CheckResult,
+    PlanJob,
+    PlanResult,
+    Problem,
+    ReachJob,
+    ReachResult,
+    RunJob,
+    RunResult,
+    SceneJob,
+    SceneResult,
+    ShownConstraint,
+    ShownPart,
+    ShownPlan,
+    ShownScene,
+    ShownSegment,
+    ShownSkill,
+)
+from unlatch.workflows.studio.session import PLAN, REACH, RUN, SCENE, StudioSession, problem_line
+from unlatch.workflows.studio.yaml_edit import read_tree, value_at
+
+REGION = {"object": "${object.name}", "center_m": [0.68, 0.0], "half_extent_m": [0.1, 0.1], "yaw_deg": 25.0}
+KEY = "skills[0].planner_setting.constraint_list[0]"
+SKILL = {
+    "name": "open",
+    "planner_setting": {"constraint_list": [{"type": "point2point_constraint", "tolerance": 0.002}]},
+}
+BASE = {"task": {"name": "open_microwave", "regions": [REGION]}, "skills": [SKILL]}
+WAIT_S = 10.0
+
+
+def scene_of(job):
+    tree = read_tree(job.task.text)
+    regions = value_at(tree, ("task", "regions")) or [REGION]
+    cfg = EpisodeCfg(
+        task=TaskCfg(name="mine", regions=[RegionCfg(**{**region, "object": "microwave"}) for region in regions]),
+        object=ObjectCfg(name="microwave", category="microwave"),
+        robot=RobotCfg(name="franka_panda"),
+    )
+    return ShownScene(cfg, job.task.episode, 2**62 + 1, {}, {}, {}, ("microwave: procedural",))
+
+
+def plan_of(job, *, found):
+    contradiction = {"constraints": ["a"], "indices": [0], "message": "'a' and 'b' contradict each other"}
+    return ShownPlan(
+        arm="left",
+        skill="open",
+        key="skills[0]",
+        object="microwave",
+        part="door",
+        joint="hinge",
+        strategy="given",
+        found=found,
+        code="" if found else "plan_infeasible",
+        message="" if found else "no pose",
+        lines=("no plan",),
+        residuals=({"name": "a", "value": 0.5, "tolerance": 0.1, "unit": "rad", "satisfied": False},),
+        contradictions=() if found else (contradiction,),
+        remedies=(),
+        refused=(),
+        timings_ms={"total": 3.0},
+        compromise=None,
+        keyframes=(),
+        segments=(ShownSegment("transit", np.zeros((31, 7)), None, np.zeros((31, 3))),) if found else (),
+    )
+
+
+class Worker:
+    """Answers like a worker; a task whose text says so has a mistake, or no plan."""
+
+    def __init__(self):
+        self.jobs = []
+
+    def do(self, job):
+        self.jobs.append(job)
+        if "wrong: true" in job.task.text:
+            return Problem("task.wrong is unknown.", "task.wrong")
+        if isinstance(job, SceneJob):
+            constraint = ShownConstraint(KEY, "point2point_constraint", "point2point_constraint", "", 0.002, "m")
+            skill = ShownSkill("skills[0]", "open", "microwave", "door", ("given",), constraints=(constraint,))
+            part = ShownPart("microwave", "door", "hinge", 0, "rad", 0.0, 1.5, 0.0)
+            return SceneResult(scene_of(job), BASE, (skill,), (part,), (), (), 0.1)
+        if isinstance(job, CheckJob):
+            refused = Problem("'a' and 'b' contradict each other.", "task.name")
+            return CheckResult(refused if "no_plan" in job.task.text else None)
+        if isinstance(job, PlanJob):
+            plan = plan_of(job, found="no_plan" not in job.task.text)
+            return PlanResult(scene_of(job), (plan,), plan.found, 0.1)
+        if isinstance(job, RunJob):
+            return RunResult(scene_of(job).cfg, EpisodeRecord(job.task.episode, 1, False, code="timeout"), 0.1)
+        assert isinstance(job, ReachJob)
+        return ReachResult(job.region.center_m[0] < 0.65, "path_infeasible", "too far")
+
+    def stop(self):
+        """Nothing takes long here."""
+
+
+@pytest.fixture
+def session():
+    workers = {kind: Worker() for kind in (SCENE, PLAN, REACH)}
+    made = StudioSession(new_document(["task=open_microwave"]), workers)
+    wait(made, lambda state: state["scene"] and state["plan"])
+    yield made
+    made.close()
+
+
+def wait(session, condition):
+    """Waits until the state fulfils a condition and nothing is under way; returns it."""
+    end = time.monotonic() + WAIT_S
+    while time.monotonic() < end:
+        state = session.to_dict()
+        if condition(state) and not state["busy"]:
+            return state
+        time.sleep(0.002)
+    raise AssertionError(session.to_dict())
+
+
+def test_a_value_is_set_drawn_and_planned_again(session):
+    session.act("set", {"path": ["task", "regions", 0, "center_m"], "value": [0.6, 0.1]})
+    state = wait(session, lambda state: state["scene"]["regions"][0]["center_m"] == [0.6, 0.1])
+    assert "center_m: [0.6, 0.1]" in state["document"]["text"]
+    assert state["plan"]["found"]
+    assert not state["plan_is_old"]
+
+
+def test_without_planning_after_changes_the_plan_is_marked_as_old(session):
+    session.act("auto_plan", {"on": False})
+    session.act("set", {"path": ["task", "regions", 0, "yaw_deg"], "value": 5.0})
+    assert wait(session, lambda state: state["scene"]["regions"][0]["yaw_deg"] == 5.0)["plan_is_old"]
+    session.act("plan", {})
+    wait(session, lambda state: not state["plan_is_old"])
+
+
+def test_undo_shows_the_scene_before_the_change(session):
+    session.act("set", {"path": ["task", "regions", 0, "yaw_deg"], "value": 5.0})
+    session.act("undo", {})
+    state = wait(session, lambda state: state["scene"]["regions"][0]["yaw_deg"] == 25.0)
+    assert "regions" not in state["document"]["text"]
+    assert state["document"]["can_redo"]
+    session.act("redo", {})
+    wait(session, lambda state: state["scene"]["regions"][0]["yaw_deg"] == 5.0)
+
+
+def test_a_tolerance_in_the_base_task_is_written_with_its_whole_list(session):
+    session.act("set", {"path": ["skills", 0, "planner_setting", "constraint_list", 0, "tolerance"], "value": 0.01})
+    text = wait(session, lambda state: "tolerance" in state["document"]["text"])["document"]["text"]
+    assert read_tree(text)["skills"][0]["planner_setting"]["constraint_list"][0]["tolerance"] == 0.01
+
+
+def test_a_mistake_in_the_yaml_has_its_line_and_the_scene_stays(session):
+    session.act("text", {"text": "task:\n  name: [mine\n"})
+    state = wait(session, lambda state: state["problem"])
+    assert state["problem"]["line"] == 3
+    assert state["scene"] is not None
+    assert state["busy"] == {}
+    with pytest.raises(ConfigError, match="cannot be read in line 3"):
+        session.act("set", {"path": ["seed"], "value": 1})
+
+
+def test_a_wrong_key_has_its_line_and_the_task_is_not_saved(session, tmp_path):
+    session.act("text", {"text": "task:\n  name: mine\n  wrong: true\n"})
+    state = wait(session, lambda state: state["problem"])
+    assert state["problem"] == {"message": "task.wrong is unknown.", "line": 3}
+    with pytest.raises(ConfigError, match=r"Not saved.*task.wrong is unknown"):
+        session.act("save", {"path": str(tmp_path / "task" / "mine.yaml")})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_line_of_an_unknown_file_is_that_of_its_choice():
+    text = "defaults:\n  - open_microwave\n  - override /robot: pandaa\n"
+    assert problem_line(text, Problem("Unknown robot 'pandaa'.", "robot")) == 3
+    assert problem_line(text, Problem("something else", "seed")) is None
+
+
+def test_a_diagnosis_marks_the_constraints_that_contradict(session):
+    session.act("text", {"text": session.document.text + "# no_plan\n"})
+    state = wait(session, lambda state: not state["plan"]["found"])
+    (plan,) = state["plan"]["plans"]
+    assert plan["contradicting"] == [0]
+    assert state["problem"]["line"] == 6, "commands refuse it, but its scene is drawn"
+    assert plan["code"] == "plan_infeasible"
+
+
+def test_the_next_instance_is_the_next_episode(session):
+    session.act("episode", {"number": 7})
+    state = wait(session, lambda state: state["scene"]["episode"] == 7)
+    assert state["scene"]["seed"] == str(2**62 + 1), "a browser rounds such numbers"
+    for wrong in (-1, 1.5, "one"):
+        with pytest.raises(ConfigError, match="out of range"):
+            session.act("episode", {"number": wrong})
+
+
+def test_the_clock_plays_the_plan_to_its_last_frame(session):
+    session.act("clock", {"of": "plan", "playing": True})
+    assert session.to_dict()["clock"] == {"of": "plan", "frame": 0, "playing": True, "length": 31}
+    session.tick(12)
+    assert session.clock.frame == 12
+    assert session.clock.playing
+    session.tick(100)
+    assert session.clock.frame == 30
+    assert not session.clock.playing
+    session.act("clock", {"of": "plan", "playing": True})
+    assert session.clock.frame == 0, "it begins anew"
+    session.act("clock", {"of": "run"})
+    assert session.clock.of == "scene", "there is no run"
+
+
+def test_an_episode_is_run_and_its_verdict_is_shown(session):
+    session.act("run", {})
+    state = wait(session, lambda state: state["run"])
+    assert state["run"]["outcome"] == "timeout"
+    assert not state["run"]["success"]
+    assert not state["run_is_old"]
+    session.act("set", {"path": ["task", "regions", 0, "yaw_deg"], "value": 5.0})
+    assert wait(session, lambda state: state["scene"]["regions"][0]["yaw_deg"] == 5.0)["run_is_old"]
+
+
+def test_the_reach_is_mapped_only_where_it_is_shown_and_kept_for_a_moved_region(session):
+    worker = session.runners[REACH]
+    assert worker.jobs == []
+    session.act("show", {"reach": True})
+    (found,) = wait(session, lambda state: state["reach"] and state["reach"][0]["is_done"])["reach"]
+    assert 0 < found["plan"] < found["known"] == found["places"]
+    assert found["codes"].keys() == {"path_infeasible"}
+    tried = len(worker.jobs)
+    session.act("set", {"path": ["task", "regions", 0, "center_m"], "value": [0.7, 0.0]})
+    wait(session, lambda state: state["scene"]["regions"][0]["center_m"] == [0.7, 0.0] and state["reach"][0]["is_done"])
+    assert len(worker.jobs) - tried < tried
+    session.act("set", {"path": ["skills", 0, "planner_setting", "constraint_list", 0, "tolerance"], "value": 0.01})
+    before = len(worker.jobs)
+    wait(session, lambda state: state["reach"] and state["reach"][0]["is_done"] and len(worker.jobs) > before)
+
+
+def test_a_saved_task_names_the_command_that_collects_it(session, tmp_path):
+    session.act("save", {"path": str(tmp_path / "task" / "mine.yaml")})
+    message = session.to_dict()["document"]["message"]
+    assert f"unlatch collect task=mine --config-dir {tmp_path}" in message
+    assert (tmp_path / "task" / "mine.yaml").read_text() == session.document.text
+
+
+@pytest.mark.parametrize(
+    ("action", "values", "message"),
+    [
+        ("plam", {}, "Did you mean 'plan'"),
+        ("set", {"path": ["seed"]}, "cannot be done"),
+        ("show", {"shadows": True}, "Nothing is called 'shadows'"),
+        ("write_setting", {"skill": "skills[0]", "strategy": "bar"}, "no derived setting 'bar'"),
+        ("__init__", {}, "There is no action"),
+    ],
+)
+def test_a_wrong_action_is_explained_and_changes_nothing(session, action, values, message):
+    before = session.to_dict()["document"]
+    with pytest.raises(ConfigError, match=message):
+        session.act(action, values)
+    assert session.to_dict()["document"] == before
+
+
+def test_listeners_hear_what_has_changed(session):
+    heard = []
+    session.listeners.append(heard.append)
+    session.act("run", {})
+    wait(session, lambda state: state["run"])
+    assert {RUN, "busy"} <= set(heard)

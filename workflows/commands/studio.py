@@ -1,0 +1,100 @@
+"""`unlatch studio`: serves a page on which a task is composed by looking at it."""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from unlatch.simcore.errors import ConfigError, check_range
+from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.command import command
+from unlatch.workflows.cli.command_line import parse_command_line
+from unlatch.workflows.cli.console import OK, print_line
+from unlatch.workflows.studio.document import TaskDocument, new_document, open_document
+from unlatch.workflows.studio.server import StudioServer, is_local, new_token
+from unlatch.workflows.studio.session import PLAN, REACH, SCENE, StudioSession
+from unlatch.workflows.studio.worker import WorkerProcess
+from unlatch.workflows.viewing.live.page_process import LOCAL_HOST, MAX_PORT, listen_at, name_in_browser
+
+DEFAULT_PORT = 8070
+"""Port of the page if none is given."""
+_YAML = (".yaml", ".yml")
+
+
+@dataclass
+class StudioCfg:
+    """Options of `unlatch studio`."""
+
+    host: str = LOCAL_HOST
+    """Address at which the page is served; with any other, a browser needs the token that is printed."""
+    port: int = DEFAULT_PORT
+    """Port of the page; if it is taken, the next free one."""
+    browser: bool = False
+    """Whether a browser is opened."""
+    episode: int = 0
+    """Episode that is shown first."""
+
+    def __post_init__(self) -> None:
+        check_range("port", self.port, 0, MAX_PORT)
+        check_range("episode", self.episode, 0, 2**31 - 1)
+
+
+@command
+def main(arguments: list[str]) -> int:
+    """Runs the command; returns its exit code."""
+    line = parse_command_line(arguments)
+    if line.multirun or line.show:
+        raise ConfigError("studio edits one task, and has neither -m nor --cfg. Remove the flag.")
+    names = [item.name for item in fields(StudioCfg)]
+    own = [text for text in line.overrides if text.partition("=")[0] in names]
+    document = find_document([text for text in line.overrides if text not in own], line.config_dirs)
+    serve_studio(document, read_pairs(StudioCfg, own), config_dirs=line.config_dirs)
+    return OK
+
+
+def find_document(words: Sequence[str], config_dirs: Sequence[str] = ()) -> TaskDocument:
+    """Returns the document that the arguments name: a task file, a task, or an object.
+
+    Raises:
+        ConfigError: There is no such file or name, or the arguments contradict each other.
+    """
+    files = [word for word in words if "=" not in word and word.endswith(_YAML)]
+    if files and len(words) > 1:
+        raise ConfigError(
+            f"{files[0]} is a task file, which states robot, object and other values itself. Expected it alone, beside "
+            "episode, port, host and browser. Remove the others, or change them on the page.",
+            key="task",
+        )
+    if files:
+        return open_document(files[0])
+    return new_document(words, config_dirs=config_dirs)
+
+
+def serve_studio(document: TaskDocument, cfg: StudioCfg, *, config_dirs: Sequence[str] = ()) -> None:
+    """Serves the page until Ctrl-C is pressed.
+
+    Raises:
+        ConfigError: There is no such address here, or the port is not allowed.
+    """
+    listening = listen_at(cfg.host, cfg.port)
+    port = listening.getsockname()[1]
+    token = None if is_local(cfg.host) else new_token()
+    runners = {kind: WorkerProcess() for kind in (SCENE, PLAN, REACH)}
+    session = StudioSession(document, runners, config_dirs=tuple(config_dirs), episode=cfg.episode)
+    server = StudioServer(listening, session, token=token)
+    url = f"http://{name_in_browser(cfg.host)}:{port}/{'' if token is None else f'?token={token}'}"
+    print_line(f"studio: {url} (Ctrl-C ends it)")
+    sys.stdout.flush()  # it is read through a pipe, too
+    if cfg.browser:
+        webbrowser.open(url)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        session.close()
+        server.server_close()
+        for runner in runners.values():
+            runner.close()

@@ -1,0 +1,2 @@
+from .document import TaskDocument as TaskDocument
+from .session import StudioSession as StudioSession

@@ -1,0 +1,275 @@
+"""What the page asks of its worker processes, and what they answer: plain values that can be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.tasks.task import RegionCfg
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class TaskText:
+    """A task file that may not be saved yet, and the episode that is meant."""
+
+    name: str
+    """Name of the task: that of its file."""
+    text: str
+    config_dirs: tuple[str, ...] = ()
+    """Folders of YAML files of the user."""
+    episode: int = 0
+
+
+@dataclass(frozen=True)
+class Job:
+    """Something to do with a task."""
+
+    task: TaskText
+
+
+@dataclass(frozen=True)
+class SceneJob(Job):
+    """Compose and check the task, and draw the scene of the episode."""
+
+
+@dataclass(frozen=True)
+class CheckJob(Job):
+    """Check that everything in the task fits its objects and its robot, as commands do before they begin."""
+
+
+@dataclass(frozen=True)
+class PlanJob(Job):
+    """Plan the first skill of the episode; if two arms begin together, the skills of both."""
+
+
+@dataclass(frozen=True)
+class RunJob(Job):
+    """Make the episode."""
+
+
+@dataclass(frozen=True)
+class ReachJob(Job):
+    """Plan with an object at one place, with little work of planning."""
+
+    region: RegionCfg
+    """The place, in place of the region of its object."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A mistake of the user, or something else that stopped a job."""
+
+    message: str
+    key: str = ""
+    """Full key of the configuration; empty if it concerns none."""
+
+
+@dataclass(frozen=True)
+class ShownScene:
+    """The scene of an episode at its start."""
+
+    cfg: EpisodeCfg
+    """With the regions, start openings and goal that the episode derived."""
+    episode: int
+    seed: int
+    """Seed of the episode."""
+    layout: Mapping[str, Any]
+    """As in a record."""
+    hashes: Mapping[str, str]
+    """Content hash of each object."""
+    state: Mapping[str, Array]
+    """State of the scene by the key of the record."""
+    lines: tuple[str, ...]
+    """What was drawn, in lines of text."""
+    failure: Problem | None = None
+    """Why the layout is refused."""
+
+
+@dataclass(frozen=True)
+class ShownConstraint:
+    """One entry of a constraint list."""
+
+    key: str
+    """Full key in the YAML; empty if it was derived from the part."""
+    label: str
+    """Name in messages."""
+    type: str
+    words: str
+    """Which direction or point of the hand goes where."""
+    tolerance: float
+    unit: str
+    inner_product: float | None = None
+    """Target of the inner product of an axis constraint."""
+
+
+@dataclass(frozen=True)
+class ShownSkill:
+    """One entry of the chain."""
+
+    key: str
+    """Full key in the YAML: `skills[0]`."""
+    name: str
+    object: str
+    part: str | None
+    strategies: tuple[str, ...] = ()
+    """Names of its strategies, in the order in which they are tried; empty where they depend on earlier skills."""
+    derived: bool = False
+    """Whether its settings are derived from the part."""
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Derived planner settings by strategy, as in a task file."""
+    threshold: float | None = None
+    """`success_threshold` [rad or m]; None: derived."""
+    constraints: tuple[ShownConstraint, ...] = ()
+
+
+@dataclass(frozen=True)
+class ShownCamera:
+    """A camera of the episode at its start."""
+
+    name: str
+    position: Array
+    """(3,) in the world frame [m]."""
+    quat_xyzw: Array
+    """(4,) looking along its z axis, x to the right in the image."""
+    fov_rad: float
+    """Vertical angle of view."""
+    aspect: float
+    """Width over height."""
+
+
+@dataclass(frozen=True)
+class ShownPart:
+    """A part of an object that moves."""
+
+    object: str
+    part: str
+    joint: str
+    column: int
+    """Column of the joint in `objects.<object>.joint_positions`."""
+    unit: str
+    """`m` or `rad`."""
+    closed: float
+    """Joint position when closed [unit]."""
+    open: float
+    """Joint position when open [unit]."""
+    position: float
+    """Joint position at the start [unit]."""
+
+
+@dataclass(frozen=True)
+class SceneResult:
+    """Answer to a `SceneJob`."""
+
+    scene: ShownScene
+    base: Mapping[str, Any]
+    """The configuration without the file's own values, references unresolved."""
+    skills: tuple[ShownSkill, ...]
+    parts: tuple[ShownPart, ...]
+    cameras: tuple[ShownCamera, ...]
+    notices: tuple[str, ...]
+    took_s: float
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """Answer to a `CheckJob`."""
+
+    problem: Problem | None
+    """Why the commands refuse the task, although its scene can be drawn: constraints that contradict each other."""
+
+
+@dataclass(frozen=True)
+class ShownKeyframe:
+    """One keyframe of a plan."""
+
+    label: str
+    q: Array
+    """(n,) joints of the arm [rad]."""
+    s: float
+    """Joint position of the part [rad or m]."""
+    position: Array
+    """(3,) of the hand in the world frame [m]."""
+    wxyz: Array
+    """(4,) orientation of the hand in the world frame."""
+
+
+@dataclass(frozen=True)
+class ShownSegment:
+    """One part of a planned motion."""
+
+    kind: str
+    q: Array
+    """(T, n) joints of the arm in every frame [rad]."""
+    s: Array | None
+    """(T,) joint positions of the part [rad or m]; None: it does not move."""
+    tip: Array
+    """(T, 3) path of the point between the fingertips in the world frame [m]."""
+
+
+@dataclass(frozen=True)
+class ShownPlan:
+    """What one arm planned, or why it has no plan."""
+
+    arm: str
+    skill: str
+    key: str
+    """Full key of the skill in the YAML."""
+    object: str
+    part: str | None
+    joint: str | None
+    """Joint of the part."""
+    strategy: str
+    found: bool
+    code: str
+    message: str
+    lines: tuple[str, ...]
+    """Plan or diagnosis as `unlatch plan` prints it."""
+    residuals: tuple[Mapping[str, Any], ...]
+    """`name`, `type`, `value`, `tolerance`, `unit` and `satisfied` of each constraint."""
+    contradictions: tuple[Mapping[str, Any], ...]
+    """`constraints`, `indices` and `message` of sets of constraints that no pose of the hand meets."""
+    remedies: tuple[Mapping[str, Any], ...]
+    """`kind`, `name`, `needed` and `words` of changes each of which would be enough."""
+    refused: tuple[Mapping[str, Any], ...]
+    """`strategy`, `code` and `message` of strategies that were tried without success."""
+    timings_ms: Mapping[str, float]
+    compromise: Array | None
+    """(n,) joints that come nearest to the constraints, where there is no plan [rad]; None: not known."""
+    keyframes: tuple[ShownKeyframe, ...]
+    segments: tuple[ShownSegment, ...]
+
+
+@dataclass(frozen=True)
+class PlanResult:
+    """Answer to a `PlanJob`."""
+
+    scene: ShownScene
+    """The scene that was planned in: a search for a layout chooses another one than the first."""
+    plans: tuple[ShownPlan, ...]
+    found: bool
+    took_s: float
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """Answer to a `RunJob`."""
+
+    cfg: EpisodeCfg
+    record: EpisodeRecord
+    took_s: float
+
+
+@dataclass(frozen=True)
+class ReachResult:
+    """Answer to a `ReachJob`."""
+
+    plans: bool
+    code: str
+    message: str

@@ -1,0 +1,342 @@
+"""What a worker process of the page does: it composes, draws, plans and runs, and keeps what the next job needs."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from omegaconf import OmegaConf
+
+from unlatch.configs.chain import entry_keys
+from unlatch.configs.composition import Request, compose_config
+from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.annotation import PartKind
+from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.sim.scene import NOT_RECORDED
+from unlatch.simcore.sim.sensors.camera import Camera
+from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.skills.contract.config import SkillCfg, stages_of
+from unlatch.skills.contract.skill import Skill
+from unlatch.solver.planning.plan import KeyframePlan
+from unlatch.solver.terms.term import Term
+from unlatch.workflows.episode.asset_checks import check_assets
+from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.runs.loading import LoadedConfig, load_config
+from unlatch.workflows.runs.plan import plan_of_skill
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import PlanCfg
+from unlatch.workflows.studio.jobs import (
+    Array,
+    CheckJob,
+    CheckResult,
+    Job,
+    PlanJob,
+    PlanResult,
+    Problem,
+    ReachJob,
+    ReachResult,
+    RunJob,
+    RunResult,
+    SceneJob,
+    SceneResult,
+    ShownCamera,
+    ShownConstraint,
+    ShownKeyframe,
+    ShownPart,
+    ShownPlan,
+    ShownScene,
+    ShownSegment,
+    ShownSkill,
+    TaskText,
+)
+from unlatch.workflows.studio.yaml_edit import read_tree
+
+_COMMAND = "plan"
+"""The command whose YAML file the task is composed with."""
+
+
+class StudioWork:
+    """Does the jobs of one worker process, one after the other."""
+
+    def __init__(self) -> None:
+        self._loaded: tuple[TaskText, LoadedConfig[PlanCfg]] | None = None
+        self._bases: dict[str, Mapping[str, Any]] = {}
+        """Configurations without the file's own values, by defaults list."""
+        self._checked: tuple[str, Problem | None] | None = None
+        """The text that was checked last, and what is wrong with it."""
+
+    def do(self, job: Job) -> SceneResult | CheckResult | PlanResult | RunResult | ReachResult | Problem:
+        """Does a job; a mistake of the user is an answer, too."""
+        started = time.perf_counter()
+        try:
+            loaded = self._load(job.task)
+            if isinstance(job, SceneJob):
+                return self._draw_scene(job.task, loaded, started)
+            if isinstance(job, CheckJob):
+                return CheckResult(self._check(job.task, loaded.cfg))
+            if isinstance(job, PlanJob):
+                return self._plan(job.task, loaded.cfg, started)
+            if isinstance(job, RunJob):
+                with EpisodeRunner(loaded.cfg) as runner:
+                    record = runner.run(job.task.episode)
+                return RunResult(loaded.cfg, record, time.perf_counter() - started)
+            if isinstance(job, ReachJob):
+                return self._try_place(loaded.cfg, job)
+        except SimCoreError as exc:
+            return _problem_of(exc)
+        raise TypeError(f"{type(job).__name__} is no job.")
+
+    def _load(self, task: TaskText) -> LoadedConfig[PlanCfg]:
+        same = self._loaded is not None and replace(self._loaded[0], episode=task.episode) == task
+        if self._loaded is None or not same:
+            read_tree(task.text)  # names the line of a mistake
+            with _written(task.name, task.text) as folder:
+                loaded = load_config(_COMMAND, PlanCfg, [f"task={task.name}"], config_dirs=[folder, *task.config_dirs])
+            self._loaded = (task, loaded)
+        return self._loaded[1]
+
+    def _base_of(self, task: TaskText) -> Mapping[str, Any]:
+        """Returns the composed configuration without the file's own values, references unresolved."""
+        defaults = read_tree(task.text).get("defaults", [])
+        text = "# @package _global_\n" + yaml.safe_dump({"defaults": defaults} if defaults else {})
+        if text not in self._bases:
+            with _written(task.name, text) as folder:
+                request = Request([f"task={task.name}"], [folder, *task.config_dirs])
+                composed = compose_config(_COMMAND, PlanCfg, request)
+            self._bases[text] = OmegaConf.to_container(composed, resolve=False, enum_to_str=True)  # type: ignore[assignment]
+        return self._bases[text]
+
+    def _draw_scene(self, task: TaskText, loaded: LoadedConfig[PlanCfg], started: float) -> SceneResult:
+        cfg = loaded.cfg
+        # a search for a layout plans many layouts; the first one is drawn at once
+        acting = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
+        with EpisodeRunner(replace(cfg, skills=acting or cfg.skills)) as runner:
+            episode = runner.episode(task.episode)
+            episode.begin()
+            return SceneResult(
+                _shown_scene(episode),
+                self._base_of(task),
+                tuple(_shown_skills(cfg, episode)),
+                tuple(_shown_parts(episode)),
+                tuple(_shown_cameras(episode)),
+                tuple(loaded.notices),
+                time.perf_counter() - started,
+            )
+
+    def _check(self, task: TaskText, cfg: EpisodeCfg) -> Problem | None:
+        """Returns why the commands refuse the task; it is checked once, in the episode that is shown then."""
+        if self._checked is None or self._checked[0] != task.text:
+            try:
+                check_assets(cfg, number=task.episode)
+                self._checked = (task.text, None)
+            except SimCoreError as exc:
+                self._checked = (task.text, _problem_of(exc))
+        return self._checked[1]
+
+    def _plan(self, task: TaskText, cfg: EpisodeCfg, started: float) -> PlanResult:
+        with EpisodeRunner(cfg) as runner:
+            episode = runner.episode(task.episode)
+            episode.begin()
+            skills = Attempt(episode).plan_stage() if episode.failure is None else []
+            keys = entry_keys(cfg.skills, cfg.robot.name)
+            runs = {id(run.skill): run for run in episode.judge.runs}
+            plans = tuple(
+                _shown_plan(skill, keys[runs[id(skill)].chain_index], runs[id(skill)].refused) for skill in skills
+            )
+            found = bool(plans) and all(plan.found for plan in plans)
+            return PlanResult(_shown_scene(episode), plans, found, time.perf_counter() - started)
+
+    def _try_place(self, cfg: EpisodeCfg, job: ReachJob) -> ReachResult:
+        acting = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
+        others = [region for region in cfg.task.regions if region.object != job.region.object]
+        cfg = replace(cfg, skills=acting, task=replace(cfg.task, regions=[*others, job.region]))
+        with EpisodeRunner(cfg) as runner:
+            episode = runner.episode(job.task.episode)
+            episode.begin()
+            failure = episode.failure
+            if failure is None:
+                indices = [sequence[0] for sequence in stages_of(acting)[0]]
+                planned = episode.planner.plan_together(indices, budget=episode.planner.budget.first_look())
+                failure = next((item.skill.failure for item in planned if item.skill.failure is not None), None)
+            return ReachResult(failure is None, *(("", "") if failure is None else (failure.code, failure.message)))
+
+
+class _written(tempfile.TemporaryDirectory[str]):  # noqa: N801 - used as a function
+    """Writes a task file into a folder of its own while it is entered; yields the folder."""
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(prefix="unlatch-studio-")
+        folder = Path(self.name) / "task"
+        folder.mkdir()
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
+def _problem_of(exc: SimCoreError) -> Problem:
+    return Problem(" ".join(exc.message.split()), str(exc.values.get("key", "") or ""))
+
+
+def _shown_scene(episode: Episode) -> ShownScene:
+    layout, failure = episode.layout(), episode.failure
+    lines = [
+        f"{name}: {layout['instances'][name]['source']} {layout['instances'][name]['category']} "
+        f"{layout['instances'][name]['instance']}; "
+        + ", ".join(f"{key} {value:.3f}" for key, value in place["drawn"].items())
+        for name, place in layout["objects"].items()
+    ]
+    if episode.planner.layout_search is not None:
+        lines.append(f"artpreplan: {episode.planner.layout_search}")
+    return ShownScene(
+        cfg=episode.cfg,
+        episode=episode.number,
+        seed=episode.seed,
+        layout=layout,
+        hashes=episode.content_hashes(),
+        state=episode.scene.state_tree.state_dict(exclude_tags=NOT_RECORDED),
+        lines=tuple(lines),
+        failure=None if failure is None else Problem(f"{failure.code}: {failure.message}"),
+    )
+
+
+def _shown_parts(episode: Episode) -> Iterator[ShownPart]:
+    for name, item in episode.scene.objects.items():
+        for part in item.asset.articulation.parts.values():
+            yield ShownPart(
+                object=name,
+                part=part.name,
+                joint=part.joint,
+                column=item.joint_names.index(part.joint),
+                unit="m" if part.kind is PartKind.slider else "rad",
+                closed=part.openness.closed,
+                open=part.openness.open,
+                position=item.joint_position(part.joint),
+            )
+
+
+def _shown_cameras(episode: Episode) -> Iterator[ShownCamera]:
+    for sensor in episode.scene.state_tree.sensors.children.values():
+        if not isinstance(sensor, Camera):
+            continue
+        optics, pose = sensor.optics, sensor.T_world_sensor
+        fov = 2.0 * np.arctan2(0.5 * optics.height, optics.fy)
+        yield ShownCamera(sensor.cfg.name, pose.p, pose.quat_xyzw, float(fov), optics.width / optics.height)
+
+
+def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[ShownSkill]:
+    """Yields every entry of the chain; settings that are derived later than the scene is drawn have no strategies."""
+    index = 0
+    for key, entry in zip(entry_keys(cfg.skills, cfg.robot.name), cfg.skills, strict=True):
+        if isinstance(entry, ArtPreplanCfg):
+            yield ShownSkill(key=key, name=entry.name, object=entry.objects[0], part=None)
+        else:
+            strategies = entry.entries_by_strategy()
+            part = episode.planner.part_of(index)
+            if entry.planner_setting.derived:
+                with suppress(SimCoreError):  # of a part that an earlier skill moves
+                    strategies = episode.planner.strategies(index)
+            index += 1
+            yield _shown_skill(key, entry, part, strategies)
+
+
+def _shown_skill(key: str, entry: SkillCfg, part: str | None, strategies: Sequence[SkillCfg]) -> ShownSkill:
+    derived = entry.planner_setting.derived
+    known = [each for each in strategies if not each.planner_setting.derived]
+    first = known[0].planner_setting if known else None
+    place = "" if derived else f"{key}.planner_setting."
+    return ShownSkill(
+        key=key,
+        name=entry.name,
+        object=entry.objects[0] if entry.objects else "",
+        part=part,
+        strategies=tuple(dict.fromkeys(each.strategy for each in known)),
+        derived=derived,
+        settings={each.strategy: each.planner_setting.to_yaml() for each in known} if derived else {},
+        threshold=None if first is None else float(first.success_threshold),
+        constraints=()
+        if first is None
+        else tuple(
+            _shown_constraint(term, f"{place}constraint_list[{number}]" if place else "")
+            for number, term in enumerate(first.constraint_list)
+        ),
+    )
+
+
+def _shown_constraint(term: Term, key: str) -> ShownConstraint:
+    plain = term.to_yaml()
+    tool = (
+        plain.get("keypoint_name") or f"{plain.get('axis_from_keypoint_name')} to {plain.get('axis_to_keypoint_name')}"
+    )
+    targets = [
+        _join(plain.get("target_axis_from_keypoint_name"), plain.get("target_axis_to_keypoint_name")),
+        _join(plain.get("cross_target_axis1_from_keypoint_name"), plain.get("cross_target_axis1_to_keypoint_name")),
+        str(plain.get("target_axis") or ""),
+        str(plain.get("target_keypoint_name") or ""),
+    ]
+    inner = plain.get("target_inner_product")
+    return ShownConstraint(
+        key=key,
+        label=term.label,
+        type=term.TYPE,
+        words=f"{tool}, target {' × '.join(word for word in targets if word)}",
+        tolerance=float(plain["tolerance"]),
+        unit="m" if "point2" in term.TYPE else "rad",
+        inner_product=None if inner is None else float(inner),
+    )
+
+
+def _join(first: str | None, last: str | None) -> str:
+    return f"{first} to {last}" if first and last else ""
+
+
+def _shown_plan(skill: Skill, key: str, refused: Sequence[Mapping[str, Any]]) -> ShownPlan:
+    made = plan_of_skill(skill)
+    plan, context = skill.keyframe_plan, skill.context
+    item = context.objects.get(skill.cfg.objects[0])
+    part = skill.cfg.part
+    joint = item.asset.articulation.part(part).joint if item is not None and part is not None else None
+    evidence = {} if plan is None or plan.diagnosis is None else plan.diagnosis.evidence
+    solution = None if plan is None else plan.solution
+    return ShownPlan(
+        arm=context.arm.name,
+        skill=skill.cfg.name,
+        key=key,
+        object=skill.cfg.objects[0],
+        part=part,
+        joint=joint,
+        strategy=skill.cfg.strategy,
+        found=made.found,
+        code=made.code or "",
+        message=made.message,
+        lines=tuple(made.lines()),
+        residuals=() if solution is None else tuple(asdict(each) for each in solution.residuals),
+        contradictions=tuple(evidence.get("contradictions", ())),
+        remedies=tuple(evidence.get("relaxations", ())),
+        refused=tuple(refused),
+        timings_ms={} if plan is None else plan.timings_ms,
+        compromise=None if made.found or solution is None else solution.configuration,
+        keyframes=() if plan is None else tuple(_shown_keyframes(skill, plan)),
+        segments=() if plan is None else tuple(_shown_segments(skill, plan)),
+    )
+
+
+def _shown_keyframes(skill: Skill, plan: KeyframePlan) -> Iterator[ShownKeyframe]:
+    T_world_base = skill.context.arm.T_world_base
+    for each in plan.keyframes:
+        pose = T_world_base @ each.T_base_ee
+        yield ShownKeyframe(each.label, np.asarray(each.q), each.s, pose.p, pose.quat_wxyz)
+
+
+def _shown_segments(skill: Skill, plan: KeyframePlan) -> Iterator[ShownSegment]:
+    tip = skill.context.arm_model.tool_keypoints.get("tool_head", np.zeros(3))
+    kinematics, T_world_base = skill.context.arm_model.kinematics, skill.context.arm.T_world_base
+    for segment in plan.segments:
+        poses = [np.asarray(kinematics.fk(q)) for q in segment.q]  # (4, 4) each
+        path: Array = np.array([T_world_base @ (T[:3, :3] @ tip + T[:3, 3]) for T in poses])  # (T, 3)
+        yield ShownSegment(segment.kind, np.asarray(segment.q), segment.s, path)

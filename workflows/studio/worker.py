@@ -1,0 +1,174 @@
+"""A worker process of the page: what happens in it, even a crash of native code, never ends the page."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any, Protocol
+
+from loky.backend.context import get_context
+
+from unlatch.workflows.runs.executors.process import describe_exit, single_thread_variables
+from unlatch.workflows.studio.jobs import Job, Problem
+
+_STOP_S = 2.0
+"""Time in which a process ends by itself once its pipe is closed [s]."""
+
+
+class JobRunner(Protocol):
+    """Does jobs, in a process of its own or not."""
+
+    def do(self, job: Job) -> Any:
+        """Does a job and returns its answer."""
+
+    def stop(self) -> None:
+        """Ends it; a job that is going on ends with a `Problem`."""
+
+
+class WorkerProcess:
+    """A process that does jobs; it is started by the first job, and again after it died."""
+
+    def __init__(self) -> None:
+        self._process: Any = None
+        self._connection: Connection | None = None
+        self._lock = threading.Lock()
+
+    def do(self, job: Job) -> Any:
+        """Does a job and returns its answer; a `Problem` if the process died."""
+        connection = self._start()
+        try:
+            connection.send(job)
+            return connection.recv()
+        except (EOFError, OSError):
+            return Problem(f"The process that worked on it has ended ({self._end()}). Try again.")
+
+    def stop(self) -> None:
+        """Ends the process; a job that is going on is given up."""
+        with self._lock:
+            if self._process is not None and self._process.is_alive():
+                self._process.terminate()
+
+    def _start(self) -> Connection:
+        if self._process is not None and not self._process.is_alive():  # it was stopped between two jobs
+            self._end()
+        with self._lock:
+            if self._connection is None:
+                context = get_context("loky")  # a process that does not import the caller's main module
+                ours, theirs = context.Pipe()
+                self._process = context.Process(
+                    target=_run_worker,
+                    args=(theirs,),
+                    name="unlatch-studio",
+                    daemon=True,
+                    env=single_thread_variables(),
+                )
+                self._process.start()
+                theirs.close()
+                self._connection = ours
+            return self._connection
+
+    def _end(self) -> str:
+        """Forgets the process; returns how it ended."""
+        with self._lock:
+            process, self._process, connection = self._process, None, self._connection
+            self._connection = None
+        if connection is not None:
+            connection.close()
+        if process is None:  # another thread closed it
+            return "it was stopped"
+        process.join(_STOP_S)
+        return describe_exit(process.exitcode)
+
+    def close(self) -> None:
+        """Ends the process for good."""
+        self.stop()
+        if self._connection is not None:
+            self._end()
+
+
+def _run_worker(connection: Connection) -> None:
+    """Does jobs until the page is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the page decides
+    # imported here: the page itself neither plans nor simulates
+    from unlatch.workflows.studio.work import StudioWork
+
+    work = StudioWork()
+    with suppress(EOFError, OSError):
+        while True:
+            job = connection.recv()
+            try:
+                answer = work.do(job)
+            except Exception as exc:  # noqa: BLE001 - a bug or a plugin: the page shows it and goes on
+                answer = Problem(f"{type(exc).__name__}: {exc} ({_last_frame(exc)})")
+            connection.send(answer)
+
+
+def _last_frame(exc: BaseException) -> str:
+    frame = traceback.extract_tb(exc.__traceback__)[-1]
+    return f"{frame.filename}:{frame.lineno}"
+
+
+class JobQueue:
+    """Hands jobs to one runner, one after the other, in a thread of its own.
+
+    A job waits at most once for each kind: a newer one replaces it. Kinds that were named first come first.
+    """
+
+    def __init__(self, runner: JobRunner, kinds: tuple[str, ...]) -> None:
+        """Starts the thread; `kinds` are all kinds, the most urgent one first."""
+        self._runner, self._kinds = runner, kinds
+        self._waiting: dict[str, tuple[Job, Callable[[Any], None]]] = {}
+        self._changed = threading.Condition()
+        self._ended = False
+        self.current: str | None = None
+        """Kind of the job that is going on."""
+        threading.Thread(target=self._run, name="unlatch-studio-jobs", daemon=True).start()
+
+    def submit(self, kind: str, job: Job, on_answer: Callable[[Any], None]) -> None:
+        """Adds a job; `on_answer` is called with its answer in the thread of the queue."""
+        with self._changed:
+            self._waiting[kind] = (job, on_answer)
+            self._changed.notify()
+
+    def drop(self, kind: str) -> None:
+        """Removes a job that waits."""
+        with self._changed:
+            self._waiting.pop(kind, None)
+
+    def is_busy_with(self, kind: str) -> bool:
+        """Whether a job of a kind waits or is going on."""
+        with self._changed:
+            return kind in self._waiting or self.current == kind
+
+    def interrupt(self) -> None:
+        """Removes every job that waits, and gives up the one that is going on."""
+        with self._changed:
+            self._waiting.clear()
+            if self.current is not None:
+                self._runner.stop()
+
+    def close(self) -> None:
+        """Ends the thread after the job that is going on."""
+        with self._changed:
+            self._ended = True
+            self._waiting.clear()
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while not self._waiting and not self._ended:
+                    self._changed.wait()
+                if self._ended:
+                    return
+                kind = min(self._waiting, key=self._kinds.index)
+                job, on_answer = self._waiting.pop(kind)
+                self.current = kind
+            answer = self._runner.do(job)
+            with self._changed:
+                self.current = None
+            on_answer(answer)
