@@ -331,7 +331,7 @@ def test_a_policy_in_another_process_is_asked_over_tcp(here: Path, server: str):
         ("tcp://127.0.0.1:1", "does not answer"),
         ("tcp://127.0.0.1", "Expected tcp://host:port"),
         ("recorded:nowhere", "is not a data set"),
-        ("best", "Expected module:name, tcp://host:port, recorded:DATA or random"),
+        ("best", "Expected module:name, lerobot:PATH, tcp://host:port, recorded:DATA or random"),
     ],
 )
 def test_a_missing_policy_is_one_line_and_nothing_is_written(
