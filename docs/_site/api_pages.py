@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 
 PACKAGES = ("workflows", "configs", "skills", "tasks", "robots", "objects", "solver", "simcore")
@@ -17,8 +18,10 @@ def api_pages(root: Path) -> dict[str, str]:
         Markdown by path on the site.
     """
     pages = {f"reference/api/{name}.md": _package_page(name, root) for name in _list_packages(root)}
+    begin = "Begin with [`unlatch`](unlatch.md), or with [from Python](../../python.md)."
+    head = f"# Packages\n\nThese pages describe Unlatch {version('unlatch')}. {begin}\n\n"
     lines = [f"- [`{name}`]({name}.md): {_read_summary(_package_folder(name, root))}" for name in _list_packages(root)]
-    return {"reference/api/index.md": "# Packages\n\n" + "\n".join(lines) + "\n", **pages}
+    return {"reference/api/index.md": head + "\n".join(lines) + "\n", **pages}
 
 
 def _list_packages(root: Path) -> list[str]:
@@ -29,7 +32,7 @@ def _list_packages(root: Path) -> list[str]:
 def _package_page(package: str, root: Path) -> str:
     folder = _package_folder(package, root)
     modules = [package, *(f"{package}.{path.stem}" for path in sorted(folder.glob("[!_]*.py")))]
-    return f"# {package}\n\n" + "\n".join(f"::: {module}\n" for module in modules)
+    return f"# {package}\n\nUnlatch {version('unlatch')}\n\n" + "\n".join(f"::: {module}\n" for module in modules)
 
 
 def _package_folder(package: str, root: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from importlib.metadata import version
 from pathlib import Path
 
 from api_pages import api_pages
@@ -14,7 +15,7 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 FROM_ROOT = {
-    "README.md": "index.md",
+    "README.md": "overview.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "CODE_OF_CONDUCT.md": "code_of_conduct.md",
@@ -28,6 +29,12 @@ FROM_ROOT = {
 CELL = re.compile(r"<td[ >].*?</td>", re.DOTALL)
 LONG_CODE = re.compile(r"(?<=<code>)[^<]{20,}(?=</code>)")
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Adds the version to the foot of every page."""
+    config.copyright = f"Unlatch {version('unlatch')}, {config.copyright}"
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -59,12 +66,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lets long names in tables break after dots and underscores."""
+    """Lets long names in tables break after dots and underscores, and pictures load when they come into view."""
 
     def breakable(name: re.Match[str]) -> str:
         return re.sub(r"(?<=\w)([._/=(]+)(?=\w)", r"\1<wbr>", name[0])
 
-    return CELL.sub(lambda cell: LONG_CODE.sub(breakable, cell[0]), html)
+    return CELL.sub(lambda cell: LONG_CODE.sub(breakable, cell[0]), html.replace("<img ", '<img loading="lazy" '))
 
 
 def _find_link_targets(source: str) -> list[str]:

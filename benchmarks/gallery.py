@@ -1,0 +1,201 @@
+"""Writes docs/gallery.md: every shipped task with a clip, an instruction, its success rate and its command.
+
+Usage: python benchmarks/gallery.py [clips=true] [only=TEXT] [data=data/gallery] [check=true]
+
+Without `clips`, it writes the page from the tasks, from the counts in benchmarks/results.json and from benchmarks/gallery.json, which says
+what each clip shows. `clips=true` collects the episodes, writes the clips and that file first: about two minutes for each five tasks on
+two cores. It shows episode 0 of one seed, or the first success after it. `only=TEXT` takes the tasks whose name contains a text. `check=true`
+writes nothing and ends with exit code 1 if the page differs.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from results_page import ROBOTS, Row, describe, read_rows
+from success_runs import Result, Seed
+
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.data_set.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.command import run_guarded
+from unlatch.workflows.cli.console import OK, print_line
+from unlatch.workflows.commands.list import list_tasks
+from unlatch.workflows.runs.recorded_config import config_of_record
+from unlatch.workflows.viewing.clips.clip import clip
+from unlatch.workflows.viewing.recorded_moments import last_finite_frame
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "gallery.md"
+CLIPS = ROOT / "docs" / "images" / "gallery"
+SHOWN = Path(__file__).with_name("gallery.json")
+"""What each clip shows: robot, episode, instruction, speed and outcome."""
+SEED, ATTEMPTS = 1, 10
+WIDTH_PX, HEIGHT_PX, FPS, LENGTH_S = 208, 168, 8, 3.0
+Rates = dict[tuple[str, str], Result]
+"""Counts by task and robot."""
+_FAILED = 1
+_HEAD = """\
+# Gallery
+
+The {count} tasks that come with Unlatch, each with a clip, one of its instructions, its success rate and the command that makes
+episodes of it. [Tasks](tasks.md) says how to write one, and [skills](skills.md) what moves the parts.
+
+Nobody picked the clips. Each shows the first success among the episodes 0 to {last} of seed {seed}, at {slowest:g} to {fastest:g} times its speed.
+{exceptions}
+
+The success rate is that of the robot in the clip, over all layouts, with its 95 % interval. `not measured` means that there is no
+count in `benchmarks/results.json` for it; [all robots](#success-of-all-robots) are below, and [success rates](results.md) has the
+commands.
+
+`python benchmarks/gallery.py` writes this page.
+"""
+_TABLE_HEAD = """\
+## Success of all robots
+
+Successes of all episodes of the fresh seed, which nobody had used before, with the 95 % interval. Three episodes say little: read the
+intervals.
+"""
+
+
+@dataclass
+class GalleryCfg:
+    """The keys of this command."""
+
+    clips: bool = False
+    """Whether to collect the episodes and to write the clips first."""
+    only: str = ""
+    """Only clips of tasks whose name contains this text."""
+    data: str = "data/gallery"
+    """Folder of the data sets."""
+    check: bool = False
+    """Whether to say only if the page differs."""
+
+
+def make_clips(names: Iterable[str], data: Path) -> None:
+    """Collects an episode of each task, writes its clip, and adds what it shows to the file."""
+    shown = json.loads(SHOWN.read_text(encoding="utf-8")) if SHOWN.exists() else {}
+    CLIPS.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        found = collect_success(name, data / name)
+        numbers = sorted(found.numbers())
+        record = found.read(next((number for number in numbers if found.read(number).success), 0))
+        shown[name] = write_clip(record, CLIPS / f"{name}.webp")
+        SHOWN.write_text(json.dumps(shown, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        print_line(f"{name}: {shown[name]}")
+
+
+def collect_success(name: str, data: Path) -> DataSet:
+    """Returns a data set with the episodes of a task up to the first success, or with all `ATTEMPTS`."""
+    options = ["successes=1", f"attempts={ATTEMPTS}", f"seed={SEED}", "pictures=0", "workers=1"]
+    command = [sys.executable, "-m", "unlatch", "collect", f"task={name}", *options, f"out={data}"]
+    subprocess.run(command, check=False)  # exit code 1: no success
+    return DataSet.open(data)
+
+
+def write_clip(record: EpisodeRecord, path: Path) -> dict[str, Any]:
+    """Writes the clip of an episode; returns what it shows."""
+    times = record.arrays["time"]
+    speed = max(1.0, round(float(times[last_finite_frame(record)] - times[0]) / LENGTH_S, 1))
+    size = {"width": WIDTH_PX, "height": HEIGHT_PX, "fps": FPS}
+    clip(record, path, camera="close", scenery="studio", speed=speed, **size)
+    return {
+        "robot": config_of_record(record).robot.name,
+        "episode": record.number,
+        "instruction": record.language[0],
+        "speed": speed,
+        "success": record.success,
+    }
+
+
+def make_page() -> str:
+    """Returns the page.
+
+    Raises:
+        ConfigError: A task has no clip.
+    """
+    shown, tasks, rates = json.loads(SHOWN.read_text(encoding="utf-8")), list_tasks(), read_rates()
+    for name, _ in tasks:
+        if name not in shown or not (CLIPS / f"{name}.webp").is_file():
+            raise ConfigError(f"Task '{name}' has no clip. Run: python benchmarks/gallery.py clips=true only={name}")
+    cards = [card_of(name, summary, shown[name], rates) for name, summary in tasks]
+    speeds = [shown[name]["speed"] for name, _ in tasks]
+    head = _HEAD.format(
+        count=len(tasks),
+        seed=SEED,
+        last=ATTEMPTS - 1,
+        slowest=min(speeds),
+        fastest=max(speeds),
+        exceptions=describe_exceptions(shown, tasks),
+    )
+    lines = [head, '<div class="grid cards gallery" markdown>', "", *cards, "</div>", "", *table_of_rates(tasks, rates)]
+    return "\n".join(lines) + "\n"
+
+
+def read_rates() -> Rates:
+    """Returns the counts of each task and robot on the fresh seed."""
+    rows = [row for (kind, _), found in read_rows(Seed.fresh).items() if kind == "tasks" for row in found]
+    return {(result.job.name, result.job.robot): result for row in rows for result in row.results}
+
+
+def card_of(name: str, summary: str, shown: dict[str, Any], rates: Rates) -> str:
+    """Returns the entry of a task in the list: clip, summary, instruction, success rate and command."""
+    robot = shown["robot"]
+    measured = rates.get((name, robot))
+    rate = describe(Row(name, (measured,))) if measured else "not measured"
+    lines = [
+        f"-   ![{name}: {summary}](images/gallery/{name}.webp)",
+        f"**{name}**: {summary}",
+        f"“{shown['instruction']}”",
+        f"{ROBOTS[robot]}: {rate}",
+        f"```sh\n    unlatch collect task={name}\n    ```",
+    ]
+    return "\n\n    ".join(lines) + "\n"
+
+
+def describe_exceptions(shown: dict[str, dict[str, Any]], tasks: list[tuple[str, str]]) -> str:
+    """Returns which clips do not show episode 0, and which show a failure."""
+    later = [f"`{name}` ({shown[name]['episode']})" for name, _ in tasks if shown[name]["episode"]]
+    failed = [f"`{name}`" for name, _ in tasks if not shown[name]["success"]]
+    parts = [f"Episode 0 was a failure, so a later one is shown, for {', '.join(later)}." if later else ""]
+    parts += [f"No episode succeeded for {', '.join(failed)}: episode 0 is shown, with a red border." if failed else ""]
+    return " ".join(part for part in parts if part) or "All clips show episode 0."
+
+
+def table_of_rates(tasks: list[tuple[str, str]], rates: Rates) -> list[str]:
+    """Returns the table of the success rates of every task and robot."""
+    robots = [robot for robot in ROBOTS if any(of == robot for _, of in rates)]
+    lines = [
+        _TABLE_HEAD,
+        f"| task | {' | '.join(ROBOTS[robot] for robot in robots)} |",
+        "|---" * (len(robots) + 1) + "|",
+    ]
+    for name, _ in tasks:
+        found = [rates.get((name, robot)) for robot in robots]
+        lines.append(f"| `{name}` | {' | '.join(describe(Row(name, (r,))) if r else 'not measured' for r in found)} |")
+    return lines
+
+
+def main(arguments: list[str]) -> int:
+    """Writes the page, or says whether it differs."""
+    cfg = read_pairs(GalleryCfg, arguments)
+    if cfg.clips:
+        make_clips([name for name, _ in list_tasks() if cfg.only in name], Path(cfg.data))
+    text = make_page()
+    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
+        return OK
+    if not cfg.check:
+        PAGE.write_text(text, encoding="utf-8")
+    print_line(f"{PAGE.relative_to(ROOT)} {'differs from tasks and counts' if cfg.check else 'written'}")
+    return _FAILED if cfg.check else OK
+
+
+if __name__ == "__main__":
+    sys.exit(run_guarded(lambda: main(sys.argv[1:])))

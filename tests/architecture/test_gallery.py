@@ -1,0 +1,85 @@
+"""The gallery shows every shipped task with a small clip, and the success rates of benchmarks/results.json."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from PIL import Image
+
+from unlatch.configs.config_files import option_names
+
+ROOT = Path(__file__).parents[2]
+MOST_BYTES, MOST_BYTES_IN_ALL = 60_000, 2_500_000
+
+
+@pytest.fixture
+def gallery(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import gallery
+
+    return gallery
+
+
+@pytest.fixture
+def cards() -> dict[str, str]:
+    """The entries of the page by task."""
+    entries = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8").split("\n-   ![")[1:]
+    return {entry.split(":")[0]: entry for entry in entries}
+
+
+def test_every_shipped_task_has_a_card_with_its_clip_and_its_command(cards: dict[str, str]):
+    assert list(cards) == option_names("task")
+    for name, card in cards.items():
+        assert f"(images/gallery/{name}.webp)" in card
+        assert f"unlatch collect task={name}\n" in card
+
+
+def test_the_rate_of_a_card_is_that_of_the_robot_in_the_clip(cards: dict[str, str], gallery: ModuleType):
+    entries = json.loads((ROOT / "benchmarks" / "results.json").read_text(encoding="utf-8"))["entries"]
+    shown = json.loads((ROOT / "benchmarks" / "gallery.json").read_text(encoding="utf-8"))
+    for name, card in cards.items():
+        key = ("tasks", name, shown[name]["robot"], "fresh")
+        found = [e for e in entries if (e["kind"], e["name"], e["robot"], e["seed_is"]) == key and e["n"]]
+        (line,) = [line.strip() for line in card.splitlines() if line.strip().startswith(gallery.ROBOTS[key[2]])]
+        rate = line.split(": ")[1]
+        if not found:
+            assert rate == "not measured", name
+            continue
+        n, failed = found[0]["n"], len(found[0]["failed"])
+        assert rate.startswith(f"{n - failed}/{n} = "), name
+
+
+def test_the_page_is_what_the_command_writes(gallery: ModuleType):
+    assert gallery.main(["check=true"]) == 0, "Run: python benchmarks/gallery.py"
+
+
+def test_a_changed_count_is_found(gallery: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    import results_page
+
+    entries = json.loads(results_page.RESULTS.read_text(encoding="utf-8"))["entries"]
+    entry = next(e for e in entries if e["kind"] == "tasks" and e["n"] and not e["failed"])
+    entry["failed"] = [0]
+    changed = tmp_path / "results.json"
+    changed.write_text(json.dumps({"entries": entries}), encoding="utf-8")
+    monkeypatch.setattr(results_page, "RESULTS", changed)
+    assert gallery.main(["check=true"]) == 1
+
+
+def test_a_task_without_a_clip_is_named(gallery: ModuleType, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(gallery, "list_tasks", lambda: [("open_gate", "open a gate")])
+    with pytest.raises(gallery.ConfigError, match=r"'open_gate' has no clip. Run: python .* only=open_gate"):
+        gallery.make_page()
+
+
+def test_clips_move_and_are_small():
+    clips = sorted((ROOT / "docs" / "images" / "gallery").glob("*.webp"))
+    assert [clip.stem for clip in clips] == option_names("task")
+    sizes = {clip.stem: clip.stat().st_size for clip in clips}
+    assert {name: size for name, size in sizes.items() if size > MOST_BYTES} == {}
+    assert sum(sizes.values()) <= MOST_BYTES_IN_ALL
+    for clip in clips:
+        with Image.open(clip) as picture:
+            assert picture.n_frames > 10, clip.stem
