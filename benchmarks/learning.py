@@ -35,12 +35,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from any_urdf import objects_of
+from any_urdf import AnyUrdfCfg, objects_of
 from learning_runs import EXECUTED, Demos, Training, TrainingRuns, View
 from learning_tables import describe, describe_counts
 from rich.box import MARKDOWN
 from rich.table import Table
-from success_runs import RunCfg
 
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.workflows.cli.arguments import read_pairs
@@ -150,7 +149,7 @@ def _count_real_objects() -> Counter[Path]:
     if not variable:
         return Counter()
     root = Path(variable).absolute()
-    return Counter(root / folder.relative_to(root).parts[0] for folder in objects_of(root, RunCfg()))
+    return Counter(root / folder.relative_to(root).parts[0] for folder in objects_of(root, AnyUrdfCfg()))
 
 
 def list_images() -> Iterator[Training]:

@@ -146,7 +146,7 @@ def test_layouts_that_are_only_built_spend_the_work_of_a_search(monkeypatch: pyt
 
 
 def test_a_plan_has_the_diagnosis_of_a_search_that_refused_all_layouts():
-    found = plan(config("task.regions.0.center_m=[3,0]", candidates=2))
+    found = plan(config("task.regions.0.center_m=[1.9,0]", candidates=2))
     assert found.code == "invalid_layout"
     assert found.diagnosis is not None
     assert found.diagnosis.code == "plan_infeasible"

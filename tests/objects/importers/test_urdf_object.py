@@ -62,8 +62,9 @@ def test_the_front_is_turned_to_x_and_fixed_links_are_merged(cfg: ObjectCfg):
     asset = load(cfg)
     model = read_urdf(asset.urdf_path)
     door = asset.articulation.part("door")
-    assert list(model.links) == ["object_root", "panel"]
-    assert [joint.name for joint in model.joints.values()] == ["hinge"]  # the button is held where it is
+    assert list(model.links) == ["object_root", "panel", "button"]
+    assert [joint.name for joint in model.joints.values()] == ["hinge", "press"]
+    assert asset.articulation.part("button").is_button
     assert (door.link, door.base) == ("panel", "object_root")
     np.testing.assert_allclose(door.axes["base_front_axis"].xyz, [1.0, 0.0, 0.0], atol=1e-6)
     np.testing.assert_allclose(asset.bounds_obj[1, 0], 0.208, atol=1e-3)  # the grip stands out of the front

@@ -13,21 +13,26 @@ from unlatch.tasks.task import GoalCfg, GoalKind
 from unlatch.workflows.checks.expected_goal import ExpectedGoal
 
 
-def make_asset(**kinds: str) -> Any:
+def make_asset(*, moves_little: bool = False, **kinds: str) -> Any:
     """Returns an object with a part and a joint for each name; joint `NAME_joint` is of the given kind."""
     joints = {
         f"{part}_joint": SimpleNamespace(name=f"{part}_joint", kind=kind, parent="root", child=part, moves=True)
         for part, kind in kinds.items()
     }
     parts = {
-        part: SimpleNamespace(joint=f"{part}_joint", openness=SimpleNamespace(closed=0.25 * n, open=1.0 + n))
+        part: SimpleNamespace(
+            joint=f"{part}_joint",
+            openness=SimpleNamespace(closed=0.25 * n, open=0.25 * n + 0.005 if moves_little else 1.0 + n),
+            moves_little=moves_little,
+        )
         for n, part in enumerate(kinds)
     }
     model = SimpleNamespace(root="root", joints=joints)
-    return SimpleNamespace(model=model, articulation=SimpleNamespace(part=parts.__getitem__))
+    return SimpleNamespace(model=model, articulation=SimpleNamespace(part=parts.__getitem__, parts=parts))
 
 
 ASSETS = {"oven": make_asset(door="revolute", knob="continuous"), "cabinet": make_asset(drawer="prismatic")}
+ASSETS["bell"] = make_asset(button="prismatic", moves_little=True)
 ASSETS["can"] = SimpleNamespace(free=True, **vars(make_asset(lid="revolute")))
 KNOB = GoalCfg(object="oven", part="knob", kind=GoalKind.moved_fraction, value=0.5)
 KNOB_ENTRY = {
@@ -132,6 +137,10 @@ class TestSettling:
         found = make(DRAWER).settle()
         assert found["max_change"] == 0.005
         assert list(found["max_changes"].items()) == [("cabinet.0", 0.005), ("oven.1", 0.02)]
+
+    def test_a_part_that_moves_little_rests_within_a_tenth_of_its_range(self):
+        pressed = GoalCfg(object="bell", part="button", kind=GoalKind.moved_fraction, value=0.5)
+        assert make(goal=(pressed,)).settle()["max_changes"] == {"bell.0": pytest.approx(0.0005)}
 
     def test_without_a_joint_nothing_must_rest(self):
         found = make(goal=()).settle()
