@@ -2,10 +2,10 @@
 
 Usage: python benchmarks/gallery.py [clips=true] [only=TEXT] [data=data/gallery] [check=true]
 
-Without `clips`, it writes the page from the tasks, from the counts in benchmarks/results.json and from benchmarks/gallery.json, which says
-what each clip shows. `clips=true` collects the episodes, writes the clips and that file first: about two minutes for each five tasks on
-two cores. It shows episode 0 of one seed, or the first success after it. `only=TEXT` takes the tasks whose name contains a text. `check=true`
-writes nothing and ends with exit code 1 if the page differs.
+Without `clips`, it writes the page from the tasks, the counts in benchmarks/results.json, and benchmarks/gallery.json,
+which says what each clip shows. `clips=true` first collects the episodes and writes the clips and that file; this takes
+six minutes on two cores. A clip shows episode 0 of one seed, or the first success after it. `only=TEXT` takes the tasks
+whose name contains a text. `check=true` writes nothing and ends with exit code 1 if the page differs.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ _FAILED = 1
 _HEAD = """\
 # Gallery
 
-The {count} tasks that come with Unlatch, each with a clip, one of its instructions, its success rate and the command that makes
-episodes of it. [Tasks](tasks.md) says how to write one, and [skills](skills.md) what moves the parts.
+The {count} tasks that come with Unlatch, each with a clip, one of its instructions, its success rate and the command
+that makes episodes of it. [Tasks](tasks.md) says how to write one, and [skills](skills.md) what moves the parts.
 
-Nobody picked the clips. Each shows the first success among the episodes 0 to {last} of seed {seed}, at {slowest:g} to {fastest:g} times its speed.
-{exceptions}
+Nobody picked the clips. Each shows the first success among the episodes 0 to {last} of seed {seed}, at {slowest:g} to
+{fastest:g} times its speed. {exceptions}
 
-The success rate is that of the robot in the clip, over all layouts, with its 95 % interval. `not measured` means that there is no
-count in `benchmarks/results.json` for it; [all robots](#success-of-all-robots) are below, and [success rates](results.md) has the
-commands.
+The success rate is that of the robot in the clip, over all layouts, with its 95 % interval. `not measured` means that
+there is no count in `benchmarks/results.json` for it. The rates of [all robots](#success-of-all-robots) are below;
+[success rates](results.md) has the commands.
 
 `python benchmarks/gallery.py` writes this page.
 """
 _TABLE_HEAD = """\
 ## Success of all robots
 
-Successes of all episodes of the fresh seed, which nobody had used before, with the 95 % interval. Three episodes say little: read the
-intervals.
+Successes of all episodes of the fresh seed, which nobody had used before, with the 95 % interval. Three episodes say
+little: the interval is wide.
 """
 
 

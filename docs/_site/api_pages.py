@@ -6,6 +6,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 PACKAGES = ("workflows", "configs", "skills", "tasks", "robots", "objects", "solver", "simcore")
+_SEARCH = "---\nsearch:\n  boost: 0.2\n---\n\n"
+"""Head of the page of a package: the search lists it below pages that explain."""
 
 
 def api_pages(root: Path) -> dict[str, str]:
@@ -32,7 +34,8 @@ def _list_packages(root: Path) -> list[str]:
 def _package_page(package: str, root: Path) -> str:
     folder = _package_folder(package, root)
     modules = [package, *(f"{package}.{path.stem}" for path in sorted(folder.glob("[!_]*.py")))]
-    return f"# {package}\n\nUnlatch {version('unlatch')}\n\n" + "\n".join(f"::: {module}\n" for module in modules)
+    head = f"{_SEARCH}# {package}\n\nUnlatch {version('unlatch')}\n\n"
+    return head + "\n".join(f"::: {module}\n" for module in modules)
 
 
 def _package_folder(package: str, root: Path) -> Path:

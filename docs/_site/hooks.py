@@ -66,12 +66,14 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lets long names in tables break after dots and underscores, and pictures load when they come into view."""
+    """Lets long names in tables break after dots and underscores; clips of the gallery load when they are seen."""
 
     def breakable(name: re.Match[str]) -> str:
         return re.sub(r"(?<=\w)([._/=(]+)(?=\w)", r"\1<wbr>", name[0])
 
-    return CELL.sub(lambda cell: LONG_CODE.sub(breakable, cell[0]), html.replace("<img ", '<img loading="lazy" '))
+    if page.file.src_uri == "gallery.md":
+        html = html.replace("<img ", '<img loading="lazy" ')
+    return CELL.sub(lambda cell: LONG_CODE.sub(breakable, cell[0]), html)
 
 
 def _find_link_targets(source: str) -> list[str]:

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from unlatch.configs.config_files import option_names
+from unlatch.robots.catalog import ROBOTS
 
 ROOT = Path(__file__).parents[2]
 MOST_BYTES, MOST_BYTES_IN_ALL = 60_000, 2_500_000
@@ -61,7 +62,7 @@ def test_a_changed_count_is_found(gallery: ModuleType, monkeypatch: pytest.Monke
 
     entries = json.loads(results_page.RESULTS.read_text(encoding="utf-8"))["entries"]
     entry = next(e for e in entries if e["kind"] == "tasks" and e["n"] and not e["failed"])
-    entry["failed"] = [0]
+    entry.update(failed=[0], shares=entry["shares"][1:])
     changed = tmp_path / "results.json"
     changed.write_text(json.dumps({"entries": entries}), encoding="utf-8")
     monkeypatch.setattr(results_page, "RESULTS", changed)
@@ -72,6 +73,12 @@ def test_a_task_without_a_clip_is_named(gallery: ModuleType, monkeypatch: pytest
     monkeypatch.setattr(gallery, "list_tasks", lambda: [("open_gate", "open a gate")])
     with pytest.raises(gallery.ConfigError, match=r"'open_gate' has no clip. Run: python .* only=open_gate"):
         gallery.make_page()
+
+
+def test_the_readme_counts_the_tasks_and_robots_that_there_are():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"[{len(option_names('task'))} tasks](docs/gallery.md)" in text
+    assert f"[{len(ROBOTS.names())} robots](docs/robots.md)" in text
 
 
 def test_clips_move_and_are_small():
