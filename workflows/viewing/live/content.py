@@ -118,13 +118,16 @@ class GrowingDataSet:
 
 
 def _measures(statistics: RunStatistics) -> Iterator[tuple[str, SuccessMeasure]]:
-    """Yields the measures of success by name; a policy has two in place of one."""
+    """Yields the measures of success by name; a policy has two in place of one.
+
+    `strict` comes once an episode meets it: `open` and `rotate` do not try to.
+    """
     if statistics.goal is None or statistics.clean is None:
         yield "success", SuccessMeasure(statistics.n, statistics.successes)
     else:
         yield "goal", statistics.goal
         yield "clean", statistics.clean
-    if statistics.strict is not None:
+    if statistics.strict is not None and statistics.strict.successes:
         yield "strict", statistics.strict
 
 

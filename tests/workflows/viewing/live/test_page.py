@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.data_set import index
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.runs.executors.executor import Outcome
@@ -48,6 +49,17 @@ def test_the_page_has_the_numbers_of_the_report(tmp_path: Path):
     assert success["text"] == statistics.success_text()
     assert shown["codes"] == statistics.codes == {"slipped": 2, "collision": 1}
     assert shown["per_hour"] == pace_of(read_run_times(data_set.path)).per_hour
+
+
+@pytest.mark.parametrize(("range_share", "names"), [(0.89, ["success"]), (0.9, ["success", "strict"])])
+def test_the_strict_rate_is_shown_once_an_episode_meets_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, range_share: float, names: list[str]
+):
+    monkeypatch.setattr(index, "_find_range_share", lambda record: range_share)
+    write_episodes(tmp_path / "one", [None, "slipped"])
+    content = PageContent([tmp_path])
+    content.update()
+    assert [item["name"] for item in content.to_dict()["sets"][0]["measures"]] == names
 
 
 def test_the_page_grows_with_its_data_sets(tmp_path: Path):
