@@ -187,7 +187,10 @@ def main(arguments: list[str]) -> int:
     """Writes the page, or says whether it differs."""
     cfg = read_pairs(GalleryCfg, arguments)
     if cfg.clips:
-        make_clips([name for name, _ in list_tasks() if cfg.only in name], Path(cfg.data))
+        names = [name for name, _ in list_tasks() if cfg.only in name]
+        if not names:
+            raise ConfigError(f"No task has '{cfg.only}' in its name. `unlatch list tasks` lists them.", key="only")
+        make_clips(names, Path(cfg.data))
     text = make_page()
     if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
         return OK

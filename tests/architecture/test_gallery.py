@@ -75,6 +75,11 @@ def test_a_task_without_a_clip_is_named(gallery: ModuleType, monkeypatch: pytest
         gallery.make_page()
 
 
+def test_clips_of_no_task_are_refused(gallery: ModuleType):
+    with pytest.raises(gallery.ConfigError, match="No task has 'microwav3' in its name"):
+        gallery.main(["clips=true", "only=microwav3"])
+
+
 def test_the_readme_counts_the_tasks_and_robots_that_there_are():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"[{len(option_names('task'))} tasks](docs/gallery.md)" in text

@@ -3,16 +3,19 @@
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from unlatch import command_table
+from unlatch.configs.config_files import option_names
 from unlatch.simcore.recording.codes import FAILURE_CODES
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
+TASKS = option_names("task")
 
 
 def test_the_site_is_built_in_strict_mode(tmp_path: Path):
@@ -21,8 +24,11 @@ def test_the_site_is_built_in_strict_mode(tmp_path: Path):
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     site = tmp_path / "site"
-    for page in ("", "start", "record_format", "reference/api/unlatch.solver.goal"):
+    for page in ("", "overview", "gallery", "start", "record_format", "reference/api/unlatch.solver.goal"):
         assert (site / page / "index.html").is_file(), page
+    for page in ("start", "reference/api", "reference/api/unlatch.solver.goal"):
+        assert f"Unlatch {version('unlatch')}" in (site / page / "index.html").read_text(encoding="utf-8"), page
+    assert (site / "gallery" / "index.html").read_text(encoding="utf-8").count('<img loading="lazy"') == len(TASKS)
     keys = (site / "reference" / "keys" / "index.html").read_text(encoding="utf-8")
     assert "solver_iterations" in keys
     commands = (site / "reference" / "commands" / "index.html").read_text(encoding="utf-8")
