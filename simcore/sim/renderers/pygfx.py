@@ -361,8 +361,9 @@ class _Target:
         self._picture = make_picture_pass(open_device(), width, height, scale)
         self._renderer.effect_passes = (*self._renderer.effect_passes, self._picture)
         # the last step of pygfx scales its drawing to a target, which takes as long as the drawing; nobody reads it
-        self._unread = gfx.Texture(dim=2, size=(1, 1, 1), format="rgba8unorm", colorspace="physical")
-        self._unread._wgpu_usage |= texture._wgpu_usage
+        self._unread = gfx.Texture(
+            dim=2, size=(1, 1, 1), format="rgba8unorm", colorspace="physical", usage=texture.usage
+        )
 
     def draw(self, stage: Stage) -> None:
         """Draws and asks for the picture."""
