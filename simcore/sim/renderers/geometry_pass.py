@@ -132,7 +132,7 @@ class GeometryPass:
             raise WorldError("GeometryPass.read() was called before draw(), so there is nothing to read.")
         values = self._target.read()  # (height, width, 2)
         depth_m: Array = values[..., 1].view(np.float32).copy()
-        ids = values[..., 0].astype(np.int32)
+        ids: Array = values[..., 0].astype(np.int32)
         ids[depth_m > far_m] = 0
         depth_m[ids == 0] = np.inf
         return ids, depth_m
