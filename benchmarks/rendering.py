@@ -6,7 +6,8 @@ The first table times single images at several sizes. For `pygfx`, a second tabl
 an episode with bare pygfx that draws the same meshes at the same poses and reads its picture back. The third part
 renders an episode as `unlatch render` does, and times the same calls inside it. The difference is the overhead: opening
 the record, writing states, converting images, and writing files. All times are CPU times of the process, so other
-programs do not count. It renders the first `frames` frames of the first success.
+programs do not count; beside them stand CPU times of the main thread, which alone limits the pace if a graphics card
+draws, and frames a second of wall time. It renders the first `frames` frames of the first success.
 """
 
 from __future__ import annotations
@@ -122,31 +123,41 @@ def pace(data_set: DataSet, cameras: list[str], frames: int) -> None:
     record = data_set.read(next(item.number for item in data_set.summaries() if item.success))
     width, height = PACE_SIZE
     print(f"pygfx on {adapter_name()}: CPU time of an RGB-D frame of {width}x{height} [ms], median of {frames}:")
-    print(f"{'':14}{'unlatch':>12}{'bare pygfx':>12}{'ratio':>12}")
+    columns = ("unlatch", "bare pygfx", "ratio", "main thread", "bare", "ratio")
+    print(f"{'':14}" + "".join(f"{column:>12}" for column in columns))
     renderer = PygfxRenderer()
     world = World(cfg.world, visuals=True, renderer=renderer)
     with world, open_record(cfg, record, world=world) as shown:
         chosen = np.linspace(0, record.n_actions, frames).astype(int)
         for camera, sensor in shown.episode.scene.state_tree.sensors.children.items():
             pinhole = Pinhole.from_fov(width, height, sensor.pinhole.fov_rad)
-            ours, bare, poses = [], [], []
+            ours: list[tuple[float, float]] = []
+            bare: list[tuple[float, float]] = []
+            poses = []
             for frame in (0, *chosen):
                 shown.show(int(frame))
                 request = RenderRequest(pinhole, sensor.T_world_sensor, near_m=0.02, far_m=10.0)
-                started = time.process_time()
-                take_images(world, request)
-                ours.append(time.process_time() - started)
+                with cpu_times(ours):
+                    take_images(world, request)
                 poses.append((renderer.stage.camera.local.matrix.copy(), renderer.stage.poses()))
             picture = bare_pygfx(width, height)
             for T_world_camera, matrices in poses:
-                started = time.process_time()
-                renderer.stage.camera.local.matrix = T_world_camera
-                renderer.stage.set_poses(matrices)
-                picture.render(renderer.stage.scene, renderer.stage.camera)
-                picture.snapshot()
-                bare.append(time.process_time() - started)
-            own, other = 1e3 * float(np.median(ours[1:])), 1e3 * float(np.median(bare[1:]))
-            print(f"{camera:14}{own:12.1f}{other:12.1f}{own / other:12.2f}")
+                with cpu_times(bare):
+                    renderer.stage.camera.local.matrix = T_world_camera
+                    renderer.stage.set_poses(matrices)
+                    picture.render(renderer.stage.scene, renderer.stage.camera)
+                    picture.snapshot()
+            medians = zip(np.median(ours[1:], axis=0), np.median(bare[1:], axis=0), strict=True)
+            row = [f"{1e3 * own:12.1f}{1e3 * other:12.1f}{own / other:12.2f}" for own, other in medians]
+            print(f"{camera:14}" + "".join(row))
+
+
+@contextmanager
+def cpu_times(found: list[tuple[float, float]]) -> Iterator[None]:
+    """Appends the CPU times of the process and of this thread inside the context [s]."""
+    process, thread = time.process_time(), time.thread_time()
+    yield
+    found.append((time.process_time() - process, time.thread_time() - thread))
 
 
 def bare_pygfx(width: int, height: int) -> Any:
@@ -183,13 +194,17 @@ def overhead(data_set: DataSet, renderer: str, cameras: list[str], modalities: l
                 render_set.remove(short.number)
                 bare = BareCalls()
                 with bare.counted(RENDERERS.load(renderer)):
-                    started = time.process_time()
-                    outcome = job.render(short, world, checker, render_set)
-                    total = time.process_time() - started
+                    times: list[tuple[float, float]] = []
+                    began = time.perf_counter()
+                    with cpu_times(times):
+                        outcome = job.render(short, world, checker, render_set)
+                    wall = time.perf_counter() - began
+    (total, main_thread), n_images = times[0], outcome.n_frames * len(cameras)
     stages = ", ".join(f"{name} {ms:.0f}" for name, ms in outcome.timings_ms.items())
     print(
         f"{renderer} {'+'.join(modalities)}: {bare.count} calls {bare.seconds:.2f} s, total {total:.2f} s: overhead "
-        f"{100 * (total / bare.seconds - 1):.1f} % (wall ms: {stages})"
+        f"{100 * (total / bare.seconds - 1):.1f} %; main thread {1e3 * main_thread / n_images:.1f} ms an image, "
+        f"{n_images / wall:.1f} images/s with files (wall ms: {stages})"
     )
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +34,9 @@ from unlatch.workflows.episode.randomization.visual_views import cameras
 from unlatch.workflows.images.render_annotations import EpisodeAnnotations
 from unlatch.workflows.runs.executors.executor import EpisodeMaker, Outcome
 from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
+
+_MAX_PENDING = 2
+"""Frames that may wait for their encoding."""
 
 
 @dataclass(frozen=True)
@@ -146,11 +152,12 @@ class EpisodeImages:
         tracks: dict[str, list[np.ndarray]] = {}
         with ExitStack() as stack:
             writers = self._open_writers(folder, stack)
+            encoder = stack.enter_context(_EncoderThread())
             for frame in range(self._recorded.record.n_actions + 1):
                 with self._timed("show"):
                     self._recorded.show(frame)
                 for camera in self._cameras:
-                    self._write_frame(camera, writers)
+                    self._write_frame(camera, writers, encoder)
                     for key, value in camera.pose_and_intrinsics().items():
                         tracks.setdefault(f"{camera.cfg.name}.{key}", []).append(value)
         arrays = {key: np.stack(rows) for key, rows in tracks.items()}
@@ -169,19 +176,52 @@ class EpisodeImages:
                 writers[name, stream.modality] = stack.enter_context(writer)
         return writers
 
-    def _write_frame(self, camera: Camera, writers: Mapping[tuple[str, str], FrameVideoWriter]) -> None:
+    def _write_frame(
+        self, camera: Camera, writers: Mapping[tuple[str, str], FrameVideoWriter], encoder: _EncoderThread
+    ) -> None:
         with self._timed("image"):
             camera.update_state()
         if self._annotations is not None:
             with self._timed("annotate"):
                 self._annotations.add(camera)
-        name = camera.cfg.name
+        images = {modality: camera.image(kind) for modality, kind in self._kinds.items()}
+        encoder.run(partial(self._encode, camera.cfg.name, images, writers))
+
+    def _encode(
+        self, name: str, images: Mapping[str, np.ndarray], writers: Mapping[tuple[str, str], FrameVideoWriter]
+    ) -> None:
         with self._timed("encode"):
-            for modality, kind in self._kinds.items():
-                writers[name, modality].add(self._set.streams[name][modality].pack(camera.image(kind)))
+            for modality, image in images.items():
+                writers[name, modality].add(self._set.streams[name][modality].pack(image))
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
         started = time.perf_counter()
         yield
         self.timings_ms[stage] += 1e3 * (time.perf_counter() - started)
+
+
+class _EncoderThread:
+    """Encodes frames in their order, in one thread, while the next ones are drawn; use as a context manager.
+
+    Leaving the context waits for the frames that were passed, and raises what their encoding raised.
+    """
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="encoder")
+        self._pending: deque[Future[None]] = deque()
+
+    def run(self, encode: Callable[[], None]) -> None:
+        """Encodes soon; waits if two frames are not encoded yet, so that few are in memory."""
+        while len(self._pending) >= _MAX_PENDING:
+            self._pending.popleft().result()
+        self._pending.append(self._executor.submit(encode))
+
+    def __enter__(self) -> _EncoderThread:
+        return self
+
+    def __exit__(self, exc_type: type[BaseException] | None, *exc_info: object) -> None:
+        self._executor.shutdown(cancel_futures=exc_type is not None)
+        if exc_type is None:
+            for future in self._pending:
+                future.result()

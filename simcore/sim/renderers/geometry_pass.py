@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pinhole, Pose
+from unlatch.simcore.sim.renderers.readback import ROW_ALIGNMENT, Readback
 
 Array = np.ndarray
 
@@ -75,7 +77,7 @@ class GeometryPass:
         self._pipelines = {sheet: self._make_pipeline("back" if sheet else "none") for sheet in (False, True)}
         self._camera = device.create_buffer(size=32, usage=wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST)
         self._links, self._group = self._make_links(_LEAST_LINKS)
-        self._targets: tuple[tuple[int, int], Any, Any] | None = None
+        self._target: _GeometryTarget | None = None
 
     def upload(self, vertices: Array, faces: Array) -> UploadedMesh:
         """Uploads vertices (V, 3) [m] and faces (F, 3)."""
@@ -89,23 +91,21 @@ class GeometryPass:
             indices.size,
         )
 
-    def draw(
-        self, meshes: Sequence[PlacedMesh], pinhole: Pinhole, T_world_camera: Pose, *, near_m: float, far_m: float
-    ) -> tuple[Array, Array]:
-        """Returns link ids (height, width) int32 and depth (height, width) float32 [m], as `RawImages` has them."""
+    def draw(self, meshes: Sequence[PlacedMesh], pinhole: Pinhole, T_world_camera: Pose, *, near_m: float) -> None:
+        """Draws and asks for the values, which `read` returns."""
         size = (pinhole.width, pinhole.height)
         self._write_camera(pinhole, near_m)
         self._write_links(meshes, T_world_camera)
-        if self._targets is None or self._targets[0] != size:
-            self._targets = (size, self._make_target("rg32uint", size), self._make_target("depth32float", size))
-        _, target, depth = self._targets
+        if self._target is None or self._target.size != size:
+            self._target = _GeometryTarget(self._device, size)
+        target = self._target
         encoder = self._device.create_command_encoder()
         drawing = encoder.begin_render_pass(
             color_attachments=[
-                {"view": target.create_view(), "load_op": "clear", "store_op": "store", "clear_value": (0, 0, 0, 0)}
+                {"view": target.values_view, "load_op": "clear", "store_op": "store", "clear_value": (0, 0, 0, 0)}
             ],
             depth_stencil_attachment={
-                "view": depth.create_view(),
+                "view": target.depth_view,
                 "depth_load_op": "clear",
                 "depth_store_op": "discard",
                 "depth_clear_value": 0.0,  # the inverse of an infinite depth
@@ -118,12 +118,21 @@ class GeometryPass:
             drawing.set_index_buffer(placed.mesh.indices, "uint32")
             drawing.draw_indexed(placed.mesh.n_indices, 1, 0, 0, place)
         drawing.end()
+        target.copy(encoder)
         self._device.queue.submit([encoder.finish()])
-        layout = {"bytes_per_row": 8 * size[0], "rows_per_image": size[1]}
-        data = self._device.queue.read_texture({"texture": target}, layout, (*size, 1))
-        values = np.frombuffer(data, dtype=np.uint32).reshape(size[1], size[0], 2)
+        target.readback.start()
+
+    def read(self, *, far_m: float) -> tuple[Array, Array]:
+        """Returns link ids (height, width) int32 and depth (height, width) float32 [m], as `RawImages` has them.
+
+        Raises:
+            WorldError: Nothing was drawn.
+        """
+        if self._target is None:
+            raise WorldError("GeometryPass.read() was called before draw(), so there is nothing to read.")
+        values = self._target.read()  # (height, width, 2)
         depth_m: Array = values[..., 1].view(np.float32).copy()
-        ids = values[..., 0].astype(np.int32)
+        ids: Array = values[..., 0].astype(np.int32)
         ids[depth_m > far_m] = 0
         depth_m[ids == 0] = np.inf
         return ids, depth_m
@@ -157,10 +166,6 @@ class GeometryPass:
         )
         return links, group
 
-    def _make_target(self, kind: str, size: tuple[int, int]) -> Any:
-        usage = self._wgpu.TextureUsage
-        return self._device.create_texture(size=(*size, 1), format=kind, usage=usage.RENDER_ATTACHMENT | usage.COPY_SRC)
-
     def _make_pipeline(self, cull_mode: str) -> Any:
         return self._device.create_render_pipeline(
             layout=self._device.create_pipeline_layout(bind_group_layouts=[self._layout]),
@@ -178,3 +183,33 @@ class GeometryPass:
             depth_stencil={"format": "depth32float", "depth_write_enabled": True, "depth_compare": "greater"},
             fragment={"module": self._module, "entry_point": "fs_main", "targets": [{"format": "rg32uint"}]},
         )
+
+
+class _GeometryTarget:
+    """The textures of one size of images, and the memory in which they are read."""
+
+    def __init__(self, device: Any, size: tuple[int, int]) -> None:
+        import wgpu
+
+        usage = wgpu.TextureUsage
+        self.size = size
+        self._values = device.create_texture(
+            size=(*size, 1), format="rg32uint", usage=usage.RENDER_ATTACHMENT | usage.COPY_SRC
+        )
+        depth = device.create_texture(size=(*size, 1), format="depth32float", usage=usage.RENDER_ATTACHMENT)
+        self.values_view, self.depth_view = self._values.create_view(), depth.create_view()
+        self._row = -(-8 * size[0] // ROW_ALIGNMENT) * ROW_ALIGNMENT
+        self.readback = Readback(device, self._row * size[1])
+
+    def copy(self, encoder: Any) -> None:
+        """Records the copy of the drawn values."""
+        encoder.copy_texture_to_buffer(
+            {"texture": self._values},
+            {"buffer": self.readback.buffer, "bytes_per_row": self._row, "rows_per_image": self.size[1]},
+            (*self.size, 1),
+        )
+
+    def read(self) -> Array:
+        """Returns the values (height, width, 2) uint32."""
+        width, height = self.size
+        return self.readback.read(np.uint32).reshape(height, -1, 2)[:, :width]

@@ -26,10 +26,10 @@ from unlatch.simcore.sim.renderers.environment_light import (
     decode_srgb,
     encode_srgb,
     environment_faces,
-    tone_curve,
 )
 from unlatch.simcore.sim.renderers.geometry_pass import GeometryPass, PlacedMesh, UploadedMesh
 from unlatch.simcore.sim.renderers.link_geometry import ShapeGeometry, geometry_key, shape_geometry
+from unlatch.simcore.sim.renderers.picture_pass import make_picture_pass
 from unlatch.simcore.sim.renderers.renderer import Light, RawImages, RenderedWorld, Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.finish import Finish
 from unlatch.simcore.sim.visuals.visual_shapes import Paint
@@ -79,26 +79,29 @@ class PygfxRenderer(Renderer):
         pinhole = request.optics
         if not isinstance(pinhole, Pinhole):
             raise WorldError("renderer=pygfx draws through a pinhole. Assemble other lenses from pinhole images.")
+        shape = (pinhole.height, pinhole.width)
         shown = self._update_links(world, colours=request.colours)
-        link_ids, depth_m = self._draw_exactly(shown, pinhole, request)
-        if not request.colours:
-            return RawImages(np.zeros((*link_ids.shape, 3), dtype=np.uint8), depth_m, link_ids)
+        target = self._draw_colours(world, pinhole, request) if request.colours else None
+        if request.labels or request.depth or request.normals or request.fine:
+            placed = [link.placed() for link in shown]
+            near_m, far_m = request.near_m, request.far_m
+            # drawn before the colours are awaited, so that one wait is for both
+            self._exact.draw(placed, pinhole, request.T_world_camera, near_m=near_m)
+            link_ids, depth_m = self._exact.read(far_m=far_m)
+        else:
+            link_ids, depth_m = np.zeros(shape, dtype=np.int32), np.full(shape, np.inf, dtype=np.float32)
+        rgb = np.zeros((*shape, 3), dtype=np.uint8) if target is None else target.read()
+        return RawImages(darken_corners(rgb, depth_m, pinhole) if request.fine else rgb, depth_m, link_ids)
+
+    def _draw_colours(self, world: RenderedWorld, pinhole: Pinhole, request: RenderRequest) -> _Target:
+        """Begins to draw a picture; returns where it is read."""
         fine = request.fine or self._on_card
         size = (pinhole.width, pinhole.height)
         target = self._targets.get((*size, fine), lambda: _Target(*size, fine=fine))
         self.stage.set_light(world.light, shadow=request.shadow and world.light.shadow)
         self.stage.set_camera(pinhole, request)
-        rgb = target.draw(self.stage)
-        return RawImages(darken_corners(rgb, depth_m, pinhole) if request.fine else rgb, depth_m, link_ids)
-
-    def _draw_exactly(self, shown: list[_ShownLink], pinhole: Pinhole, request: RenderRequest) -> tuple[Array, Array]:
-        """Returns links and depth; without them, if the request needs neither."""
-        if not (request.labels or request.depth or request.normals or request.fine):
-            shape = (pinhole.height, pinhole.width)
-            return np.zeros(shape, dtype=np.int32), np.full(shape, np.inf, dtype=np.float32)
-        placed = [link.placed() for link in shown]
-        near_m, far_m = request.near_m, request.far_m
-        return self._exact.draw(placed, pinhole, request.T_world_camera, near_m=near_m, far_m=far_m)
+        target.draw(self.stage)
+        return target
 
     def _update_links(self, world: RenderedWorld, *, colours: bool) -> list[_ShownLink]:
         """Brings the drawn scene up to date with the world; returns its links."""
@@ -210,6 +213,7 @@ def _make_mesh(
     mesh = gfx.Mesh(geometry, material)
     mesh.cast_shadow = not (sheet or clear or finish.emission > 0.0)
     mesh.receive_shadow = True
+    mesh.local.state_basis = "matrix"  # else every new pose is split into position, rotation and scale
     return mesh
 
 
@@ -340,23 +344,37 @@ def _environment_map() -> Any:
 
 
 class _Target:
-    """The image that pygfx draws to, of one size."""
+    """What pygfx draws to, for one size of images."""
 
     def __init__(self, width: int, height: int, *, fine: bool) -> None:
         import pygfx as gfx
 
+        scale = _FINE_SCALE if fine else 1
         texture = gfx.Texture(dim=2, size=(width, height, 1), format="rgba8unorm", colorspace="physical")
-        self._fine = fine
         self._renderer = gfx.WgpuRenderer(
-            texture, pixel_scale=_FINE_SCALE if fine else 1, enable_events=False, ppaa="none" if fine else "fxaa"
+            texture,
+            pixel_scale=scale,
+            pixel_filter="nearest",
+            enable_events=False,
+            ppaa="none" if fine else "fxaa",
+        )
+        self._picture = make_picture_pass(open_device(), width, height, scale)
+        self._renderer.effect_passes = (*self._renderer.effect_passes, self._picture)
+        # the last step of pygfx scales its drawing to a target, which takes as long as the drawing; nobody reads it
+        self._unread = gfx.Texture(
+            dim=2, size=(1, 1, 1), format="rgba8unorm", colorspace="physical", usage=texture.usage
         )
 
-    def draw(self, stage: Stage) -> Array:
+    def draw(self, stage: Stage) -> None:
+        """Draws and asks for the picture."""
+        self._renderer.render(stage.scene, stage.camera, clear=True, flush=False)
+        self._renderer.flush(self._unread)
+        self._picture.start_reading()
+
+    def read(self) -> Array:
         """Returns the picture (height, width, 3) uint8."""
-        # the last step of pygfx, which scales its drawing down, takes as long as the drawing itself
-        self._renderer.render(stage.scene, stage.camera, clear=True, flush=not self._fine)
-        levels = tone_curve()[self._renderer.snapshot()[..., :3]]
-        return np.asarray(Image.fromarray(levels).reduce(_FINE_SCALE)) if self._fine else levels
+        picture: Array = self._picture.read_picture()
+        return picture
 
 
 @cache

@@ -1,0 +1,23 @@
+"""Frames are encoded in a thread of their own, in order, and errors reach the caller."""
+
+from functools import partial
+
+import pytest
+
+from unlatch.workflows.images.render_job import _EncoderThread
+
+
+def test_frames_are_encoded_in_their_order_before_the_context_ends() -> None:
+    encoded: list[int] = []
+    with _EncoderThread() as encoder:
+        for frame in range(20):
+            encoder.run(partial(encoded.append, frame))
+    assert encoded == list(range(20))
+
+
+def test_an_error_of_the_last_frame_is_raised_when_the_context_ends() -> None:
+    def fail() -> None:
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"), _EncoderThread() as encoder:
+        encoder.run(fail)
