@@ -20,7 +20,7 @@ import unlatch
 from unlatch import command_table
 
 LIMIT_S = 600
-WITH_THREADS = ("unlatch.simcore.recording.export.lerobot.",)
+WITH_THREADS = ("unlatch.simcore.recording.export.lerobot.", "unlatch.workflows.hub.")
 """What starts threads when it is imported (pyarrow): a fork takes over the one that called it only."""
 OTHERS = ("casadi", "matplotlib.pyplot", "pybullet_data", "pygfx", "wgpu.backends.wgpu_native")
 """What our modules import inside functions."""

@@ -15,16 +15,14 @@ _FORMAT = "lerobot"
 """The format that trainers read from the Hub."""
 
 
-def prepare_push(cfg: HubCfg, format: str) -> HubConnection | None:
-    """Checks the name and the token; returns the connection, None if nothing is to be pushed.
+def prepare_push(cfg: HubCfg, format: str) -> HubConnection:
+    """Checks the name and the token; returns the connection.
 
     Raises:
         ConfigError: The format cannot be pushed, or the name is wrong or taken.
         PluginError: huggingface_hub is not installed.
         HubError: There is no token, or the Hub refuses it or cannot be reached.
     """
-    if cfg.push is None:
-        return None
     if format != _FORMAT:
         raise ConfigError(
             f"push={cfg.push} does not fit format={format}. Expected format={_FORMAT}, which trainers read from the "
@@ -32,7 +30,7 @@ def prepare_push(cfg: HubCfg, format: str) -> HubConnection | None:
             key="push",
         )
     connection = HubConnection()
-    connection.check(cfg.push, private=cfg.private, own_file=meta_files.CONVENTIONS)
+    connection.check(str(cfg.push), private=cfg.private, own_file=meta_files.CONVENTIONS)
     return connection
 
 

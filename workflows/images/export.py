@@ -17,7 +17,6 @@ from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.json_values import plain
 from unlatch.workflows.episode.observed_scene import recorded_scene
 from unlatch.workflows.hub.config import HubCfg
-from unlatch.workflows.hub.push import prepare_push, push_export
 from unlatch.workflows.runs.recorded_config import config_of
 
 DEFAULT_FORMAT = "lerobot"
@@ -83,12 +82,15 @@ def export_data_set(
         on_exported: Called when the target is complete, before it is pushed.
     """
     hub = hub or HubCfg()
-    connection = prepare_push(hub, name)
+    if hub.push is not None:
+        from unlatch.workflows.hub.push import prepare_push, push_export  # only here: it imports pyarrow
+
+        connection = prepare_push(hub, name)
     episodes = cache(lambda: config_of(data_set))
     source = ExportSource(data_set, cfg, scene_of=lambda record: recorded_scene(episodes(), record))
     report = run_export(EXPORTERS.load(name)(source, cfg), out)
     if on_exported is not None:
         on_exported(report)
-    if connection is None:
+    if hub.push is None:
         return report
     return replace(report, url=push_export(connection, hub, source, report.target))
