@@ -86,6 +86,11 @@ class Close(ArticulationSkill):
         past = _PAST_CLOSED_M if prismatic else _PAST_CLOSED_RAD
         return self.part.openness.position(-past)
 
+    def _check_target(self) -> None:
+        """Of parts that do not move little: others are led `SKIN_M` beyond their stop, which can be a large angle."""
+        if not self.part.moves_little:
+            super()._check_target()
+
     def listed_ends(self) -> tuple[tuple[float, float], ...]:
         """See `ArticulationSkill.listed_ends`: a push ends at the stop or, if it cannot reach it, when it is closed."""
         openness = self.part.openness

@@ -70,7 +70,8 @@ def run(words: list[str], cwd: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "UNLATCH_CACHE_DIR": str(cwd / "cache")}
     program = [sys.executable, "-m", "unlatch", *words]
     done = subprocess.run(program, cwd=cwd, env=environment, text=True, capture_output=True, timeout=300, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    others = [line for line in done.stderr.splitlines() if " episodes after " not in line]  # progress on a slow machine
+    assert (done.returncode, others) == (0, [])
 
 
 @pytest.mark.parametrize("skill", ["open", "close"])
