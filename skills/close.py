@@ -87,8 +87,8 @@ class Close(ArticulationSkill):
         return self.part.openness.position(-past)
 
     def _check_target(self) -> None:
-        """Of parts that do not move little: others are led `SKIN_M` beyond their stop, which can be a large angle."""
-        if not self.part.moves_little:
+        """`default_target` leads a part that moves little `SKIN_M` beyond its stop, which can be a large angle."""
+        if not self.part.moves_little or type(self).default_target is not Close.default_target:
             super()._check_target()
 
     def listed_ends(self) -> tuple[tuple[float, float], ...]:

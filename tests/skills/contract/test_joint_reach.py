@@ -26,10 +26,11 @@ class PullFar(Close):
         return 5.0
 
 
-def skill_with(follow: FollowJointCfg | None) -> Any:
-    skill = object.__new__(PullFar)
+def skill_with(follow: FollowJointCfg | None, kind: type[Close] = PullFar, *, moves_little: bool = False) -> Any:
+    skill = object.__new__(kind)
     skill.cfg = SimpleNamespace(planner_setting=SimpleNamespace(follow_joint=follow))
-    skill.part = SimpleNamespace(name="drawer0", joint="slide", openness=Openness(closed=0.0, open=0.3))
+    openness = Openness(closed=0.0, open=0.3)
+    skill.part = SimpleNamespace(name="drawer0", joint="slide", openness=openness, moves_little=moves_little)
     skill.object_name = "drawer"
     skill.object = SimpleNamespace(asset=SimpleNamespace(model=SimpleNamespace(joints={"slide": slider()})))
     return skill
@@ -46,6 +47,12 @@ def test_a_target_of_the_code_beyond_the_range_is_refused_before_anything_is_pla
 
 def test_a_target_of_the_planner_setting_is_checked_with_the_configuration_only():
     skill_with(FollowJointCfg(to=0.2))._check_target()
+
+
+def test_of_a_part_that_moves_little_only_the_target_of_close_itself_may_lie_beyond_its_stop():
+    skill_with(None, Close, moves_little=True)._check_target()
+    with pytest.raises(SkillError, match="5 m, which its joint cannot reach"):
+        skill_with(None, moves_little=True)._check_target()
 
 
 @pytest.mark.parametrize(
