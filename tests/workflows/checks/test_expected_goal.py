@@ -13,8 +13,11 @@ from unlatch.tasks.task import GoalCfg, GoalKind
 from unlatch.workflows.checks.expected_goal import ExpectedGoal
 
 
-def make_asset(*, moves_little: bool = False, **kinds: str) -> Any:
-    """Returns an object with a part and a joint for each name; joint `NAME_joint` is of the given kind."""
+def make_asset(*, little: str = "", **kinds: str) -> Any:
+    """Returns an object with a part and a joint for each name; joint `NAME_joint` is of the given kind.
+
+    The part `little` moves by 5 mm.
+    """
     joints = {
         f"{part}_joint": SimpleNamespace(name=f"{part}_joint", kind=kind, parent="root", child=part, moves=True)
         for part, kind in kinds.items()
@@ -22,8 +25,8 @@ def make_asset(*, moves_little: bool = False, **kinds: str) -> Any:
     parts = {
         part: SimpleNamespace(
             joint=f"{part}_joint",
-            openness=SimpleNamespace(closed=0.25 * n, open=0.25 * n + 0.005 if moves_little else 1.0 + n),
-            moves_little=moves_little,
+            openness=SimpleNamespace(closed=0.25 * n, open=0.25 * n + 0.005 if part == little else 1.0 + n),
+            moves_little=part == little,
         )
         for n, part in enumerate(kinds)
     }
@@ -32,7 +35,7 @@ def make_asset(*, moves_little: bool = False, **kinds: str) -> Any:
 
 
 ASSETS = {"oven": make_asset(door="revolute", knob="continuous"), "cabinet": make_asset(drawer="prismatic")}
-ASSETS["bell"] = make_asset(button="prismatic", moves_little=True)
+ASSETS["bell"] = make_asset(little="button", cover="prismatic", button="prismatic")
 ASSETS["can"] = SimpleNamespace(free=True, **vars(make_asset(lid="revolute")))
 KNOB = GoalCfg(object="oven", part="knob", kind=GoalKind.moved_fraction, value=0.5)
 KNOB_ENTRY = {
@@ -140,7 +143,8 @@ class TestSettling:
 
     def test_a_part_that_moves_little_rests_within_a_tenth_of_its_range(self):
         pressed = GoalCfg(object="bell", part="button", kind=GoalKind.moved_fraction, value=0.5)
-        assert make(goal=(pressed,)).settle()["max_changes"] == {"bell.0": pytest.approx(0.0005)}
+        assert make(goal=(pressed,)).settle()["max_changes"] == {"bell.1": pytest.approx(0.0005)}
+        assert make({"object": "bell", "joint_index": 0}, goal=()).settle()["max_changes"] == {"bell.0": 0.005}
 
     def test_without_a_joint_nothing_must_rest(self):
         found = make(goal=()).settle()
