@@ -7,22 +7,16 @@ import ipaddress
 import json
 import secrets
 import socket
-from contextlib import suppress
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.workflows.studio.scene_view import SceneView
 from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.viewing.template import fill_template
-from unlatch.workflows.viewing.viewers.viser_proxy import forward_to_viser
-from unlatch.workflows.viewing.viewers.viser_scene import start_viser, stop_viser
+from unlatch.workflows.viewing.viewers.scene_page_server import SCENE, ScenePageHandler, ScenePageServer
 
-SCENE = "/scene"
-"""Path below which viser is reached."""
 _COOKIE = "unlatch_studio"
 _WAIT_S = 20.0
 """Longest time in which a request for a newer state waits for it [s]."""
@@ -46,10 +40,8 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
-class StudioServer(ThreadingHTTPServer):
-    """Serves a session on a socket that listens already; `serve_forever` serves until `shutdown`."""
-
-    daemon_threads = True
+class StudioServer(ScenePageServer):
+    """Serves a session."""
 
     def __init__(self, listening: socket.socket, session: StudioSession, *, token: str | None) -> None:
         """Starts viser and the thread of the scene.
@@ -59,30 +51,22 @@ class StudioServer(ThreadingHTTPServer):
             session: What is served.
             token: What a browser must know; None: requests come from this computer only.
         """
-        self.scene = start_viser(port=0)
+        super().__init__(listening, _Handler)
         self.session, self.token = session, token
         self.view = SceneView(self.scene, session)
         self.html = fill_template("unlatch.workflows.studio", "page.html", scene=f"{SCENE}/").encode()
-        super().__init__(listening.getsockname()[:2], _Handler, bind_and_activate=False)
-        self.socket.close()
-        self.socket = listening
         self.view.start()
 
     def server_close(self) -> None:
         """Ends the threads and viser."""
         self.view.stop()
         super().server_close()
-        stop_viser(self.scene)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignores a connection that broke: the page was closed."""
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(ScenePageHandler):
     server: StudioServer
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
         """Answers one request."""
         url = urlsplit(self.path)
         if not self._is_from_here():
@@ -96,15 +80,15 @@ class _Handler(BaseHTTPRequestHandler):
         elif not self._has_token():
             self.send_error(HTTPStatus.FORBIDDEN, "Open the whole address that was printed, with its token")
         elif url.path == "/":
-            self._answer(self.server.html, "text/html; charset=utf-8")
+            self.answer(self.server.html, "text/html; charset=utf-8")
         elif url.path == "/state.json":
-            self._answer(self._wait_for_state(url.query), "application/json")
-        elif url.path.startswith(f"{SCENE}/") or url.path == SCENE:
-            forward_to_viser(self, self.server.scene.get_port(), prefix=SCENE)
+            self.answer(self._wait_for_state(url.query), "application/json")
+        elif self.is_for_scene(url.path):
+            self.answer_with_scene()
         else:
             self.send_error(HTTPStatus.NOT_FOUND)
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - the name that http.server calls
         """Does one action: `{"action": NAME, ...}`; answers `{}` or `{"error": MESSAGE}`."""
         length = self.headers.get("Content-Length", "")
         kind = self.headers.get("Content-Type", "").partition(";")[0]
@@ -116,10 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         else:
-            self._answer(json.dumps(self._act(self.rfile.read(int(length)))).encode(), "application/json")
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Logs nothing."""
+            self.answer(json.dumps(self._act(self.rfile.read(int(length)))).encode(), "application/json")
 
     def _act(self, body: bytes) -> dict[str, str]:
         try:
@@ -166,12 +147,3 @@ class _Handler(BaseHTTPRequestHandler):
         except CookieError:
             return False
         return cookie is not None and hmac.compare_digest(cookie.value.encode(), self.server.token.encode())
-
-    def _answer(self, content: bytes, kind: str) -> None:
-        self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("Cache-Control", "no-store")
-        self.end_headers()
-        with suppress(ConnectionError):  # the reader is gone
-            self.wfile.write(content)

@@ -6,9 +6,7 @@ import json
 import socket
 import threading
 import time
-from contextlib import suppress
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,11 +16,8 @@ from unlatch.workflows.viewing.live.content import PageContent
 from unlatch.workflows.viewing.live.current_episode import CurrentEpisode
 from unlatch.workflows.viewing.live.scene import LiveScene
 from unlatch.workflows.viewing.template import fill_template
-from unlatch.workflows.viewing.viewers.viser_proxy import forward_to_viser
-from unlatch.workflows.viewing.viewers.viser_scene import start_viser, stop_viser
+from unlatch.workflows.viewing.viewers.scene_page_server import SCENE, ScenePageHandler, ScenePageServer
 
-SCENE = "/scene"
-"""Path below which viser is reached."""
 _PERIOD_S = 1.0
 """Shortest time between two counts of the data sets [s]."""
 _SHARE_OF_TIME = 0.1
@@ -97,59 +92,36 @@ class LivePage:
                 self._ended.wait(_FRAME_S)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    page: LivePage
-    html: bytes
-    scene_port: int
+class _Handler(ScenePageHandler):
+    server: PageServer
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
         """Answers one request."""
         path = urlsplit(self.path).path
         if path == "/":
-            self._answer(self.html, "text/html; charset=utf-8")
+            self.answer(self.server.html, "text/html; charset=utf-8")
         elif path == "/state.json":
-            self._answer(self.page.to_json(), "application/json")
-        elif path.startswith(f"{SCENE}/") or path == SCENE:
-            forward_to_viser(self, self.scene_port, prefix=SCENE)
+            self.answer(self.server.page.to_json(), "application/json")
+        elif self.is_for_scene(path):
+            self.answer_with_scene()
         else:
             self.send_error(HTTPStatus.NOT_FOUND)
 
-    def log_message(self, format: str, *args: Any) -> None:
-        """Logs nothing: every page asks once a second."""
 
-    def _answer(self, content: bytes, kind: str) -> None:
-        self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("Cache-Control", "no-store")
-        self.end_headers()
-        with suppress(ConnectionError):  # the reader is gone
-            self.wfile.write(content)
-
-
-class PageServer(ThreadingHTTPServer):
-    """Serves a page on a socket that listens already; `serve_forever` serves until `shutdown`."""
-
-    daemon_threads = True
+class PageServer(ScenePageServer):
+    """Serves the page of data sets."""
 
     def __init__(self, listening: socket.socket, paths: list[Path], *, title: str) -> None:
         """Starts viser and the threads of the page."""
-        self.scene = start_viser(port=0)
+        super().__init__(listening, _Handler)
         self.scene.gui.configure_theme(show_logo=False, show_share_button=False)
         self.page = LivePage(paths, self.scene)
-        html = fill_template("unlatch.workflows.viewing.live", "page.html", title=title, scene=f"{SCENE}/").encode()
-        values = {"page": self.page, "html": html, "scene_port": self.scene.get_port()}
-        super().__init__(listening.getsockname()[:2], type("Handler", (_Handler,), values), bind_and_activate=False)
-        self.socket.close()
-        self.socket = listening
+        self.html = fill_template(
+            "unlatch.workflows.viewing.live", "page.html", title=title, scene=f"{SCENE}/"
+        ).encode()
         self.page.start()
 
     def server_close(self) -> None:
         """Ends the threads and viser."""
         self.page.stop()
         super().server_close()
-        stop_viser(self.scene)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignores a connection that broke: the page was closed."""
