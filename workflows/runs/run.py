@@ -194,8 +194,8 @@ def _notify_other_code(
     if existing and count:
         kept = count_noun(min(count, len(data_set)), "episode")
         notify(
-            f"made with other code of {names}, and kept: {kept} of this data set; retry=all makes them again with the "
-            "code of now, out=FOLDER in a new data set"
+            f"{kept} of this data set: kept, although the code of {names} has changed since; retry=all makes them "
+            "again, out=FOLDER starts a new data set"
         )
 
 

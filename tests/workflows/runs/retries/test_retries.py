@@ -33,8 +33,8 @@ MIXED = (
 
 def kept(count: int) -> str:
     return (
-        f"made with other code of unlatch, and kept: {count} episodes of this data set; retry=all makes them again "
-        "with the code of now, out=FOLDER in a new data set"
+        f"{count} episodes of this data set: kept, although the code of unlatch has changed since; retry=all makes "
+        "them again, out=FOLDER starts a new data set"
     )
 
 
