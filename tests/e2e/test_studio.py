@@ -67,7 +67,7 @@ def studio(folder: Path, *arguments: str) -> Iterator[str]:
         assert process.wait(60.0) == 0, "Ctrl-C ends it without an error"
     finally:
         process.kill()
-        process.communicate()
+        process.communicate(timeout=60.0)
 
 
 def open_page(browser: Any, url: str) -> tuple[Any, list[str]]:
@@ -93,16 +93,19 @@ def wait_for_frames(page: Any, count: int) -> None:
     """Waits until the browser has drawn the scene so many times: without a GPU, that takes up to a second each."""
     scene = next(frame for frame in page.frames if "/scene" in frame.url)
     scene.evaluate(
-        "(count) => new Promise((done) => {"
-        " let drawn = 0; const next = () => (++drawn > count ? done() : requestAnimationFrame(next)); next(); })",
-        count,
+        "() => { const next = () => { window.drawn += 1; requestAnimationFrame(next); };"
+        " if (window.drawn === undefined) next(); window.drawn = 0; }"
     )
+    # not a promise in `evaluate`: that has no time limit, and a browser that no longer draws never keeps it
+    scene.wait_for_function("(count) => window.drawn > count", arg=count, polling=50)
 
 
 def wait_until_still(page: Any) -> None:
     """Waits until the text has not changed for a while: a browser without a GPU is late with what the mouse did."""
     texts = [""]
-    while texts[-1] != texts[0] or len(texts) < 5:
+    for _ in range(60):
+        if texts[-1] == texts[0] and len(texts) == 5:
+            break
         page.wait_for_timeout(1000)
         texts = [*texts[-4:], page.input_value("#text")]
     page.wait_for_function(PLANNED)
