@@ -247,11 +247,12 @@ class ArticulationSkill(Skill):
         found = self.displacement()
         if found.enough:
             return None
+        value, threshold = _tell_apart(found.value, found.threshold)
         if found.mode is SuccessMode.zero:
-            message = f"is {found.value:.3f} from closed, expected at most {found.threshold:.3f}"
+            message = f"is {value} from closed, expected at most {threshold}"
             numbers = {"distance": found.value, "allowed": found.threshold}
         else:
-            message = f"moved {found.value:.3f} of the {found.threshold:.3f} wanted"
+            message = f"moved {value} of the {threshold} wanted"
             numbers = {"moved": found.value, "wanted": found.threshold}
         return self.make_failure("not_reached", f"'{self.part.name}' {message}", **numbers, s=self.s, s0=self.s0)
 
@@ -462,3 +463,11 @@ class ArticulationSkill(Skill):
             Phase.idle,
             params={"allowed_pairs": pairs, "ignore_substring": list(self.cfg.ignore_substring)},
         )
+
+
+def _tell_apart(value: float, threshold: float) -> tuple[str, str]:
+    """Returns two unequal numbers with as many decimals, at least three, as show that they differ."""
+    digits = 3
+    while digits < 9 and f"{value:.{digits}f}" == f"{threshold:.{digits}f}":
+        digits += 1
+    return f"{value:.{digits}f}", f"{threshold:.{digits}f}"

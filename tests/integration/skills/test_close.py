@@ -115,6 +115,10 @@ def test_near_closed_is_closed_whatever_the_way_there(skill: Close) -> None:
     assert failure.message == (
         f"'{skill.part.name}' is {allowed + 0.001:.3f} from closed, expected at most {allowed:.3f}"
     )
+    skill.object.set_joints({skill.part.joint: closed + skill.part.openness.sign * (allowed + 0.00001)})
+    failure = skill.unmet_condition()
+    assert failure is not None
+    assert f"is {allowed + 0.00001:.5f} from closed, expected at most {allowed:.5f}" in failure.message
     skill.object.set_joints({skill.part.joint: closed + skill.part.openness.sign * (allowed - 0.001)})
     assert skill.unmet_condition() is None
 
