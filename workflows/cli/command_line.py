@@ -76,11 +76,24 @@ def parse_command_line(arguments: Sequence[str], *, has_debugger: bool = False) 
         else:
             known = "--cfg job, --resolve, -m, --config-dir DIR, --debug" + (f", {_PDB}" if has_debugger else "")
             raise ConfigError(
-                f"Unknown flag '{argument}'. Expected key=value, {known} or --help.",
+                f"Unknown flag '{argument}'. Expected key=value, {known} or --help.{_describe_key([argument, *rest])}",
                 flag=argument,
             )
     refuse_repeated_keys(found.overrides, advice=_ONE_VALUE)
     return found
+
+
+def _describe_key(words: Sequence[str]) -> str:
+    """Returns how a flag with a value is written as a key: `--episodes 4` as `episodes=4`. Empty for a flag alone.
+
+    Args:
+        words: The flag, and the arguments that follow it.
+    """
+    name, equals, value = words[0].partition("=")
+    if not equals and len(words) > 1 and "=" not in words[1] and not words[1].startswith("-"):
+        value = words[1]
+    key = name.lstrip("-").replace("-", "_")
+    return f" Write {key}={value}, without dashes." if value and key.isidentifier() else ""
 
 
 def split_paths(command: str, arguments: Sequence[str], *, count: int) -> tuple[list[str], list[str]]:
@@ -106,7 +119,9 @@ def split_some_paths(command: str, arguments: Sequence[str], *, least: int = 1) 
     """
     flags = [argument for argument in arguments if argument.startswith("-")]
     if flags:
-        raise ConfigError(f"Unknown flag '{flags[0]}'. Expected key=value or --help.", flag=flags[0])
+        words = arguments[list(arguments).index(flags[0]) :]
+        text = f"Unknown flag '{flags[0]}'. Expected key=value or --help.{_describe_key(words)}"
+        raise ConfigError(text, flag=flags[0])
     paths = [argument for argument in arguments if "=" not in argument]
     pairs = [argument for argument in arguments if "=" in argument]
     if len(paths) < least:

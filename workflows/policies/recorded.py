@@ -67,8 +67,9 @@ def load(address: str, env: UnlatchEnv, *, timeout_s: float) -> RecordedActions:
     found = list(differences(header_of(config_of(data_set))["config"], header_of(env.cfg)["config"]))
     if found:
         listed = "; ".join(f"{key}: there {old}, here {new}" for key, old, new in found[:5])
+        count = "1 value differs" if len(found) == 1 else f"{len(found)} values differ"
         raise ConfigError(
-            f"policy='recorded:{address}' was recorded with another configuration; {len(found)} values differ: "
+            f"policy='recorded:{address}' was recorded with another configuration; {count}: "
             f"{listed}. Evaluate with the values it was recorded with.",
             key="policy",
         )

@@ -112,9 +112,9 @@ def check_same_header(
         listed = "; ".join(f"{key}: there {old}, now {new}" for key, old, new in found[:_MOST_LISTED])
         if len(found) > _MOST_LISTED:
             listed += f"; and {len(found) - _MOST_LISTED} more"
+        count = "1 value differs" if len(found) == 1 else f"{len(found)} values differ"
         raise RecordingError(
-            f"{what} '{folder}' was made with another configuration; {len(found)} values differ: {listed}. "
-            f"Expected {expected}. {advice}",
+            f"{what} '{folder}' was made with another configuration; {count}: {listed}. Expected {expected}. {advice}",
             path=str(folder),
             differences=found,
         )

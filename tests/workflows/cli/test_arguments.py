@@ -8,7 +8,7 @@ import yaml
 
 from unlatch import command_table
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.cli.command_line import parse_command_line
+from unlatch.workflows.cli.command_line import parse_command_line, split_some_paths
 
 
 def test_flags_and_overrides_are_parsed():
@@ -21,6 +21,20 @@ def test_flags_and_overrides_are_parsed():
 def test_an_unknown_flag_raises_an_error():
     with pytest.raises(ConfigError, match="Unknown flag '--episodes=3'"):
         parse_command_line(["--episodes=3"])
+
+
+@pytest.mark.parametrize("words", [["--episodes=3"], ["--episodes", "3"]])
+def test_the_error_for_a_flag_with_a_value_says_how_a_key_is_written(words: list[str]):
+    with pytest.raises(ConfigError, match=r" Write episodes=3, without dashes\.$"):
+        parse_command_line([*words, "out=x"])
+    with pytest.raises(ConfigError, match=r" Write episodes=3, without dashes\.$"):
+        split_some_paths("check", ["data", *words])
+
+
+def test_the_error_for_a_flag_without_a_value_names_no_key():
+    for words in (["--fast"], ["--fast", "out=x"], ["--fast", "--episodes"]):
+        with pytest.raises(ConfigError, match=r"or --help\.$"):
+            parse_command_line(words)
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in command_table.COMMANDS)])

@@ -57,7 +57,7 @@ def test_resuming_with_another_set_is_refused_with_the_ids_that_differ(
     DataSet.create_or_resume(tmp_path / "set", header=header_of(config(root))).close()
     shutil.rmtree(root / "microwave" / "7")
     words = ["task=open_microwave", "object.source=partnet_mobility", f"object.root={root}", f"out={tmp_path / 'set'}"]
-    text = "1 values differ: objects.microwave.instances.7: there "
+    text = "1 value differs: objects.microwave.instances.7: there "
     assert_refused("collect", *words, text=text, folder=tmp_path)
 
 
