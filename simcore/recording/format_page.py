@@ -120,7 +120,7 @@ by what they state themselves.
 
 ### What it cannot prove
 
-- It takes `dataset.json` as true. Who changes the configuration and makes records that fit it has made another data
+- It takes `dataset.json` as true. Whoever changes the configuration and makes records that fit it has made another data
   set, and it passes. So does a data set of a changed simulator, if the check runs with the same change. To hand out a
   data set that nobody can exchange, publish the SHA-256 of its files elsewhere.
 - Without `replay=true`, measured arrays can be changed so that they fit each other: forces, efforts, speeds, or the

@@ -36,3 +36,10 @@ def test_commands_and_their_keys_exist(page: Path):
 def test_a_command_that_does_not_exist_is_found():
     assert LINE.findall("    unlatch colect task=x\n")[0][0] not in command_table.COMMANDS
     assert "taks" not in known_keys("collect")
+
+
+def test_the_page_of_commands_has_every_command():
+    listed = re.findall(
+        r"^\| `unlatch ([\w-]+)", (ROOT / "docs" / "commands.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert sorted(listed) == sorted(command_table.COMMANDS)
