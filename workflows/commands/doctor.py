@@ -1,4 +1,4 @@
-"""`unlatch doctor`: prints the state of the installation, and what to do about what lacks."""
+"""`unlatch doctor`: prints the state of the installation, and what to do about what is missing."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ def main(arguments: list[str]) -> int:
         raise ConfigError(f"doctor got '{' '.join(arguments)}', expected nothing. Remove it.")
     broken = []
     for finding in describe_installation():
-        print_wrapped(f"{finding.name:<{_NAME_WIDTH}}  {finding.value}")
-        if finding.advice:
-            print_wrapped(f"{'':<{_NAME_WIDTH}}  -> {finding.advice}")
+        advice = f" -> {finding.advice}" if finding.advice else ""
+        print_wrapped(f"{finding.name:<{_NAME_WIDTH}}  {finding.value}{advice}")
         if finding.broken:
             broken.append(finding.name)
     if broken:
