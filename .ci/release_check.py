@@ -138,9 +138,11 @@ def check_install() -> list[str]:
 def write_sbom() -> list[str]:
     """Writes the components of an installation with cyclonedx-py, in the format CycloneDX."""
     wheel = next(path for path in packages() if path.suffix == ".whl")
-    python = next((found for version in reversed(PYTHONS) if (found := find_python(version))), None)
+    # all of them have the same components; for these, no wheel of PyBullet has to be built
+    versions = [version for version in PYTHONS if version not in WITHOUT_ENGINE]
+    python = next((found for version in reversed(versions) if (found := find_python(version))), None)
     if python is None:
-        raise StepError(f"None of Python {', '.join(PYTHONS)} is on this machine. Install one.")
+        raise StepError(f"None of Python {', '.join(versions)} is on this machine. Install one.")
     target = ROOT / "build" / "release" / f"unlatch-{read_version()}.cdx.json"
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:

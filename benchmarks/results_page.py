@@ -55,8 +55,8 @@ _MARKED = re.compile(r"(<!-- results: (\w+) -->\n).*?(<!-- end of results -->)",
 _HEAD = """\
 # Success rates
 
-`python benchmarks/results_page.py` writes this page from the counts in `benchmarks/results.json`, which the benchmarks
-below add. README and other pages take their tables from the same counts, and a test compares them.
+This page lists how often attempts succeed: with generated objects, with real objects, in the tasks that come with Unlatch,
+and with settings of other systems. It also lists every entry with failures.
 
 Nobody had used the *fresh* seed before its run. Failures of the *development* seed were studied while the code was
 written. Intervals are 95 % Wilson intervals. Every layout counts: a layout without a plan is a failure, for every
@@ -69,6 +69,9 @@ robot. The columns:
 - refused: episodes in which no layout has a plan;
 - strict: successes whose part is in the last tenth of its range at the end. `open` and `rotate` do not try to reach it;
 - range: where the part of a success ends on the way from closed to open (`close`: from open to closed), mean.
+
+`python benchmarks/results_page.py` writes this page from the counts in `benchmarks/results.json`, which the benchmarks
+below add. README and other pages take their tables from the same counts, and a test compares them.
 """
 
 

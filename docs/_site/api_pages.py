@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import version
 from pathlib import Path
 
@@ -33,9 +34,18 @@ def _list_packages(root: Path) -> list[str]:
 
 def _package_page(package: str, root: Path) -> str:
     folder = _package_folder(package, root)
-    modules = [package, *(f"{package}.{path.stem}" for path in sorted(folder.glob("[!_]*.py")))]
+    modules = [f"{package}.{path.stem}" for path in sorted(folder.glob("[!_]*.py"))]
+    # the modules of the other packages are on pages of their own
+    names = [f"{package}.{name}" for name in _read_lazy_names(folder)] if package == "unlatch" else []
     head = f"{_SEARCH}# {package}\n\nUnlatch {version('unlatch')}\n\n"
-    return head + "\n".join(f"::: {module}\n" for module in modules)
+    return head + "\n".join(f"::: {path}\n" for path in (package, *names, *modules))
+
+
+def _read_lazy_names(folder: Path) -> list[str]:
+    """Returns the names that a package imports on use, from its stub: functions, then classes."""
+    stub = folder / "__init__.pyi"
+    found = re.findall(r"import (\w+) as", stub.read_text(encoding="utf-8")) if stub.is_file() else []
+    return sorted(found, key=lambda name: (name[0].isupper(), name))
 
 
 def _package_folder(package: str, root: Path) -> Path:

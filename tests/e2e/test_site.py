@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import unlatch
 from unlatch import command_table
 from unlatch.configs.config_files import option_names
 from unlatch.simcore.recording.codes import FAILURE_CODES
@@ -29,6 +30,8 @@ def test_the_site_is_built_in_strict_mode(tmp_path: Path):
     for page in ("start", "reference/api", "reference/api/unlatch.solver.goal"):
         assert f"Unlatch {version('unlatch')}" in (site / page / "index.html").read_text(encoding="utf-8"), page
     assert (site / "gallery" / "index.html").read_text(encoding="utf-8").count('<img loading="lazy"') == len(TASKS)
+    face = (site / "reference" / "api" / "unlatch" / "index.html").read_text(encoding="utf-8")
+    assert [name for name in unlatch.__all__ if f'id="unlatch.{name}"' not in face] == []
     keys = (site / "reference" / "keys" / "index.html").read_text(encoding="utf-8")
     assert "solver_iterations" in keys
     commands = (site / "reference" / "commands" / "index.html").read_text(encoding="utf-8")
