@@ -55,8 +55,8 @@ _MARKED = re.compile(r"(<!-- results: (\w+) -->\n).*?(<!-- end of results -->)",
 _HEAD = """\
 # Success rates
 
-This page lists how often attempts succeed: with generated objects, with real objects, in the tasks that come with Unlatch,
-and with settings of other systems. It also lists every entry with failures.
+This page lists how often attempts succeed: with generated objects, with real objects, in the tasks that come with
+Unlatch, and with settings of other systems. It also lists every entry with failures.
 
 Nobody had used the *fresh* seed before its run. Failures of the *development* seed were studied while the code was
 written. Intervals are 95 % Wilson intervals. Every layout counts: a layout without a plan is a failure, for every
