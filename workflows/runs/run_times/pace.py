@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from unlatch.workflows.runs.run_times.run_clock import RunTime
 
 
+_LEAST_EPISODES = 10
+"""Episodes of a run without a success from which on its pace is shown."""
+
+
 @dataclass(frozen=True)
 class Pace:
     """Speed of all runs of a data set together, start-up apart."""
@@ -20,6 +24,11 @@ class Pace:
     """When the first episode began [s since 1970]."""
     ended: float | None
     """When the last episode ended [s since 1970]."""
+
+
+def is_telling(*, episodes: int, successes: int) -> bool:
+    """Returns whether a pace says something: refused episodes take next to no time, so a few of them do not."""
+    return successes > 0 or episodes >= _LEAST_EPISODES
 
 
 def pace_of(runs: Iterable[RunTime]) -> Pace:
