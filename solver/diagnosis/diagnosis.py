@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.solver.diagnosis.contradiction import Contradiction, constraint_labels, find_contradictions
-from unlatch.solver.diagnosis.diagnosis_text import compose_message, diagnosis_lines, format_amount
+from unlatch.solver.diagnosis.diagnosis_text import compose_message, diagnosis_lines, format_amount, keeps_grasp
 from unlatch.solver.diagnosis.elastic import (
     FACES,
     Compromise,
@@ -287,7 +288,7 @@ def _compose_message(
         reasons = ["No joint limit and no face of the workspace is in the way: the arm does not reach that combination"]
     away = max((u.out_by for u in out_of_reach if u.unit == "m"), default=0.0)
     advice = (
-        f"Move the object at least {away:.2f} m nearer."
+        f"Move the object at least {math.ceil(100.0 * away) / 100.0:.2f} m nearer."
         if away > _FAR_M
         else _advise_change(relaxed, together) or _CHANGE_ADVICE
     )
@@ -297,11 +298,7 @@ def _compose_message(
 
 def _advise_change(relaxed: Sequence[Relaxation], together: Sequence[Relaxation]) -> str:
     """Returns the change to make, as a sentence; empty if none is known that leaves the hand at the part."""
-    useful = [r for r in relaxed if r.element.kind != "joint limit" and not _leaves_part(r)]
-    words = " and ".join(r.words for r in (useful[:1] or ([] if any(map(_leaves_part, together)) else together)))
+    useful = [r for r in relaxed if r.element.kind != "joint limit" and keeps_grasp(r.to_dict())]
+    useful = useful[:1] or (list(together) if all(keeps_grasp(r.to_dict()) for r in together) else [])
+    words = " and ".join(r.words for r in useful)
     return f"Set {words}." if words else ""
-
-
-def _leaves_part(relaxation: Relaxation) -> bool:
-    """Returns whether a change lets the hand be so far from its place that it does not grasp."""
-    return relaxation.element.kind == "constraint" and relaxation.element.unit == "m" and relaxation.needed > _FAR_M

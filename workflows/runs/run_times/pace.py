@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from unlatch.workflows.runs.run_times.run_clock import RunTime
 
-
 _LEAST_EPISODES = 10
 """Episodes of a run without a success from which on its pace is shown."""
 
