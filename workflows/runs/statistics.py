@@ -268,7 +268,10 @@ class RunStatistics:
     def times_text(self) -> str:
         """`1.57 s (plan 127, reset 110, execute 1305, write 23 ms)`: the median of an episode, and of each stage."""
         stages = [f"{stage} {self.medians_ms[stage]:.0f}" for stage in (SEARCH, *STAGES) if stage in self.medians_ms]
-        return f"{time_text(self.median_episode_ms)} ({', '.join(stages)} ms)" if stages else "-"
+        if not stages:
+            return "-"
+        text = f"{', '.join(stages)} ms"
+        return text if self.median_episode_ms is None else f"{time_text(self.median_episode_ms)} ({text})"
 
     def codes_text(self) -> str:
         """`plan_infeasible 1, slipped 1`, or `none`."""
