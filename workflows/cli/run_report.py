@@ -111,9 +111,8 @@ def _describe_pace(run: RunTime, runs: Sequence[RunTime]) -> str:
     """Returns the pace of a run; where earlier runs made episodes too, also that of all, which the report has."""
     per_hour, over_all = pace_of([run]).per_hour, pace_of(runs).per_hour
     text = "" if per_hour is None else f", {per_hour:,.0f} an hour"
-    if len(runs) < 2 or over_all is None:
-        return text
-    return f"{text}; over all {len(runs)} runs {over_all:,.0f} an hour"
+    count = sum(each.episodes > 0 for each in runs)
+    return text if count < 2 or over_all is None else f"{text}; over all {count} runs {over_all:,.0f} an hour"
 
 
 def _codes_to_describe(statistics: RunStatistics) -> list[str]:

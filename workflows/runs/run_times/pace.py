@@ -31,13 +31,17 @@ def is_telling(*, episodes: int, successes: int) -> bool:
 
 
 def pace_of(runs: Iterable[RunTime]) -> Pace:
-    """Returns the pace of runs: their episodes over the wall time in which at least one of them made episodes."""
+    """Returns the pace of runs: their episodes over the wall time in which at least one of them made episodes.
+
+    A run whose episodes all ended as `error` adds neither.
+    """
     ordered = sorted(runs, key=lambda run: run.began)
     if not ordered:
         return Pace(None, 0.0, None, None)
     worked, until = 0.0, ordered[0].began
     for run in ordered:
-        worked += max(0.0, run.ended - max(run.began, until))
-        until = max(until, run.ended)
-    episodes = sum(run.episodes for run in ordered)
-    return Pace(3600.0 * episodes / worked if episodes and worked > 0.0 else None, worked, ordered[0].began, until)
+        if run.episodes:
+            worked += max(0.0, run.ended - max(run.began, until))
+            until = max(until, run.ended)
+    episodes, ended = sum(run.episodes for run in ordered), max(run.ended for run in ordered)
+    return Pace(3600.0 * episodes / worked if worked > 0.0 else None, worked, ordered[0].began, ended)
