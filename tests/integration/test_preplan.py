@@ -139,7 +139,8 @@ def test_layouts_that_are_only_built_spend_the_work_of_a_search(monkeypatch: pyt
     tried = math.ceil((0.75 * 4000 + allowance) / per_layout)
     assert record.layout["preplan"]["tried"] == tried
     assert tried < len(built) <= math.ceil((4000 + allowance) / per_layout) + 2  # one tried in full, one for the record
-    assert f"stopped after {tried} layouts" in record.evidence["message"]
+    assert record.evidence["message"].startswith(f"None of {tried} layouts tried has a plan. ")
+    assert "stopped because planner.work=4000 was spent" in record.evidence["message"]
 
 
 def test_a_plan_has_the_diagnosis_of_a_search_that_refused_all_layouts():
