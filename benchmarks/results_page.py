@@ -49,7 +49,8 @@ KINDS = {
     PEERS: ("Settings of other systems", "peer_settings.py", "one file of `benchmarks/peer_settings`, run unchanged"),
 }
 """Title of each kind of runs, its benchmark, and what an entry is."""
-SKILLS = ("open", "close", "rotate", TASK)
+CLOSE = "close"
+SKILLS = ("open", CLOSE, "rotate", TASK)
 _FAILED = 1
 _MARKED = re.compile(r"(<!-- results: (\w+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
 _HEAD = """\
@@ -67,7 +68,7 @@ robot. The columns:
   more;
 - without search: successes if only the first layout is tried, with all the effort of the planner;
 - refused: episodes in which no layout has a plan;
-- strict: successes whose part is in the last tenth of its range at the end. `open` and `rotate` do not try to reach it;
+- strict: for `close`, which leads a part to the end of its range, successes whose part is in the last tenth of it;
 - range: where the part of a success ends on the way from closed to open (`close`: from open to closed), mean.
 
 `python benchmarks/results_page.py` writes this page from the counts in `benchmarks/results.json`, which the benchmarks
@@ -173,8 +174,8 @@ def _details(row: Row) -> list[str]:
     strict = row.count(lambda result: (i for i, value in result.shares.items() if value >= STRICT_SHARE))
     refused = row.count(lambda result: result.refusals)
     counts = [f"{row.count(lambda result: result.first)}/{n}", f"{without}/{n}" if measured else "not measured"]
-    is_task = row.results[0].job.skill == TASK
-    return [*counts, str(refused), "" if is_task else f"{strict}/{n}", row.share()]
+    leads_to_end = row.results[0].job.skill == CLOSE  # others end where their goal is met, so 0 of n says nothing
+    return [*counts, str(refused), f"{strict}/{n}" if leads_to_end else "", row.share()]
 
 
 def lowest_entries(kind: str) -> list[str]:

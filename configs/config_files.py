@@ -8,6 +8,9 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
+import yaml
+from omegaconf import MISSING
+
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError
 from unlatch.simcore.registry import Catalog
@@ -53,6 +56,13 @@ def option_names(group: str) -> list[str]:
     """
     made = TASKS.names() if group == "task" else ROBOTS.names() if group == "robot" else []
     return sorted({*yaml_files(group), *made})
+
+
+def default_option(group: str) -> str | None:
+    """Returns the option of a group that every episode has if none is named; None: there is none."""
+    defaults = yaml.safe_load((config_dir() / "episode.yaml").read_text(encoding="utf-8"))["defaults"]
+    found = next((entry[group] for entry in defaults if isinstance(entry, dict) and group in entry), None)
+    return None if found == MISSING else found
 
 
 def check_unique_names() -> None:

@@ -19,10 +19,10 @@ from omegaconf.errors import (
 )
 from yaml import MarkedYAMLError
 
-from unlatch.configs.config_files import TASKS, broken_plugin_folders, group_names, yaml_files
+from unlatch.configs.config_files import TASKS, broken_plugin_folders, default_option, group_names, yaml_files
 from unlatch.configs.dataclass_reader import describe_type, unknown_value, wrong_type
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import ConfigError, close_matches, unknown_key
+from unlatch.simcore.errors import ConfigError, close_matches, describe_choices, unknown_key
 
 _IN_FILE = re.compile(r"In '([^']+)': ")
 _NO_GROUP_CHOSEN = re.compile(r"You must specify '([^']+)'")
@@ -32,6 +32,20 @@ _MISPLACED_GROUP = re.compile(r"(?P<key>\w+)@(?P<group>\w+)\.(?P=key)\Z")
 """Hydra's name of a group that a file overrides if the file lacks the line `# @package _global_`."""
 _HINT_OBJECT_INSTEAD = " Or name an object and what is to be done with it: object=NAME skill=open."
 
+_LISTED_BY = {
+    "camera": "unlatch list cameras",
+    "disturb": "unlatch list disturbances",
+    "executor": "unlatch list executors",
+    "experiment": "unlatch list experiments",
+    "launcher": "unlatch list launchers",
+    "object": "unlatch list objects",
+    "planner": "unlatch list planners",
+    "randomization": "unlatch list randomizations",
+    "robot": "unlatch list robots",
+    "sensor": "unlatch list sensors",
+    "task": "unlatch list tasks",
+}
+"""The command that prints the options of a group."""
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.@/+~:\[\]-]")
 _CONVERTED = re.compile(r"could not be converted to (\w+)")
 _NO_MAPPING = re.compile(r"Merge error: \w+ is not a subclass of (?P<kind>\w+)\. value: (?P<value>[^\n]*)")
@@ -83,14 +97,16 @@ def _explain_unknown_option(exc: MissingConfigException, origin: str) -> ConfigE
     wanted = str(exc.missing_cfg_file or "")
     group, _, name = wanted.rpartition("/")
     options = [option for option in (exc.options or []) if not option.endswith("_schema")]
+    default = default_option(group)
+    options.sort(key=lambda option: option != default)  # of equally near names, the default one is meant
     broken = broken_plugin_folders()
     missing = f" Left out: {'; '.join(broken)}." if broken else ""
     own = ", or give your own folder: --config-dir FOLDER" if group == "task" else ""
     return ConfigError(
-        f"Unknown {group or 'configuration file'} '{name}'{origin}.{close_matches(name, options)} "
-        f"Known: {', '.join(options) or 'none'}. Name one of them{own}.{missing}",
+        f"Unknown {group or 'configuration file'} '{name}'{origin}."
+        f"{describe_choices(name, options, listed_by=_LISTED_BY.get(group, ''))} Name one of them{own}.{missing}",
         key=group,
-        available=options,
+        available=sorted(options),
     )
 
 
@@ -140,7 +156,8 @@ def _explain_value_error(exc: OmegaConfBaseException, origin: str) -> ConfigErro
         )
     if isinstance(exc, ConfigKeyError | ConfigAttributeError):
         there = exc.parent_node if isinstance(exc.parent_node, DictConfig) else ()
-        error = unknown_key(key, leaf, _known_keys(exc.object_type) or [str(name) for name in there])
+        known = _known_keys(exc.object_type) or [str(name) for name in there]
+        error = unknown_key(key, leaf, known, listed_by="--cfg job")
     elif isinstance(exc, ValidationError) and (found := _NO_MAPPING.search(exc.msg or "")):
         error = _explain_missing_mapping(exc, found)
     elif isinstance(exc, ValidationError) and (found := _NO_MEMBER.search(exc.msg or "")):

@@ -140,7 +140,7 @@ def find_misspelt_key(overrides: Sequence[str], schema: type) -> ConfigError | N
         if match and match["rest"] and not match["prefix"]:
             key = re.split(r"[.@/\[]", match["key"])[0]
             if key not in known:
-                return unknown_key(key, key, [*keys, *_REQUEST_KEYS])
+                return unknown_key(key, key, [*keys, *_REQUEST_KEYS], listed_by="--cfg job")
     return None
 
 

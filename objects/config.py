@@ -170,4 +170,5 @@ def check_category(cfg: ObjectCfg, known: Collection[str]) -> None:
     """
     if cfg.category not in known:
         kind = f"a category of source={cfg.source.value}"
-        raise unknown_name(cfg.category, kind, where="object.category", known=known)
+        listed_by = "unlatch list objects" if cfg.source is ObjectSource.procedural else ""
+        raise unknown_name(cfg.category, kind, where="object.category", known=known, listed_by=listed_by)

@@ -26,8 +26,10 @@ from unlatch.objects.procedural.building.textured_urdf import write_textured_urd
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.validation import check_articulation
 from unlatch.simcore.cache import content_hash
+from unlatch.simcore.errors import count_noun
 from unlatch.simcore.scratch import scratch_files
 
+_SHOWN_IDS = 3
 URDF_FILE = "object.urdf"
 """Name of the URDF in the folder of a generated or converted object."""
 
@@ -115,6 +117,23 @@ def describe_object_set(cfg: ObjectCfg) -> dict[str, Any]:
     if cfg.source is ObjectSource.scene_synthesizer:
         return synthesized_object_set(cfg)
     return partnet_object_set(cfg, among=_candidate_ids(cfg))
+
+
+def describe_folder(cfg: ObjectCfg) -> str:
+    """Returns one line about the folder that an object of each episode is drawn from; empty if there is none.
+
+    Raises:
+        AssetError: The folder holds no URDF.
+    """
+    folder = None if cfg.instance else _folder_of_many(cfg)
+    if folder is None:
+        return ""
+    ids = cfg.choice.pool(list(urdf_instances(folder))) or []
+    some = ", ".join(ids[:_SHOWN_IDS]) + (", ..." if len(ids) > _SHOWN_IDS else "")
+    return (
+        f"'{folder}' is a folder of {count_noun(len(ids), 'object')} ({some}); each episode draws one. For one of "
+        f"them, add object.instance={ids[0]}"
+    )
 
 
 def check_candidates(cfg: ObjectCfg) -> None:

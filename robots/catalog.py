@@ -33,4 +33,5 @@ ROBOTS = Catalog(
     },
     group="unlatch.robots",
     product="unlatch.robots.description:RobotCfg",
+    listed_by="unlatch list robots",
 )

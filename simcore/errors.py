@@ -11,6 +11,14 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+_LEAST_NEARNESS = 0.5
+"""Names that are less near to a wrong one are not proposed."""
+_NEARNESS_BAND = 0.15
+"""Names that are less near than the nearest one by more than this are not proposed."""
+_CONTAINED = 0.95
+_FURTHER_WORD = 0.05
+"""Nearness of a name that has all words of the wrong one, less this for each further word."""
+
 
 class SimCoreError(Exception):
     """Base of all errors raised by this distribution; keyword values become attributes."""
@@ -79,7 +87,9 @@ class HubError(SimCoreError):
     """The Hugging Face Hub cannot be reached, or refuses a request."""
 
 
-def unknown_name(name: str, kind: str, *, where: str, known: Iterable[str], listed: str = "Known") -> ConfigError:
+def unknown_name(
+    name: str, kind: str, *, where: str, known: Iterable[str], heading: str = "Known", listed_by: str = ""
+) -> ConfigError:
     """Returns the error for a name in a configuration that does not exist.
 
     Args:
@@ -87,31 +97,66 @@ def unknown_name(name: str, kind: str, *, where: str, known: Iterable[str], list
         kind: What it should name, with an article: `a link of robot 'panda'`.
         where: Full key of the wrong value.
         known: The names that exist.
-        listed: The word before the known names in the message.
+        heading: The word before the known names in the message.
+        listed_by: See `describe_choices`.
     """
     names = list(known)
-    return ConfigError(
-        f"{where}='{name}' is not {kind}.{close_matches(name, names)} {listed}: {', '.join(names)}. Name one of them.",
-        key=where,
-        available=names,
-    )
+    choices = describe_choices(name, names, heading=heading, listed_by=listed_by)
+    return ConfigError(f"{where}='{name}' is not {kind}.{choices} Name one of them.", key=where, available=names)
 
 
-def unknown_key(where: str, key: str, known: list[str]) -> ConfigError:
-    """Returns the error for a key that its schema does not have; `where` is the full key."""
-    return ConfigError(
-        f"{where} is unknown.{close_matches(key, known)} Keys there: {', '.join(known)}. Remove or rename it.",
-        key=where,
-        available=known,
-    )
+def unknown_key(where: str, key: str, known: list[str], *, listed_by: str = "--help") -> ConfigError:
+    """Returns the error for a key that its schema does not have.
+
+    Args:
+        where: The full key.
+        key: Its last word.
+        known: The keys that exist there.
+        listed_by: The command, or its flag, that prints the keys without a point; `unlatch schema` prints the others.
+    """
+    listed_by = "unlatch schema" if "." in where else listed_by
+    choices = describe_choices(key, known, heading="Keys there", listed_by=listed_by)
+    return ConfigError(f"{where} is unknown.{choices} Remove or rename it.", key=where, available=known)
+
+
+def describe_choices(name: str, available: Iterable[str], *, heading: str = "Known", listed_by: str = "") -> str:
+    """Returns what a message proposes for a wrong name: the close names, or all where none is close.
+
+    Args:
+        name: The wrong name.
+        available: The names that exist.
+        heading: The word before the list of all.
+        listed_by: The command that prints all names; empty: there is none, and all are listed beside the close ones.
+    """
+    names = list(available)
+    near = close_matches(name, names)
+    if near and listed_by:
+        return f"{near} `{listed_by}` lists all."
+    return f"{near} {heading}: {', '.join(names) or 'none'}."
 
 
 def close_matches(name: str, available: Iterable[str]) -> str:
-    """Returns ` Did you mean 'x'?` for a misspelt name, or an empty string."""
-    matches = difflib.get_close_matches(name, list(available), n=3, cutoff=0.5)
-    if not matches:
-        return ""
-    return " Did you mean " + " or ".join(f"'{m}'" for m in matches) + "?"
+    """Returns ` Did you mean 'x'?` for a misspelt or incomplete name, or an empty string.
+
+    At most three names are proposed, the nearest first, and none that is much further off than the nearest. Of equally
+    near names, those that come first in `available` are proposed first.
+    """
+    nearness = {other: _measure_nearness(name, other) for other in available}
+    least = max(_LEAST_NEARNESS, max(nearness.values(), default=0.0) - _NEARNESS_BAND)
+    nearest = sorted((other for other in nearness if nearness[other] >= least), key=lambda other: -nearness[other])
+    return " Did you mean " + " or ".join(f"'{other}'" for other in nearest[:3]) + "?" if nearest else ""
+
+
+def _measure_nearness(name: str, other: str) -> float:
+    """Returns how near a name is to another one, from 0 to 1.
+
+    That is the share of letters that they have in common, in their order. A name whose words are all in the other one,
+    such as `panda` in `franka_panda`, is at least nearly the same, whatever else the other one says.
+    """
+    a, b = (text.lower().replace("-", "_") for text in (name, other))
+    words, others = set(a.split("_")), set(b.split("_"))
+    contained = _CONTAINED - _FURTHER_WORD * len(others - words) if words <= others else 0.0
+    return max(contained, difflib.SequenceMatcher(None, b, a).ratio())
 
 
 def shorten(text: str, most: int) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 
-from unlatch.simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError, close_matches
+from unlatch.simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError, describe_choices
 
 DISTRIBUTION = "unlatch"
 """Name of this distribution."""
@@ -59,6 +59,7 @@ class Catalog:
         group: str | None = None,
         contract: str | None = None,
         product: str | None = None,
+        listed_by: str = "",
     ) -> None:
         """Makes a catalog.
 
@@ -68,11 +69,13 @@ class Catalog:
             group: Entry-point group in which other distributions register entries; None: they cannot.
             contract: Class from which every entry derives, as `module:Class`; None if the entries are functions.
             product: Class of what an entry returns, as `module:Class`, if the entries are functions; None: any.
+            listed_by: The command that prints the names; empty: there is none.
         """
         self.kind = kind
         self.group = group
         self._contract = contract
         self._product = product
+        self._listed_by = listed_by
         self._builtin = dict(entries)
         self._all: dict[str, CatalogEntry] | None = None
 
@@ -110,7 +113,7 @@ class Catalog:
         entries = self.entries()
         if name not in entries:
             raise UnknownEntryError(
-                f"Unknown {self.kind} '{name}'.{close_matches(name, entries)} Known: {', '.join(entries)}.",
+                f"Unknown {self.kind} '{name}'.{describe_choices(name, entries, listed_by=self._listed_by)}",
                 name=name,
                 available=list(entries),
             )

@@ -28,4 +28,5 @@ SKILLS = Catalog(
     },
     group="unlatch.skills",
     contract="unlatch.skills.contract.skill:Skill",
+    listed_by="unlatch list skills",
 )

@@ -58,8 +58,8 @@ class GraspingSkill(ArticulationSkill):
         if wide_m is not None and wide_m + 2.0 * _FINGER_GAP_M > opening_m:
             self.fail(
                 "plan_infeasible",
-                f"'{self.part.name}' is {1e3 * wide_m:.0f} mm across where it is narrowest, the hand opens by "
-                f"{1e3 * opening_m:.0f} mm",
+                f"The hand is too small for '{self.part.name}'. Take another robot or a smaller object. The part is "
+                f"{1e3 * wide_m:.0f} mm across where it is narrowest, the hand opens by {1e3 * opening_m:.0f} mm",
                 width_m=wide_m,
                 opening_m=opening_m,
             )

@@ -124,7 +124,10 @@ class Pick(CarryingSkill):
                 f"No grasp of '{self.object_name}' with room for the hand was found before planner.work was spent; a "
                 "larger one makes it try more"
             )
-        return f"'{self.object_name}' has no two opposite spots with room for the hand"
+        return (
+            f"No grasp of '{self.object_name}' was found: it has no two opposite spots with room for the hand. Move it "
+            "away from what is around it, or take a hand that opens wider"
+        )
 
     def _choose(self, candidate: GraspCandidate) -> None:
         self._candidate = candidate

@@ -171,8 +171,8 @@ class Place(CarryingSkill):
         if self.height_m > headroom_m:
             self.fail(
                 "plan_infeasible",
-                f"'{self.object_name}' is {1e3 * self.height_m:.0f} mm high and does not fit into a place of "
-                f"{1e3 * headroom_m:.0f} mm",
+                f"'{self.object_name}' does not fit where it is to be put. Name a higher region. The object is "
+                f"{1e3 * self.height_m:.0f} mm high, the region {1e3 * headroom_m:.0f} mm",
                 height_m=self.height_m,
                 headroom_m=headroom_m,
             )
@@ -193,13 +193,18 @@ class Place(CarryingSkill):
             area=self._area(self._target().region is not None),
         )
         if not spots:
-            self.fail("plan_infeasible", f"There is no free spot for '{self.object_name}' where it is to be put")
+            self.fail(
+                "plan_infeasible",
+                f"There is no free spot for '{self.object_name}' where it is to be put. Name a larger region, or take "
+                "something out of it",
+            )
             return
         reachable = list(islice((spot for spot in spots if self._has_room_for_hand(spot, floor)), _SPOTS))
         if not reachable:
             self.fail(
                 "plan_infeasible",
-                f"At none of {len(spots)} free spots for '{self.object_name}' has the hand room, the way it holds it",
+                f"At none of {len(spots)} free spots for '{self.object_name}' has the hand room, the way it holds it. "
+                "Open the part further, or begin the chain with artpreplan, which tries other grasps",
             )
             return
         is_any_found = False

@@ -13,7 +13,7 @@ from importlib.resources import files
 
 from unlatch import __version__
 from unlatch.simcore import interrupts
-from unlatch.simcore.errors import PluginError, close_matches
+from unlatch.simcore.errors import PluginError, describe_choices
 
 COMMANDS = {
     "annotate": "find what opens, turns or slides on an object",
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = arguments[0]
     if name not in COMMANDS:
         sys.stderr.write(
-            f"unlatch: Unknown command '{name}'.{close_matches(name, COMMANDS)} Known: {', '.join(COMMANDS)}.\n"
+            f"unlatch: Unknown command '{name}'.{describe_choices(name, COMMANDS, listed_by='unlatch help')}\n"
         )
         return 2
     if any(argument in _HELP_FLAGS for argument in arguments):

@@ -100,7 +100,7 @@ def _check_choices(cfg: ImportCfg) -> None:
     if cfg.object is not None:
         user_object("object", cfg.object)
     if cfg.robot is not None and cfg.robot not in ROBOTS.names():
-        raise unknown_name(cfg.robot, "a robot", where="robot", known=ROBOTS.names())
+        raise unknown_name(cfg.robot, "a robot", where="robot", known=ROBOTS.names(), listed_by="unlatch list robots")
 
 
 def _import_one(entry: Any, place: str, name: str, file: Path, cfg: ImportCfg, *, is_gensim2: bool) -> ImportedTask:

@@ -17,7 +17,7 @@ from unlatch.objects.carrying.region import RegionKind
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
-from unlatch.simcore.errors import ConfigError, SimCoreError, close_matches
+from unlatch.simcore.errors import ConfigError, SimCoreError, describe_choices
 from unlatch.simcore.files import plain_name
 from unlatch.skills.contract.config import part_acted_on
 
@@ -143,8 +143,9 @@ def user_object(name: str, value: str) -> SceneObject:
         node = describe_object_path(str(Path(value).expanduser().absolute()), None)
         return SceneObject(name, str(node["category"]), node)
     raise ConfigError(
-        f"object={value} is neither a category of the library nor a path.{close_matches(value, GENERATORS.names())} "
-        f"Expected a URDF, a USD, a folder, or one of {', '.join(GENERATORS.names())}. Change it.",
+        f"object={value} is neither a category of the library nor a path."
+        f"{describe_choices(value, GENERATORS.names(), listed_by='unlatch list objects')} Name one of them, or a "
+        "URDF, a USD or a folder.",
         key="object",
     )
 

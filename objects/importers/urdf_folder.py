@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from unlatch.objects.annotate.source import PARTNET_URDF
-from unlatch.simcore.errors import AssetError
+from unlatch.simcore.errors import AssetError, count_noun
 
 _DEPTH = 3
 """Number of searched levels below the folder: a data set has folders for a category, an object, and its URDF."""
@@ -26,7 +27,8 @@ def urdf_instances(root: Path) -> dict[str, Path]:
     """Returns URDFs by instance id, sorted; the id is the path from the folder, such as `oven_3` or `drawer/19179`.
 
     Raises:
-        AssetError: The folder holds no URDF, or more than `_MOST_ENTRIES` files and folders.
+        AssetError: The folder holds no URDF, more than `_MOST_ENTRIES` files and folders, or is a repository with
+            objects somewhere below.
     """
     found = dict(_find_instances(root, root, _DEPTH, [0]))
     if not found:
@@ -35,6 +37,7 @@ def urdf_instances(root: Path) -> dict[str, Path]:
             "folder, or a file.",
             path=str(root),
         )
+    _check_is_no_repository(root, found)
     return {name: found[name] for name in sorted(found, key=lambda n: (len(n), n))}
 
 
@@ -44,6 +47,17 @@ def urdf_state(urdf: Path) -> str:
     for path in sorted(p for p in urdf.parent.rglob("*") if p.is_file() and p.suffix != ".urdf"):
         digest.update(f"{path.relative_to(urdf.parent).as_posix()}\0{path.stat().st_size}\0".encode())
     return digest.hexdigest()
+
+
+def _check_is_no_repository(root: Path, found: Mapping[str, Path]) -> None:
+    """Refuses the root of a repository whose URDFs are all in a folder further down: it was hardly meant."""
+    common = Path(os.path.commonpath([path.parent for path in found.values()]))
+    if (root / ".git").exists() and common != root:
+        raise AssetError(
+            f"'{root}' is a repository with {count_noun(len(found), 'URDF')} somewhere below. Expected a URDF, the "
+            f"folder of an object, or a folder of objects. Name that folder, such as '{common}'.",
+            path=str(root),
+        )
 
 
 def _find_instances(folder: Path, root: Path, depth: int, seen: list[int]) -> Iterator[tuple[str, Path]]:

@@ -227,5 +227,5 @@ def _choose_part(turns: Mapping[str, int], cfg: ObjectCfg) -> str:
     if cfg.part is None:
         return next(iter(turns))
     if cfg.part not in turns:
-        raise unknown_name(cfg.part, f"a part of {cfg.root}", where="object.part", known=turns, listed="Parts")
+        raise unknown_name(cfg.part, f"a part of {cfg.root}", where="object.part", known=turns, heading="Parts")
     return cfg.part

@@ -56,5 +56,6 @@ GENERATORS = Catalog(
         for name, (module, summary) in sorted(_MODULES.items())
     },
     group="unlatch.objects",
+    listed_by="unlatch list objects",
 )
 """Generators by category: functions `generate(seed, *, name) -> GeneratedObject`."""

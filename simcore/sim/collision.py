@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,13 @@ class ObstacleModel:
     """The acted-on joint; argument `s` of a query sets its position."""
     joint_positions: Mapping[str, float] | None = None
 
+    def is_same(self, other: ObstacleModel) -> bool:
+        """Returns whether both describe the same thing in the same place, to the last bit."""
+        poses = self.T_world_root, other.T_world_root
+        if not (np.array_equal(poses[0].R, poses[1].R) and np.array_equal(poses[0].p, poses[1].p)):
+            return False
+        return replace(self, T_world_root=other.T_world_root) == other
+
 
 def _tilt_of(T_world_object: Pose) -> float:
     """Returns the angle between the z axis of an object and the vertical [rad]."""
@@ -115,6 +122,8 @@ class BulletCollisionChecker:
         self._is_robot_new = False
         """Whether no query has moved the robot since it was loaded. Bullet keeps the contacts of a query, which change
         later answers, so the next scene may keep only such a robot."""
+        self._loaded: tuple[ObstacleModel, ...] | None = None
+        """The obstacles as they were loaded; None once something was asked or moved, or if there are other motions."""
         self._model: RobotModel | None = None
         self._obstacles: dict[str, Body] = {}
         self._acted_joint: tuple[Body, JointInfo] | None = None
@@ -151,6 +160,9 @@ class BulletCollisionChecker:
     ) -> None:
         """Loads a robot and obstacles in place of everything in the checker.
 
+        What is loaded already, and of which nothing was asked since, stays: several strategies of a skill that find no
+        goal load the same scene one after the other.
+
         Args:
             robot: The arm to check.
             obstacles: Objects that the arm must not touch.
@@ -159,13 +171,18 @@ class BulletCollisionChecker:
                 keep clear of the whole space that these arms and their parts sweep.
             free_object: Name of the obstacle that the hand may carry, see `carried_from`.
         """
+        obstacles, ignored = tuple(obstacles), tuple(ignored_substrings)
+        wanted = None if concurrent_motions or free_object is not None else obstacles
+        if wanted is not None and robot == self._model and self._has_loaded(wanted):
+            self.queries, self._ignored = 0, ignored
+            return
         kept = self._robot if self._is_robot_new and robot == self._model else None
         if kept is None:
             self._world.reset()
         for body in reversed(self._obstacles.values() if kept is not None else ()):
             self._world.remove(body.name)  # Bullet gives its number to the next body: the last one removed comes first
         self._clear()
-        self._ignored = tuple(ignored_substrings)
+        self._ignored = ignored
         self._model = robot
         self._robot = kept or self._load_robot(robot)
         self._is_robot_new = not concurrent_motions
@@ -188,6 +205,17 @@ class BulletCollisionChecker:
             collide_with_copies(self._robot, self._own_links or self._robot.links.values())
             if self._acted_joint is not None:
                 collide_with_copies(self._acted_joint[0], sorted(link for _, link in self._moved))
+
+        self._loaded = wanted
+
+    def _has_loaded(self, wanted: Sequence[ObstacleModel]) -> bool:
+        """Returns whether the scene has these obstacles and no other, and nothing was asked since it was loaded."""
+        loaded = self._loaded
+        return (
+            loaded is not None
+            and len(loaded) == len(wanted)
+            and all(old.is_same(new) for old, new in zip(loaded, wanted, strict=True))
+        )
 
     def _load_robot(self, model: RobotModel) -> Body:
         body = self._world.load_urdf(
@@ -360,7 +388,7 @@ class BulletCollisionChecker:
 
     def _set_joints(self, robot: Body, model: RobotModel, q: Array, gripper: float | None) -> None:
         """Sets the arm's joints and the fingers in one call, since Bullet updates all links of the robot in each."""
-        self._is_robot_new = False
+        self._is_robot_new, self._loaded = False, None
         indices, values = self._arm_indices, np.asarray(q, dtype=float).tolist()
         if len(values) != len(indices):
             raise WorldError(f"The arm has {len(indices)} joints, got {len(values)} positions. Give one per joint.")
@@ -417,6 +445,7 @@ class BulletCollisionChecker:
         Contacts between the robot's mounted links and the body that it stands on do not count.
         """
         robot, _ = self._get_loaded()
+        self._loaded = None
         bodies = [robot, *self._obstacles.values()]
         worst: LinkCollision | None = None
         for first, second in combinations(bodies, 2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.solver.diagnosis.contradiction import Contradiction, constraint_labels, find_contradictions
-from unlatch.solver.diagnosis.diagnosis_text import diagnosis_lines, format_amount
+from unlatch.solver.diagnosis.diagnosis_text import compose_message, diagnosis_lines, format_amount, keeps_grasp
 from unlatch.solver.diagnosis.elastic import (
     FACES,
     Compromise,
@@ -47,6 +48,7 @@ _MOST_PAIRS = 15
 
 _FAR_M = 0.02
 """Beyond this distance out of reach the object is too far away, and no looser tolerance helps."""
+_CHANGE_ADVICE = "Move or turn the object, or change the constraints."
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Diagnosis:
     code: str
     """Failure code of the design: `plan_infeasible`, `path_infeasible` or `motion_blocked`."""
     message: str
-    """One sentence or two: what, where, by how much."""
+    """What could not be done, the one thing to do, then the evidence, the shortest sentence first."""
     evidence: dict[str, Any] = field(default_factory=dict)
     """Numbers and names behind the message, as plain values."""
 
@@ -100,8 +102,10 @@ class Diagnosis:
 
 
 def _describe_stop(tried: Mapping[str, int]) -> str:
+    if not any(tried.values()):
+        return " The search stopped because planner.work was spent; a larger one makes it try more."
     return (
-        f" The search stopped after {tried['goals']} goals, {tried['candidates']} tried paths and {tried['queries']} "
+        f" The search stopped after {tried['goals']} goals, {tried['candidates']} paths and {tried['queries']} "
         "collision queries, because planner.work was spent; a larger one makes it try more."
     )
 
@@ -166,17 +170,20 @@ def nearest_goal(best: Solution) -> Diagnosis:
 
     It needs no solve.
     """
-    missed = _describe_unmet(best)
-    nearest = f"; the nearest that was found: {', '.join(missed)}" if missed else ""
     return Diagnosis(
         "plan_infeasible",
-        f"{_describe_search(best)}{nearest}.",
+        compose_message(_describe_failed_search(_describe_unmet(best)), _CHANGE_ADVICE, [_describe_starts(best)]),
         {"stage": "goal", "starts_tried": best.starts_tried, "constraints": _constraint_evidence(best)},
     )
 
 
-def _describe_search(solution: Solution) -> str:
-    return f"No arm configuration was found that meets all constraints ({solution.starts_tried} starts)"
+def _describe_failed_search(missed: Sequence[str]) -> str:
+    text = "No arm configuration was found that meets all constraints"
+    return f"{text}: at the nearest one, {', '.join(missed)}." if missed else f"{text}."
+
+
+def _describe_starts(solution: Solution) -> str:
+    return f"{solution.starts_tried} starts were tried."
 
 
 def _describe_unmet(solution: Solution) -> list[str]:
@@ -265,25 +272,33 @@ def _compose_message(
 ) -> str:
     proved = [pair for pair in pairs if not pair.workspace]
     if proved:
-        rest = [" and ".join(f"'{label}'" for label in pair.labels) for pair in proved[1:]]
-        also = f" So do {'; '.join(rest)}." if rest else ""
-        return f"No grasp exists: {proved[0].message}.{also}{_describe_relaxation(relaxed, together)}"
+        what, contradict, why = proved[0].message.partition(" contradict each other: ")
+        others = [" and ".join(f"'{label}'" for label in pair.labels) for pair in proved[1:]]
+        return compose_message(
+            f"No grasp exists: {what}{contradict.removesuffix(': ')}.",
+            _advise_change(relaxed, together) or "Change or remove one of them.",
+            [f"{why[:1].upper()}{why[1:]}.", *(f"So do {labels}." for labels in others)],
+        )
     out = _describe_unmet(solution)
     out += [f"the hand is {v:.4g} m beyond workspace {f}" for f, v in _face_excess(end).items() if v > SLACK]
-    bounds = f"; held back by {', '.join(solution.active_bounds)}" if solution.active_bounds else ""
     reasons = [*(u.message for u in out_of_reach), *(pair.message for pair in pairs)]
-    if not reasons and not bounds:
+    if solution.active_bounds:
+        reasons.insert(0, f"Held back by {', '.join(solution.active_bounds)}")
+    elif not reasons:
         reasons = ["No joint limit and no face of the workspace is in the way: the arm does not reach that combination"]
     away = max((u.out_by for u in out_of_reach if u.unit == "m"), default=0.0)
-    mend = (
-        f" It would take the object at least {away:.2f} m nearer."
+    advice = (
+        f"Move the object at least {math.ceil(100.0 * away) / 100.0:.2f} m nearer."
         if away > _FAR_M
-        else _describe_relaxation(relaxed, together)
+        else _advise_change(relaxed, together) or _CHANGE_ADVICE
     )
-    why = "".join(f" {reason}." for reason in reasons)
-    return f"{_describe_search(solution)}; at the best compromise {', '.join(out)}{bounds}.{why}{mend}"
+    evidence = [_describe_starts(solution), *(f"{reason}." for reason in reasons)]
+    return compose_message(_describe_failed_search(out), advice, evidence)
 
 
-def _describe_relaxation(relaxed: Sequence[Relaxation], together: Sequence[Relaxation]) -> str:
-    words = " and ".join(r.words for r in (relaxed[:1] or together))
-    return f" It would take {words}." if words else ""
+def _advise_change(relaxed: Sequence[Relaxation], together: Sequence[Relaxation]) -> str:
+    """Returns the change to make, as a sentence; empty if none is known that leaves the hand at the part."""
+    useful = [r for r in relaxed if r.element.kind != "joint limit" and keeps_grasp(r.to_dict())]
+    useful = useful[:1] or (list(together) if all(keeps_grasp(r.to_dict()) for r in together) else [])
+    words = " and ".join(r.words for r in useful)
+    return f"Set {words}." if words else ""

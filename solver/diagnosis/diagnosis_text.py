@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 _WIDTH = 110
+MESSAGE_LENGTH = 400
+"""A message takes no more evidence beyond this number of characters; the lines of `unlatch plan` have all of it."""
+_LARGEST_TOLERANCE = {"m": 0.02, "rad": 1.3}
+"""With a larger tolerance the hand does not grasp what it should, so it is no remedy [m, rad]."""
 _MOST = 4
 """Largest number of remedies, and of places where candidates ended, that are printed."""
 
@@ -17,26 +21,50 @@ _MOST = 4
 def diagnosis_lines(code: str, message: str, evidence: Mapping[str, Any]) -> list[str]:
     """Returns the reason, then the evidence, as lines of at most 110 characters."""
     single, together = evidence.get("relaxations", []), evidence.get("relaxed_together", [])
-    remedy = " and ".join(item["words"] for item in (single[:1] or together))
-    message = message.replace(f" It would take {remedy}.", "")  # the lists below have it
     lines = textwrap.wrap(f"{code}: {message}", _WIDTH, subsequent_indent="  ")
-    others = [item["message"] for item in evidence.get("contradictions", [])[1:]]
-    lines += _format_list("further contradictions:", others)
+    reasons = [item["message"] for key in ("out_of_reach", "contradictions") for item in evidence.get(key, [])]
+    lines += _format_list("more:", [reason for reason in reasons if not _is_told(reason, message)])
     lines += _format_table(evidence.get("constraints", {}), evidence.get("workspace_out_by", {}))
     lines += _format_list("held back by:", evidence.get("active_bounds", []))
-    if "relaxations" in evidence:
-        remedies = [item["words"] for item in single[:_MOST]]
-        lines += (
-            _format_list("any one of these would be enough:", remedies)
-            or _format_list(
-                "no single change is enough; these together would be:", [item["words"] for item in together]
-            )
-            or ["no change of one or two constraints was found to be enough"]
+    useful = [item["words"] for item in single if keeps_grasp(item)]
+    if useful:
+        others = [words for words in useful[:_MOST] if words not in message]
+        also = "" if len(others) == len(useful[:_MOST]) else ", too"
+        lines += _format_list(f"any one of these would be enough{also}:", others)
+    elif together:
+        lines += _format_list(
+            "no single change is enough; these together would be:", [item["words"] for item in together]
         )
+    elif "relaxations" in evidence:
+        lines += ["no change of one or two constraints was found that is enough and keeps the hand at the part"]
     ended = evidence.get("ended_at", {})
     counts = sorted(ended.items(), key=lambda item: (-item[1], item[0]))
     lines += _format_list("where the candidates ended:", [f"{count:4d} x {where}" for where, count in counts[:_MOST]])
     return lines
+
+
+def keeps_grasp(relaxation: Mapping[str, Any]) -> bool:
+    """Returns whether a changed tolerance, as `Relaxation.to_dict` has it, still keeps the hand at its place."""
+    largest = _LARGEST_TOLERANCE[relaxation["unit"]]
+    return relaxation["kind"] != "constraint" or relaxation["needed"] <= largest
+
+
+def compose_message(what: str, advice: str, evidence: Iterable[str]) -> str:
+    """Returns what could not be done, the one thing to do, then the evidence, the shortest sentence first.
+
+    All are sentences. Evidence beyond `MESSAGE_LENGTH` is left out.
+    """
+    message = f"{what} {advice}"
+    for sentence in sorted(evidence, key=len):
+        if len(message) + 1 + len(sentence) > MESSAGE_LENGTH:
+            break
+        message = f"{message} {sentence}"
+    return message
+
+
+def _is_told(reason: str, message: str) -> bool:
+    """Returns whether a message has a reason, or what follows the colon of the reason."""
+    return reason.rpartition(": ")[2].lower() in message.lower()
 
 
 def format_amount(value: float, unit: str, *, digits: int = 4, degree_digits: int = 1) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from unlatch.solver.diagnosis.diagnosis import Diagnosis
-from unlatch.solver.diagnosis.diagnosis_text import format_point
+from unlatch.solver.diagnosis.diagnosis_text import compose_message, format_point
 from unlatch.solver.planning.clearance import StageFailure
 from unlatch.solver.planning.failed_path import FailedPath
 
@@ -24,6 +24,17 @@ _CODES = {
 }
 """Failure code of each stage of a plan, in the order in which a candidate passes them."""
 STAGES = tuple(_CODES)
+_MOVE = "Move or turn the object"
+_ADVICE = {
+    "goal": "Make modify_actuation_motion or keypose_random_range smaller.",
+    "contact": f"{_MOVE}, or let the constraints bring the hand from another side.",
+    "path": f"{_MOVE}, or lead the part less far.",
+    "approach": f"{_MOVE}, or shorten pre_actuation_motions.",
+    "follow": f"{_MOVE}, or lead the part less far.",
+    "retreat": f"{_MOVE}, or lead the part less far.",
+    "transit": f"{_MOVE}, or what is in the way.",
+}
+"""What to do where every candidate fails at a stage or before it."""
 _TIMED = ("goal", "path", "collision", "transit", "timing")
 _COUNTS = ("starts", "goals", "candidates", "rescues", "queries", "noise_draws", "explanations")
 
@@ -88,7 +99,8 @@ class FurthestReached:
     @property
     def message(self) -> str:
         """Why the candidate that came furthest failed; empty if none did."""
-        return self._failure.message + _describe_collision_place(self._failure.evidence)
+        place = _describe_collision_place(self._failure.evidence)
+        return f"{self._failure.message}. {place}" if place else self._failure.message
 
     def diagnosis(self, goals: int, *, explain: bool = True) -> Diagnosis:
         """Returns why none of the goals leads to a plan.
@@ -97,13 +109,16 @@ class FurthestReached:
         """
         failure = self._path.explain() if explain and self._path is not None else self._failure
         evidence: dict[str, Any] = {"stage": failure.stage, "goals": goals, "ended_at": dict(self._tally)}
-        met = "1 goal meets" if goals == 1 else f"{goals} goals meet"
-        return Diagnosis(
-            _CODES[failure.stage],
-            f"{met} the constraints, but none can be carried out; the one that came furthest: "
-            f"{failure.message}{_describe_collision_place(failure.evidence)}.",
-            {**evidence, **failure.evidence},
+        place = _describe_collision_place(failure.evidence)
+        met = (
+            "1 goal meets the constraints and cannot" if goals == 1 else f"{goals} goals meet the constraints; none can"
         )
+        message = compose_message(
+            f"No motion was found: {failure.message}.",
+            _ADVICE[failure.stage],
+            [f"{met} be carried out; this one came furthest.", *([f"{place}."] if place else [])],
+        )
+        return Diagnosis(_CODES[failure.stage], message, {**evidence, **failure.evidence})
 
 
 def _describe_collision_place(evidence: Mapping[str, Any]) -> str:
@@ -112,4 +127,4 @@ def _describe_collision_place(evidence: Mapping[str, Any]) -> str:
         return ""
     distance = 1e3 * float(evidence["distance_m"])
     depth = f"{-distance:.1f} mm deep" if distance < 0.0 else f"{distance:.1f} mm apart, which is too near"
-    return f"; they are {depth} at {format_point(evidence['where'])} m (world frame)"
+    return f"They are {depth} at {format_point(evidence['where'])} m (world frame)"

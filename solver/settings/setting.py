@@ -306,7 +306,9 @@ def _read_entry(entry: Any, catalog: Catalog, where: str) -> Term:
     try:
         cls = catalog.load(str(kind))
     except UnknownEntryError as exc:
-        raise unknown_name(str(kind), f"a {catalog.kind}", where=f"{where}.type", known=catalog.names()) from exc
+        raise unknown_name(
+            str(kind), f"a {catalog.kind}", where=f"{where}.type", known=catalog.names(), listed_by="unlatch list terms"
+        ) from exc
     if not (isinstance(cls, type) and issubclass(cls, Term)) or str(kind) != cls.TYPE:
         raise PluginError(
             f"The {catalog.kind} '{kind}' comes from {catalog.entries()[str(kind)].target} of "

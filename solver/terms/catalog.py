@@ -29,6 +29,7 @@ TERMS = Catalog(
     },
     group="unlatch.terms",
     contract="unlatch.solver.terms.term:Term",
+    listed_by="unlatch list terms",
 )
 
 COSTS = Catalog(

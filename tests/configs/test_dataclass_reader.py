@@ -65,8 +65,9 @@ def test_values_arrive_with_their_types():
     [
         (
             {"nam": 1},
-            "nam is unknown. Did you mean 'name'? Keys there: name, leaf, leaves, weights, age, alive, anything. ",
+            "nam is unknown. Did you mean 'name'? `--help` lists all. Remove or rename it.",
         ),
+        ({"xyzq": 1}, "xyzq is unknown. Keys there: name, leaf, leaves, weights, age, alive, anything. "),
         ({"leaf": 3}, "leaf=3 has the wrong type. Expected a mapping. Change it."),
         ({"leaves": {}}, "leaves=a mapping has the wrong type. Expected a list. Change it."),
         (

@@ -102,7 +102,7 @@ def test_an_episode_without_a_layout_that_plans_is_refused_with_counts(monkeypat
         record = runner.run(0)
     assert (record.success, record.code) == (False, "invalid_layout")
     assert record.evidence["message"] == (
-        "None of 3 layouts tried has a plan: 1 open: path_infeasible 3. Number 2, open: not this one"
+        "None of 3 layouts tried has a plan. Number 2, open: not this one. Refused: 1 open: path_infeasible 3."
     )
     assert record.layout["preplan"]["chosen"] is None
     assert check_record(record, CriteriaSource(config(candidates=3)).derive) == []
@@ -119,11 +119,8 @@ def test_a_search_ends_once_its_work_is_spent_and_says_so(monkeypatch: pytest.Mo
         record = runner.run(0)
     assert record.code == "invalid_layout"
     assert record.layout["preplan"]["tried"] == 3
-    assert record.evidence["message"].startswith("None of 3 layouts tried has a plan: 1 open: path_infeasible 3.")
-    assert (
-        "stopped after 3 layouts, 1 of them tried in full, because planner.work=80000 was spent"
-        in (record.evidence["message"])
-    )
+    assert record.evidence["message"].startswith("None of 3 layouts tried has a plan. Number 2, open: not this")
+    assert "stopped because planner.work=80000 was spent, with 1 layout tried in full" in (record.evidence["message"])
 
 
 def test_layouts_that_are_only_built_spend_the_work_of_a_search(monkeypatch: pytest.MonkeyPatch):
@@ -142,7 +139,8 @@ def test_layouts_that_are_only_built_spend_the_work_of_a_search(monkeypatch: pyt
     tried = math.ceil((0.75 * 4000 + allowance) / per_layout)
     assert record.layout["preplan"]["tried"] == tried
     assert tried < len(built) <= math.ceil((4000 + allowance) / per_layout) + 2  # one tried in full, one for the record
-    assert f"stopped after {tried} layouts" in record.evidence["message"]
+    assert record.evidence["message"].startswith(f"None of {tried} layouts tried has a plan. ")
+    assert "stopped because planner.work=4000 was spent" in record.evidence["message"]
 
 
 def test_a_plan_has_the_diagnosis_of_a_search_that_refused_all_layouts():

@@ -69,7 +69,7 @@ def test_categories_without_a_generator_name_the_known_ones(cache_dir: str) -> N
         _load(cache_dir, category="microwav")
     assert str(caught.value) == (
         "object.category='microwav' is not a category of source=procedural. Did you mean 'microwave'? "
-        f"Known: {', '.join(GENERATORS.names())}. Name one of them."
+        "`unlatch list objects` lists all. Name one of them."
     )
 
 

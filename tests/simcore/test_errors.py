@@ -18,6 +18,7 @@ from unlatch.simcore.errors import (
     UnknownEntryError,
     check_range,
     close_matches,
+    describe_choices,
 )
 
 ALL_ERRORS = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, Exception)]
@@ -60,8 +61,34 @@ def test_close_matches_suggest_similar_names():
 
 
 def test_close_matches_list_several_and_stay_silent_for_nonsense():
-    assert close_matches("door_a", ["door_b", "door_c"]) == " Did you mean 'door_c' or 'door_b'?"
+    assert close_matches("door_a", ["door_b", "door_c"]) == " Did you mean 'door_b' or 'door_c'?"
     assert close_matches("xyz", ["open", "close"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "available", "proposed"),
+    [
+        ("panda", ["franka_panda", "pony", "dual_panda", "bandit"], ["franka_panda", "dual_panda"]),
+        ("ur5-E", ["ur5", "ur5e", "baxter"], ["ur5e", "ur5"]),
+        ("door", ["press_door_lever", "dorm_floor"], ["press_door_lever"]),
+        ("microwave_open", ["open_box", "open_microwave"], ["open_microwave"]),
+        ("object", ["object_name_list_long", "objects"], ["objects", "object_name_list_long"]),
+        ("collct", ["collect", "doctor", "completion"], ["collect"]),
+    ],
+)
+def test_the_nearest_names_are_proposed_a_contained_word_counts_as_near(
+    name: str, available: list[str], proposed: list[str]
+):
+    names = " or ".join(f"'{each}'" for each in proposed)
+    assert close_matches(name, available) == f" Did you mean {names}?"
+
+
+def test_a_close_name_takes_the_place_of_a_list_that_a_command_prints():
+    assert describe_choices("opn", ["open", "close"]) == " Did you mean 'open'? Known: open, close."
+    listed = describe_choices("opn", ["open", "close"], listed_by="unlatch list skills")
+    assert listed == " Did you mean 'open'? `unlatch list skills` lists all."
+    assert describe_choices("xyz", ["open"], heading="Keys there", listed_by="--help") == " Keys there: open."
+    assert describe_choices("xyz", []) == " Known: none."
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,13 @@ def _find_categories(category: str) -> list[str]:
     if category == ALL:
         return known
     if category not in known:
-        raise unknown_name(category, "`all` or a category of generated objects", where="category", known=known)
+        raise unknown_name(
+            category,
+            "`all` or a category of generated objects",
+            where="category",
+            known=known,
+            listed_by="unlatch list objects",
+        )
     return [category]
 
 

@@ -15,17 +15,16 @@ from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.progress import Interruption
 from unlatch.workflows.runs.retries.traceback_frames import frames_to_show
 from unlatch.workflows.runs.run import PICTURE, RecordingJob, RunResult, has_picture, run_episodes
-from unlatch.workflows.runs.run_times.pace import pace_of
+from unlatch.workflows.runs.run_times.pace import is_telling, pace_of
+from unlatch.workflows.runs.run_times.run_clock import RunTime, read_run_times
 from unlatch.workflows.runs.schema import RunCfg
-from unlatch.workflows.runs.statistics import SEARCH, STAGES, RunStatistics
+from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.viewing.report.reproduction import plan_command
 
 ERROR = "error"
 """Failure code of an exception."""
 _WITHOUT_PLAN = ("plan_infeasible", "path_infeasible", "motion_blocked")
 """Failure codes of planning."""
-_LEAST_FOR_PACE = 10
-"""Episodes of a run without a success from which on its pace is shown: refused ones take next to no time."""
 
 
 def run_and_report(
@@ -96,10 +95,9 @@ def print_summary(result: RunResult, *, debug: bool = False) -> RunStatistics:
         print_note(f"unlatch: {line}")
     pace = ""
     if result.times is not None:
-        tells = statistics.successes or result.times.episodes >= _LEAST_FOR_PACE
-        per_hour = pace_of([result.times]).per_hour if tells else None
         pace = f" ({result.times.startup_s:.1f} s start-up)"
-        pace += "" if per_hour is None else f", {per_hour:,.0f} an hour"
+        if is_telling(episodes=result.times.episodes, successes=statistics.successes):
+            pace += _describe_pace(result.times, read_run_times(result.data_set.path))
     count = f"{statistics.n} of {len(set(result.numbers))} episodes done"
     print_line(f"{count}, {result.made} made in {result.seconds:.1f} s{pace}")
     result_console().print(summary_table(statistics))
@@ -107,6 +105,14 @@ def print_summary(result: RunResult, *, debug: bool = False) -> RunStatistics:
         for text in _describe_first(code, result.data_set, statistics, debug=debug):
             print_line(text)
     return statistics
+
+
+def _describe_pace(run: RunTime, runs: Sequence[RunTime]) -> str:
+    """Returns the pace of a run; where earlier runs made episodes too, also that of all, which the report has."""
+    per_hour, over_all = pace_of([run]).per_hour, pace_of(runs).per_hour
+    text = "" if per_hour is None else f", {per_hour:,.0f} an hour"
+    count = sum(each.episodes > 0 for each in runs)
+    return text if count < 2 or over_all is None else f"{text}; over all {count} runs {over_all:,.0f} an hour"
 
 
 def _codes_to_describe(statistics: RunStatistics) -> list[str]:
@@ -152,8 +158,5 @@ def summary_table(statistics: RunStatistics) -> Table:
         table.add_row("without replans", statistics.first_attempt_text())
         table.add_row("replans", statistics.replans_text())
     table.add_row("failures", statistics.codes_text())
-    medians = [
-        f"{stage} {statistics.medians_ms[stage]:.0f}" for stage in (SEARCH, *STAGES) if stage in statistics.medians_ms
-    ]
-    table.add_row("median ms", ", ".join(medians) or "-")
+    table.add_row("median time", statistics.times_text())
     return table

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from unlatch.configs.config_files import yaml_files
 from unlatch.configs.derivation.derived_request import describe_object_path, is_object_path
 from unlatch.robots.hand_shape import describe_hand_frame
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, close_matches, describe_choices
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.ranking import derivable_skill
 from unlatch.workflows.assets.new_robot import VALUE_REMARKS, NewRobotCfg, new_robot
@@ -115,7 +115,7 @@ def _object_lines(value: str) -> tuple[str, str]:
         return value, _select_object(value)
     if not is_object_path(value, ()):
         raise ConfigError(
-            f"object='{value}' is unknown.{close_matches(value, list(known))} Known: {', '.join(known)}. "
+            f"object='{value}' is unknown.{describe_choices(value, known, listed_by='unlatch list objects')} "
             "Name one of them, or give the path of a URDF.",
             key="object",
         )

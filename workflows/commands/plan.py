@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from unlatch.objects.library import describe_folder
 from unlatch.skills.contract.skill import Skill
 from unlatch.workflows.cli.arguments import configs_to_run
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import parse_command_line
-from unlatch.workflows.cli.console import FAILED, OK, print_line, print_wrapped
+from unlatch.workflows.cli.console import FAILED, OK, print_line, print_note, print_wrapped
 from unlatch.workflows.cli.debugger import debugging
 from unlatch.workflows.runs.plan import planned_scene
 from unlatch.workflows.runs.schema import PlanCfg
@@ -46,6 +47,8 @@ def plan_and_report(cfg: PlanCfg) -> int:
     wants_picture = cfg.picture or cfg.out is not None
     path = output_path(cfg.out, Path(f"plan-{cfg.task.name}-s{cfg.seed}-{cfg.episode}.png")) if wants_picture else None
     check_suffix(cfg.out, ".png")
+    for line in filter(None, map(describe_folder, cfg.all_objects().values())):
+        print_note(f"unlatch: {line}")
     with planned_scene(cfg, cfg.episode, visuals=wants_picture) as (scene, skills, plan):
         for text in plan.lines():
             print_wrapped(text)

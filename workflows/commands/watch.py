@@ -24,7 +24,7 @@ from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
 from unlatch.workflows.runs.data_folders import data_sets_in, short_names
 from unlatch.workflows.runs.run_times.pace import pace_of
 from unlatch.workflows.runs.run_times.run_clock import read_run_times
-from unlatch.workflows.runs.statistics import RunStatistics
+from unlatch.workflows.runs.statistics import RunStatistics, time_text
 from unlatch.workflows.viewing.live.page_process import DEFAULT_PORT, LOCAL_HOST, MAX_PORT, PageProcess
 
 MAX_PERIOD_S = 3600.0
@@ -105,9 +105,9 @@ def _show_table(paths: Sequence[str], console: Console, every_s: float) -> None:
 
 
 def growth_table(paths: Sequence[str], width: int) -> Table:
-    """Returns a table with one row for each data set; in a narrow terminal the times of stages are summed."""
+    """Returns a table with one row for each data set; in a narrow terminal the times of stages are left out."""
     table = Table(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
-    for title in ("data set", "success (95 %)", "failures", "an hour", "last", "median ms"):
+    for title in ("data set", "success (95 %)", "failures", "an hour", "last", "median time"):
         table.add_column(title)
     folders = data_sets_in(paths)
     for name, folder in zip(short_names(folders), folders, strict=True):
@@ -115,8 +115,6 @@ def growth_table(paths: Sequence[str], width: int) -> Table:
         damaged = CorruptEpisodes()
         statistics = RunStatistics.of(data_set.each_summary(damaged.add))
         low, high = statistics.interval
-        medians = statistics.medians_ms
-        stages = [f"{stage} {value:.0f}" for stage, value in medians.items()] if width >= _WIDE else []
         pace = pace_of(read_run_times(data_set.path))
         table.add_row(
             name,
@@ -124,7 +122,7 @@ def growth_table(paths: Sequence[str], width: int) -> Table:
             ", ".join([statistics.codes_text(), *damaged.count_text()]),
             "-" if pace.per_hour is None else f"{pace.per_hour:,.0f}",
             "-" if pace.ended is None else f"{_format_age(time.time() - pace.ended)} ago",
-            ", ".join(stages) or (f"{sum(medians.values()):,.0f}" if medians else "-"),
+            statistics.times_text() if width >= _WIDE else time_text(statistics.median_episode_ms),
         )
     return table
 

@@ -164,11 +164,11 @@ def _check_link(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], body: str, l
     path = assets[body].urdf_path if body in assets else model_path(cfg.robot)
     links = [str(item.get("name")) for item in parse_xml(path).iter("link")]
     if link not in links:
-        raise unknown_name(link, f"a link of '{body}'", where=where, known=links, listed="Links")
+        raise unknown_name(link, f"a link of '{body}'", where=where, known=links, heading="Links")
 
 
 def _find_part(asset: ObjectAsset, name: str, where: str) -> Part:
     parts = asset.articulation.parts
     if name not in parts:
-        raise unknown_name(name, f"a part of {describe_object(asset)}", where=where, known=parts, listed="Parts")
+        raise unknown_name(name, f"a part of {describe_object(asset)}", where=where, known=parts, heading="Parts")
     return parts[name]

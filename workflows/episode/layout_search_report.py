@@ -81,7 +81,7 @@ class LayoutSearchReport:
     def reason(self) -> str:
         """Returns the message of the last failure of the most frequent kind; empty where no layout was refused."""
         last = self._find_typical_failure()
-        return "" if last is None else f"Number {last['candidate']}, {last['name']}: {last['message']}"
+        return "" if last is None else f"Number {last['candidate']}, {last['name']}: {last['message'].rstrip('.')}."
 
     def diagnosis(self) -> Diagnosis | None:
         """Returns the diagnosis of the failure of `reason`; None where the planner was not reached."""
@@ -99,19 +99,16 @@ class LayoutSearchReport:
 
     def refusal(self) -> str:
         """Returns why no layout is chosen, for the record of the episode."""
-        text = f"None of {self.tried} layouts tried has a plan: {self.refused_text()}. {self.reason()}"
+        has_goals = any(item["code"] != NO_GOAL for item in self.failures)
+        advice = "" if has_goals else " Change the region of the object, or the constraints."
+        text = f"None of {self.tried} layouts tried has a plan.{advice} {self.reason()} Refused: {self.refused_text()}."
         if self.spent_work is None:
             return text
-        stop = (
-            f"The search for a layout stopped after {self.tried} layouts, {len(self.thorough)} of them tried in full, "
-            f"because planner.work={self.spent_work} was spent"
+        more = "; a larger one makes it try more" if has_goals else ""
+        return (
+            f"{text} The search stopped because planner.work={self.spent_work} was spent, with "
+            f"{count_noun(len(self.thorough), 'layout')} tried in full{more}."
         )
-        if all(item["code"] == NO_GOAL for item in self.failures):
-            return (
-                f"{text} {stop}. In none of these layouts was an arm configuration found that meets the constraints: "
-                "change the region of the object, or the constraints."
-            )
-        return f"{text} {stop}; a larger one makes it try more."
 
     def __str__(self) -> str:
         tried = f"{count_noun(self.tried, 'layout')} tried"

@@ -58,9 +58,9 @@ def _check_region(robot: RobotCfg, arms: Sequence[ArmCfg], region: RegionCfg, in
     out_m, distance_m, reach_m = min(found)
     key = f"task.regions[{index}].center_m"
     raise ConfigError(
-        f"{key}={list(region.center_m)} puts '{region.object}' out of reach of {robot.name}: {out_m:.2f} m too far at "
-        f"least. The region begins {distance_m:.2f} m from the arm, the arm is at most {reach_m:.2f} m long, and the "
-        f"object extends {extent_m:.2f} m at most. Move the region nearer.",
+        f"{key}={list(region.center_m)} puts '{region.object}' out of reach of {robot.name}. Move the region at least "
+        f"{out_m:.2f} m nearer. It begins {distance_m:.2f} m from the arm, the arm is at most {reach_m:.2f} m long, "
+        f"and the object extends {extent_m:.2f} m at most.",
         key=key,
     )
 

@@ -46,6 +46,8 @@ PLINTH_RGBA = (0.45, 0.47, 0.5, 1.0)
 _LIMIT_MARGIN_RAD = 0.03
 _REST_M_S = 0.002
 """Speed below which a free object rests [m/s]."""
+_FELL_M = 0.05
+"""An object that sinks by more has fallen [m]."""
 _REST_FRAMES = 5
 """Number of record frames for which all free objects must rest before an episode begins."""
 _MOST_REST_FRAMES = 90
@@ -159,10 +161,7 @@ class EpisodeScene:
             moved_m = float(np.linalg.norm(after.p - before.p))
             turned = float(np.arccos(np.clip((np.trace(after.R.T @ before.R) - 1.0) / 2.0, -1.0, 1.0)))
             if quiet < _REST_FRAMES or moved_m > REST_MOVED_M or turned > REST_TURNED_RAD:
-                return (
-                    f"'{name}' does not rest where it was put: it moved by {1e3 * moved_m:.0f} mm and turned by "
-                    f"{turned:.2f} rad"
-                )
+                return _describe_unrest(name, moved_m, turned, fell_m=float(before.p[2] - after.p[2]))
         return None
 
     def act_on(self, name: str, part: str | None, *, arm: str, alone: bool = True, link: str | None = None) -> None:
@@ -495,3 +494,14 @@ def arm_model(cfg: RobotCfg, arm: ArmCfg) -> ArmModel:
 @lru_cache(maxsize=16)
 def _read_kinematics(urdf: Path, base_link: str, ee_link: str) -> Kinematics:
     return Kinematics.from_urdf(urdf, base_link=base_link, tip_link=ee_link)
+
+
+def _describe_unrest(name: str, moved_m: float, turned: float, *, fell_m: float) -> str:
+    """Returns how a free object did not rest where it was put; it moved [m], turned [rad] and fell [m]."""
+    what = f"'{name}' does not rest where it was put."
+    if fell_m > _FELL_M:
+        return f"{what} Move its region to where something is below it: it fell by {fell_m:.2f} m"
+    return (
+        f"{what} Move its region to where it stands level and touches nothing: it moved by {1e3 * moved_m:.0f} mm and "
+        f"turned by {turned:.2f} rad"
+    )

@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from unlatch.objects.library import describe_folder
 from unlatch.simcore.errors import count_noun
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -92,8 +93,8 @@ def run_episodes(
         progress: True: a live display on stderr; a function: called after each episode.
         interruption: Ends the run softly on the first Ctrl-C; None: Ctrl-C raises KeyboardInterrupt.
         notify: Called with one line for each damaged episode that is made again, one for all others that are made
-            again, one if earlier episodes were made with other code, and one if files that show old episodes were
-            removed.
+            again, one for each folder that objects are drawn from, one if earlier episodes were made with other code,
+            and one if files that show old episodes were removed.
         command: The `unlatch` command that makes the run, for its report; empty: it is not known.
         on_bug: See `RecordingJob.on_bug`.
 
@@ -127,6 +128,8 @@ def run_episodes(
         clock = RunClock(data_set.path, writer_name("run"), code.packages)
         stopped = False
         replaces_set = cfg.retry is Retry.all and set(data_set.numbers()) <= set(again.numbers)
+        for line in filter(None, map(describe_folder, cfg.all_objects().values() if to_make else ())):
+            notify(line)
         if not to_make or stop.is_met:
             _notify_other_code(data_set, existing, code, notify)
         else:

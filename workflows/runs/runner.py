@@ -23,7 +23,7 @@ from unlatch.workflows.episode.episode import Episode
 
 Array = np.ndarray
 
-WARM_UP_WORK = 5000
+WARM_UP_WORK = 1500
 """Largest work of planning before the first episode; see `planner.work`."""
 PLANNER_KEYS = ("skills.", "validity.", "labels.")
 """Beginnings of the record keys that a planner and the judge write, not the world."""

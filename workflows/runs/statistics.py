@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Generic, TypeVar
@@ -17,12 +17,23 @@ T = TypeVar("T")
 
 Z_95 = 1.959963984540054
 """Two-sided 95 % quantile of the normal distribution."""
-STAGES = ("plan", "reset", "execute", "write")
+EXECUTE = "execute"
+STAGES = ("plan", "reset", EXECUTE, "write")
 """Timed stages of an episode, in their order."""
 SEARCH = "preplan"
 """The stage before them, in chains that begin with a search for a layout."""
 SAMPLE = 10_000
 """Most times of each stage that a median is computed from."""
+
+
+def episode_ms(timings_ms: Mapping[str, float]) -> float | None:
+    """Returns the wall time of an episode, all its stages together [ms]; None if nothing was executed."""
+    return sum(timings_ms.get(stage, 0.0) for stage in (SEARCH, *STAGES)) if timings_ms.get(EXECUTE) else None
+
+
+def time_text(median_ms: float | None) -> str:
+    """Returns the median wall time of an episode as every command and page writes it: `1.57 s`; `-` for None."""
+    return "-" if median_ms is None else f"{median_ms / 1000.0:.2f} s"
 
 
 def wilson_interval(successes: float, n: int, *, z: float = Z_95) -> tuple[float, float]:
@@ -172,6 +183,8 @@ class RunStatistics:
     """Failures by code, most frequent first."""
     medians_ms: dict[str, float] = field(default_factory=dict)
     """Median wall time by stage [ms], over the episodes that reached it or an even sample of them."""
+    median_episode_ms: float | None = None
+    """Median of `episode_ms` [ms]; None: nothing was executed."""
     first: dict[str, int] = field(default_factory=dict)
     """Lowest episode number of each failure code."""
     goal: SuccessMeasure | None = None
@@ -199,6 +212,7 @@ class RunStatistics:
         counts: Counter[str] = Counter()
         first: dict[str, int] = {}
         times: dict[str, DecimatingSampler[float]] = {stage: DecimatingSampler(SAMPLE) for stage in (SEARCH, *STAGES)}
+        whole: DecimatingSampler[float] = DecimatingSampler(SAMPLE)
         policy = PolicyCounter()
         for item in summaries:
             n += 1
@@ -211,6 +225,8 @@ class RunStatistics:
             if item.code is not None:
                 counts[item.code] += 1
                 first[item.code] = min(first.get(item.code, item.number), item.number)
+            if (total := episode_ms(item.timings_ms)) is not None:
+                whole.add(total)
             for stage, sample in times.items():
                 if value := item.timings_ms.get(stage):
                     sample.add(value)
@@ -219,6 +235,7 @@ class RunStatistics:
             successes=successes,
             codes=dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
             medians_ms={stage: median(sample.items) for stage, sample in times.items() if sample.items},
+            median_episode_ms=median(whole.items) if whole.items else None,
             first=first,
             goal=policy.measure("goal", n=n) if policy.n else None,
             clean=policy.measure("clean", n=n) if policy.n else None,
@@ -247,6 +264,14 @@ class RunStatistics:
     def replans_text(self) -> str:
         """`5 of 7 attempts with a skill planned anew succeeded`."""
         return f"{self.replanned_successes} of {self.replanned} attempts with a skill planned anew succeeded"
+
+    def times_text(self) -> str:
+        """`1.57 s (plan 127, reset 110, execute 1305, write 23 ms)`: the median of an episode, and of each stage."""
+        stages = [f"{stage} {self.medians_ms[stage]:.0f}" for stage in (SEARCH, *STAGES) if stage in self.medians_ms]
+        if not stages:
+            return "-"
+        text = f"{', '.join(stages)} ms"
+        return text if self.median_episode_ms is None else f"{time_text(self.median_episode_ms)} ({text})"
 
     def codes_text(self) -> str:
         """`plan_infeasible 1, slipped 1`, or `none`."""

@@ -21,5 +21,6 @@ EXPORTERS = Catalog(
     },
     group="unlatch.exporters",
     contract="unlatch.simcore.recording.export.exporter:Exporter",
+    listed_by="unlatch list exporters",
 )
 """Formats by name, the `format` of `unlatch export`."""

@@ -25,4 +25,5 @@ ANNOTATORS = Catalog(
     },
     group="unlatch.annotators",
     contract="unlatch.simcore.sim.annotators.annotator:Annotator",
+    listed_by="unlatch list annotators",
 )

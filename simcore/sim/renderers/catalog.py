@@ -29,4 +29,5 @@ RENDERERS = Catalog(
     },
     group="unlatch.renderers",
     contract="unlatch.simcore.sim.renderers.renderer:Renderer",
+    listed_by="unlatch list renderers",
 )

@@ -20,4 +20,5 @@ SENSORS = Catalog(
     },
     group="unlatch.sensors",
     contract="unlatch.simcore.sim.sensors.sensor:Sensor",
+    listed_by="unlatch list sensors",
 )

@@ -61,7 +61,10 @@ def test_a_knob_that_the_fingers_cannot_span_is_not_tried(planned: Rotate) -> No
     assert not skill.plan(np.random.default_rng(0))
     assert skill.failure is not None
     assert skill.failure.code == "plan_infeasible"
-    assert skill.failure.message == "'knob' is 81 mm across where it is narrowest, the hand opens by 80 mm"
+    assert skill.failure.message == (
+        "The hand is too small for 'knob'. Take another robot or a smaller object. The part is 81 mm across where it "
+        "is narrowest, the hand opens by 80 mm"
+    )
 
 
 def test_one_turn_is_a_grasp_a_turn_and_a_release(planned: Rotate) -> None:

@@ -10,7 +10,7 @@ import pytest
 from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances
 from unlatch.objects.instances import Split, split_of
-from unlatch.objects.library import chooses_instance, describe_object_set, load_object
+from unlatch.objects.library import chooses_instance, describe_folder, describe_object_set, load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError, ConfigError
 
@@ -50,6 +50,32 @@ def test_a_folder_of_one_object_is_not_a_folder_of_many(folder: Path, tmp_path: 
         urdf_instances(tmp_path / "empty")
 
 
+def test_a_repository_with_objects_further_down_is_refused_and_the_folder_of_objects_is_named(tmp_path: Path):
+    below = tmp_path / "tests" / "data"
+    for name in ("a", "b"):
+        (below / name).mkdir(parents=True)
+        (below / name / "object.urdf").write_text(GENERATORS.load("box")(0).model.to_urdf())
+    assert list(urdf_instances(tmp_path)) == ["tests/data/a", "tests/data/b"]
+    (tmp_path / ".git").mkdir()
+    with pytest.raises(AssetError) as caught:
+        urdf_instances(tmp_path)
+    assert caught.value.message == (
+        f"'{tmp_path}' is a repository with 2 URDFs somewhere below. Expected a URDF, the folder of an object, or a "
+        f"folder of objects. Name that folder, such as '{below}'."
+    )
+    (below / ".git").mkdir()
+    assert list(urdf_instances(below)) == ["a", "b"]  # a repository of objects
+
+
+def test_a_folder_of_many_objects_is_described_in_one_line(cfg: ObjectCfg, folder: Path):
+    assert describe_folder(cfg) == (
+        f"'{folder}' is a folder of 6 objects (loose, other, Box/77, ...); each episode draws one. For one of them, "
+        "add object.instance=loose"
+    )
+    assert describe_folder(cfg.with_instance("carton_1")) == ""
+    assert describe_folder(ObjectCfg(**{**vars(cfg), "root": str(folder / "carton_0")})) == ""
+
+
 @pytest.mark.integration
 def test_each_object_of_a_folder_is_loaded_by_name_with_its_category(cfg: ObjectCfg):
     assert chooses_instance(cfg)
@@ -72,5 +98,7 @@ def test_the_set_of_a_folder_states_the_instances_that_may_be_drawn(cfg: ObjectC
 
 
 def test_an_unknown_name_is_refused(cfg: ObjectCfg):
-    with pytest.raises(ConfigError, match=r"object\.instance='carton_9' is not in .* Did you mean 'carton_1'"):
+    with pytest.raises(
+        ConfigError, match=r"object\.instance='carton_9' is not in .* Did you mean 'carton_0' or 'carton_1'"
+    ):
         load_object(cfg.with_instance("carton_9"), rng=np.random.default_rng(0))

@@ -104,3 +104,32 @@ def test_a_robot_that_no_query_has_moved_is_kept_and_answers_like_a_new_one(
 def test_a_body_that_is_not_in_the_world_cannot_be_removed():
     with World(WorldCfg()) as world, pytest.raises(WorldError, match=r"Body 'lid' is not in this world. Bodies: \[\]"):
         world.remove("lid")
+
+
+def test_the_same_scene_is_loaded_again_only_after_a_question(
+    checker: BulletCollisionChecker, monkeypatch: pytest.MonkeyPatch
+):
+    loaded: list[str] = []
+    add_box = World.add_box
+    monkeypatch.setattr(
+        World, "add_box", lambda self, name, **box: (loaded.append(name), add_box(self, name, **box))[1]
+    )
+    robot, above = robot_model(), board(top=0.5)
+    checker.load(robot, [above], ignored_substrings=["board"])
+    checker.load(robot, [board(top=0.5)])
+    assert loaded == ["board"]
+    hit = checker.deepest_collision(HOME)  # the substrings of the second call count
+    assert hit is not None
+    for ask in (lambda: checker.deepest_collision(HOME), checker.overlap):
+        del loaded[:]
+        checker.load(robot, [above])
+        assert loaded == ["board"]
+        ask()
+    checker.load(robot, [above])
+    assert checker.deepest_collision(HOME) == hit
+    assert checker.queries == 1
+    for changed in (board(top=0.3), replace(above, size_m=(0.1, 0.1, 0.02)), replace(above, name="other")):
+        checker.load(robot, [above])
+        del loaded[:]
+        checker.load(robot, [changed])
+        assert loaded == [changed.name]

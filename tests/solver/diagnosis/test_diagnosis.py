@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from unlatch.solver.diagnosis.diagnosis import Diagnosis, explain_goal
+from unlatch.solver.diagnosis.diagnosis_text import MESSAGE_LENGTH, compose_message
 from unlatch.solver.diagnosis.relaxation import constraint_elements, relaxations
 from unlatch.solver.goal.solution import Solution
 from unlatch.solver.settings.reader import read_planner_setting
@@ -254,10 +255,28 @@ def test_the_lines_say_each_thing_once_and_fit_a_terminal(planar, explain):
     for words in (
         "plan_infeasible: No arm configuration was found that meets all constraints",
         "best compromise (value of tolerance):",
-        "any one of these would be enough:",
-        "for 'fingers at the handle' instead of 0.001",
+        "for 'from above' instead of 0.1",
     ):
         assert text.count(words) == 1
+    assert "for 'fingers at the handle' instead of 0.001" not in text  # so far from the handle the hand holds nothing
+
+
+def test_a_message_begins_with_what_failed_and_the_advice_and_leaves_out_long_evidence():
+    evidence = ["Long evidence " + 300 * "x" + ".", "A longer sentence.", "Short."]
+    message = compose_message("No way.", "Do this.", evidence)
+    assert message == "No way. Do this. Short. A longer sentence. " + evidence[0]
+    assert compose_message("No way.", "Do " + 100 * "y" + ".", evidence).endswith("A longer sentence.")
+
+
+def test_an_object_out_of_reach_is_to_be_moved_and_its_tolerance_is_no_remedy(planar, explain):
+    diagnosis, _ = explain(planar, fingers_at_the_handle=place([1.2, 0, 0]))
+    assert diagnosis.message.startswith(
+        "No arm configuration was found that meets all constraints: at the nearest one, 'fingers at the handle' is out "
+        "by 0.199 m. Move the object at least 0.20 m nearer. "
+    )
+    assert len(diagnosis.message) <= MESSAGE_LENGTH
+    assert ways(diagnosis)["fingers at the handle"]["needed"] == pytest.approx(0.2, abs=1e-3)
+    assert "a tolerance of" not in "".join(diagnosis.lines())
     assert repr(diagnosis).startswith("plan_infeasible: ")
 
 

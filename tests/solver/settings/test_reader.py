@@ -196,7 +196,7 @@ BAD = {
         r"target_axis_frame='robot' is not a frame.*Known: object, base, world",
     ),
     "mode": (raw(success_mode="absolute"), r"success_mode='absolute' is not a success mode"),
-    "slip": (raw(slips=["fixed", "sid"]), r"slips\[1\]='sid' is not a slip mode. Did you mean 'side' or 'fixed'"),
+    "slip": (raw(slips=["fixed", "sid"]), r"slips\[1\]='sid' is not a slip mode. Did you mean 'side'"),
     "slips": (raw(slips="side"), r"slips is a str, expected a list"),
     "bool": (raw(update_art_joint="yes"), r"update_art_joint='yes' is a str, expected true or false"),
     "motion": (

@@ -1,5 +1,7 @@
 """The summary of a run: its exit code, its pace, and the command that shows the first failure."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,19 @@ def test_a_few_refused_episodes_have_no_pace(
     data, times = data_set_with(tmp_path, *records), RunTime(1.0, 0.0, 0.1, count)
     print_summary(RunResult(data, list(range(count)), count, 2.0, times, StopCondition(), interrupted=False))
     assert ("an hour" in capsys.readouterr().out) == has_pace
+
+
+def test_a_run_that_adds_to_earlier_ones_has_its_own_pace_and_that_over_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    data = data_set_with(tmp_path, *(EpisodeRecord(number=i, seed=i, success=True) for i in range(12)))
+    times = [RunTime(1.0, 0.0, 10.0, 10), RunTime(1.0, 100.0, 101.0, 2)]
+    (data.path / "runs").mkdir(exist_ok=True)
+    for name, run in zip("ab", times, strict=True):
+        (data.path / "runs" / f"{name}.json").write_text(json.dumps(asdict(run)))
+    print_summary(RunResult(data, list(range(12)), 2, 3.0, times[1], StopCondition(), interrupted=False))
+    said = capsys.readouterr().out.splitlines()[0]
+    assert said.endswith("2 made in 3.0 s (1.0 s start-up), 7,200 an hour; over all 2 runs 3,927 an hour")
 
 
 @pytest.mark.slow

@@ -149,8 +149,8 @@ def test_usd_is_written_where_it_is_asked_for(run: Run, tmp_path: Path) -> None:
     [
         (
             ["ovn"],
-            "category='ovn' is not `all` or a category of generated objects. Did you mean 'oven' or 'spoon'? "
-            f"Known: {', '.join(GENERATORS.names())}. Name one of them.",
+            "category='ovn' is not `all` or a category of generated objects. Did you mean 'oven'? "
+            "`unlatch list objects` lists all. Name one of them.",
         ),
         (
             [],

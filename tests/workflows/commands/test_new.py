@@ -73,7 +73,7 @@ def test_a_new_task_for_a_urdf_has_its_path_and_its_category(here: Path):
         (["skill", "Tap-It"], "'Tap-It' is not a valid name. Expected small letters"),
         (["skill", "open"], "There is a skill 'open' already."),
         (["task", "open_drawer"], "There is a task 'open_drawer' already."),
-        (["task", "x", "object=microwav"], "object='microwav' is unknown. Did you mean 'microwave' or"),
+        (["task", "x", "object=microwav"], "object='microwav' is unknown. Did you mean 'microwave'? `"),
         (["task", "x", "part=nonsense"], "nonsense"),
         (["task", "x", "skill=opn"], "Unknown skill 'opn'. Did you mean 'open'?"),
         (["task", "x", "skill=artpreplan"], "none can be derived for it"),

@@ -238,7 +238,7 @@ def test_a_shown_frame_has_the_recorded_state(data_set: DataSet):
         (["episode=3"], "episode=3 is not in '{set}'. It has episodes 0 to 2, 4, 6. Name one of them."),
         (
             ["episod=3"],
-            "episod is unknown. Did you mean 'episode'? Keys there: episode, columns, out. Remove or rename it.",
+            "episod is unknown. Did you mean 'episode'? `--help` lists all. Remove or rename it.",
         ),
         (["columns=0"], "columns=0 is out of range. Expected 1 to 12."),
         (["out=a.jpg"], "out=a.jpg does not end in .png, the format that is written. Rename it."),

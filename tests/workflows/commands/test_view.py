@@ -204,7 +204,7 @@ def test_a_recording_is_read_back_as_it_was_recorded(scene: RecordedScene, tmp_p
         (["format=htm"], "Unknown format 'htm'. Did you mean 'html'? Known: html, rrd."),
         (
             ["episod=3"],
-            "episod is unknown. Did you mean 'episode'? Keys there: episode, format, out. Remove or rename it.",
+            "episod is unknown. Did you mean 'episode'? `--help` lists all. Remove or rename it.",
         ),
         (["episode=x"], "episode='x' has the wrong type. Expected a whole number. Change it."),
         (

@@ -21,8 +21,8 @@ def test_a_sensor_may_be_mounted_on_any_existing_link():
 
 def test_a_region_out_of_reach_is_refused_with_how_far_off_it_is():
     message = (
-        r"^task\.regions\[0\]\.center_m=\[2\.5, 0\.0\] puts 'drawer' out of reach of franka_panda: 0\.\d\d m too far "
-        r"at least\. The region begins 2\.35 m from the arm, the arm is at most 1\.\d\d m long"
+        r"^task\.regions\[0\]\.center_m=\[2\.5, 0\.0\] puts 'drawer' out of reach of franka_panda\. Move the region "
+        r"at least 0\.\d\d m nearer\. It begins 2\.35 m from the arm, the arm is at most 1\.\d\d m long"
     )
     with pytest.raises(ConfigError, match=message):
         check("task.regions.0.center_m=[2.5,0.0]")

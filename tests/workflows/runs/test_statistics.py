@@ -52,6 +52,18 @@ def test_refused_layouts_count_and_codes_come_most_frequent_first():
     assert found.medians_ms == {"plan": 20.0}  # a stage that an episode never came to does not pull the median down
 
 
+def test_the_median_time_of_an_episode_is_that_of_all_its_stages_where_something_was_executed():
+    times = {"plan": 100.0, "reset": 100.0, "write": 20.0}
+    items = [summary(n, None, **times, execute=value) for n, value in enumerate((1000.0, 2000.0, 9000.0))]
+    refused = summary(3, "plan_infeasible", plan=5000.0, write=10.0)
+    found = RunStatistics.of([*items, refused])
+    assert found.median_episode_ms == 2220.0
+    assert found.times_text() == "2.22 s (plan 100, reset 100, execute 2000, write 20 ms)"
+    only_refused = RunStatistics.of([refused])
+    assert (only_refused.median_episode_ms, only_refused.times_text()) == (None, "plan 5000, write 10 ms")
+    assert RunStatistics.of([]).times_text() == "-"
+
+
 def test_the_first_episode_of_each_code_does_not_depend_on_the_order():
     items = [summary(n, code) for n, code in ((7, "slipped"), (3, "slipped"), (5, "collision"), (1, None))]
     assert RunStatistics.of(items).first == {"slipped": 3, "collision": 5}

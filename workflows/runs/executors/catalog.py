@@ -21,6 +21,7 @@ EXECUTORS = Catalog(
             "unlatch.workflows.runs.executors.serial:SerialExecutor", "this process, one after the other"
         ),
     },
+    listed_by="unlatch list executors",
 )
 """Executors by name; each is called with `workers` and `limits`."""
 

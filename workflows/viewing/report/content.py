@@ -18,7 +18,7 @@ from unlatch.simcore.recording.policy_outcome import STAGES
 from unlatch.workflows.runs.corrupt_episodes import MOST_KEPT
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.run_times.mixed_code import describe_mixed_code
-from unlatch.workflows.runs.run_times.pace import Pace, pace_of
+from unlatch.workflows.runs.run_times.pace import Pace, is_telling, pace_of
 from unlatch.workflows.runs.run_times.run_clock import read_run_times
 from unlatch.workflows.runs.statistics import SEARCH, MeanShare, SuccessMeasure
 from unlatch.workflows.runs.statistics import STAGES as TIMED_STAGES
@@ -34,7 +34,7 @@ from unlatch.workflows.viewing.report.examples import (
 )
 from unlatch.workflows.viewing.report.reproduction import commands_of
 from unlatch.workflows.viewing.report.sweep import SweepRow, make_row, varied_groups
-from unlatch.workflows.viewing.report.tally import Counts, MapPoint, Tally
+from unlatch.workflows.viewing.report.tally import TOTAL, Counts, MapPoint, Tally
 
 MOST_CHARTED = 12
 """Largest number of data sets whose charts are on a page; beyond it, each set's own report has them."""
@@ -252,7 +252,12 @@ def _report_title(tallies: Sequence[Tally]) -> str:
 
 def _make_column(name: str, group: Sequence[Tally], paces: dict[str, Pace]) -> ReportColumn:
     total = reduce(add, (item.total for item in group))
-    known = [pace for item in group if (pace := paces[item.name]).per_hour is not None]
+    known = [
+        pace
+        for item in group
+        if (pace := paces[item.name]).per_hour is not None
+        and is_telling(episodes=item.total.n, successes=item.total.successes)
+    ]
     hours = sum(pace.worked_s for pace in known) / 3600.0
     made = sum(pace.per_hour * pace.worked_s / 3600.0 for pace in known if pace.per_hour is not None)
     replanned = reduce(add, (item.replanned for item in group))
@@ -260,16 +265,8 @@ def _make_column(name: str, group: Sequence[Tally], paces: dict[str, Pace]) -> R
 
 
 def _median_time(group: Sequence[Tally]) -> float | None:
-    times = [value for item in group for value in _total_times(item)]
+    times = [value for item in group for value in item.timings_ms.get(TOTAL, [])]
     return median(times) if times else None
-
-
-def _total_times(item: Tally) -> list[float]:
-    """Returns the total wall time of each sampled attempt that was executed [ms]."""
-    columns = [item.timings_ms.get(stage, []) for stage in TIMED_STAGES]
-    if len({len(column) for column in columns}) != 1:
-        return [float(value) for value in item.timings_ms.get("execute", [])]
-    return [sum(values) for values in zip(*columns, strict=True)]
 
 
 def _stage_times(group: Sequence[Tally]) -> dict[str, list[float]]:

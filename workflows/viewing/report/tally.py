@@ -11,7 +11,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
 from unlatch.simcore.recording.episode import verify_episode
 from unlatch.workflows.runs.corrupt_episodes import CorruptEpisodes
-from unlatch.workflows.runs.statistics import PolicyCounter, wilson_interval
+from unlatch.workflows.runs.statistics import PolicyCounter, episode_ms, wilson_interval
 
 SAMPLE = 10_000
 """Largest number of attempts for maps and distributions; of more, every second, fourth, ... is kept."""
@@ -21,6 +21,8 @@ EXAMPLES = 12
 """How many episode numbers are kept for each outcome."""
 MAX_INSTANCES = 100_000
 """Largest number of instances that are counted separately."""
+TOTAL = "total"
+"""Key of the wall times of whole episodes, beside those of their stages."""
 _OPENING = "opening."
 
 
@@ -95,7 +97,7 @@ class Tally:
     places: list[MapPoint] = field(default_factory=list)
     """Places of the object, of all attempts or of an evenly spaced sample."""
     timings_ms: dict[str, list[float]] = field(default_factory=dict)
-    """Wall times by stage, of all attempts or of an evenly spaced sample [ms]."""
+    """Wall times by stage, and of whole episodes as `TOTAL`, of all attempts or of an evenly spaced sample [ms]."""
     damaged: CorruptEpisodes = field(default_factory=CorruptEpisodes)
     """Episodes that cannot be read; they are not counted."""
     verified_every: int = 1
@@ -138,6 +140,8 @@ class Tally:
             self.places.append(MapPoint(summary.number, summary.code, *place))
         for stage, value in summary.timings_ms.items():
             self.timings_ms.setdefault(stage, []).append(value)
+        if (total := episode_ms(summary.timings_ms)) is not None:
+            self.timings_ms.setdefault(TOTAL, []).append(total)
         if max(len(self.places), *map(len, self.timings_ms.values()), 0) >= SAMPLE:
             self._stride *= 2
             self.places = self.places[::2]

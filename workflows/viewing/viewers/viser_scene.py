@@ -80,6 +80,11 @@ def textured_trimesh(mesh: ColouredMesh, texture: Texture) -> Any:
     return made
 
 
+def short_label(keypoint: str) -> str:
+    """Returns the name of a keypoint in a scene: `head`, `tail`, `link contact`. Long names print over each other."""
+    return keypoint.removeprefix("articulated_object_").removesuffix("_point").replace("_", " ")
+
+
 def add_point(view: Any, name: str, label: str, position: Array, *, anchor: str, has_label: bool) -> tuple[Any, Any]:
     """Adds a keypoint at `position` (3,), world frame [m]; returns the handles of its dot and of its label."""
     dot = view.add_icosphere(
@@ -88,7 +93,7 @@ def add_point(view: Any, name: str, label: str, position: Array, *, anchor: str,
     # not a child of the dot: when playback restarts, viser leaves labels where their parents were last
     text = view.add_label(
         f"/labels/{name}",
-        label.replace("_", " "),
+        short_label(label),
         font_screen_scale=0.75,
         anchor=anchor,
         position=position,

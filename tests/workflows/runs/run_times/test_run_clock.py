@@ -79,3 +79,10 @@ def test_episodes_that_ended_as_error_take_time_and_do_not_count(tmp_path: Path,
 
 def test_without_runs_there_is_no_pace(tmp_path: Path):
     assert pace_of(read_run_times(tmp_path)).per_hour is None
+
+
+def test_a_run_that_made_only_errors_does_not_lower_the_pace():
+    errors, mended = RunTime(1.0, 0.0, 100.0, 0), RunTime(1.0, 200.0, 236.0, 2)
+    assert pace_of([errors]).per_hour is None
+    pace = pace_of([errors, mended])
+    assert (pace.per_hour, pace.worked_s, pace.began, pace.ended) == (200.0, 36.0, 0.0, 236.0)

@@ -25,6 +25,7 @@ from unlatch.workflows.runs.statistics import RunStatistics
 from unlatch.workflows.viewing.live.content import LAST_FAILURES, PageContent
 from unlatch.workflows.viewing.live.current_episode import CurrentEpisode, describe_phase
 from unlatch.workflows.viewing.live.page_process import PageProcess
+from unlatch.workflows.viewing.viewers.viser_scene import short_label
 
 
 def write_episodes(folder: Path, codes: list[str | None], *, first: int = 0) -> DataSet:
@@ -177,3 +178,8 @@ def test_the_scene_shows_the_last_episode_where_it_was_recorded(
             )
     finally:
         stop_viser(server)
+
+
+def test_keypoints_have_short_labels_that_do_not_print_over_each_other():
+    names = ("articulated_object_head", "articulated_object_tail", "link_contact_point", "base_contact_point", "mine")
+    assert [short_label(name) for name in names] == ["head", "tail", "link contact", "base contact", "mine"]

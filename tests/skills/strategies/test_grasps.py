@@ -1,0 +1,64 @@
+"""Grasps of free objects: the search for room for the hand ends where the work of the plan is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
+from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.hand_shape import hand_shape
+from unlatch.simcore.geometry import Pose
+from unlatch.skills.strategies.grasps import GraspCandidate, GraspSide, grasp_candidates
+from unlatch.solver.planning.work import WorkMeter, work_of
+
+HAND = hand_shape("franka_panda", franka_panda().arms[0])
+FIT = work_of({"fits": 1})
+
+
+@pytest.fixture(scope="module")
+def can(tmp_path_factory: pytest.TempPathFactory) -> ObjectAsset:
+    cfg = ObjectCfg(name="can", category="can", instance="0", cache_dir=str(tmp_path_factory.mktemp("cache")))
+    return load_object(cfg, rng=np.random.default_rng(0))
+
+
+def candidates(asset: ObjectAsset, meter: WorkMeter | None, *, floor_m: float = 0.0) -> Iterator[GraspCandidate]:
+    height_m = -float(asset.bounds_obj[0, 2])
+    return grasp_candidates(
+        asset,
+        Pose(np.eye(3), np.array([0.5, 0.0, height_m])),
+        HAND,
+        [],
+        p_world_base=np.zeros(3),
+        floor_m=floor_m,
+        side=GraspSide.any,
+        meter=meter,
+    )
+
+
+def test_grasps_are_the_same_with_a_limit_that_is_not_reached(can: ObjectAsset):
+    meter = WorkMeter(10**9)
+    limited = [found.T_world_tool.p for found in candidates(can, meter)]
+    assert len(limited) > 1
+    np.testing.assert_array_equal(limited, [found.T_world_tool.p for found in candidates(can, None)])
+    assert meter.beside >= FIT * len(limited)
+
+
+def test_each_grasp_that_is_checked_counts_and_none_is_checked_once_the_work_is_spent(can: ObjectAsset):
+    meter = WorkMeter(3 * FIT)
+    assert list(candidates(can, meter, floor_m=10.0)) == []  # below the floor, no grasp has room
+    assert meter.beside == 3 * FIT
+    assert meter.is_spent
+    assert list(candidates(can, meter)) == []
+    assert meter.beside == 3 * FIT
+
+
+def test_the_allowance_of_a_meter_is_spent_first(can: ObjectAsset):
+    meter = replace(WorkMeter(2 * FIT), allowance=5 * FIT)
+    assert list(candidates(can, meter, floor_m=10.0)) == []
+    assert meter.beside == 7 * FIT
