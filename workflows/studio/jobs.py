@@ -46,7 +46,7 @@ class CheckJob(Job):
 
 @dataclass(frozen=True)
 class PlanJob(Job):
-    """Plan the first skill of the episode; if two arms begin together, the skills of both."""
+    """Plan every skill of the episode, each from where the plan of the one before it ends."""
 
 
 @dataclass(frozen=True)
@@ -214,6 +214,17 @@ class ShownSegment:
 
 
 @dataclass(frozen=True)
+class ShownCarry:
+    """An object that moves with the hand."""
+
+    object: str
+    first: int
+    """Frame of the motion from which the hand has it."""
+    last: int
+    """Frame at which the hand lets go."""
+
+
+@dataclass(frozen=True)
 class ShownPlan:
     """What one arm planned, or why it has no plan."""
 
@@ -244,6 +255,14 @@ class ShownPlan:
     """(n,) joints that come nearest to the constraints, where there is no plan [rad]; None: not known."""
     keyframes: tuple[ShownKeyframe, ...]
     segments: tuple[ShownSegment, ...]
+    stage: int = 0
+    """Plans of one stage begin together; a stage begins where the one before it ends."""
+    carried: ShownCarry | None = None
+
+    @property
+    def frames(self) -> int:
+        """Number of frames of the motion."""
+        return sum(len(part.q) for part in self.segments)
 
 
 @dataclass(frozen=True)
@@ -253,8 +272,30 @@ class PlanResult:
     scene: ShownScene
     """The scene that was planned in: a search for a layout chooses another one than the first."""
     plans: tuple[ShownPlan, ...]
+    """Every skill of the chain up to the first without a plan, in the order of the stages."""
     found: bool
     took_s: float
+    states: tuple[Mapping[str, Array], ...] = ()
+    """State of the scene at the beginning of each stage, by the key of the record."""
+
+    def stage_frames(self) -> list[int]:
+        """Returns the number of frames of each stage."""
+        stages = range(1 + max((plan.stage for plan in self.plans), default=-1))
+        return [max(plan.frames for plan in self.plans if plan.stage == stage) for stage in stages]
+
+    @property
+    def frames(self) -> int:
+        """Number of frames of the whole chain."""
+        return sum(self.stage_frames())
+
+    def moment(self, frame: int) -> tuple[int, int]:
+        """Returns the stage of a frame of the chain, and the frame within it."""
+        stages = self.stage_frames()
+        for stage, length in enumerate(stages[:-1]):
+            if frame < length:
+                return stage, frame
+            frame -= length
+        return max(0, len(stages) - 1), frame
 
 
 @dataclass(frozen=True)

@@ -77,15 +77,29 @@ def describe_plan(result: PlanResult) -> dict[str, Any]:
         "failure": None if failure is None else failure.message,
         "lines": list(result.scene.lines),
         "plans": [_describe_skill_plan(plan) for plan in result.plans],
-        "frames": max((sum(len(part.q) for part in plan.segments) for plan in result.plans), default=0),
+        "frames": result.frames,
+        "spans": _plan_spans(result),
     }
 
 
-def _describe_skill_plan(plan: ShownPlan) -> dict[str, Any]:
+def _plan_spans(result: PlanResult) -> list[dict[str, Any]]:
+    """Returns the parts of the planned motion, one after the other, with the frames of the whole chain.
+
+    Where several arms move at once, they are those of the arm that moves longest.
+    """
     spans, first = [], 0
-    for segment in plan.segments:
-        spans.append({"kind": segment.kind, "first": first, "last": first + len(segment.q) - 1})
-        first += len(segment.q)
+    for stage, length in enumerate(result.stage_frames()):
+        plan = max((plan for plan in result.plans if plan.stage == stage), key=lambda each: each.frames)
+        start = first
+        for segment in plan.segments:
+            last = start + len(segment.q) - 1
+            spans.append({"kind": segment.kind, "skill": plan.skill, "stage": stage, "first": start, "last": last})
+            start = last + 1
+        first += length
+    return spans
+
+
+def _describe_skill_plan(plan: ShownPlan) -> dict[str, Any]:
     contradicting = sorted({index for each in plan.contradictions for index in each["indices"] if index >= 0})
     return {
         "arm": plan.arm,
@@ -104,7 +118,7 @@ def _describe_skill_plan(plan: ShownPlan) -> dict[str, Any]:
         "refused": [dict(each) for each in plan.refused],
         "timings_ms": dict(plan.timings_ms),
         "keyframes": [{"label": frame.label, "s": frame.s} for frame in plan.keyframes],
-        "segments": spans,
+        "stage": plan.stage,
     }
 
 

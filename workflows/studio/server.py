@@ -12,7 +12,7 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from unlatch.simcore.errors import SimCoreError
-from unlatch.workflows.studio.scene_view import SceneView
+from unlatch.workflows.studio.drawing.scene_view import SceneView
 from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.viewing.template import fill_template
 from unlatch.workflows.viewing.viewers.scene_page_server import SCENE, ScenePageHandler, ScenePageServer

@@ -246,7 +246,7 @@ class StudioSession:
     def length_of(self, of: str) -> int:
         """Returns the number of frames of the plan or the run; 0: there is none."""
         if of == PLAN and self.plan is not None:
-            return max((sum(len(part.q) for part in plan.segments) for plan in self.plan.plans), default=0)
+            return self.plan.frames
         if of == RUN and self.run is not None:
             return self.run.record.n_actions + 1 if self.run.record.arrays else 0
         return 0

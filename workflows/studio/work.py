@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +23,14 @@ from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.sensors.camera import Camera
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.config import SkillCfg, stages_of
-from unlatch.skills.contract.skill import Skill
-from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.solver.terms.term import Term
 from unlatch.workflows.episode.asset_checks import check_assets
-from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.runs.loading import LoadedConfig, load_config
-from unlatch.workflows.runs.plan import plan_of_skill
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import PlanCfg
+from unlatch.workflows.studio.chain_plans import ChainPlans
 from unlatch.workflows.studio.jobs import (
-    Array,
     CheckJob,
     CheckResult,
     Job,
@@ -49,11 +45,8 @@ from unlatch.workflows.studio.jobs import (
     SceneResult,
     ShownCamera,
     ShownConstraint,
-    ShownKeyframe,
     ShownPart,
-    ShownPlan,
     ShownScene,
-    ShownSegment,
     ShownSkill,
     TaskText,
 )
@@ -144,15 +137,12 @@ class StudioWork:
     def _plan(self, task: TaskText, cfg: EpisodeCfg, started: float) -> PlanResult:
         with EpisodeRunner(cfg) as runner:
             episode = runner.episode(task.episode)
+            chain = ChainPlans(episode)
             episode.begin()
-            skills = Attempt(episode).plan_stage() if episode.failure is None else []
-            keys = entry_keys(cfg.skills, cfg.robot.name)
-            runs = {id(run.skill): run for run in episode.judge.runs}
-            plans = tuple(
-                _shown_plan(skill, keys[runs[id(skill)].chain_index], runs[id(skill)].refused) for skill in skills
-            )
-            found = bool(plans) and all(plan.found for plan in plans)
-            return PlanResult(_shown_scene(episode), plans, found, time.perf_counter() - started)
+            shown = _shown_scene(episode)  # before later skills move arms and parts
+            plans, states = chain.plan()
+            found = bool(plans) and episode.failure is None and all(plan.found for plan in plans)
+            return PlanResult(shown, tuple(plans), found, time.perf_counter() - started, tuple(states))
 
     def _try_place(self, cfg: EpisodeCfg, job: ReachJob) -> ReachResult:
         acting = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
@@ -293,50 +283,3 @@ def _shown_constraint(term: Term, key: str) -> ShownConstraint:
 
 def _join(first: str | None, last: str | None) -> str:
     return f"{first} to {last}" if first and last else ""
-
-
-def _shown_plan(skill: Skill, key: str, refused: Sequence[Mapping[str, Any]]) -> ShownPlan:
-    made = plan_of_skill(skill)
-    plan, context = skill.keyframe_plan, skill.context
-    item = context.objects.get(skill.cfg.objects[0])
-    part = skill.cfg.part
-    joint = item.asset.articulation.part(part).joint if item is not None and part is not None else None
-    evidence = {} if plan is None or plan.diagnosis is None else plan.diagnosis.evidence
-    solution = None if plan is None else plan.solution
-    return ShownPlan(
-        arm=context.arm.name,
-        skill=skill.cfg.name,
-        key=key,
-        object=skill.cfg.objects[0],
-        part=part,
-        joint=joint,
-        strategy=skill.cfg.strategy,
-        found=made.found,
-        code=made.code or "",
-        message=made.message,
-        lines=tuple(made.lines()),
-        residuals=() if solution is None else tuple(asdict(each) for each in solution.residuals),
-        contradictions=tuple(evidence.get("contradictions", ())),
-        remedies=tuple(evidence.get("relaxations", ())),
-        refused=tuple(refused),
-        timings_ms={} if plan is None else plan.timings_ms,
-        compromise=None if made.found or solution is None else solution.configuration,
-        keyframes=() if plan is None else tuple(_shown_keyframes(skill, plan)),
-        segments=() if plan is None else tuple(_shown_segments(skill, plan)),
-    )
-
-
-def _shown_keyframes(skill: Skill, plan: KeyframePlan) -> Iterator[ShownKeyframe]:
-    T_world_base = skill.context.arm.T_world_base
-    for each in plan.keyframes:
-        pose = T_world_base @ each.T_base_ee
-        yield ShownKeyframe(each.label, np.asarray(each.q), each.s, pose.p, pose.quat_wxyz)
-
-
-def _shown_segments(skill: Skill, plan: KeyframePlan) -> Iterator[ShownSegment]:
-    tip = skill.context.arm_model.tool_keypoints.get("tool_head", np.zeros(3))
-    kinematics, T_world_base = skill.context.arm_model.kinematics, skill.context.arm.T_world_base
-    for segment in plan.segments:
-        poses = [np.asarray(kinematics.fk(q)) for q in segment.q]  # (4, 4) each
-        path: Array = np.array([T_world_base @ (T[:3, :3] @ tip + T[:3, 3]) for T in poses])  # (T, 3)
-        yield ShownSegment(segment.kind, np.asarray(segment.q), segment.s, path)
