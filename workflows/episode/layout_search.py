@@ -111,7 +111,7 @@ class LayoutSearch:
         return self.plan_chain(LayoutCandidate(number, layout), budget)
 
     def plan_chain(self, candidate: LayoutCandidate, budget: PlanBudget) -> LayoutCandidate | None:
-        """Plans the whole chain in the present scene, in which arms and parts move with the plans; None: one is missing."""
+        """Plans the whole chain in the present scene, in which arms and parts move with the plans; None: no plan."""
         if any(SKILLS.load(entry.name).carries for entry in self._planner.cfg.skills):
             groups = [each for stage in stages_of(self._planner.cfg.skills) for each in self._planned_together(stage)]
             if all(len(indices) == 1 for indices in groups):

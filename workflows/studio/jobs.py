@@ -10,9 +10,13 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.solver.settings.setting import SuccessMode
 from unlatch.tasks.task import RegionCfg
 
 Array = np.ndarray
+
+VIEW_PX = 320
+"""Largest width of what a camera sees on the page [pixels]."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,15 @@ class ReachJob(Job):
 
 
 @dataclass(frozen=True)
+class ViewJob(Job):
+    """Draw what the cameras see."""
+
+    scene: ShownScene
+    state: Mapping[str, Array]
+    """State of the scene by the key of the record."""
+
+
+@dataclass(frozen=True)
 class Problem:
     """A mistake of the user, or something else that stopped a job."""
 
@@ -90,6 +103,10 @@ class ShownScene:
     """What was drawn, in lines of text."""
     failure: Problem | None = None
     """Why the layout is refused."""
+    search: str = ""
+    """What a search for a layout has tried; empty: there was none."""
+    applied: Mapping[str, Any] = field(default_factory=dict)
+    """Values of the randomization, as in a record."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +142,11 @@ class ShownSkill:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Derived planner settings by strategy, as in a task file."""
     threshold: float | None = None
-    """`success_threshold` [rad or m]; None: derived."""
+    """`success_threshold` [rad or m, or a share]; None: not known."""
+    mode: SuccessMode = SuccessMode.abs
+    """What the threshold means."""
+    unit: str = ""
+    """Of the part's opening: `m` or `rad`."""
     constraints: tuple[ShownConstraint, ...] = ()
 
 
@@ -314,3 +335,11 @@ class ReachResult:
     plans: bool
     code: str
     message: str
+
+
+@dataclass(frozen=True)
+class ViewResult:
+    """Answer to a `ViewJob`."""
+
+    images: Mapping[str, bytes]
+    """WebP by the name of the camera, at most `VIEW_PX` wide."""

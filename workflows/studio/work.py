@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,24 +14,31 @@ from typing import Any
 import numpy as np
 import yaml
 from omegaconf import OmegaConf
+from PIL import Image
 
 from unlatch.configs.chain import entry_keys
 from unlatch.configs.composition import Request, compose_config
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import PartKind
 from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.sensors.camera import Camera
+from unlatch.simcore.state import Rendering
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.config import SkillCfg, stages_of
+from unlatch.solver.settings.setting import SuccessMode
 from unlatch.solver.terms.term import Term
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.episode.randomization.visual_views import cameras
 from unlatch.workflows.runs.loading import LoadedConfig, load_config
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import PlanCfg
 from unlatch.workflows.studio.chain_plans import ChainPlans
 from unlatch.workflows.studio.jobs import (
+    VIEW_PX,
+    Array,
     CheckJob,
     CheckResult,
     Job,
@@ -49,8 +57,12 @@ from unlatch.workflows.studio.jobs import (
     ShownScene,
     ShownSkill,
     TaskText,
+    ViewJob,
+    ViewResult,
 )
+from unlatch.workflows.studio.words import units_of, words_of_layout
 from unlatch.workflows.studio.yaml_edit import read_tree
+from unlatch.workflows.viewing.scene_picture import open_record
 
 _COMMAND = "plan"
 """The command whose YAML file the task is composed with."""
@@ -66,7 +78,7 @@ class StudioWork:
         self._checked: tuple[str, Problem | None] | None = None
         """The text that was checked last, and what is wrong with it."""
 
-    def do(self, job: Job) -> SceneResult | CheckResult | PlanResult | RunResult | ReachResult | Problem:
+    def do(self, job: Job) -> SceneResult | CheckResult | PlanResult | RunResult | ReachResult | ViewResult | Problem:
         """Does a job; a mistake of the user is an answer, too."""
         started = time.perf_counter()
         try:
@@ -81,6 +93,8 @@ class StudioWork:
                 with EpisodeRunner(loaded.cfg) as runner:
                     record = runner.run(job.task.episode)
                 return RunResult(loaded.cfg, record, time.perf_counter() - started)
+            if isinstance(job, ViewJob):
+                return _look(loaded.cfg, job)
             if isinstance(job, ReachJob):
                 return self._try_place(loaded.cfg, job)
         except SimCoreError as exc:
@@ -173,16 +187,39 @@ def _problem_of(exc: SimCoreError) -> Problem:
     return Problem(" ".join(exc.message.split()), str(exc.values.get("key", "") or ""))
 
 
+def _look(cfg: EpisodeCfg, job: ViewJob) -> ViewResult:
+    """Draws what every camera sees of a state."""
+    scene = job.scene
+    record = EpisodeRecord(
+        scene.episode,
+        scene.seed,
+        True,
+        assets=dict(scene.hashes),
+        layout=dict(scene.layout),
+        applied=dict(scene.applied),
+        arrays={key: np.asarray(value)[None] for key, value in job.state.items()},
+    )
+    with open_record(cfg, record) as opened:
+        opened.show(0)
+        seen = cameras(opened.episode.scene)
+        for camera in seen:
+            camera.enable_rgb_rendering()
+            camera.update_state()
+        return ViewResult({camera.cfg.name: _as_webp(camera.image(Rendering.rgb)) for camera in seen})
+
+
+def _as_webp(image: Array) -> bytes:
+    """Returns an image (h, w, 3) with at most `VIEW_PX` columns as WebP."""
+    scale = min(1.0, VIEW_PX / image.shape[1])
+    size = (round(scale * image.shape[1]), round(scale * image.shape[0]))
+    file = io.BytesIO()
+    Image.fromarray(image).resize(size, Image.Resampling.LANCZOS).save(file, "WEBP", quality=80)
+    return file.getvalue()
+
+
 def _shown_scene(episode: Episode) -> ShownScene:
     layout, failure = episode.layout(), episode.failure
-    lines = [
-        f"{name}: {layout['instances'][name]['source']} {layout['instances'][name]['category']} "
-        f"{layout['instances'][name]['instance']}; "
-        + ", ".join(f"{key} {value:.3f}" for key, value in place["drawn"].items())
-        for name, place in layout["objects"].items()
-    ]
-    if episode.planner.layout_search is not None:
-        lines.append(f"artpreplan: {episode.planner.layout_search}")
+    search = episode.planner.layout_search
     return ShownScene(
         cfg=episode.cfg,
         episode=episode.number,
@@ -190,8 +227,10 @@ def _shown_scene(episode: Episode) -> ShownScene:
         layout=layout,
         hashes=episode.content_hashes(),
         state=episode.scene.state_tree.state_dict(exclude_tags=NOT_RECORDED),
-        lines=tuple(lines),
+        lines=tuple(words_of_layout(layout, units_of(list(_shown_parts(episode))))),
+        search="" if search is None else str(search),
         failure=None if failure is None else Problem(f"{failure.code}: {failure.message}"),
+        applied={} if episode.randomization is None else episode.randomization.applied(),
     )
 
 
@@ -221,7 +260,7 @@ def _shown_cameras(episode: Episode) -> Iterator[ShownCamera]:
 
 def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[ShownSkill]:
     """Yields every entry of the chain; settings that are derived later than the scene is drawn have no strategies."""
-    index = 0
+    index, units = 0, units_of(list(_shown_parts(episode)))
     for key, entry in zip(entry_keys(cfg.skills, cfg.robot.name), cfg.skills, strict=True):
         if isinstance(entry, ArtPreplanCfg):
             yield ShownSkill(key=key, name=entry.name, object=entry.objects[0], part=None)
@@ -232,10 +271,11 @@ def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[ShownSkill]:
                 with suppress(SimCoreError):  # of a part that an earlier skill moves
                     strategies = episode.planner.strategies(index)
             index += 1
-            yield _shown_skill(key, entry, part, strategies)
+            unit = units.get((entry.objects[0], str(part)), "") if entry.objects else ""
+            yield _shown_skill(key, entry, part, strategies, unit)
 
 
-def _shown_skill(key: str, entry: SkillCfg, part: str | None, strategies: Sequence[SkillCfg]) -> ShownSkill:
+def _shown_skill(key: str, entry: SkillCfg, part: str | None, strategies: Sequence[SkillCfg], unit: str) -> ShownSkill:
     derived = entry.planner_setting.derived
     known = [each for each in strategies if not each.planner_setting.derived]
     first = known[0].planner_setting if known else None
@@ -249,6 +289,8 @@ def _shown_skill(key: str, entry: SkillCfg, part: str | None, strategies: Sequen
         derived=derived,
         settings={each.strategy: each.planner_setting.to_yaml() for each in known} if derived else {},
         threshold=None if first is None else float(first.success_threshold),
+        mode=SuccessMode.abs if first is None else first.success_mode,
+        unit=unit,
         constraints=()
         if first is None
         else tuple(
@@ -274,7 +316,7 @@ def _shown_constraint(term: Term, key: str) -> ShownConstraint:
         key=key,
         label=term.label,
         type=term.TYPE,
-        words=f"{tool}, target {' × '.join(word for word in targets if word)}",
+        words=f"{tool} of the hand → {' × '.join(word for word in targets if word)}".replace("_", " "),
         tolerance=float(plain["tolerance"]),
         unit="m" if "point2" in term.TYPE else "rad",
         inner_product=None if inner is None else float(inner),

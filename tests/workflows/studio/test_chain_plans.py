@@ -1,13 +1,15 @@
 """Plans of whole chains, and where their objects are in each frame."""
 
+import io
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from unlatch.workflows.studio.document import new_document
 from unlatch.workflows.studio.drawing.planned_state import planned_state
-from unlatch.workflows.studio.jobs import PlanJob, PlanResult, TaskText
+from unlatch.workflows.studio.jobs import VIEW_PX, PlanJob, PlanResult, SceneJob, TaskText, ViewJob
 from unlatch.workflows.studio.work import StudioWork
 from unlatch.workflows.viewing.viewers.scene_models import load_assets, open_object, open_robot
 
@@ -60,3 +62,18 @@ def test_a_carried_object_follows_the_hand_and_stays_where_it_is_put(work):
         assert at(pick.frames) == pytest.approx(lifted, abs=0.02), "the next skill begins where this one ends"
         assert at(result.frames - 1) == pytest.approx(at(pick.frames + place.carried.last))
         assert at(result.frames - 1)[2] == pytest.approx(start[2], abs=0.03), "it stands on the table again"
+
+
+def test_cameras_see_the_state_that_is_asked_for(work):
+    document = new_document(["task=open_microwave", "camera=front"])
+    task = TaskText(document.name, document.text)
+    shown = work.do(SceneJob(task)).scene
+    opened = dict(shown.state)
+    opened["objects.microwave.joint_positions"] = np.array([1.2])
+    first, same, other = (
+        np.asarray(Image.open(io.BytesIO(work.do(ViewJob(task, shown, state)).images["front"])), dtype=float)
+        for state in (shown.state, shown.state, opened)
+    )
+    assert first.shape[1] <= VIEW_PX
+    assert np.array_equal(first, same)
+    assert np.abs(first - other).max() > 60.0, "the door is open"

@@ -31,7 +31,8 @@ from unlatch.workflows.studio.jobs import (
     ShownSegment,
     ShownSkill,
 )
-from unlatch.workflows.studio.session import PLAN, REACH, RUN, SCENE, StudioSession, problem_line
+from unlatch.workflows.studio.page_state import problem_line
+from unlatch.workflows.studio.session import PLAN, REACH, RUN, SCENE, StudioSession
 from unlatch.workflows.studio.yaml_edit import read_tree, value_at
 
 REGION = {"object": "${object.name}", "center_m": [0.68, 0.0], "half_extent_m": [0.1, 0.1], "yaw_deg": 25.0}

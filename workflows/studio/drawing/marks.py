@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from itertools import cycle
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from unlatch.objects.annotate.keypoint_edit import HEAD, TAIL
 from unlatch.simcore.geometry import Pose
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.studio.drawing.groups import HandleGroups
+from unlatch.workflows.studio.jobs import Array, ViewResult
 from unlatch.workflows.studio.reach import FINE_M, place_m
 from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.viewing.live.scene import LiveScene
@@ -118,7 +121,7 @@ class SceneMarks:
     def draw_cameras(self) -> None:
         """Draws every camera as a frustum with what it sees."""
         self._groups.clear("cameras")
-        scene = self._session.scene
+        scene, views = self._session.scene, self._session.views
         for camera in scene.cameras if scene is not None and self._session.show.cameras else ():
             pose = Pose.from_quat_xyzw(camera.position, camera.quat_xyzw)
             path = f"/cameras/{camera.name}"
@@ -128,6 +131,7 @@ class SceneMarks:
                     path,
                     camera.fov_rad,
                     camera.aspect,
+                    image=_read_image(views, camera.name),
                     scale=0.1,
                     thickness=2.0,
                     thickness_units="screen",
@@ -174,3 +178,9 @@ class SceneMarks:
                     cast_shadow=False,
                 )
                 self._groups.keep("reach", handle)
+
+
+def _read_image(views: ViewResult | None, camera: str) -> Array | None:
+    """Returns what a camera sees (h, w, 3) uint8; None: it is not known yet."""
+    picture = None if views is None else views.images.get(camera)
+    return None if picture is None else np.asarray(Image.open(io.BytesIO(picture)).convert("RGB"))
