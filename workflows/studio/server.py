@@ -125,7 +125,8 @@ class _Handler(ScenePageHandler):
         with session.changed:
             session.changed.wait_for(lambda: session.revision != known, timeout=_WAIT_S)
             state = session.to_dict()
-        return json.dumps({**state, "scene_problem": self.server.view.problem}).encode()
+        view = self.server.view
+        return json.dumps({**state, "scene_problem": view.problem, "scene_is_drawn": view.is_drawn}).encode()
 
     def _is_from_here(self) -> bool:
         """Whether the browser asked for this page by its own address, and not from a page of another site."""

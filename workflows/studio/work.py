@@ -25,7 +25,9 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.sensors.camera import Camera
 from unlatch.simcore.state import Rendering
+from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, stages_of
 from unlatch.solver.settings.setting import SuccessMode
 from unlatch.solver.terms.term import Term
@@ -289,7 +291,7 @@ def _shown_skill(key: str, entry: SkillCfg, part: str | None, strategies: Sequen
         derived=derived,
         settings={each.strategy: each.planner_setting.to_yaml() for each in known} if derived else {},
         threshold=None if first is None else float(first.success_threshold),
-        mode=SuccessMode.abs if first is None else first.success_mode,
+        mode=(None if first is None else first.success_mode) or _default_mode(entry.name),
         unit=unit,
         constraints=()
         if first is None
@@ -298,6 +300,12 @@ def _shown_skill(key: str, entry: SkillCfg, part: str | None, strategies: Sequen
             for number, term in enumerate(first.constraint_list)
         ),
     )
+
+
+def _default_mode(skill: str) -> SuccessMode:
+    """Returns how a skill compares its joint where its setting does not say."""
+    cls = SKILLS.load(skill)
+    return cls.success_modes[0] if issubclass(cls, ArticulationSkill) else SuccessMode.abs
 
 
 def _shown_constraint(term: Term, key: str) -> ShownConstraint:

@@ -24,7 +24,7 @@ from unlatch.workflows.viewing.viewers.viser_scene import set_view
 
 _FRAME_S = 1.0 / 20.0
 """Time between two states of the scene while something is played [s]."""
-EYE_M, TARGET_M = (-0.75, -1.55, 1.15), (0.38, -0.02, 0.27)
+EYE_M, TARGET_M = (-0.95, -1.4, 1.2), (0.36, -0.04, 0.25)
 """From where a page looks at first, world frame [m]."""
 
 
@@ -41,6 +41,8 @@ class SceneView:
         self._ghosts = PlanGhosts(server, session, self._scene)
         self._run_count = 0
         self._last_run: object = None
+        self.is_drawn = False
+        """Whether robot and objects have been drawn once."""
         self.problem = ""
         """Why the scene could not be drawn; empty if it could."""
         session.listeners.append(self._events.put)
@@ -90,6 +92,9 @@ class SceneView:
                 return
             if what & {"scene", "plan", "run", "clock", "openings", "show"}:
                 self._draw_state(scene.scene, plan)
+                if not self.is_drawn:
+                    self.is_drawn = True
+                    self._session.tell("busy")
             if what & {"scene", "show", "clock"}:
                 self._boxes.draw(scene.scene.cfg.task.regions)
             if what & {"scene", "show", "views"}:
