@@ -21,7 +21,7 @@ from unlatch.workflows.viewing.viewers.viser_scene import LABEL_ANCHORS
 
 _PLANS_RGB, _FAILS_RGB = (0, 105, 40), (175, 15, 5)
 _CAMERA_RGB = (90, 60, 140)
-_AXIS_M, _FRAME_M = 0.10, 0.05
+_AXIS_M, _FRAME_M = 0.16, 0.05
 
 
 class SceneMarks:
@@ -61,8 +61,12 @@ class SceneMarks:
                     )
                     if names:
                         label = name.replace("_", " ")
+                        beyond = start + 1.15 * (end - start)
                         self._groups.keep(
-                            "axes", view.add_label(f"{path}/name", label, position=end, font_screen_scale=0.7)
+                            "axes",
+                            view.add_label(
+                                f"{path}/name", label, position=beyond, font_screen_scale=0.6, anchor="center-left"
+                            ),
                         )
                 if part.handle.T_link_handle is not None:
                     pose = frames["link"] @ part.handle.T_link_handle
@@ -75,7 +79,10 @@ class SceneMarks:
                     )
                     if names:
                         words = f"contact frame ({part.handle.type.value})"
-                        self._groups.keep("axes", view.add_label(f"{path}/name", words, font_screen_scale=0.7))
+                        self._groups.keep(
+                            "axes",
+                            view.add_label(f"{path}/name", words, font_screen_scale=0.6, anchor="top-right"),
+                        )
 
     def draw_keypoint_controls(self) -> None:
         """Draws a control at each keypoint that is being moved."""

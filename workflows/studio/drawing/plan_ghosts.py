@@ -38,7 +38,7 @@ class PlanGhosts:
         self._groups = HandleGroups()
         self._ghost: dict[str, Any] = {}
         self._ghost_of: tuple[RobotCfg, tuple[int, int, int]] | None = None
-        self._drawn: tuple[PlanResult, int | None] | None = None
+        self._drawn: tuple[PlanResult, int | None, bool] | None = None
 
     def draw(self, plan: PlanResult | None, robot: RobotCfg) -> None:
         """Draws the whole chain; while the time slider shows the plan, the hands of the present skill only."""
@@ -49,13 +49,13 @@ class PlanGhosts:
             self._hide_ghost()
             return
         stage = plan.moment(clock.frame)[0] if clock.of == PLAN else None
-        if self._drawn is None or self._drawn[0] is not plan or self._drawn[1] != stage:
+        if self._drawn is None or self._drawn[0] is not plan or self._drawn[1:] != (stage, show.names):
             self._groups.clear("plan")
             for index, each in enumerate(plan.plans):
                 self._add_paths(f"plan/{index}", each)
                 if stage is None or each.stage == stage:
                     self._add_hands(f"plan/{index}", each, robot, number=index + 1 if len(plan.plans) > 1 else None)
-            self._drawn = plan, stage
+            self._drawn = plan, stage, show.names
         self._pose_ghost(plan, robot)
 
     def _add_paths(self, path: str, plan: ShownPlan) -> None:
@@ -75,6 +75,7 @@ class PlanGhosts:
         model = self._scene.robot
         if model is None:
             return
+        names = self._session.show.names  # so many that those of the keyframes would hide them
         arm = next(entry for entry in robot.arms if entry.name == plan.arm)
         links = hand_links(robot, arm)
         meshes = {
@@ -88,7 +89,7 @@ class PlanGhosts:
                 if link in meshes:
                     body = add_body(self._view, f"{place}/{link}", meshes[link], position=pose.p, wxyz=pose.quat_wxyz)
                     self._groups.keep("plan", body)
-            if number is None or keyframe.label == "goal":
+            if not names and (number is None or keyframe.label == "goal"):
                 words = keyframe.label if number is None else f"{number} {plan.skill}"
                 label = self._view.add_label(
                     f"/{place}/name", words, position=keyframe.position, font_screen_scale=0.75
