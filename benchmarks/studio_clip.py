@@ -40,7 +40,7 @@ _DRAWS_WITHOUT_GPU = (
     "--enable-unsafe-swiftshader",
     "--ignore-gpu-blocklist",
 )
-_WAIT_MS = 300_000
+_WAIT_MS = 600_000
 _ENTRY = (
     "        - {type: point2point_constraint, keypoint_name: tool_head, "
     "target_keypoint_name: link_contact_point, tolerance: 0.01}\n"
@@ -74,7 +74,7 @@ class Recorder:
         scene = next(frame for frame in self._page.frames if "/scene" in frame.url)
         scene.evaluate(
             "() => new Promise((done) => { let drawn = 0;"
-            " const next = () => (++drawn > 6 ? done() : requestAnimationFrame(next)); next(); })"
+            " const next = () => (++drawn > 3 ? done() : requestAnimationFrame(next)); next(); })"
         )
         picture = Image.open(io.BytesIO(self._page.screenshot(timeout=_WAIT_MS))).convert("RGB")
         height = round(self._width * picture.height / picture.width)
@@ -115,13 +115,13 @@ def main(arguments: list[str]) -> int:
 def _record(page: Any, recorder: Recorder) -> None:
     """Does what the clip shows."""
     recorder.take(1500)
-    for x in (0.66, 0.64, 0.62):
+    for x in (0.65, 0.62):
         _fill(page, "#region-0-center_m-0", str(x))
         recorder.take(300)
     recorder.durations_ms[-1] = 1200
-    for share in range(1, 9):
-        _show(page, "plan", share / 8)
-        recorder.take(180)
+    for share in range(1, 6):
+        _show(page, "plan", share / 5)
+        recorder.take(350)
     recorder.durations_ms[-1] = 900
     _show(page, "scene", 0.0)
     _fill(page, "#tolerance-0-1", "0.06")
@@ -138,9 +138,9 @@ def _record(page: Any, recorder: Recorder) -> None:
     recorder.take(900)
     page.click("#run")
     page.wait_for_function(f"{_IDLE} && window.studio.run && !window.studio.run_is_old")
-    for share in range(11):
-        _show(page, "run", share / 10)
-        recorder.take(220)
+    for share in range(1, 8):
+        _show(page, "run", share / 7)
+        recorder.take(350)
     recorder.durations_ms[-1] = 3000
 
 
@@ -168,7 +168,7 @@ def _studio() -> Iterator[str]:
     """Serves the page in a process of its own; yields its address."""
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(
-            [sys.executable, "-m", "unlatch", "studio", "task=open_microwave", "camera=front", "port=0"],
+            [sys.executable, "-m", "unlatch", "studio", "task=open_microwave", "port=0"],
             cwd=folder,
             text=True,
             stdout=subprocess.PIPE,

@@ -235,8 +235,10 @@ def _curves(result: RunResult, units: Units) -> list[dict[str, Any]]:
     ]
     labels = [force.label for force in forces]
     for force in forces:
-        owner = force.name.rpartition(".")[0]
-        name = f"{force.label}, {owner}" if labels.count(force.label) > 1 and owner else force.label
+        _, *owner, _ = ["", *force.name.split(".")]  # robot, arm and object, as far as there are several
+        arm = f" ({owner[1]} arm)" if len(owner) > 1 and len(result.cfg.robot.arms) > 1 else ""
+        what = f": {owner[2]}" if len(owner) > 2 else ""
+        name = f"{force.label}{what}{arm}" if labels.count(force.label) > 1 else force.label
         curves[f"force {force.name}"] = _curve(name, "N", force.values_n, 2)
     return list(curves.values())
 

@@ -82,7 +82,8 @@ def words_of_evidence(record: EpisodeRecord, units: Units) -> list[str]:
         words = f"{what}: {'succeeded' if skill.get('success') else 'did not succeed'}"
         unit = f" {units.get((name, part), '')}".rstrip()
         if skill.get("s_end") is not None and skill.get("s0") is not None:
-            words += f". The {part} went from {skill['s0']:.3f} to {skill['s_end']:.3f}{unit}"
+            start, end = (round(skill[key], 3) + 0.0 for key in ("s0", "s_end"))  # no -0.000
+            words += f". The {part} went from {start:.3f} to {end:.3f}{unit}"
         if skill.get("success_threshold") is not None:
             before, after = words_of_success(SuccessMode(skill["success_mode"]), unit.strip())
             words += f" (wanted: {before}{skill['success_threshold']:.3g}{after})"

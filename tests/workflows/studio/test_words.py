@@ -54,13 +54,16 @@ def test_a_skill_that_moves_nothing_is_no_evidence():
             "frame_start": 0,
             "success": True,
             "s0": 0.0,
-            "s_end": 0.21,
+            "s_end": 0.2100001,
             "success_threshold": 0.15,
             "success_mode": "abs",
             "strategy": "bar",
         },
         {"name": "close", "object": "cabinet", "part": "drawer", "frame_start": None},
     ]
+    skills[2] = {**skills[1], "name": "close", "s0": 0.21, "s_end": -1e-6, "success_mode": "zero"}
+    assert "to 0.000 m" in words_of_evidence(EpisodeRecord(0, 1, True, skills=skills), UNITS)[1]
+    skills[2] = {"name": "close", "object": "cabinet", "part": "drawer", "frame_start": None}
     first, second = words_of_evidence(EpisodeRecord(0, 1, True, skills=skills), UNITS)
     assert first == (
         "open drawer: succeeded. The drawer went from 0.000 to 0.210 m (wanted: moved by at least 0.15 m). "
