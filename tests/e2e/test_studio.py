@@ -18,7 +18,7 @@ import pytest
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, project_points
-from unlatch.workflows.studio.scene_view import EYE_M, TARGET_M
+from unlatch.workflows.studio.drawing.scene_view import EYE_M, TARGET_M
 from unlatch.workflows.viewing.viewers.viser_scene import FOV_RAD
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -200,7 +200,7 @@ def mend_a_diagnosis(page: Any) -> None:
     after = "      pre_actuation_motions"
     page.fill("#text", page.input_value("#text").replace(after, entry + after))
     page.wait_for_function(f"{PLANNED} && !window.studio.plan.found")
-    assert "no plan" in page.inner_text("#planned")
+    assert "not found" in page.inner_text("#planned")
     assert "contradict each other" in page.inner_text("#verdict")
     assert page.locator(".constraint.contradicts").count() == 2
     remedy = page.locator("#verdict li", has_text="constraint_list[3]")

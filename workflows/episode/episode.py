@@ -42,7 +42,7 @@ from unlatch.workflows.episode.assets import (
 from unlatch.workflows.episode.chain_planner import ChainPlanner
 from unlatch.workflows.episode.frame_loop import FrameLoop
 from unlatch.workflows.episode.judge import Judge, PolicyRules
-from unlatch.workflows.episode.layout_search import LayoutSearch
+from unlatch.workflows.episode.layout_search import LayoutSearch, OnPlanned
 from unlatch.workflows.episode.randomization.episode_randomization import (
     EpisodeRandomization,
     VisualDraw,
@@ -110,6 +110,8 @@ class Episode:
         """Called with an unexpected exception before it becomes the failure of the episode, such as by a debugger."""
         self.on_state: Callable[[Episode], None] | None = None
         """Called after each recorded state, such as by a page that shows it; it must not change the episode."""
+        self.on_planned: OnPlanned | None = None
+        """Called after each planning of a search for a layout, such as by a page that shows the plans."""
         self._world = world
         self._checker = checker
         self._policy = policy
@@ -215,7 +217,7 @@ class Episode:
     def _search_layout(self, entry: ArtPreplanCfg, draw: Callable[[], Layout]) -> tuple[Layout, Failure | None]:
         """Returns a layout in which the chain plans; where none does, the last that was tried and why it is refused."""
         start = time.perf_counter()
-        search = LayoutSearch(self.planner, entry, draw=draw, build=self._build_at_rest)
+        search = LayoutSearch(self.planner, entry, draw=draw, build=self._build_at_rest, on_planned=self.on_planned)
         layout, failure = search.search(), None
         self.planner.layout_search = report = search.report
         if layout is None:

@@ -16,7 +16,7 @@ from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
 from unlatch.solver.planning.plan import KeyframePlan, PlanBudget
 from unlatch.tasks.layout import Layout
-from unlatch.workflows.episode.chain_planner import ChainPlanner
+from unlatch.workflows.episode.chain_planner import ChainPlanner, PlannedSkill
 from unlatch.workflows.episode.layout_search_report import LayoutCandidate, LayoutSearchReport
 
 THOROUGH_CANDIDATES = 8
@@ -26,6 +26,9 @@ FIRST_LOOK_SHARE = 0.75
 
 MOST_CHANGES = 8
 """Largest number of other choices, such as grasps, that are asked for in one layout where a later skill has no plan."""
+
+OnPlanned = Callable[[int, Sequence[int], Sequence[PlannedSkill]], None]
+"""Takes the number of a layout, the indices of skills that begin together, and these skills, planned or refused."""
 
 LAYOUT = -1
 """Index in the report of a layout that is invalid itself, before any skill is planned."""
@@ -48,6 +51,7 @@ class LayoutSearch:
         *,
         draw: Callable[[], Layout],
         build: Callable[[Layout], Failure | None],
+        on_planned: OnPlanned | None = None,
     ) -> None:
         """Makes a search; nothing is tried yet.
 
@@ -56,6 +60,7 @@ class LayoutSearch:
             cfg: How many layouts are tried.
             draw: Draws a layout; the first one is what the episode would have without a search.
             build: Builds the scene of a layout for the planner and lets it come to rest; returns why it is invalid.
+            on_planned: Called after each planning, in the scene that was planned in.
         """
         self.report = LayoutSearchReport()
         self.refused: list[LayoutCandidate] = []
@@ -63,6 +68,7 @@ class LayoutSearch:
         self._cfg = cfg
         self._draw = draw
         self._build = build
+        self._on_planned = on_planned
 
     def search(self) -> Layout | None:
         """Returns the chosen layout, or None where the chain plans in none; `report` counts the refused layouts."""
@@ -102,11 +108,14 @@ class LayoutSearch:
         if problem is not None:
             self._count_refusal(number, LAYOUT, problem)
             return None
-        candidate = LayoutCandidate(number, layout)
+        return self.plan_chain(LayoutCandidate(number, layout), budget)
+
+    def plan_chain(self, candidate: LayoutCandidate, budget: PlanBudget) -> LayoutCandidate | None:
+        """Plans the whole chain in the present scene, in which arms and parts move with the plans; None: no plan."""
         if any(SKILLS.load(entry.name).carries for entry in self._planner.cfg.skills):
             groups = [each for stage in stages_of(self._planner.cfg.skills) for each in self._planned_together(stage)]
             if all(len(indices) == 1 for indices in groups):
-                return self._plan_chain(candidate, [indices[0] for indices in groups], budget)
+                return self._plan_one_by_one(candidate, [indices[0] for indices in groups], budget)
         for sequences in stages_of(self._planner.cfg.skills):
             holding: list[HoldingSkill] = []
             for indices in self._planned_together(sequences):
@@ -120,7 +129,7 @@ class LayoutSearch:
                 self._move_to_end(skill)
         return candidate
 
-    def _plan_chain(
+    def _plan_one_by_one(
         self, candidate: LayoutCandidate, indices: Sequence[int], budget: PlanBudget
     ) -> LayoutCandidate | None:
         """Plans the skills of one arm at a time; where one has no plan, the last one with another choice takes it."""
@@ -146,6 +155,7 @@ class LayoutSearch:
             del self.report.failures[failures:]
             self.refused.remove(candidate)
             candidate.choices[indices[place]] = skill.choice
+            self._tell(candidate, [indices[place]], [PlannedSkill(skill, [])])
             candidate.margins_rad = candidate.margins_rad[: place + 1]
             begun.append((place, skill, restore))
             self._move_to_end(skill)
@@ -182,6 +192,7 @@ class LayoutSearch:
     ) -> list[Skill] | None:
         """Plans skills that begin together and notes their strategies; returns None where one does not plan."""
         planned = self._planner.plan_together(indices, budget=budget, concurrent=holding)
+        self._tell(candidate, indices, planned)
         for index, (skill, refused) in zip(indices, planned, strict=False):
             if not skill.commands:
                 failure = skill.failure or Failure("plan_infeasible", "The skill gave no reason", 0.0)
@@ -197,6 +208,10 @@ class LayoutSearch:
             if skill.keyframe_plan is not None:
                 candidate.margins_rad.append(skill.keyframe_plan.margin_rad)
         return [skill for skill, _ in planned]
+
+    def _tell(self, candidate: LayoutCandidate, indices: Sequence[int], planned: Sequence[PlannedSkill]) -> None:
+        if self._on_planned is not None:
+            self._on_planned(candidate.number, indices, planned)
 
     def _planned_together(self, sequences: StageSequences) -> Iterator[list[int]]:
         """Yields the indices of skills that are planned together.

@@ -10,9 +10,13 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.solver.settings.setting import SuccessMode
 from unlatch.tasks.task import RegionCfg
 
 Array = np.ndarray
+
+VIEW_PX = 320
+"""Largest width of what a camera sees on the page [pixels]."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class CheckJob(Job):
 
 @dataclass(frozen=True)
 class PlanJob(Job):
-    """Plan the first skill of the episode; if two arms begin together, the skills of both."""
+    """Plan every skill of the episode, each from where the plan of the one before it ends."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,15 @@ class ReachJob(Job):
 
     region: RegionCfg
     """The place, in place of the region of its object."""
+
+
+@dataclass(frozen=True)
+class ViewJob(Job):
+    """Draw what the cameras see."""
+
+    scene: ShownScene
+    state: Mapping[str, Array]
+    """State of the scene by the key of the record."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +103,10 @@ class ShownScene:
     """What was drawn, in lines of text."""
     failure: Problem | None = None
     """Why the layout is refused."""
+    search: str = ""
+    """What a search for a layout has tried; empty: there was none."""
+    applied: Mapping[str, Any] = field(default_factory=dict)
+    """Values of the randomization, as in a record."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +142,11 @@ class ShownSkill:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Derived planner settings by strategy, as in a task file."""
     threshold: float | None = None
-    """`success_threshold` [rad or m]; None: derived."""
+    """`success_threshold` [rad or m, or a share]; None: not known."""
+    mode: SuccessMode = SuccessMode.abs
+    """What the threshold means."""
+    unit: str = ""
+    """Of the part's opening: `m` or `rad`."""
     constraints: tuple[ShownConstraint, ...] = ()
 
 
@@ -214,6 +235,17 @@ class ShownSegment:
 
 
 @dataclass(frozen=True)
+class ShownCarry:
+    """An object that moves with the hand."""
+
+    object: str
+    first: int
+    """Frame of the motion from which the hand has it."""
+    last: int
+    """Frame at which the hand lets go."""
+
+
+@dataclass(frozen=True)
 class ShownPlan:
     """What one arm planned, or why it has no plan."""
 
@@ -244,6 +276,14 @@ class ShownPlan:
     """(n,) joints that come nearest to the constraints, where there is no plan [rad]; None: not known."""
     keyframes: tuple[ShownKeyframe, ...]
     segments: tuple[ShownSegment, ...]
+    stage: int = 0
+    """Plans of one stage begin together; a stage begins where the one before it ends."""
+    carried: ShownCarry | None = None
+
+    @property
+    def frames(self) -> int:
+        """Number of frames of the motion."""
+        return sum(len(part.q) for part in self.segments)
 
 
 @dataclass(frozen=True)
@@ -253,8 +293,30 @@ class PlanResult:
     scene: ShownScene
     """The scene that was planned in: a search for a layout chooses another one than the first."""
     plans: tuple[ShownPlan, ...]
+    """Every skill of the chain up to the first without a plan, in the order of the stages."""
     found: bool
     took_s: float
+    states: tuple[Mapping[str, Array], ...] = ()
+    """State of the scene at the beginning of each stage, by the key of the record."""
+
+    def stage_frames(self) -> list[int]:
+        """Returns the number of frames of each stage."""
+        stages = range(1 + max((plan.stage for plan in self.plans), default=-1))
+        return [max(plan.frames for plan in self.plans if plan.stage == stage) for stage in stages]
+
+    @property
+    def frames(self) -> int:
+        """Number of frames of the whole chain."""
+        return sum(self.stage_frames())
+
+    def moment(self, frame: int) -> tuple[int, int]:
+        """Returns the stage of a frame of the chain, and the frame within it."""
+        stages = self.stage_frames()
+        for stage, length in enumerate(stages[:-1]):
+            if frame < length:
+                return stage, frame
+            frame -= length
+        return max(0, len(stages) - 1), frame
 
 
 @dataclass(frozen=True)
@@ -273,3 +335,11 @@ class ReachResult:
     plans: bool
     code: str
     message: str
+
+
+@dataclass(frozen=True)
+class ViewResult:
+    """Answer to a `ViewJob`."""
+
+    images: Mapping[str, bytes]
+    """WebP by the name of the camera, at most `VIEW_PX` wide."""

@@ -1,7 +1,8 @@
-"""Describes scene, plan, run and reach as plain values, which the page draws."""
+"""Describes the state of the studio as plain values, which the page draws."""
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -10,16 +11,98 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.tasks.task import RegionCfg
-from unlatch.workflows.studio.jobs import PlanResult, RunResult, SceneResult, ShownPart, ShownPlan, ShownSkill
+from unlatch.workflows.studio.annotation import annotatable
+from unlatch.workflows.studio.jobs import (
+    PlanResult,
+    Problem,
+    RunResult,
+    SceneResult,
+    ShownPart,
+    ShownPlan,
+    ShownSkill,
+    ViewResult,
+)
 from unlatch.workflows.studio.reach import ReachMap, place_m, places_in
+from unlatch.workflows.studio.state import StudioState
+from unlatch.workflows.studio.words import (
+    Units,
+    units_of,
+    words_of_evidence,
+    words_of_goal,
+    words_of_success,
+)
+from unlatch.workflows.studio.yaml_edit import find_line, parse_key, read_tree
 from unlatch.workflows.viewing.phase_moments import failure_notes, part_openings
 from unlatch.workflows.viewing.recorded_moments import phase_of
 from unlatch.workflows.viewing.viewers.read_scene import shown_forces
 
 _LEAST_FORCE_N = 0.1
 """Contact views whose force never exceeds this have no curve [N]."""
+
+
+def describe_state(state: StudioState) -> dict[str, Any]:
+    """Returns everything that the page shows."""
+    with state.changed:
+        document, text = state.document, state.document.text
+        objects = {} if state.scene is None else state.scene.scene.cfg.all_objects()
+        return {
+            "revision": state.revision,
+            "document": {
+                "text": text,
+                "name": document.name,
+                "path": str(document.path),
+                "is_saved": document.is_saved,
+                "can_undo": document.can_undo,
+                "can_redo": document.can_redo,
+                "message": state.message,
+            },
+            "problem": _describe_problem(text, state.problem),
+            "episode": state.episode,
+            "show": asdict(state.show),
+            "clock": {**asdict(state.clock), "length": state.length_of(state.clock.of)},
+            "busy": state.busy_s(),
+            "auto_plan": state.plans_after_edits,
+            "scene": None if state.scene is None else describe_scene(state.scene, state.openings),
+            "plan": None if state.plan is None else describe_plan(state.plan),
+            "plan_problem": _describe_problem(text, state.plan_problem),
+            "plan_is_old": state.plan_is_old(),
+            "run": None if state.run is None else describe_run(state.run, state.parts()),
+            "run_problem": _describe_problem(text, state.run_problem),
+            "run_is_old": state.run_is_old(),
+            "views": {} if state.views is None else describe_views(state.views),
+            "views_problem": _describe_problem(text, state.views_problem),
+            "annotation": None if state.annotation is None else state.annotation.to_dict(),
+            "annotatable": annotatable(objects),
+            "reach": describe_reach(state.reach, state.regions()),
+        }
+
+
+def describe_views(views: ViewResult) -> dict[str, str]:
+    """Returns the address of a picture, which holds it, by the name of the camera."""
+    return {name: f"data:image/webp;base64,{base64.b64encode(image).decode()}" for name, image in views.images.items()}
+
+
+def _describe_problem(text: str, problem: Problem | None) -> dict[str, Any] | None:
+    return None if problem is None else {"message": problem.message, "line": problem_line(text, problem)}
+
+
+def problem_line(text: str, problem: Problem) -> int | None:
+    """Returns the line of a mistake in the text, from 1; None if it is not in this text."""
+    try:
+        read_tree(text)
+    except ConfigError as exc:
+        line: int | None = exc.values.get("line")
+        return line
+    line = find_line(text, parse_key(problem.key)) if problem.key else None
+    if line is None and problem.key:  # the name of a file of a group
+        group = problem.key.partition(".")[0]
+        for number, words in enumerate(text.splitlines(), start=1):
+            if f"override /{group}:" in words:
+                return number
+    return line
 
 
 def describe_scene(result: SceneResult, openings: Mapping[tuple[str, str], float]) -> dict[str, Any]:
@@ -38,7 +121,7 @@ def describe_scene(result: SceneResult, openings: Mapping[tuple[str, str], float
         "failure": None if scene.failure is None else scene.failure.message,
         "regions": [asdict(region) for region in scene.cfg.task.regions],
         "openness": [asdict(entry) for entry in scene.cfg.task.openness],
-        "goal": [_words_of_goal(goal) for goal in scene.cfg.task.goal],
+        "goal": [words_of_goal(goal, units_of(result.parts)) for goal in scene.cfg.task.goal],
         "parts": [
             {**asdict(part), "shown": openings.get((part.object, part.joint), part.position)} for part in result.parts
         ],
@@ -57,15 +140,9 @@ def _describe_skill(skill: ShownSkill) -> dict[str, Any]:
         "strategies": list(skill.strategies),
         "derived": skill.derived,
         "threshold": skill.threshold,
+        "success": list(words_of_success(skill.mode, skill.unit)),
         "constraints": [asdict(constraint) for constraint in skill.constraints],
     }
-
-
-def _words_of_goal(goal: Any) -> str:
-    what = f"{goal.part} of {goal.object}" if goal.part else goal.object
-    where = f" {goal.of} {goal.region or ''}".rstrip() if goal.of else ""
-    value = "" if goal.value is None else f" {goal.value:g}"
-    return f"{what}: {goal.kind.value.replace('_', ' ')}{where}{value}"
 
 
 def describe_plan(result: PlanResult) -> dict[str, Any]:
@@ -75,17 +152,31 @@ def describe_plan(result: PlanResult) -> dict[str, Any]:
         "found": result.found,
         "took_s": result.took_s,
         "failure": None if failure is None else failure.message,
-        "lines": list(result.scene.lines),
+        "search": result.scene.search,
         "plans": [_describe_skill_plan(plan) for plan in result.plans],
-        "frames": max((sum(len(part.q) for part in plan.segments) for plan in result.plans), default=0),
+        "frames": result.frames,
+        "spans": _plan_spans(result),
     }
 
 
-def _describe_skill_plan(plan: ShownPlan) -> dict[str, Any]:
+def _plan_spans(result: PlanResult) -> list[dict[str, Any]]:
+    """Returns the parts of the planned motion, one after the other, with the frames of the whole chain.
+
+    Where several arms move at once, they are those of the arm that moves longest.
+    """
     spans, first = [], 0
-    for segment in plan.segments:
-        spans.append({"kind": segment.kind, "first": first, "last": first + len(segment.q) - 1})
-        first += len(segment.q)
+    for stage, length in enumerate(result.stage_frames()):
+        plan = max((plan for plan in result.plans if plan.stage == stage), key=lambda each: each.frames)
+        start = first
+        for segment in plan.segments:
+            last = start + len(segment.q) - 1
+            spans.append({"kind": segment.kind, "skill": plan.skill, "stage": stage, "first": start, "last": last})
+            start = last + 1
+        first += length
+    return spans
+
+
+def _describe_skill_plan(plan: ShownPlan) -> dict[str, Any]:
     contradicting = sorted({index for each in plan.contradictions for index in each["indices"] if index >= 0})
     return {
         "arm": plan.arm,
@@ -104,40 +195,52 @@ def _describe_skill_plan(plan: ShownPlan) -> dict[str, Any]:
         "refused": [dict(each) for each in plan.refused],
         "timings_ms": dict(plan.timings_ms),
         "keyframes": [{"label": frame.label, "s": frame.s} for frame in plan.keyframes],
-        "segments": spans,
+        "stage": plan.stage,
     }
 
 
 def describe_run(result: RunResult, parts: Sequence[ShownPart] = ()) -> dict[str, Any]:
     """Returns verdict with evidence, phases, and curves over the frames; `parts` have the units of the openings."""
-    units = {(part.object, part.part): part.unit for part in parts}
+    units = units_of(parts)
     record = result.record
     arrays = record.arrays
-    curves = []
-    if arrays:
-        for skill in record.skills:
-            if skill.get("object") is not None and skill.get("frame_start") is not None:
-                name = f"opening of {skill['part']}" if skill.get("part") else f"height of {skill['object']}"
-                unit = units.get(
-                    (str(skill["object"]), str(skill.get("part"))), "m" if skill.get("part") is None else ""
-                )
-                curves.append(_curve(name, unit, part_openings(record, skill), 4))
-        floats = {key: array for key, array in arrays.items() if array.dtype.kind == "f"}
-        for force in shown_forces(result.cfg.robot, floats):
-            if np.nanmax(force.values_n, initial=0.0) > _LEAST_FORCE_N:
-                curves.append(_curve(force.label, "N", force.values_n, 2))
+    curves = _curves(result, units) if arrays else []
     return {
         "success": record.success,
         "outcome": record.outcome,
         "notes": failure_notes(record),
         "instruction": record.instruction,
-        "evidence": _evidence_lines(record),
+        "evidence": words_of_evidence(record, units),
         "phases": _phases(record),
         "curves": curves,
         "frames": record.n_actions + 1 if arrays else 0,
         "hz": result.cfg.world.record_hz,
         "took_s": result.took_s,
     }
+
+
+def _curves(result: RunResult, units: Units) -> list[dict[str, Any]]:
+    """Returns the openings of the parts and the heights of the objects that skills act on, then the forces."""
+    record, curves = result.record, {}
+    for skill in record.skills:
+        if skill.get("object") is not None and skill.get("frame_start") is not None:
+            name = f"opening of {skill['part']}" if skill.get("part") else f"height of {skill['object']}"
+            unit = units.get((str(skill["object"]), str(skill.get("part"))), "" if skill.get("part") else "m")
+            curves[name] = _curve(name, unit, part_openings(record, skill), 4)
+    floats = {key: array for key, array in record.arrays.items() if array.dtype.kind == "f"}
+    forces = [
+        force
+        for force in shown_forces(result.cfg.robot, floats)
+        if np.nanmax(force.values_n, initial=0.0) > _LEAST_FORCE_N
+    ]
+    labels = [force.label for force in forces]
+    for force in forces:
+        _, *owner, _ = ["", *force.name.split(".")]  # robot, arm and object, as far as there are several
+        arm = f" ({owner[1]} arm)" if len(owner) > 1 and len(result.cfg.robot.arms) > 1 else ""
+        what = f": {owner[2]}" if len(owner) > 2 else ""
+        name = f"{force.label}{what}{arm}" if labels.count(force.label) > 1 else force.label
+        curves[f"force {force.name}"] = _curve(name, "N", force.values_n, 2)
+    return list(curves.values())
 
 
 def _curve(label: str, unit: str, values: np.ndarray, digits: int) -> dict[str, Any]:
@@ -155,37 +258,6 @@ def _phases(record: EpisodeRecord) -> list[dict[str, Any]]:
         spans.append({"phase": phase_of(number).name, "first": first, "last": first + length - 1})
         first += length
     return spans
-
-
-def _evidence_lines(record: EpisodeRecord) -> list[str]:
-    """Returns the numbers behind the verdict, one line each."""
-    lines = []
-    for skill in record.skills:
-        if skill.get("frame_start") is None:
-            lines.append(f"{skill['name']}: not begun")
-            continue
-        part = f" '{skill['part']}'" if skill.get("part") else ""
-        words = f"{skill['name']}{part}: {'succeeded' if skill.get('success') else 'did not succeed'}"
-        if skill.get("s_end") is not None and skill.get("s0") is not None:
-            words += f"; joint from {skill['s0']:.3f} to {skill['s_end']:.3f}"
-        if skill.get("success_threshold") is not None:
-            words += f", wanted {skill['success_mode']} {skill['success_threshold']:.3g}"
-        if skill.get("strategy"):
-            words += f"; strategy {skill['strategy']}"
-        if skill.get("grip_force_n") is not None:
-            words += f"; grip {skill['grip_force_n']:.1f} N"
-        lines.append(words)
-    skipped = ("message", "traceback")
-    for key, value in record.evidence.items():
-        if key not in skipped and isinstance(value, bool | int | float | str | list):
-            lines.append(f"{key.replace('_', ' ')}: {_format_value(value)}")
-    return lines
-
-
-def _format_value(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return ", ".join(map(_format_value, value)) if isinstance(value, list) else str(value)
 
 
 def describe_reach(maps: Mapping[str, ReachMap], regions: Sequence[RegionCfg]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from unlatch.simcore.errors import SimCoreError
-from unlatch.workflows.studio.scene_view import SceneView
+from unlatch.workflows.studio.drawing.scene_view import SceneView
 from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.viewing.template import fill_template
 from unlatch.workflows.viewing.viewers.scene_page_server import SCENE, ScenePageHandler, ScenePageServer
@@ -125,7 +125,8 @@ class _Handler(ScenePageHandler):
         with session.changed:
             session.changed.wait_for(lambda: session.revision != known, timeout=_WAIT_S)
             state = session.to_dict()
-        return json.dumps({**state, "scene_problem": self.server.view.problem}).encode()
+        view = self.server.view
+        return json.dumps({**state, "scene_problem": view.problem, "scene_is_drawn": view.is_drawn}).encode()
 
     def _is_from_here(self) -> bool:
         """Whether the browser asked for this page by its own address, and not from a page of another site."""

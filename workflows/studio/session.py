@@ -1,16 +1,15 @@
-"""What the page shows and what can be done on it, without a browser: the task, its scene, plan, run and reach."""
+"""What can be done on the page, without a browser: edit the task, plan it, run it, save it."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
 
 from unlatch.simcore.errors import ConfigError, close_matches
-from unlatch.tasks.task import RegionCfg
-from unlatch.workflows.studio.annotation import ObjectAnnotation, annotatable, open_annotation
+from unlatch.workflows.studio.annotation import open_annotation
+from unlatch.workflows.studio.background import BackgroundWork
 from unlatch.workflows.studio.document import TaskDocument, open_document
 from unlatch.workflows.studio.jobs import (
     CheckJob,
@@ -19,95 +18,51 @@ from unlatch.workflows.studio.jobs import (
     PlanJob,
     PlanResult,
     Problem,
-    ReachJob,
     RunJob,
     RunResult,
     SceneJob,
     SceneResult,
-    ShownPart,
     TaskText,
 )
-from unlatch.workflows.studio.page_state import describe_plan, describe_reach, describe_run, describe_scene
-from unlatch.workflows.studio.reach import Place, ReachMap, region_at
+from unlatch.workflows.studio.page_state import describe_state
+from unlatch.workflows.studio.state import CHECK, PLAN, REACH, RUN, SCENE, VIEW, Clock, StudioState
 from unlatch.workflows.studio.worker import JobQueue, JobRunner
-from unlatch.workflows.studio.yaml_edit import find_line, parse_key, read_tree
+from unlatch.workflows.studio.yaml_edit import parse_key, read_tree
 
-SCENE, CHECK, PLAN, RUN, REACH = "scene", "check", "plan", "run", "reach"
 _WAIT_S = 60.0
 """Longest time in which a task is checked before it is saved [s]."""
 MAX_EPISODE = 2**31 - 1
 
-
-@dataclass
-class Show:
-    """What is drawn beside robot and objects."""
-
-    regions: bool = True
-    keypoints: bool = True
-    names: bool = False
-    axes: bool = False
-    cameras: bool = True
-    ghosts: bool = True
-    reach: bool = False
+__all__ = ["CHECK", "PLAN", "REACH", "RUN", "SCENE", "VIEW", "StudioSession"]
 
 
-@dataclass
-class Clock:
-    """What moves in the scene: a plan, a run, or nothing."""
+class StudioSession(StudioState):
+    """The state of the page and what its controls do. Every method may be called from any thread."""
 
-    of: str = SCENE
-    """`scene`, `plan` or `run`."""
-    frame: int = 0
-    playing: bool = False
+    def __init__(
+        self,
+        document: TaskDocument,
+        runners: Mapping[str, JobRunner],
+        *,
+        config_dirs: tuple[str, ...] = (),
+        episode: int = 0,
+    ) -> None:
+        """Reads the task and plans it.
 
-
-@dataclass
-class StudioSession:
-    """The state of the page. Every method may be called from any thread."""
-
-    document: TaskDocument
-    runners: Mapping[str, JobRunner]
-    """Who does the jobs: `scene`, `plan` (which runs, too) and `reach`."""
-    config_dirs: tuple[str, ...] = ()
-    episode: int = 0
-    show: Show = field(default_factory=Show)
-    clock: Clock = field(default_factory=Clock)
-    plans_after_edits: bool = True
-
-    def __post_init__(self) -> None:
-        self.changed = threading.Condition()
-        """Notified with every change of the state."""
-        self.revision = 0
-        """Number of changes."""
-        self.listeners: list[Callable[[str], None]] = []
-        """Called with what has changed: `scene`, `plan`, `run`, `reach`, `show`, `clock`, `openings`, `annotation`,
-        `keypoint`, and others that change no picture."""
-        self._unreadable: Problem | None = None
-        """Why the present text is no YAML."""
-        self._refused: dict[str, Problem] = {}
-        """Why the task was refused, by the kind of the job."""
-        self.scene: SceneResult | None = None
-        self.plan: PlanResult | None = None
-        self.plan_problem: Problem | None = None
-        self.run: RunResult | None = None
-        self.run_problem: Problem | None = None
-        self.reach: dict[str, ReachMap] = {}
-        """By object; emptied when something else than a region changes."""
-        self.openings: dict[tuple[str, str], float] = {}
-        """Joint positions that the sliders show, by object and joint [rad or m]."""
-        self.message = ""
-        """Answer to the last save."""
-        self.annotation: ObjectAnnotation | None = None
-        """The keypoints that are being moved; None: none are."""
-        self._known: dict[str, tuple[str, int]] = {}
-        """Text and episode that the last answer of each kind is about."""
-        self._since: dict[str, float] = {}
-        self._reach_key = ""
+        Args:
+            document: The task.
+            runners: Who does the jobs: `scene`, `plan` (which runs, too) and `reach` (which draws images, too).
+            config_dirs: Folders of YAML files of the user.
+            episode: Number of the episode that is shown first.
+        """
+        super().__init__(document, episode)
+        self.runners, self.config_dirs = runners, config_dirs
         self._queues = {
             SCENE: JobQueue(self.runners[SCENE], (SCENE, CHECK)),
             PLAN: JobQueue(self.runners[PLAN], (RUN, PLAN)),
-            REACH: JobQueue(self.runners[REACH], (REACH,)),
+            REACH: JobQueue(self.runners[REACH], (VIEW, REACH)),
         }
+        self._background = BackgroundWork(self, self._queues[REACH], self._task_text)
         self._actions: dict[str, Callable[..., None]] = {
             "text": self.write_text,
             "set": self.set_value,
@@ -129,11 +84,6 @@ class StudioSession:
             "open": self.open,
         }
         self._refresh()
-
-    @property
-    def problem(self) -> Problem | None:
-        """The first mistake in the task; None: there is none."""
-        return self._unreadable or self._refused.get(SCENE) or self._refused.get(CHECK)
 
     def act(self, name: str, values: Mapping[str, Any]) -> None:
         """Does what a control of the page asks for.
@@ -181,15 +131,7 @@ class StudioSession:
             self.set_value(path, value, gesture)
         except ConfigError as exc:
             self.message = exc.message
-            self._tell("show")
-
-    def plan_is_old(self) -> bool:
-        """Whether the task has changed since it was planned."""
-        return self._known.get(PLAN) != (self.document.text, self.episode)
-
-    def is_busy(self, kind: str) -> bool:
-        """Whether an answer of a kind is still to come: `scene`, `check`, `plan`, `run` or `reach`."""
-        return kind in self._since
+            self.tell("show")
 
     def end_gesture(self) -> None:
         """Ends a drag: the next change is undone on its own."""
@@ -221,42 +163,18 @@ class StudioSession:
         self._refresh()
 
     def choose_shown(self, **values: bool) -> None:
-        """Switches what is drawn on or off."""
-        with self.changed:
-            for name, value in values.items():
-                if not hasattr(self.show, name):
-                    raise ConfigError(f"Nothing is called '{name}'. Known: {', '.join(asdict(self.show))}.", key=name)
-                setattr(self.show, name, bool(value))
-        self._tell("show")
-        self._go_on_with_reach()
+        """See `StudioState.choose_shown`; images and reach are computed where they are shown."""
+        super().choose_shown(**values)
+        self._background.go_on()
 
     def set_clock(self, of: str = SCENE, frame: int | None = None, playing: bool | None = None) -> None:
-        """Shows a frame of the plan or of the run, and starts or stops playing it."""
-        with self.changed:
-            length = self.length_of(of)
-            if frame is not None or of != self.clock.of:
-                self.clock.frame = max(0, min(int(frame or 0), length - 1))
-            self.clock.of = of if length or of == SCENE else SCENE
-            if playing is not None:
-                self.clock.playing = bool(playing) and length > 1
-                if self.clock.playing and self.clock.frame >= length - 1:
-                    self.clock.frame = 0
-        self._tell("clock")
+        """See `StudioState.set_clock`; where a run is stopped, the cameras look again."""
+        super().set_clock(of, frame, playing)
+        self._background.go_on()
 
-    def length_of(self, of: str) -> int:
-        """Returns the number of frames of the plan or the run; 0: there is none."""
-        if of == PLAN and self.plan is not None:
-            return max((sum(len(part.q) for part in plan.segments) for plan in self.plan.plans), default=0)
-        if of == RUN and self.run is not None:
-            return self.run.record.n_actions + 1 if self.run.record.arrays else 0
-        return 0
-
-    def set_opening(self, object: str, joint: str, position: float) -> None:
-        """Shows a part at a joint position [rad or m]; the task does not change."""
-        with self.changed:
-            self.openings[object, joint] = float(position)
-            self.clock = Clock()
-        self._tell("openings")
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the state as plain values for the page."""
+        return describe_state(self)
 
     def set_auto_plan(self, on: bool) -> None:
         """Decides whether every change is planned at once."""
@@ -295,7 +213,7 @@ class StudioSession:
             file = self.document.save(path, replace=replace)
             folder = file.parent.parent
             self.message = f"Saved. unlatch collect task={file.stem} --config-dir {folder}"
-        self._tell("show")
+        self.tell("show")
 
     def open(self, path: str) -> None:
         """Opens another task file; the present one is given up, saved or not.
@@ -322,20 +240,20 @@ class StudioSession:
         with self.changed:
             self.annotation = found
             self.clock = Clock()
-        self._tell("annotation")
+        self.tell("annotation")
 
     def move_keypoint(self, part: str, keypoint: str, xyz: Sequence[float]) -> None:
         """Moves a keypoint to a position (3,) in its own frame [m]; without an open annotation, nothing happens."""
         with self.changed:
             if self.annotation is not None:
                 self.annotation.move(part, keypoint, xyz)
-        self._tell("keypoint")
+        self.tell("keypoint")
 
     def check_annotation(self) -> None:
         """Checks what has been moved."""
         annotation = self.annotation
         if annotation is not None and annotation.check():
-            self._tell("busy")
+            self.tell("busy")
 
     def save_annotation(self) -> None:
         """Writes the annotation, then reads the task again with it.
@@ -348,13 +266,13 @@ class StudioSession:
                 raise ConfigError("No keypoints are being moved. Begin with it first.", key="annotation")
             self.annotation.save()
         self._refresh()
-        self._tell("annotation")
+        self.tell("annotation")
 
     def stop_jobs(self) -> None:
         """Gives up planning and running."""
         self._queues[PLAN].interrupt()
         self._forget_idle()
-        self._tell("show")
+        self.tell("show")
 
     def close(self) -> None:
         """Ends the threads of the session."""
@@ -368,54 +286,6 @@ class StudioSession:
     def ask_run(self) -> None:
         """Makes the episode."""
         self._submit(PLAN, RUN, RunJob(self._task_text()))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the state as plain values for the page."""
-        with self.changed:
-            document = self.document
-            return {
-                "revision": self.revision,
-                "document": {
-                    "text": document.text,
-                    "name": document.name,
-                    "path": str(document.path),
-                    "is_saved": document.is_saved,
-                    "can_undo": document.can_undo,
-                    "can_redo": document.can_redo,
-                    "message": self.message,
-                },
-                "problem": self._describe_problem(self.problem),
-                "episode": self.episode,
-                "show": asdict(self.show),
-                "clock": {**asdict(self.clock), "length": self.length_of(self.clock.of)},
-                "busy": {kind: time.monotonic() - since for kind, since in self._since.items()},
-                "auto_plan": self.plans_after_edits,
-                "scene": None if self.scene is None else describe_scene(self.scene, self.openings),
-                "plan": None if self.plan is None else describe_plan(self.plan),
-                "plan_problem": self._describe_problem(self.plan_problem),
-                "plan_is_old": self.plan_is_old(),
-                "run": None if self.run is None else describe_run(self.run, self._parts()),
-                "run_problem": self._describe_problem(self.run_problem),
-                "run_is_old": self._known.get(RUN) != (document.text, self.episode),
-                "annotation": None if self.annotation is None else self.annotation.to_dict(),
-                "annotatable": annotatable({} if self.scene is None else self.scene.scene.cfg.all_objects()),
-                "reach": describe_reach(self.reach, self._regions()),
-            }
-
-    def frame_hz(self) -> float:
-        """Returns the number of frames in a second."""
-        cfg = (
-            self.run.cfg if self.clock.of == RUN and self.run else None if self.scene is None else self.scene.scene.cfg
-        )
-        return 30.0 if cfg is None else float(cfg.world.record_hz)
-
-    def tick(self, frames: int) -> None:
-        """Moves the clock on while it plays; it stops at the last frame."""
-        with self.changed:
-            last = self.length_of(self.clock.of) - 1
-            self.clock.frame = min(self.clock.frame + frames, last)
-            self.clock.playing = self.clock.frame < last
-        self._tell("clock")
 
     def _task_text(self) -> TaskText:
         return TaskText(self.document.name, self.document.text, self._folders(), self.episode)
@@ -433,30 +303,30 @@ class StudioSession:
                 self.message = ""
             try:
                 read_tree(self.document.text)
-                self._unreadable = None
+                self.unreadable = None
             except ConfigError as exc:
-                self._unreadable = Problem(exc.message)
+                self.unreadable = Problem(exc.message)
                 for kind in (SCENE, CHECK):
                     self._queues[SCENE].drop(kind)
                 self._forget_idle()
-                self._tell("text")
+                self.tell("text")
                 return
         self._submit(SCENE, SCENE, SceneJob(self._task_text()))
         if self.plans_after_edits:
             self.ask_plan()
-        self._tell("text")
+        self.tell("text")
 
     def _submit(self, queue: str, kind: str, job: Job) -> None:
         with self.changed:
-            self._since[kind] = time.monotonic()
+            self.since[kind] = time.monotonic()
             self._queues[queue].submit(kind, job, lambda answer: self._receive(kind, job, answer))
-        self._tell("busy")
+        self.tell("busy")
 
     def _receive(self, kind: str, job: Job, answer: Any) -> None:
         """Takes an answer of a worker; one about an older text is shown until the newer one comes."""
         with self.changed:
             self._forget_idle()
-            self._known[kind] = (job.task.text, job.task.episode)
+            self.known[kind] = (job.task.text, job.task.episode)
             if kind == SCENE:
                 self._note_refusal(SCENE, answer if isinstance(answer, Problem) else None)
                 if isinstance(answer, SceneResult):
@@ -474,89 +344,19 @@ class StudioSession:
             elif kind == RUN:
                 self.run_problem = answer if isinstance(answer, Problem) else None
                 self.run = answer if isinstance(answer, RunResult) else None
-        self._tell(kind)
+        self.tell(kind)
         if kind == RUN and self.run is not None and self.length_of(RUN):
             self.set_clock(of=RUN, frame=0, playing=True)
-        self._go_on_with_reach()
+        self._background.go_on()
 
     def _note_refusal(self, kind: str, problem: Problem | None) -> None:
         if problem is None:
-            self._refused.pop(kind, None)
+            self.refused.pop(kind, None)
         else:
-            self._refused[kind] = problem
+            self.refused[kind] = problem
 
     def _forget_idle(self) -> None:
         """Removes the kinds of jobs of which no answer is to come."""
-        for kind in [kind for kind in self._since if kind != REACH]:
+        for kind in [kind for kind in self.since if kind not in (REACH, VIEW)]:
             if not any(queue.is_busy_with(kind) for queue in self._queues.values()):
-                del self._since[kind]
-
-    def _parts(self) -> tuple[ShownPart, ...]:
-        return () if self.scene is None else self.scene.parts
-
-    def _regions(self) -> list[RegionCfg]:
-        return [] if self.scene is None else list(self.scene.scene.cfg.task.regions)
-
-    def _go_on_with_reach(self) -> None:
-        """Asks for the next place of the regions, if the map is shown and nothing else waits."""
-        with self.changed:
-            if not self.show.reach or self.scene is None or self.problem is not None or REACH in self._since:
-                return
-            key = self._text_without_regions()
-            if key != self._reach_key:
-                self.reach, self._reach_key = {}, key
-            for region in self._regions():
-                found = self.reach.setdefault(region.object, ReachMap())
-                place = found.next_place(region)
-                if place is None:
-                    continue
-                self._since[REACH] = time.monotonic()
-                job = ReachJob(self._task_text(), region_at(region, place))
-
-                def keep(answer: Any, found: ReachMap = found, place: Place = place) -> None:
-                    with self.changed:
-                        self._since.pop(REACH, None)
-                        if not isinstance(answer, Problem):
-                            found.found[place] = answer
-                    self._tell(REACH)
-                    if not isinstance(answer, Problem):
-                        self._go_on_with_reach()
-
-                self._queues[REACH].submit(REACH, job, keep)
-                return
-
-    def _text_without_regions(self) -> str:
-        """Returns what a map depends on: the task apart from centre and extent of its regions."""
-        tree = read_tree(self.document.text)
-        rest = {**tree.get("task", {})} if isinstance(tree.get("task"), dict) else {}
-        rest.pop("regions", None)
-        heights = [(region.object, tuple(region.height_m)) for region in self._regions()]
-        return repr(({**tree, "task": rest}, heights, self.episode))
-
-    def _describe_problem(self, problem: Problem | None) -> dict[str, Any] | None:
-        if problem is None:
-            return None
-        return {"message": problem.message, "line": problem_line(self.document.text, problem)}
-
-    def _tell(self, what: str) -> None:
-        with self.changed:
-            self.revision += 1
-            self.changed.notify_all()
-        for listener in list(self.listeners):
-            listener(what)
-
-
-def problem_line(text: str, problem: Problem) -> int | None:
-    """Returns the line of a mistake in the text, from 1; None if it is not in this text."""
-    try:
-        read_tree(text)
-    except ConfigError as exc:
-        line: int | None = exc.values.get("line")
-        return line
-    line = find_line(text, parse_key(problem.key)) if problem.key else None
-    if line is None and problem.key:  # the name of a file of a group
-        group = problem.key.partition(".")[0]
-        for number, words in enumerate(text.splitlines(), start=1):
-            if f"override /{group}:" in words:
-                return number
-    return line
+                del self.since[kind]

@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
 from omegaconf import OmegaConf
+from PIL import Image
 
 from unlatch.configs.chain import entry_keys
 from unlatch.configs.composition import Request, compose_config
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation import PartKind
 from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.simcore.sim.sensors.camera import Camera
+from unlatch.simcore.state import Rendering
+from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, stages_of
-from unlatch.skills.contract.skill import Skill
-from unlatch.solver.planning.plan import KeyframePlan
+from unlatch.solver.settings.setting import SuccessMode
 from unlatch.solver.terms.term import Term
 from unlatch.workflows.episode.asset_checks import check_assets
-from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.episode.randomization.visual_views import cameras
 from unlatch.workflows.runs.loading import LoadedConfig, load_config
-from unlatch.workflows.runs.plan import plan_of_skill
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import PlanCfg
+from unlatch.workflows.studio.chain_plans import ChainPlans
 from unlatch.workflows.studio.jobs import (
+    VIEW_PX,
     Array,
     CheckJob,
     CheckResult,
@@ -49,15 +55,16 @@ from unlatch.workflows.studio.jobs import (
     SceneResult,
     ShownCamera,
     ShownConstraint,
-    ShownKeyframe,
     ShownPart,
-    ShownPlan,
     ShownScene,
-    ShownSegment,
     ShownSkill,
     TaskText,
+    ViewJob,
+    ViewResult,
 )
+from unlatch.workflows.studio.words import units_of, words_of_layout
 from unlatch.workflows.studio.yaml_edit import read_tree
+from unlatch.workflows.viewing.scene_picture import open_record
 
 _COMMAND = "plan"
 """The command whose YAML file the task is composed with."""
@@ -73,7 +80,7 @@ class StudioWork:
         self._checked: tuple[str, Problem | None] | None = None
         """The text that was checked last, and what is wrong with it."""
 
-    def do(self, job: Job) -> SceneResult | CheckResult | PlanResult | RunResult | ReachResult | Problem:
+    def do(self, job: Job) -> SceneResult | CheckResult | PlanResult | RunResult | ReachResult | ViewResult | Problem:
         """Does a job; a mistake of the user is an answer, too."""
         started = time.perf_counter()
         try:
@@ -88,6 +95,8 @@ class StudioWork:
                 with EpisodeRunner(loaded.cfg) as runner:
                     record = runner.run(job.task.episode)
                 return RunResult(loaded.cfg, record, time.perf_counter() - started)
+            if isinstance(job, ViewJob):
+                return _look(loaded.cfg, job)
             if isinstance(job, ReachJob):
                 return self._try_place(loaded.cfg, job)
         except SimCoreError as exc:
@@ -144,15 +153,12 @@ class StudioWork:
     def _plan(self, task: TaskText, cfg: EpisodeCfg, started: float) -> PlanResult:
         with EpisodeRunner(cfg) as runner:
             episode = runner.episode(task.episode)
+            chain = ChainPlans(episode)
             episode.begin()
-            skills = Attempt(episode).plan_stage() if episode.failure is None else []
-            keys = entry_keys(cfg.skills, cfg.robot.name)
-            runs = {id(run.skill): run for run in episode.judge.runs}
-            plans = tuple(
-                _shown_plan(skill, keys[runs[id(skill)].chain_index], runs[id(skill)].refused) for skill in skills
-            )
-            found = bool(plans) and all(plan.found for plan in plans)
-            return PlanResult(_shown_scene(episode), plans, found, time.perf_counter() - started)
+            shown = _shown_scene(episode)  # before later skills move arms and parts
+            plans, states = chain.plan()
+            found = bool(plans) and episode.failure is None and all(plan.found for plan in plans)
+            return PlanResult(shown, tuple(plans), found, time.perf_counter() - started, tuple(states))
 
     def _try_place(self, cfg: EpisodeCfg, job: ReachJob) -> ReachResult:
         acting = [entry for entry in cfg.skills if not isinstance(entry, ArtPreplanCfg)]
@@ -183,16 +189,39 @@ def _problem_of(exc: SimCoreError) -> Problem:
     return Problem(" ".join(exc.message.split()), str(exc.values.get("key", "") or ""))
 
 
+def _look(cfg: EpisodeCfg, job: ViewJob) -> ViewResult:
+    """Draws what every camera sees of a state."""
+    scene = job.scene
+    record = EpisodeRecord(
+        scene.episode,
+        scene.seed,
+        True,
+        assets=dict(scene.hashes),
+        layout=dict(scene.layout),
+        applied=dict(scene.applied),
+        arrays={key: np.asarray(value)[None] for key, value in job.state.items()},
+    )
+    with open_record(cfg, record) as opened:
+        opened.show(0)
+        seen = cameras(opened.episode.scene)
+        for camera in seen:
+            camera.enable_rgb_rendering()
+            camera.update_state()
+        return ViewResult({camera.cfg.name: _as_webp(camera.image(Rendering.rgb)) for camera in seen})
+
+
+def _as_webp(image: Array) -> bytes:
+    """Returns an image (h, w, 3) with at most `VIEW_PX` columns as WebP."""
+    scale = min(1.0, VIEW_PX / image.shape[1])
+    size = (round(scale * image.shape[1]), round(scale * image.shape[0]))
+    file = io.BytesIO()
+    Image.fromarray(image).resize(size, Image.Resampling.LANCZOS).save(file, "WEBP", quality=80)
+    return file.getvalue()
+
+
 def _shown_scene(episode: Episode) -> ShownScene:
     layout, failure = episode.layout(), episode.failure
-    lines = [
-        f"{name}: {layout['instances'][name]['source']} {layout['instances'][name]['category']} "
-        f"{layout['instances'][name]['instance']}; "
-        + ", ".join(f"{key} {value:.3f}" for key, value in place["drawn"].items())
-        for name, place in layout["objects"].items()
-    ]
-    if episode.planner.layout_search is not None:
-        lines.append(f"artpreplan: {episode.planner.layout_search}")
+    search = episode.planner.layout_search
     return ShownScene(
         cfg=episode.cfg,
         episode=episode.number,
@@ -200,8 +229,10 @@ def _shown_scene(episode: Episode) -> ShownScene:
         layout=layout,
         hashes=episode.content_hashes(),
         state=episode.scene.state_tree.state_dict(exclude_tags=NOT_RECORDED),
-        lines=tuple(lines),
+        lines=tuple(words_of_layout(layout, units_of(list(_shown_parts(episode))))),
+        search="" if search is None else str(search),
         failure=None if failure is None else Problem(f"{failure.code}: {failure.message}"),
+        applied={} if episode.randomization is None else episode.randomization.applied(),
     )
 
 
@@ -231,7 +262,7 @@ def _shown_cameras(episode: Episode) -> Iterator[ShownCamera]:
 
 def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[ShownSkill]:
     """Yields every entry of the chain; settings that are derived later than the scene is drawn have no strategies."""
-    index = 0
+    index, units = 0, units_of(list(_shown_parts(episode)))
     for key, entry in zip(entry_keys(cfg.skills, cfg.robot.name), cfg.skills, strict=True):
         if isinstance(entry, ArtPreplanCfg):
             yield ShownSkill(key=key, name=entry.name, object=entry.objects[0], part=None)
@@ -242,10 +273,11 @@ def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[ShownSkill]:
                 with suppress(SimCoreError):  # of a part that an earlier skill moves
                     strategies = episode.planner.strategies(index)
             index += 1
-            yield _shown_skill(key, entry, part, strategies)
+            unit = units.get((entry.objects[0], str(part)), "") if entry.objects else ""
+            yield _shown_skill(key, entry, part, strategies, unit)
 
 
-def _shown_skill(key: str, entry: SkillCfg, part: str | None, strategies: Sequence[SkillCfg]) -> ShownSkill:
+def _shown_skill(key: str, entry: SkillCfg, part: str | None, strategies: Sequence[SkillCfg], unit: str) -> ShownSkill:
     derived = entry.planner_setting.derived
     known = [each for each in strategies if not each.planner_setting.derived]
     first = known[0].planner_setting if known else None
@@ -259,6 +291,8 @@ def _shown_skill(key: str, entry: SkillCfg, part: str | None, strategies: Sequen
         derived=derived,
         settings={each.strategy: each.planner_setting.to_yaml() for each in known} if derived else {},
         threshold=None if first is None else float(first.success_threshold),
+        mode=(None if first is None else first.success_mode) or _default_mode(entry.name),
+        unit=unit,
         constraints=()
         if first is None
         else tuple(
@@ -266,6 +300,12 @@ def _shown_skill(key: str, entry: SkillCfg, part: str | None, strategies: Sequen
             for number, term in enumerate(first.constraint_list)
         ),
     )
+
+
+def _default_mode(skill: str) -> SuccessMode:
+    """Returns how a skill compares its joint where its setting does not say."""
+    cls = SKILLS.load(skill)
+    return cls.success_modes[0] if issubclass(cls, ArticulationSkill) else SuccessMode.abs
 
 
 def _shown_constraint(term: Term, key: str) -> ShownConstraint:
@@ -284,7 +324,7 @@ def _shown_constraint(term: Term, key: str) -> ShownConstraint:
         key=key,
         label=term.label,
         type=term.TYPE,
-        words=f"{tool}, target {' × '.join(word for word in targets if word)}",
+        words=f"{tool} of the hand → {' × '.join(word for word in targets if word)}".replace("_", " "),
         tolerance=float(plain["tolerance"]),
         unit="m" if "point2" in term.TYPE else "rad",
         inner_product=None if inner is None else float(inner),
@@ -293,50 +333,3 @@ def _shown_constraint(term: Term, key: str) -> ShownConstraint:
 
 def _join(first: str | None, last: str | None) -> str:
     return f"{first} to {last}" if first and last else ""
-
-
-def _shown_plan(skill: Skill, key: str, refused: Sequence[Mapping[str, Any]]) -> ShownPlan:
-    made = plan_of_skill(skill)
-    plan, context = skill.keyframe_plan, skill.context
-    item = context.objects.get(skill.cfg.objects[0])
-    part = skill.cfg.part
-    joint = item.asset.articulation.part(part).joint if item is not None and part is not None else None
-    evidence = {} if plan is None or plan.diagnosis is None else plan.diagnosis.evidence
-    solution = None if plan is None else plan.solution
-    return ShownPlan(
-        arm=context.arm.name,
-        skill=skill.cfg.name,
-        key=key,
-        object=skill.cfg.objects[0],
-        part=part,
-        joint=joint,
-        strategy=skill.cfg.strategy,
-        found=made.found,
-        code=made.code or "",
-        message=made.message,
-        lines=tuple(made.lines()),
-        residuals=() if solution is None else tuple(asdict(each) for each in solution.residuals),
-        contradictions=tuple(evidence.get("contradictions", ())),
-        remedies=tuple(evidence.get("relaxations", ())),
-        refused=tuple(refused),
-        timings_ms={} if plan is None else plan.timings_ms,
-        compromise=None if made.found or solution is None else solution.configuration,
-        keyframes=() if plan is None else tuple(_shown_keyframes(skill, plan)),
-        segments=() if plan is None else tuple(_shown_segments(skill, plan)),
-    )
-
-
-def _shown_keyframes(skill: Skill, plan: KeyframePlan) -> Iterator[ShownKeyframe]:
-    T_world_base = skill.context.arm.T_world_base
-    for each in plan.keyframes:
-        pose = T_world_base @ each.T_base_ee
-        yield ShownKeyframe(each.label, np.asarray(each.q), each.s, pose.p, pose.quat_wxyz)
-
-
-def _shown_segments(skill: Skill, plan: KeyframePlan) -> Iterator[ShownSegment]:
-    tip = skill.context.arm_model.tool_keypoints.get("tool_head", np.zeros(3))
-    kinematics, T_world_base = skill.context.arm_model.kinematics, skill.context.arm.T_world_base
-    for segment in plan.segments:
-        poses = [np.asarray(kinematics.fk(q)) for q in segment.q]  # (4, 4) each
-        path: Array = np.array([T_world_base @ (T[:3, :3] @ tip + T[:3, 3]) for T in poses])  # (T, 3)
-        yield ShownSegment(segment.kind, np.asarray(segment.q), segment.s, path)

@@ -37,6 +37,11 @@ class WorkerProcess:
         self._connection: Connection | None = None
         self._lock = threading.Lock()
 
+    @property
+    def pid(self) -> int | None:
+        """Number of the process; None: it does not run."""
+        return None if self._process is None else self._process.pid
+
     def do(self, job: Job) -> Any:
         """Does a job and returns its answer; a `Problem` if the process died."""
         connection = self._start()

@@ -104,6 +104,13 @@ def test_without_the_token_nothing_is_answered(with_token):
     assert ask(with_token, "/state.json", Cookie="unlatch_studio=wrong")[0] == 403
 
 
+def test_the_scene_is_reached_through_the_page_only_which_asks_for_the_token(with_token):
+    assert with_token.scene.get_host() == LOCAL_HOST, "viser has no token of its own"
+    opening = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13"}
+    key = "dGhlIHNhbXBsZSBub25jZQ=="
+    assert ask(with_token, "/scene/", **opening, Sec_WebSocket_Key=key)[0] == 403
+
+
 def test_the_printed_address_gives_the_browser_the_token(with_token):
     status, headers, _ = ask(with_token, "/?token=a-secret")
     assert status == 303

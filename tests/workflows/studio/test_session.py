@@ -1,6 +1,8 @@
 """What the controls of the page do, with workers that answer at once."""
 
+import base64
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,14 +26,18 @@ from unlatch.workflows.studio.jobs import (
     RunResult,
     SceneJob,
     SceneResult,
+    ShownCamera,
     ShownConstraint,
     ShownPart,
     ShownPlan,
     ShownScene,
     ShownSegment,
     ShownSkill,
+    ViewJob,
+    ViewResult,
 )
-from unlatch.workflows.studio.session import PLAN, REACH, RUN, SCENE, StudioSession, problem_line
+from unlatch.workflows.studio.page_state import describe_plan, problem_line
+from unlatch.workflows.studio.session import PLAN, REACH, RUN, SCENE, StudioSession
 from unlatch.workflows.studio.yaml_edit import read_tree, value_at
 
 REGION = {"object": "${object.name}", "center_m": [0.68, 0.0], "half_extent_m": [0.1, 0.1], "yaw_deg": 25.0}
@@ -41,6 +47,7 @@ SKILL = {
     "planner_setting": {"constraint_list": [{"type": "point2point_constraint", "tolerance": 0.002}]},
 }
 BASE = {"task": {"name": "open_microwave", "regions": [REGION]}, "skills": [SKILL]}
+CAMERA = ShownCamera("front", np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]), 1.0, 1.5)
 WAIT_S = 10.0
 
 
@@ -94,7 +101,8 @@ class Worker:
             constraint = ShownConstraint(KEY, "point2point_constraint", "point2point_constraint", "", 0.002, "m")
             skill = ShownSkill("skills[0]", "open", "microwave", "door", ("given",), constraints=(constraint,))
             part = ShownPart("microwave", "door", "hinge", 0, "rad", 0.0, 1.5, 0.0)
-            return SceneResult(scene_of(job), BASE, (skill,), (part,), (), (), 0.1)
+            cameras = (CAMERA,) if "camera" in job.task.text else ()
+            return SceneResult(scene_of(job), BASE, (skill,), (part,), cameras, (), 0.1)
         if isinstance(job, CheckJob):
             refused = Problem("'a' and 'b' contradict each other.", "task.name")
             return CheckResult(refused if "no_plan" in job.task.text else None)
@@ -103,6 +111,8 @@ class Worker:
             return PlanResult(scene_of(job), (plan,), plan.found, 0.1)
         if isinstance(job, RunJob):
             return RunResult(scene_of(job).cfg, EpisodeRecord(job.task.episode, 1, False, code="timeout"), 0.1)
+        if isinstance(job, ViewJob):
+            return ViewResult({"front": b"seen"})
         assert isinstance(job, ReachJob)
         return ReachResult(job.region.center_m[0] < 0.65, "path_infeasible", "too far")
 
@@ -218,6 +228,39 @@ def test_the_clock_plays_the_plan_to_its_last_frame(session):
     assert session.clock.frame == 0, "it begins anew"
     session.act("clock", {"of": "run"})
     assert session.clock.of == "scene", "there is no run"
+
+
+def test_the_clock_goes_through_every_skill_of_a_chain(session):
+    job = session.runners[PLAN].jobs[-1]
+    first = plan_of(job, found=True)
+    second = replace(plan_of(job, found=True), skill="close", stage=1)
+    longer = ShownSegment("follow", np.zeros((40, 7)), None, np.zeros((40, 3)))
+    other = replace(first, skill="hold", arm="right", segments=(longer,))
+    plan = PlanResult(scene_of(job), (first, other, second), True, 0.1)
+    assert plan.stage_frames() == [40, 31]
+    assert [plan.moment(frame) for frame in (0, 39, 40, 70)] == [(0, 0), (0, 39), (1, 0), (1, 30)]
+    spans = describe_plan(plan)["spans"]
+    assert [(span["skill"], span["first"], span["last"]) for span in spans] == [("hold", 0, 39), ("close", 40, 70)]
+    assert PlanResult(scene_of(job), (), False, 0.1).moment(0) == (0, 0)
+
+
+def test_cameras_look_after_each_edit_and_only_where_they_are_shown(session):
+    worker = session.runners[REACH]
+    assert session.to_dict()["views"] == {}
+    assert worker.jobs == [], "without a camera, nothing is drawn"
+    session.act("text", {"text": session.document.text + "camera: {name: mine}\n"})
+    state = wait(session, lambda state: state["views"])
+    assert state["views"]["front"] == "data:image/webp;base64," + base64.b64encode(b"seen").decode()
+    count = len(worker.jobs)
+    session.act("clock", {"of": "scene"})
+    wait(session, lambda state: True)
+    assert len(worker.jobs) == count, "nothing has changed"
+    session.act("show", {"cameras": False})
+    session.act("set", {"path": ["task", "regions", 0, "yaw_deg"], "value": 5.0})
+    wait(session, lambda state: state["scene"]["regions"][0]["yaw_deg"] == 5.0)
+    assert len(worker.jobs) == count
+    session.act("show", {"cameras": True})
+    wait(session, lambda state: len(worker.jobs) > count)
 
 
 def test_an_episode_is_run_and_its_verdict_is_shown(session):

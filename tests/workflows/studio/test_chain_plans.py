@@ -1,0 +1,79 @@
+"""Plans of whole chains, and where their objects are in each frame."""
+
+import io
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from unlatch.workflows.studio.document import new_document
+from unlatch.workflows.studio.drawing.planned_state import planned_state
+from unlatch.workflows.studio.jobs import VIEW_PX, PlanJob, PlanResult, SceneJob, TaskText, ViewJob
+from unlatch.workflows.studio.work import StudioWork
+from unlatch.workflows.viewing.viewers.scene_models import load_assets, open_object, open_robot
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def work():
+    return StudioWork()
+
+
+def plan(work, task):
+    document = new_document([f"task={task}"])
+    result = work.do(PlanJob(TaskText(document.name, document.text)))
+    assert isinstance(result, PlanResult), result
+    return result
+
+
+def can_position(state):
+    return np.asarray(state["objects.can.root_position"]).reshape(3)
+
+
+def test_every_skill_of_a_chain_with_a_search_is_planned_from_the_end_of_the_one_before(work):
+    result = plan(work, "open_close_drawer")
+    assert [each.skill for each in result.plans] == ["open", "close"]
+    assert result.found
+    first, second = result.plans
+    assert second.keyframes[0].s == pytest.approx(first.keyframes[-1].s)
+    assert second.segments[0].q[0] == pytest.approx(first.segments[-1].q[-1], abs=1e-6)
+    assert result.stage_frames() == [first.frames, second.frames]
+    assert result.moment(first.frames + 3) == (1, 3)
+
+
+def test_a_carried_object_follows_the_hand_and_stays_where_it_is_put(work):
+    result = plan(work, "place_can")
+    pick, place = result.plans
+    cfg = result.scene.cfg
+    assets, _ = load_assets(
+        [cfg.object, *cfg.objects], result.scene.layout, result.scene.hashes, number=result.scene.episode
+    )
+    with open_robot(cfg.robot) as robot, open_object("can", assets["can"]) as can:
+        scene = SimpleNamespace(robot=robot, objects={"can": can}, assets=assets)
+
+        def at(frame):
+            return can_position(planned_state(result, frame, cfg.robot, scene))
+
+        start, lifted = at(0), at(pick.frames - 1)
+        assert at(pick.carried.first) == pytest.approx(start)
+        assert lifted[2] > start[2] + 0.05
+        assert at(pick.frames) == pytest.approx(lifted, abs=0.02), "the next skill begins where this one ends"
+        assert at(result.frames - 1) == pytest.approx(at(pick.frames + place.carried.last))
+        assert at(result.frames - 1)[2] == pytest.approx(start[2], abs=0.03), "it stands on the table again"
+
+
+def test_cameras_see_the_state_that_is_asked_for(work):
+    document = new_document(["task=open_microwave", "camera=front"])
+    task = TaskText(document.name, document.text)
+    shown = work.do(SceneJob(task)).scene
+    opened = dict(shown.state)
+    opened["objects.microwave.joint_positions"] = np.array([1.2])
+    first, same, other = (
+        np.asarray(Image.open(io.BytesIO(work.do(ViewJob(task, shown, state)).images["front"])), dtype=float)
+        for state in (shown.state, shown.state, opened)
+    )
+    assert first.shape[1] <= VIEW_PX
+    assert np.array_equal(first, same)
+    assert np.abs(first - other).max() > 60.0, "the door is open"

@@ -1,0 +1,1 @@
+from .scene_view import SceneView as SceneView

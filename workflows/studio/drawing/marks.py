@@ -1,0 +1,193 @@
+"""Draws what is marked on the scene: axes, cameras with their images, keypoints that can be moved, and the reach."""
+
+from __future__ import annotations
+
+import io
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from unlatch.objects.annotate.keypoint_edit import HEAD, TAIL
+from unlatch.simcore.geometry import Pose
+from unlatch.tasks.task import RegionCfg
+from unlatch.workflows.studio.drawing.groups import HandleGroups
+from unlatch.workflows.studio.jobs import Array, ViewResult
+from unlatch.workflows.studio.reach import FINE_M, place_m
+from unlatch.workflows.studio.session import StudioSession
+from unlatch.workflows.viewing.live.scene import LiveScene
+from unlatch.workflows.viewing.viewers.viser_scene import LABEL_ANCHORS
+
+_PLANS_RGB, _FAILS_RGB = (0, 105, 40), (175, 15, 5)
+_CAMERA_RGB = (90, 60, 140)
+_AXIS_M, _FRAME_M = 0.16, 0.05
+
+
+class SceneMarks:
+    """Marks of one scene."""
+
+    def __init__(self, server: Any, session: StudioSession, scene: LiveScene) -> None:
+        self._view, self._session, self._scene = server.scene, session, scene
+        self._groups = HandleGroups()
+
+    def draw_axes(self, acted_on: set[str]) -> None:
+        """Draws axes and handle frame of the parts that a skill acts on."""
+        self._groups.clear("axes")
+        if not self._session.show.axes or self._session.clock.playing:
+            return
+        view, names = self._view, self._session.show.names
+        for owner, model in self._scene.objects.items():
+            for part in self._scene.assets[owner].articulation.parts.values():
+                if f"{owner}.{part.name}" not in acted_on:
+                    continue
+                frames = {"link": model.body.link_pose(part.link), "base": model.body.link_pose(part.base)}
+                head = part.keypoints["articulated_object_head"]
+                start = frames.get(head.frame, model.body.root_pose()) @ head.xyz
+                for index, (name, axis) in enumerate(part.axes.items()):
+                    end = start + _AXIS_M * frames.get(axis.frame, model.body.root_pose()).rotate(axis.xyz)
+                    rgb = ((220, 40, 40), (40, 170, 60), (50, 90, 230), (200, 120, 20))[index % 4]
+                    path = f"/axes/{owner}/{part.name}/{name}"
+                    self._groups.keep(
+                        "axes",
+                        view.add_arrows(
+                            path,
+                            np.array([[start, end]]),
+                            rgb,
+                            shaft_radius=0.003,
+                            head_radius=0.008,
+                            head_length=0.02,
+                        ),
+                    )
+                    if names:
+                        label = name.replace("_", " ")
+                        beyond = start + 1.15 * (end - start)
+                        self._groups.keep(
+                            "axes",
+                            view.add_label(
+                                f"{path}/name", label, position=beyond, font_screen_scale=0.6, anchor="center-left"
+                            ),
+                        )
+                if part.handle.T_link_handle is not None:
+                    pose = frames["link"] @ part.handle.T_link_handle
+                    path = f"/axes/{owner}/{part.name}/contact"
+                    self._groups.keep(
+                        "axes",
+                        view.add_frame(
+                            path, axes_length=_FRAME_M, axes_radius=0.002, position=pose.p, wxyz=pose.quat_wxyz
+                        ),
+                    )
+                    if names:
+                        words = f"contact frame ({part.handle.type.value})"
+                        self._groups.keep(
+                            "axes",
+                            view.add_label(f"{path}/name", words, font_screen_scale=0.6, anchor="top-right"),
+                        )
+
+    def draw_keypoint_controls(self) -> None:
+        """Draws a control at each keypoint that is being moved."""
+        self._groups.clear("handles")
+        annotation = self._session.annotation
+        if annotation is None or annotation.object not in self._scene.objects:
+            return
+        model, asset = self._scene.objects[annotation.object], self._scene.assets[annotation.object]
+        controls: dict[tuple[str, str], Any] = {}
+        anchors = cycle(LABEL_ANCHORS)
+        for part_name, name in annotation.movable(asset.articulation):
+            part = annotation.edit.articulation.part(part_name)
+            point = part.keypoint(name)
+            link = {"link": part.link, "base": part.base}.get(point.frame)
+            T_world_frame = model.body.root_pose() if link is None else model.body.link_pose(link)
+            control = self._view.add_transform_controls(
+                f"/handles/{part_name}/{name}",
+                scale=0.14 * annotation.edit.loaded.size_m,
+                disable_rotations=True,
+                depth_test=False,
+                position=T_world_frame @ point.xyz,
+            )
+            label = self._view.add_label(
+                f"/handles/{part_name}/{name}/name",
+                f"{part_name}: {name.replace('_', ' ')}",
+                font_screen_scale=0.75,
+                anchor=next(anchors),
+            )
+            controls[part_name, name] = control
+            self._groups.keep("handles", control)
+            self._groups.keep("handles", label)
+
+            def moved(_: Any, key: tuple[str, str] = (part_name, name), T_world_frame: Pose = T_world_frame) -> None:
+                p_world = np.asarray(controls[key].position, dtype=float)
+                self._session.move_keypoint(*key, T_world_frame.inverse() @ p_world)
+                follower = controls.get((key[0], TAIL))
+                if key[1] == HEAD and follower is not None:
+                    tail = annotation.edit.articulation.part(key[0]).keypoint(TAIL)
+                    follower.position = T_world_frame @ tail.xyz
+
+            control.on_update(moved)
+
+    def draw_cameras(self) -> None:
+        """Draws every camera as a frustum with what it sees."""
+        self._groups.clear("cameras")
+        scene, views = self._session.scene, self._session.views
+        for camera in scene.cameras if scene is not None and self._session.show.cameras else ():
+            pose = Pose.from_quat_xyzw(camera.position, camera.quat_xyzw)
+            path = f"/cameras/{camera.name}"
+            self._groups.keep(
+                "cameras",
+                self._view.add_camera_frustum(
+                    path,
+                    camera.fov_rad,
+                    camera.aspect,
+                    image=_read_image(views, camera.name),
+                    scale=0.1,
+                    thickness=2.0,
+                    thickness_units="screen",
+                    color=_CAMERA_RGB,
+                    cast_shadow=False,
+                    wxyz=pose.quat_wxyz,
+                    position=pose.p,
+                ),
+            )
+            words = f"camera {camera.name}"
+            self._groups.keep("cameras", self._view.add_label(f"{path}/name", words, font_screen_scale=0.75))
+
+    def draw_reach(self, regions: list[RegionCfg]) -> None:
+        """Colours the places of which is known whether layouts there plan."""
+        self._groups.clear("reach")
+        session = self._session
+        if not session.show.reach:
+            return
+        with session.changed:
+            places = [
+                (place, colour)
+                for region in regions
+                for found in [session.reach.get(region.object)]
+                if found is not None
+                for place in found.known_places(region)
+                for colour in [found.colour_of(place)]
+                if colour is not None
+            ]
+        side = 0.46 * FINE_M
+        square = np.array([[-side, -side, 0], [side, -side, 0], [side, side, 0], [-side, side, 0]], dtype=np.float32)
+        faces = np.array([[0, 1, 2], [0, 2, 3]], dtype=np.uint32)
+        for plans, rgb in ((True, _PLANS_RGB), (False, _FAILS_RGB)):
+            chosen = [place_m(place) for place, colour in places if colour is plans]
+            if chosen:
+                centers = np.array([(x, y, 0.003) for x, y in chosen], dtype=np.float32)
+                handle = self._view.add_batched_meshes_simple(
+                    f"/reach/{plans}",
+                    square,
+                    faces,
+                    batched_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (len(centers), 1)),
+                    batched_positions=centers,
+                    batched_colors=rgb,
+                    side="double",
+                    cast_shadow=False,
+                )
+                self._groups.keep("reach", handle)
+
+
+def _read_image(views: ViewResult | None, camera: str) -> Array | None:
+    """Returns what a camera sees (h, w, 3) uint8; None: it is not known yet."""
+    picture = None if views is None else views.images.get(camera)
+    return None if picture is None else np.asarray(Image.open(io.BytesIO(picture)).convert("RGB"))
