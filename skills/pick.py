@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
@@ -81,6 +81,8 @@ class Pick(CarryingSkill):
     """The grasp that was planned last."""
     _T_object_tool: Pose | None = None
     """Where the hand is in that grasp, in the frame of the object."""
+    missed: Sequence[Pose] = ()
+    """`choice` of earlier attempts at this skill: these grasps are tried last."""
 
     @classmethod
     def declare_conditions(cls, cfg: SkillCfg, assets: Mapping[str, ObjectAsset]) -> list[ObjectCondition]:
@@ -133,6 +135,12 @@ class Pick(CarryingSkill):
     def _candidates_by_promise(self) -> Iterator[GraspCandidate]:
         """Yields the grasps, the one of the suggestion first."""
         candidates = self._candidates()
+        if self.missed:
+            first = list(islice(candidates, _SEARCHED_FOR_SUGGESTION))
+            missed = [self.T_world_object @ each for each in self.missed]
+            first.sort(key=lambda each: any(_distance(each.T_world_tool, T) < _SAME_GRASP for T in missed))
+            yield from chain(first, candidates)
+            return
         if not isinstance(self.suggestion, Pose):
             yield from candidates
             return
@@ -150,6 +158,11 @@ class Pick(CarryingSkill):
         # the hand is symmetric: its closing axis has no sign
         (*first, axis_1), (*second, axis_2) = values
         return bool(np.max(np.abs(np.array([*first, abs(axis_1)]) - [*second, abs(axis_2)])) < _ALIKE_M)
+
+    @property
+    def release_width_m(self) -> float:
+        """See `CarryingSkill.release_width_m`: the opening of the approach, which had room."""
+        return super().release_width_m if self._candidate is None else self._candidate.opening_m
 
     @property
     def choice(self) -> Pose | None:

@@ -20,7 +20,7 @@ from unlatch.skills.carrying import CARRYING_PACE, CarryingSkill
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.target import SkillTarget
-from unlatch.skills.strategies.placements import find_spots
+from unlatch.skills.strategies.placements import Floor, find_spots
 from unlatch.skills.strategies.turns import TurnRange, turns_with_room
 from unlatch.solver.planning.plan import Carrying, KeyframePlan, PlanBudget, PlanRequest
 from unlatch.solver.planning.planner import plan_keyframes
@@ -48,15 +48,9 @@ _SPOTS = 6
 _TILT_RAD = 0.5
 """Largest tilt on the way of an object that must stand upright at the end: a cup may hold something [rad]."""
 _RELEASE_S = 0.4
-_RELEASE_ROOM_M = 0.03
-"""How much wider than the object the fingers open to let it go [m]."""
 _BESIDE_GAP_M = 0.02
 _DROP_M = -0.02
 """Height of the underside of an object above a rim when it is dropped [m]: it is already between the walls."""
-_OVER_SILL_M = (0.005, 0.02)
-"""Least and preferred height above a shelf at which an object is brought in [m]."""
-_UNDER_CEILING_M = 0.01
-"""Distance from the ceiling that it keeps there, if the least height allows it [m]."""
 _HAND_ROOM_M = 0.004
 """Least distance of the hand from everything where it puts something down and on its way out of a space [m]."""
 _WAY_STEP_M = 0.06
@@ -101,21 +95,6 @@ class PlaceCfg(SkillCfg):
                 "the object with the region.",
                 key="objects",
             )
-
-
-class Floor(NamedTuple):
-    """A floor onto which something is put."""
-
-    T_world_floor: Pose
-    """Its middle; z up, x out of the front of its object."""
-    size: np.ndarray
-    """(2,) extents along x and y [m]."""
-    rim_m: float
-    """Height of the walls around it [m]."""
-    headroom_m: float
-    """Height that an object may have; infinite under the open sky [m]."""
-    opens_above: bool
-    """Whether things come from above; else they come from the front."""
 
 
 class PlaceChoice(NamedTuple):
@@ -260,12 +239,12 @@ class Place(CarryingSkill):
             return [TurnRange(0.0, np.pi)]
         self.context.budget.meter.spend("fits")
         arm = self.context.arm
-        fingers, palm = hand_shape(self.context.robot.cfg, arm.cfg).boxes(self._release_width_m())
+        fingers, palm = hand_shape(self.context.robot.cfg, arm.cfg).boxes(self.release_width_m)
         up, front = np.array([0.0, 0.0, 1.0]), floor.T_world_floor.R[:, 0]
         way = [spot + self._release_height_m(floor) * up]
         if not floor.opens_above:
-            out = np.arange(0.0, self._way_out_m(spot, floor), _WAY_STEP_M)
-            way += [way[0] + self._sill_m(floor) * up + out_m * front for out_m in out]
+            out = np.arange(0.0, floor.way_out_m(spot, self.radius_m), _WAY_STEP_M)
+            way += [way[0] + floor.lift_over_sill_m(self.height_m) * up + out_m * front for out_m in out]
         return turns_with_room(
             self.T_ee_object.inverse() @ tool_frame(arm.cfg.keypoints),
             self.object.asset.articulation.keypoint("bottom_center").xyz,
@@ -275,16 +254,6 @@ class Place(CarryingSkill):
             margin_m=0.0 if floor.opens_above else _HAND_ROOM_M,
             allows=lambda T: floor.opens_above or float(T.R[:, 0] @ front) <= -np.cos(_INWARD_RAD),
         )
-
-    def _way_out_m(self, spot: np.ndarray, floor: Floor) -> float:
-        """Returns how far an object at a spot (3,), world frame, is from free space before its floor [m]."""
-        place = floor.T_world_floor.inverse() @ spot
-        return 0.5 * float(floor.size[0]) - float(place[0]) + self.radius_m + _CLEAR_M
-
-    def _sill_m(self, floor: Floor) -> float:
-        """Returns the height above where the hand lets go at which the object is brought in from the front [m]."""
-        spare_m = floor.headroom_m - self.height_m - self._release_height_m(floor) - _UNDER_CEILING_M
-        return float(np.clip(spare_m, *_OVER_SILL_M))
 
     @property
     def height_m(self) -> float:
@@ -349,8 +318,11 @@ class Place(CarryingSkill):
         constraints: list[Term] = []
         retreat_m = 0.1
         if not floor.opens_above:
-            out_m = self._way_out_m(spot, floor)
-            approach, retreat_m = [["move-up", self._sill_m(floor)], ["translate_out", out_m]], out_m + 0.05
+            out_m = floor.way_out_m(spot, self.radius_m)
+            approach, retreat_m = (
+                [["move-up", floor.lift_over_sill_m(self.height_m)], ["translate_out", out_m]],
+                out_m + 0.05,
+            )
             bottom = self.object.asset.articulation.keypoint("bottom_center").xyz
             mark = self.T_ee_object @ (bottom + np.array([_TURN_MARK_M, 0.0, 0.0]))
             arm = replace(arm, tool_keypoints={**arm.tool_keypoints, _TURN_MARK: mark})
@@ -392,7 +364,7 @@ class Place(CarryingSkill):
             frame_s=context.frame_s,
             gripper_open_m=opening_m,
             gripper_contact_m=opening_m,
-            gripper_released_m=self._release_width_m(),
+            gripper_released_m=self.release_width_m,
             retreat_m=retreat_m,
             asset=self.object.asset.instance,
             pace=CARRYING_PACE,
@@ -412,20 +384,16 @@ class Place(CarryingSkill):
 
     def predicted_opening_m(self) -> float | None:
         """See `Skill.predicted_opening_m`: the fingers have let go."""
-        return self._release_width_m()
+        return self.release_width_m
 
     def _release_height_m(self, floor: Floor) -> float:
         """Returns the height above the floor at which the hand lets go [m]."""
         drops = isinstance(self.cfg, PlaceCfg) and self.cfg.drop and floor.opens_above
         return max(_ABOVE_M, floor.rim_m + _DROP_M) if drops else _ABOVE_M
 
-    def _release_width_m(self) -> float:
-        arm = self.context.arm
-        return min(arm.gripper_opening_m + _RELEASE_ROOM_M, arm.cfg.gripper.max_width_m)
-
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """See `CarryingSkill.make_commands`."""
-        width_m, release = self._release_width_m(), ManipKind.open_gripper
+        width_m, release = self.release_width_m, ManipKind.open_gripper
         T_base_place = plan.keyframes[plan.contact_pose_index].T_base_ee
         return [
             *self.motions("transit", ManipKind.close_gripper, Phase.transit, gripper_m=None),
