@@ -21,6 +21,8 @@ _LEAST_WIDTH_M = 0.002
 _OUTSIDE_M = 5e-4
 _PAD_M = 0.004
 """Half of the least extent of the surface that a pad presses [m]."""
+_WIDE_PAD_M = 0.008
+"""The same of the surface that a pad presses if the object is large enough [m]."""
 _PAD_DEPTH_M = 0.0015
 """Depth below the surface at which that is looked up: a round surface curves away [m]."""
 _PAD_SPOTS = 3
@@ -43,6 +45,8 @@ class AntipodalPair:
     """Distance between them."""
     to_com: Array
     """(3,) from the middle to the centre of mass [m]."""
+    covered: float
+    """Share of the surface under the pads that is there: less at an edge, from which pads slip."""
 
 
 def antipodal_pairs(asset: ObjectAsset, *, max_width_m: float) -> tuple[AntipodalPair, ...]:
@@ -81,8 +85,10 @@ def _find_pairs(urdf: Path, changed_ns: int, max_width_m: float, com: tuple[floa
     found = [_pairs_through_material(solids, points, normals, max_width_m)]
     found.append(_pairs_around(solids, points, normals, max_width_m))
     ends, axes, widths = (np.concatenate(each) for each in zip(*found, strict=True))  # (N, 3), (N, 3), (N,)
-    wide = _have_room_for_pads(solids, ends, axes, widths)
-    ends, axes, widths = ends[wide], axes[wide], widths[wide]
+    on_object, blocked = _surface_under_pads(solids, ends, axes, widths, _PAD_M)
+    wide = (on_object >= _PAD_SPOTS) & ~blocked
+    ends, axes, widths, on_object = ends[wide], axes[wide], widths[wide], on_object[wide]
+    covered = (on_object + _surface_under_pads(solids, ends, axes, widths, _WIDE_PAD_M)[0]) / 8.0
     middles = ends - 0.5 * widths[:, None] * axes
     to_com = np.array(com) - middles
     levers = np.linalg.norm(np.cross(to_com, axes), axis=1)
@@ -92,7 +98,7 @@ def _find_pairs(urdf: Path, changed_ns: int, max_width_m: float, com: tuple[floa
         chosen.append(first)
         near = np.linalg.norm(middles[left] - middles[first], axis=1) < _SAME_M
         left = left[~(near & (np.abs(axes[left] @ axes[first]) > np.cos(_SAME_RAD)))]
-    return tuple(AntipodalPair(middles[i], axes[i], float(widths[i]), to_com[i]) for i in chosen)
+    return tuple(AntipodalPair(middles[i], axes[i], float(widths[i]), to_com[i], float(covered[i])) for i in chosen)
 
 
 def _pairs_through_material(
@@ -131,23 +137,24 @@ def _pairs_around(
     return points[keep], -directions[keep], widths[keep]
 
 
-def _have_room_for_pads(solids: list[ConvexSolid], points: Array, normals: Array, widths: Array) -> Array:
-    """Returns (N,) whether the surface goes on around both spots of a pair, with free space before it.
-
-    A pad holds no edge and no sliver, and it must come to lie on the surface.
+def _surface_under_pads(
+    solids: list[ConvexSolid], points: Array, normals: Array, widths: Array, reach_m: float
+) -> tuple[Array, Array]:
+    """Returns (N,) of how many of four spots around each end of a pair the surface goes on, at the worse end, and (N,)
+    whether something is before one of them. A pad holds no edge and no sliver, and it must come to lie on the surface.
     """
     least = np.argmin(np.abs(normals), axis=1)
     first = np.cross(normals, np.eye(3)[least])
     first /= np.linalg.norm(first, axis=1, keepdims=True)
     second = np.cross(normals, first)
     depth = np.minimum(_PAD_DEPTH_M, 0.5 * widths)[:, None]
-    counts = []
+    counts: list[Array] = []
+    blocked: Array = np.zeros(len(points), dtype=bool)
     for side, inward in ((points, -normals), (points - widths[:, None] * normals, normals)):
-        around = [side + sign * _PAD_M * along for along in (first, second) for sign in (1.0, -1.0)]
-        inside = np.stack([_are_inside(solids, each + depth * inward) for each in around])  # (4, N)
-        blocked = np.stack([_are_inside(solids, each - _PAD_DEPTH_M * inward) for each in around])
-        counts.append(inside.sum(axis=0) - len(around) * blocked.any(axis=0))
-    return np.minimum(*counts) >= _PAD_SPOTS
+        around = [side + sign * reach_m * along for along in (first, second) for sign in (1.0, -1.0)]
+        counts.append(np.stack([_are_inside(solids, each + depth * inward) for each in around]).sum(axis=0))
+        blocked |= np.stack([_are_inside(solids, each - _PAD_DEPTH_M * inward) for each in around]).any(axis=0)
+    return np.minimum(*counts), blocked
 
 
 def _are_inside(solids: list[ConvexSolid], points: Array) -> Array:

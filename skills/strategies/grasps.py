@@ -38,6 +38,8 @@ _HEIGHT_GAIN = 2.0
 _HIGH_M = 0.04
 """Height above the centre of mass from which on there is no more gain [m]."""
 _TILT_COST = 0.4
+_EDGE_COST = 0.8
+"""Cost of a pair at the edge of a surface, per share of the pads that has none under it: things turn out of the hand."""
 _BACKWARDS_COST = 1.0
 """Cost of a hand that points to its own arm."""
 
@@ -140,6 +142,7 @@ def grasp_candidates(
             if not side.allows(tilt) or (inward is not None and float(approach @ inward) < _INWARD_COSINE):
                 continue
             cost = _LEVER_COST * lever_m - _HEIGHT_GAIN * above_m + _TILT_COST * abs(tilt - side.preferred_tilt)
+            cost += _EDGE_COST * (1.0 - pair.covered)
             cost += _BACKWARDS_COST * max(0.0, -float(approach @ (away if inward is None else inward)))
             if inward is not None:
                 cost += 1.0 - float(approach @ inward)

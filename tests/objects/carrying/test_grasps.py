@@ -47,3 +47,11 @@ def test_a_hollow_object_is_also_held_around_its_outside(category: str) -> None:
     if category == "cup":
         for pair in around:
             assert abs(pair.axis[2]) < 0.1, "fingers on both sides of an inclined wall close along a level line"
+
+
+def test_less_of_the_pads_is_covered_at_an_edge() -> None:
+    asset = load_instance(ObjectCfg(name="spoon", category="spoon", instance="0"))
+    across = [pair for pair in antipodal_pairs(asset, max_width_m=WIDTH_M) if pair.width_m > 0.03]  # the bowl
+    places = np.array([pair.middle[0] for pair in across])
+    middle, edge = (np.argmin(np.abs(places - x)) for x in (0.5 * (places.min() + places.max()), places.min()))
+    assert across[middle].covered > across[edge].covered
