@@ -39,7 +39,7 @@ _HIGH_M = 0.04
 """Height above the centre of mass from which on there is no more gain [m]."""
 _TILT_COST = 0.4
 _EDGE_COST = 0.8
-"""Cost of a pair at the edge of a surface, per share of the pads that has none under it: things turn out of the hand."""
+"""Cost of a pair at the edge of a surface, for pads with none under them: things turn out of the hand there."""
 _BACKWARDS_COST = 1.0
 """Cost of a hand that points to its own arm."""
 
