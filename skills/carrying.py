@@ -33,6 +33,8 @@ _SLIPPED_RAD = 0.6
 """An object that turns farther than this in the hand has slipped [rad]."""
 _LOST_S = 0.2
 """An object without a finger on it for this time is lost [s]."""
+_RELEASE_ROOM_M = 0.03
+"""How much wider than the object the fingers open to let it go [m]."""
 _NEAR_M = 0.6
 """Obstacles farther away than this leave room for any hand [m]."""
 
@@ -160,6 +162,12 @@ class CarryingSkill(Skill):
                     if region.holds(T.inverse() @ middle):
                         return SurroundingRegion(region, T, name)
         return None
+
+    @property
+    def release_width_m(self) -> float:
+        """Opening of the fingers that lets go of what the hand holds [m]."""
+        arm = self.context.arm
+        return min(arm.gripper_opening_m + _RELEASE_ROOM_M, arm.cfg.gripper.max_width_m)
 
     def load_checker(self) -> None:
         """Gives the collision checker the scene as the planner sees it now."""

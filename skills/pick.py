@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -40,10 +39,6 @@ _CLEAR_M = 0.04
 _SHELF_LIFT_M = 0.03
 _CANDIDATES = 8
 """Number of grasps that are planned with the budget of a first look."""
-_SEARCHED_FOR_SUGGESTION = 60
-"""Number of grasps among which the suggested one is looked for."""
-_SAME_GRASP = 0.02
-"""Grasps that are nearer to each other are the same; 1 m counts as much as 10 rad."""
 _ALIKE_M, _ALIKE_COSINE = 0.015, 0.2
 """Grasps are alike if heights and distances from the axis differ by less than the first value [m], and the cosines of
 the angles of the hand to the vertical by less than the second."""
@@ -51,12 +46,6 @@ _EMPTY_M = 0.0015
 """Fingers with a smaller opening hold nothing [m]."""
 _CLOSING_S = 0.35
 """Time for the grip to settle after the fingers have closed [s]."""
-
-
-def _distance(one: Pose, other: Pose) -> float:
-    """Returns how far apart two hands are, see `_SAME_GRASP`."""
-    turn = float(np.arccos(np.clip((np.trace(one.R.T @ other.R) - 1.0) / 2.0, -1.0, 1.0)))
-    return float(np.linalg.norm(one.p - other.p)) + 0.1 * turn
 
 
 @dataclass
@@ -81,6 +70,8 @@ class Pick(CarryingSkill):
     """The grasp that was planned last."""
     _T_object_tool: Pose | None = None
     """Where the hand is in that grasp, in the frame of the object."""
+    missed: Sequence[Pose] = ()
+    """`choice` of earlier attempts at this skill: these grasps are tried last."""
 
     @classmethod
     def declare_conditions(cls, cfg: SkillCfg, assets: Mapping[str, ObjectAsset]) -> list[ObjectCondition]:
@@ -103,7 +94,7 @@ class Pick(CarryingSkill):
         checker, budget = self.context.checker, self.context.budget
         taken: list[GraspCandidate] = []
         refused: list[GraspCandidate] = []
-        for candidate in self._candidates_by_promise():
+        for candidate in self._candidates():
             if any(self._is_alike(candidate, other) for other in taken):
                 continue
             self._choose(candidate)
@@ -133,17 +124,6 @@ class Pick(CarryingSkill):
         self._candidate = candidate
         self._T_object_tool = self.T_world_object.inverse() @ candidate.T_world_tool
 
-    def _candidates_by_promise(self) -> Iterator[GraspCandidate]:
-        """Yields the grasps, the one of the suggestion first."""
-        candidates = self._candidates()
-        if not isinstance(self.suggestion, Pose):
-            yield from candidates
-            return
-        first = list(islice(candidates, _SEARCHED_FOR_SUGGESTION))
-        wanted = self.T_world_object @ self.suggestion
-        first.sort(key=lambda candidate: _distance(candidate.T_world_tool, wanted) > _SAME_GRASP)
-        yield from chain(first, candidates)
-
     def _is_alike(self, one: GraspCandidate, other: GraspCandidate) -> bool:
         """Returns whether two grasps differ at most by a turn of the hand about the vertical axis of the object."""
         values = []
@@ -155,11 +135,17 @@ class Pick(CarryingSkill):
         return bool(np.max(np.abs(np.array([*first, abs(axis_1)]) - [*second, abs(axis_2)])) < _ALIKE_M)
 
     @property
+    def release_width_m(self) -> float:
+        """See `CarryingSkill.release_width_m`: the opening of the approach, which had room."""
+        return super().release_width_m if self._candidate is None else self._candidate.opening_m
+
+    @property
     def choice(self) -> Pose | None:
         """See `Skill.choice`: `T_object_tool` of the grasp."""
         return self._T_object_tool
 
     def _candidates(self) -> Iterator[GraspCandidate]:
+        """Yields the grasps, the one of the suggestion first, and those that missed last."""
         arm = self.context.arm
         hand = hand_shape(self.context.robot.cfg, arm.cfg)
         around = self.surrounding_region()
@@ -173,6 +159,8 @@ class Pick(CarryingSkill):
             floor_m=0.0,
             side=self.cfg.approach if isinstance(self.cfg, PickCfg) else GraspSide.any,
             inward=-around.T_world_region.R[:, 0] if around is not None and is_shelf else None,
+            preferred=self.T_world_object @ self.suggestion if isinstance(self.suggestion, Pose) else None,
+            avoided=[self.T_world_object @ each for each in self.missed],
             meter=self.context.budget.meter,
         )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +14,14 @@ from unlatch.objects.carrying.region import Region, RegionKind, RegionOpening
 from unlatch.robots.gripper import GripperCfg
 from unlatch.robots.hand_shape import hand_shape, tool_frame
 from unlatch.simcore.errors import ConfigError, check_range
-from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.carrying import CARRYING_PACE, CarryingSkill
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.target import SkillTarget
-from unlatch.skills.strategies.placements import find_spots
+from unlatch.skills.strategies.placements import Floor, find_spots
+from unlatch.skills.strategies.turns import TurnRange, turns_with_room
 from unlatch.solver.planning.plan import Carrying, KeyframePlan, PlanBudget, PlanRequest
 from unlatch.solver.planning.planner import plan_keyframes
 from unlatch.solver.settings.hand_motions import REGION_FRONT
@@ -45,18 +45,20 @@ _SPOTS_WITH_SPACE = 16
 """Number of spots with room for the object at which room for the hand is looked for."""
 _SPOTS = 6
 """Number of spots with room for both that are planned with the budget of a first look."""
-_TURNS = 24
-"""Number of turns of the object about its axis in which room for the hand is looked for."""
 _TILT_RAD = 0.5
 """Largest tilt on the way of an object that must stand upright at the end: a cup may hold something [rad]."""
 _RELEASE_S = 0.4
-_RELEASE_ROOM_M = 0.03
-"""How much wider than the object the fingers open to let it go [m]."""
 _BESIDE_GAP_M = 0.02
 _DROP_M = -0.02
 """Height of the underside of an object above a rim when it is dropped [m]: it is already between the walls."""
-_OVER_SILL_M = 0.02
-"""Height above a shelf at which an object is brought in [m]."""
+_HAND_ROOM_M = 0.004
+"""Least distance of the hand from everything where it puts something down and on its way out of a space [m]."""
+_WAY_STEP_M = 0.06
+"""Distance between the places on that way at which the hand needs room [m]."""
+_TURN_MARK, _TURN_MARK_M = "turn_mark", 0.05
+"""Keypoint in front of the middle of the underside: the line to it shows how the object is turned."""
+_SAME_SPOT_M = 0.01
+"""Spots that are nearer to each other are the same [m]."""
 _INWARD_RAD = 0.9
 """Largest angle between the hand and straight into a space that opens to the front [rad]."""
 
@@ -95,25 +97,21 @@ class PlaceCfg(SkillCfg):
             )
 
 
-class Floor(NamedTuple):
-    """A floor onto which something is put."""
+class PlaceChoice(NamedTuple):
+    """Where a plan puts the object, and how the arm is there."""
 
-    T_world_floor: Pose
-    """Its middle; z up, x out of the front of its object."""
-    size: np.ndarray
-    """(2,) extents along x and y [m]."""
-    rim_m: float
-    """Height of the walls around it [m]."""
-    headroom_m: float
-    """Height that an object may have; infinite under the open sky [m]."""
-    opens_above: bool
-    """Whether things come from above; else they come from the front."""
+    spot: np.ndarray
+    """(3,) place of its underside on the floor, frame of the floor [m]."""
+    q: np.ndarray
+    """(n,) joints where the hand lets go [rad]."""
 
 
 class Place(CarryingSkill):
     """Success: the object is in its place and upright, the fingers were on it while it moved, contacts are valid."""
 
     cfg_type = PlaceCfg
+    _spot: np.ndarray | None = None
+    """(3,) spot that was planned last, frame of the floor [m]."""
 
     @classmethod
     def declare_target(cls, cfg: SkillCfg, assets: Mapping[str, ObjectAsset]) -> SkillTarget:
@@ -199,44 +197,68 @@ class Place(CarryingSkill):
                 "something out of it",
             )
             return
-        reachable = list(islice((spot for spot in spots if self._has_room_for_hand(spot, floor)), _SPOTS))
-        if not reachable:
+        first = self.suggestion if isinstance(self.suggestion, PlaceChoice) else None
+        if first is not None:
+            wanted = floor.T_world_floor @ first.spot
+            spots.sort(key=lambda spot: bool(np.linalg.norm(spot - wanted) > _SAME_SPOT_M))
+        planned, best, is_any_found = 0, None, False
+        for spot in spots:
+            turns = self._turns_with_room(spot, floor)
+            if not turns:
+                continue
+            self._spot = floor.T_world_floor.inverse() @ spot
+            request = self._request(spot, floor, turns[0], budget.first_look())
+            if first is not None and planned == 0:
+                request = replace(request, q_preferred=first.q)
+            best = best or replace(request, budget=budget)
+            plan = plan_keyframes(request, checker, rng)
+            is_any_found, planned = is_any_found or plan.found, planned + 1
+            yield plan
+            if budget.meter.is_spent:
+                return
+            if planned == _SPOTS:
+                break
+        if best is None:
             self.fail(
                 "plan_infeasible",
                 f"At none of {len(spots)} free spots for '{self.object_name}' has the hand room, the way it holds it. "
                 "Open the part further, or begin the chain with artpreplan, which tries other grasps",
             )
-            return
-        is_any_found = False
-        for spot in reachable:
-            plan = plan_keyframes(self._request(spot, floor, budget.first_look()), checker, rng)
-            is_any_found = is_any_found or plan.found
-            yield plan
-            if budget.meter.is_spent:
-                return
-        if budget.thorough and not is_any_found:
-            yield plan_keyframes(self._request(reachable[0], floor, budget), checker, rng)
+        elif budget.thorough and not is_any_found:
+            yield plan_keyframes(best, checker, rng)
 
-    def _has_room_for_hand(self, spot: np.ndarray, floor: Floor) -> bool:
-        """Returns whether the hand can stand at a spot (3,), world frame, in some turn of the object about its axis."""
+    @property
+    def choice(self) -> PlaceChoice | None:
+        """See `Skill.choice`: the spot, and the joints of the arm there."""
+        plan = self.keyframe_plan
+        if self._spot is None or plan is None or not plan.found:
+            return None
+        return PlaceChoice(self._spot, plan.keyframes[plan.contact_pose_index].q)
+
+    def _turns_with_room(self, spot: np.ndarray, floor: Floor) -> list[TurnRange]:
+        """Returns the turns of the object about the vertical in which the hand can stand at a spot (3,), world frame.
+
+        The way out of a space that opens to the front must be free for the hand, too.
+        """
         if not self.cfg.planner_setting.derived and self.cfg.planner_setting.constraint_list:
-            return True
+            return [TurnRange(0.0, np.pi)]
         self.context.budget.meter.spend("fits")
         arm = self.context.arm
-        fingers, palm = hand_shape(self.context.robot.cfg, arm.cfg).boxes(self._release_width_m())
-        boxes = np.concatenate([fingers, palm])
-        T_object_tool = self.T_ee_object.inverse() @ tool_frame(arm.cfg.keypoints)
-        bottom = self.object.asset.articulation.keypoint("bottom_center").xyz
-        obstacles, front = self.obstacles_near(spot), floor.T_world_floor.R[:, 0]
-        p_world_bottom = spot + np.array([0.0, 0.0, self._release_height_m(floor)])
-        for angle in np.linspace(0.0, 2.0 * np.pi, _TURNS, endpoint=False):
-            R = matrix_from_axis_angle(np.array([0.0, 0.0, 1.0]), float(angle))
-            T_world_tool = Pose(R, p_world_bottom - R @ bottom) @ T_object_tool
-            if not floor.opens_above and float(T_world_tool.R[:, 0] @ front) > -np.cos(_INWARD_RAD):
-                continue
-            if not any(item.meets(boxes, T_world_tool, margin_m=0.0) for item in obstacles):
-                return True
-        return False
+        fingers, palm = hand_shape(self.context.robot.cfg, arm.cfg).boxes(self.release_width_m)
+        up, front = np.array([0.0, 0.0, 1.0]), floor.T_world_floor.R[:, 0]
+        way = [spot + self._release_height_m(floor) * up]
+        if not floor.opens_above:
+            out = np.arange(0.0, floor.way_out_m(spot, self.radius_m), _WAY_STEP_M)
+            way += [way[0] + floor.lift_over_sill_m(self.height_m) * up + out_m * front for out_m in out]
+        return turns_with_room(
+            self.T_ee_object.inverse() @ tool_frame(arm.cfg.keypoints),
+            self.object.asset.articulation.keypoint("bottom_center").xyz,
+            np.concatenate([fingers, palm]),
+            way=way,
+            obstacles=self.obstacles_near(spot),
+            margin_m=0.0 if floor.opens_above else _HAND_ROOM_M,
+            allows=lambda T: floor.opens_above or float(T.R[:, 0] @ front) <= -np.cos(_INWARD_RAD),
+        )
 
     @property
     def height_m(self) -> float:
@@ -287,7 +309,7 @@ class Place(CarryingSkill):
         radius = self.radius_m
         return Floor(Pose.from_translation([*center, 0.0]), 2.0 * (np.array(half) + radius), 0.0, np.inf, True)
 
-    def _request(self, spot: np.ndarray, floor: Floor, budget: PlanBudget) -> PlanRequest:
+    def _request(self, spot: np.ndarray, floor: Floor, turns: TurnRange, budget: PlanBudget) -> PlanRequest:
         T_world_floor = floor.T_world_floor
         context, arm = self.context, self.arm_with_object()
         scene = self.planning_scene(
@@ -301,15 +323,20 @@ class Place(CarryingSkill):
         constraints: list[Term] = []
         retreat_m = 0.1
         if not floor.opens_above:
-            place = T_world_floor.inverse() @ spot
-            out_m = 0.5 * float(floor.size[0]) - float(place[0]) + self.radius_m + _CLEAR_M
-            approach, retreat_m = [["move-up", _OVER_SILL_M], ["translate_out", out_m]], out_m + 0.05
+            out_m = floor.way_out_m(spot, self.radius_m)
+            approach, retreat_m = (
+                [["move-up", floor.lift_over_sill_m(self.height_m)], ["translate_out", out_m]],
+                out_m + 0.05,
+            )
+            bottom = self.object.asset.articulation.keypoint("bottom_center").xyz
+            mark = self.T_ee_object @ (bottom + np.array([_TURN_MARK_M, 0.0, 0.0]))
+            arm = replace(arm, tool_keypoints={**arm.tool_keypoints, _TURN_MARK: mark})
             constraints.append(
                 FrameAxisParallel(
-                    "tool_head",
-                    "tool_tail",
-                    _INWARD_RAD,
-                    target_axis=T_world_floor.R[:, 0].tolist(),
+                    "bottom_center",
+                    _TURN_MARK,
+                    turns.half_rad,
+                    target_axis=turns.direction.tolist(),
                     target_axis_frame="world",
                     target_inner_product=1,
                 )
@@ -342,7 +369,7 @@ class Place(CarryingSkill):
             frame_s=context.frame_s,
             gripper_open_m=opening_m,
             gripper_contact_m=opening_m,
-            gripper_released_m=self._release_width_m(),
+            gripper_released_m=self.release_width_m,
             retreat_m=retreat_m,
             asset=self.object.asset.instance,
             pace=CARRYING_PACE,
@@ -362,20 +389,16 @@ class Place(CarryingSkill):
 
     def predicted_opening_m(self) -> float | None:
         """See `Skill.predicted_opening_m`: the fingers have let go."""
-        return self._release_width_m()
+        return self.release_width_m
 
     def _release_height_m(self, floor: Floor) -> float:
         """Returns the height above the floor at which the hand lets go [m]."""
         drops = isinstance(self.cfg, PlaceCfg) and self.cfg.drop and floor.opens_above
         return max(_ABOVE_M, floor.rim_m + _DROP_M) if drops else _ABOVE_M
 
-    def _release_width_m(self) -> float:
-        arm = self.context.arm
-        return min(arm.gripper_opening_m + _RELEASE_ROOM_M, arm.cfg.gripper.max_width_m)
-
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """See `CarryingSkill.make_commands`."""
-        width_m, release = self._release_width_m(), ManipKind.open_gripper
+        width_m, release = self.release_width_m, ManipKind.open_gripper
         T_base_place = plan.keyframes[plan.contact_pose_index].T_base_ee
         return [
             *self.motions("transit", ManipKind.close_gripper, Phase.transit, gripper_m=None),

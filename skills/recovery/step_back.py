@@ -1,11 +1,14 @@
-"""Opens the hand, steps straight back and waits until the part rests: what comes before a skill is planned anew."""
+"""Opens the hand, steps straight back and waits until all is at rest: what comes before a skill is planned anew."""
 
 from __future__ import annotations
+
+from typing import TypeAlias
 
 import numpy as np
 
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.articulation import ArticulationSkill
+from unlatch.skills.carrying import CarryingSkill
 from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.execution import CommandExecutor
 from unlatch.skills.contract.failure import Failure
@@ -31,12 +34,17 @@ _REST_S = 2.0
 """Longest time to wait until the part rests."""
 _REST_SPEED = {True: 0.005, False: 0.02}
 """Speed below which a part rests: sliders (True) [m/s], others [rad/s]."""
+_OBJECT_REST_M_S, _OBJECT_REST_RAD_S = 0.005, 0.1
+"""Speeds below which a free object rests."""
+
+RepeatableSkill: TypeAlias = ArticulationSkill | CarryingSkill
+"""A skill that may be planned anew after it was broken off."""
 
 
 class StepBack(Skill):
-    """Takes the hand of a skill that was broken off away from its part; it is judged by no condition of its own."""
+    """Takes the hand of a skill that was broken off away from its part or object; no condition of its own judges it."""
 
-    def __init__(self, broken: ArticulationSkill, *, begun: StepBack | None = None) -> None:
+    def __init__(self, broken: RepeatableSkill, *, begun: StepBack | None = None) -> None:
         """Makes it for a skill that has ended. A hand that was in transit is not at the part: it only brakes.
 
         `begun` has braked and found the part near the hand; this one steps back from there.
@@ -64,7 +72,7 @@ class StepBack(Skill):
             return True
         back = self._plan_way(q)
         if back is None:
-            self.fail("motion_blocked", f"The hand cannot step back from '{self._broken.part.name}'")
+            self.fail("motion_blocked", f"The hand cannot step back from '{self._thing}'")
             return False
         if is_lagging:
             relief, _ = time_path(
@@ -104,33 +112,45 @@ class StepBack(Skill):
         """Returns the step back that follows where this one only braked and the part came near the hand meanwhile."""
         return StepBack(self._broken, begun=self) if self.only_brakes and self.is_near(self._broken) else None
 
+    @property
+    def _thing(self) -> str:
+        broken = self._broken
+        return broken.part.name if isinstance(broken, ArticulationSkill) else broken.object_name
+
     @staticmethod
-    def is_near(broken: ArticulationSkill) -> bool:
+    def is_near(broken: RepeatableSkill) -> bool:
         """Returns whether the hand of a skill is so near to something that it steps back before it is planned."""
         broken.load_checker()
         arm, checker = broken.context.arm, broken.context.checker
-        s, gripper = broken.snapshot().s, arm.gripper_target_m
+        s, gripper = _joint_position(broken), arm.gripper_target_m
         return checker.deepest_collision(arm.q_target, s=s, gripper=gripper, clearance_m=_NEAR_M) is not None
 
     def _plan_way(self, q: Array) -> Array | None:
         broken = self._broken
         broken.load_checker()
-        scene = broken.snapshot()
+        s = _joint_position(broken)
+        if isinstance(broken, ArticulationSkill):
+            links = broken.request().contact_links
+        else:
+            links = tuple(sorted({link for _, link in broken.finger_pairs()}))
         clearance = Clearance(
             self.context.checker,
-            contact_links=broken.request().contact_links,
-            s0=scene.s,
+            contact_links=links,
+            s0=s,
             gripper_m=self._width_m,
             held_gripper_m=self._width_m,
         )
         return plan_step_back(
-            q, self.context.arm_model, clearance, s=scene.s, distance_m=_DISTANCE_M, frame_s=self.context.frame_s
+            q, self.context.arm_model, clearance, s=s, distance_m=_DISTANCE_M, frame_s=self.context.frame_s
         )
 
     @property
     def _width_m(self) -> float:
-        """Opening of the fingers on the way back [m]: that of the approach."""
-        return 0.0 if self._broken.closed_gripper else self._broken.approach_width_m
+        """Opening of the fingers on the way back [m]: that of the approach, or what lets go of an object."""
+        broken = self._broken
+        if isinstance(broken, CarryingSkill):
+            return broken.release_width_m
+        return 0.0 if broken.closed_gripper else broken.approach_width_m
 
     def is_subtask_done(self) -> bool:
         """See `Skill.is_subtask_done`; the last command also waits for the part."""
@@ -142,10 +162,19 @@ class StepBack(Skill):
         return self._is_part_at_rest() or self._waited >= self.context.frames(_REST_S)
 
     def _is_part_at_rest(self) -> bool:
-        body, joint = self._broken.object.body, self._broken.part.joint
+        body = self._broken.object.body
+        if isinstance(self._broken, CarryingSkill):
+            linear, angular = (float(np.linalg.norm(each)) for each in body.root_velocity())
+            return linear < _OBJECT_REST_M_S and angular < _OBJECT_REST_RAD_S
+        joint = self._broken.part.joint
         _, speed, _ = body.joint_states([joint])
         return abs(float(speed[0])) < _REST_SPEED[body.joint(joint).prismatic]
 
     def unmet_condition(self) -> Failure | None:
         """See `Skill.unmet_condition`: it has none."""
         return None
+
+
+def _joint_position(broken: RepeatableSkill) -> float:
+    """Returns the joint position of the part of a skill [rad or m]; 0 for a skill that carries: nothing is led."""
+    return broken.snapshot().s if isinstance(broken, ArticulationSkill) else 0.0

@@ -38,6 +38,8 @@ _HEIGHT_GAIN = 2.0
 _HIGH_M = 0.04
 """Height above the centre of mass from which on there is no more gain [m]."""
 _TILT_COST = 0.4
+_EDGE_COST = 0.8
+"""Cost of a pair at the edge of a surface, for pads with none under them: things turn out of the hand there."""
 _BACKWARDS_COST = 1.0
 """Cost of a hand that points to its own arm."""
 
@@ -47,6 +49,10 @@ _INWARD_COSINE = 0.6
 _SIDE_RAD = 0.9
 """Tilt from which on a hand comes from the side; up to it, a hand comes from above."""
 _FROM_SIDE_RAD = 1.35
+_SAME_GRASP = 0.02
+"""Grasps that are nearer to each other are the same; 1 m counts as much as 10 rad."""
+_FIRST = 1e3
+"""Gain of a preferred grasp, and cost of an avoided one: more than all others together."""
 
 
 class GraspSide(Enum):
@@ -102,6 +108,8 @@ def grasp_candidates(
     floor_m: float,
     side: GraspSide,
     inward: Array | None = None,
+    preferred: Pose | None = None,
+    avoided: Sequence[Pose] = (),
     meter: WorkMeter | None = None,
 ) -> Iterator[GraspCandidate]:
     """Yields ways to take a free object that have room for the hand, those of least cost first.
@@ -115,6 +123,8 @@ def grasp_candidates(
         floor_m: Height below which there is no room [m].
         side: From where the hand comes.
         inward: (3,) direction into the front of the space in which the object is; None: it is open above.
+        preferred: Pose of the tool frame of a grasp that comes first; None: there is none.
+        avoided: Those of grasps that come last.
         meter: Counts the grasps that are checked for room; there are no more once its work is spent. None: no limit.
     """
     own = Obstacle(Solids.from_urdf(asset.urdf_path), T_world_root, {})
@@ -132,9 +142,15 @@ def grasp_candidates(
             if not side.allows(tilt) or (inward is not None and float(approach @ inward) < _INWARD_COSINE):
                 continue
             cost = _LEVER_COST * lever_m - _HEIGHT_GAIN * above_m + _TILT_COST * abs(tilt - side.preferred_tilt)
+            cost += _EDGE_COST * (1.0 - pair.covered)
             cost += _BACKWARDS_COST * max(0.0, -float(approach @ (away if inward is None else inward)))
             if inward is not None:
                 cost += 1.0 - float(approach @ inward)
+            T = Pose(_tool_rotation(approach, axis), middle)
+            if preferred is not None and _are_same(T, preferred):
+                cost -= _FIRST
+            if any(_are_same(T, other) for other in avoided):
+                cost += _FIRST
             options.append((cost, approach, axis, middle, pair.width_m))
     for _, approach, axis, middle, width_m in sorted(options, key=lambda option: option[0]):
         if meter is not None:
@@ -144,6 +160,20 @@ def grasp_candidates(
         found = _fit(approach, axis, middle, width_m, hand, own, obstacles, floor_m)
         if found is not None:
             yield found
+
+
+def _tool_rotation(approach: Array, axis: Array) -> Array:
+    """Returns the (3, 3) rotation of the tool frame of a hand with an approach and a closing axis."""
+    return np.column_stack([approach, axis, np.cross(approach, axis)])
+
+
+def _are_same(one: Pose, other: Pose) -> bool:
+    """Returns whether two grasps are the same, see `_SAME_GRASP`."""
+    apart = float(np.linalg.norm(one.p - other.p))
+    if apart >= _SAME_GRASP:
+        return False
+    turn = float(np.arccos(np.clip((np.trace(one.R.T @ other.R) - 1.0) / 2.0, -1.0, 1.0)))
+    return apart + 0.1 * turn < _SAME_GRASP
 
 
 def _approaches(axis: Array, away: Array) -> Iterator[Array]:
@@ -169,7 +199,7 @@ def _fit(
     floor_m: float,
 ) -> GraspCandidate | None:
     """Returns the grasp with the widest opening and the deepest pads that have room; None if there is none."""
-    R = np.column_stack([approach, axis, np.cross(approach, axis)])
+    R = _tool_rotation(approach, axis)
     for lift_m in _LIFTS_M:
         T = Pose(R, middle - lift_m * approach)
         for room_m in _ROOMS_M:

@@ -1,8 +1,9 @@
-"""Where an object may be put down on a floor: spots with free space above and around them, the roomiest first."""
+"""Where an object may be put down: floors, and spots with free space above and around them, the roomiest first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,36 @@ _APART_M = 0.03
 """Two spots nearer to each other than this are one [m]."""
 _MIDDLE_COST = 0.1
 """Cost of a metre away from the middle of the floor, where a metre of missing space costs 1."""
+_BEFORE_M = 0.04
+"""Distance before a floor at which an object is out of a space that opens to the front [m]."""
+_OVER_SILL_M = (0.005, 0.02)
+"""Least and preferred height above the place where the hand lets go at which an object is brought in [m]."""
+_UNDER_CEILING_M = 0.014
+"""Height that stays free above an object that stands there, if the least height allows it [m]."""
+
+
+class Floor(NamedTuple):
+    """A floor onto which something is put."""
+
+    T_world_floor: Pose
+    """Its middle; z up, x out of the front of its object."""
+    size: np.ndarray
+    """(2,) extents along x and y [m]."""
+    rim_m: float
+    """Height of the walls around it [m]."""
+    headroom_m: float
+    """Height that an object may have; infinite under the open sky [m]."""
+    opens_above: bool
+    """Whether things come from above; else they come from the front."""
+
+    def way_out_m(self, spot: Array, radius_m: float) -> float:
+        """Returns how far an object of some radius at a spot (3,), world frame, is from free space before it [m]."""
+        place = self.T_world_floor.inverse() @ spot
+        return 0.5 * float(self.size[0]) - float(place[0]) + radius_m + _BEFORE_M
+
+    def lift_over_sill_m(self, height_m: float) -> float:
+        """Returns how much higher than where the hand lets go an object of some height comes in from the front [m]."""
+        return float(np.clip(self.headroom_m - height_m - _UNDER_CEILING_M, *_OVER_SILL_M))
 
 
 def find_spots(

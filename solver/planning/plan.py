@@ -147,6 +147,8 @@ class PlanRequest:
     """Constraints and motions."""
     q_current: Array
     """(n,) joints now [rad]."""
+    q_preferred: Array | None = None
+    """(n,) joints near which goals are preferred, such as those of an earlier plan [rad]; None: `q_current`."""
     follow_to: float | None = None
     """Joint position at the end of the motion [rad or m]; None = that of `follow_joint` of the setting."""
     closed_gripper: bool = False
@@ -191,16 +193,21 @@ class PlanRequest:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "q_current", checked_joints("q_current", self.q_current, self.arm.n_q))
+        if self.q_preferred is not None:
+            object.__setattr__(self, "q_preferred", checked_joints("q_preferred", self.q_preferred, self.arm.n_q))
         if self.follow_to is not None and not math.isfinite(self.follow_to):
             raise ConfigError(f"follow_to={self.follow_to} is no joint position.", key="follow_to")
 
     @property
     def q_reference(self) -> Array:
-        """(n,) joints near which goals are preferred [rad]: the present ones, or with `variety` the home of the arm.
+        """(n,) joints near which goals are preferred [rad]: `q_preferred`, the present ones, or with `variety` the home
+        of the arm.
 
         The goal is then the same wherever the arm starts.
         """
-        return self.q_current if self.budget.variety is None else self.arm.q_home
+        if self.budget.variety is not None:
+            return self.arm.q_home
+        return self.q_current if self.q_preferred is None else self.q_preferred
 
     @property
     def term_scene(self) -> PlanningScene:

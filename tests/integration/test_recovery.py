@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.trajectory import TrajectoryMaker
-from unlatch.skills.contract.command import Phase
+from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
 from unlatch.skills.grasping import GraspingSkill
+from unlatch.skills.pick import Pick
+from unlatch.skills.place import Place
+from unlatch.skills.strategies.grasps import GraspCandidate
 from unlatch.solver.planning import present_grasp
+from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.workflows.checks.criteria_source import CriteriaSource
 from unlatch.workflows.gym.config import SuccessWhen
 from unlatch.workflows.gym.env import UnlatchEnv
@@ -301,3 +308,43 @@ def test_frames_of_a_policy_in_which_the_planner_has_no_plan_have_no_labels(monk
 def test_labels_without_a_policy_are_refused() -> None:
     with pytest.raises(ConfigError, match="label_every=8 has no effect without a policy"):
         config("label_every=8")
+
+
+@pytest.fixture
+def missed_and_dropped_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first grasp of an episode is beside its object, and the hand opens on the first way with it."""
+    candidates, make_commands, seen = Pick._candidates, Place.make_commands, set[str]()
+
+    def find_beside(skill: Pick) -> Iterator[GraspCandidate]:
+        offset = Pose.from_translation([0.0, 0.0, 0.0] if "pick" in seen else [0.0, -0.12, 0.0])
+        seen.add("pick")
+        return (replace(each, T_world_tool=offset @ each.T_world_tool) for each in candidates(skill))
+
+    def open_on_the_way(skill: Place, plan: KeyframePlan) -> list[ManipCommand]:
+        commands = make_commands(skill, plan)
+        first, *others = commands
+        if "place" in seen or first.motion is None:
+            return commands
+        seen.add("place")
+        return [replace(first, kind=ManipKind.open_gripper, motion=replace(first.motion, gripper_m=0.08)), *others]
+
+    monkeypatch.setattr(Pick, "_candidates", find_beside)
+    monkeypatch.setattr(Place, "make_commands", open_on_the_way)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("missed_and_dropped_once")
+def test_an_object_that_was_missed_or_dropped_is_picked_again() -> None:
+    cfg = config("replan=1", "skills.0.lift_m=0.025", task="place_can")
+    with EpisodeRunner(cfg) as runner:
+        record = runner.run(0)
+    assert record.success, record.evidence
+    assert check_record(record, CriteriaSource(cfg).derive) == []
+    entries = [(each["name"], each["attempt"], each.get("code")) for each in record.skills]
+    assert entries == [
+        ("pick", 0, "grasp_missed"),
+        ("pick", 1, None),
+        ("place", 0, "slipped"),
+        ("pick", 2, None),
+        ("place", 1, None),
+    ]

@@ -167,9 +167,19 @@ class ExpectedSkills:
         elif found["arm"] is ABSENT:
             found["broken_off"] = ABSENT
         if self._record.success:
-            found["success"] = place not in self._places[index + 1 :]
+            found["success"] = not self._is_repeated(index, place)
             found.setdefault("broken_off", not found["success"])
         return found
+
+    def _is_repeated(self, index: int, place: int) -> bool:
+        """Returns whether the arm of an entry goes on with the same skill again, or with an earlier one of its chain.
+
+        What was dropped on its way is picked again: a `pick` that succeeded is then attempted again, too.
+        """
+        arms = [entry.get("arm") for entry in self._record.skills]
+        later = zip(arms[index + 1 :], self._places[index + 1 :], strict=True)
+        following = next((other for arm, other in later if arm == arms[index]), None)
+        return isinstance(following, int) and following <= place
 
     def _find_arm(self, index: int, place: int, part: Part | None, start: int) -> ArmCfg:
         """Returns the arm of an entry that begins at a state frame: that of the configuration, or else the nearest one;

@@ -94,15 +94,21 @@ class Attempt:
         episode = self.episode
         with self._timing("plan"):
             indices = [queue.remaining.pop(0) for queue in queues]
-            runs = [episode.begin_skill(index, concurrent=concurrent) for index in indices]
+            # an object that was dropped is picked again: the skill that puts it down begins once more
+            earlier = [episode.judge.attempts_at(index) if episode.cfg.replan > 0 else [] for index in indices]
+            runs = [
+                episode.begin_skill(index, concurrent=concurrent, earlier=attempts)
+                for index, attempts in zip(indices, earlier, strict=True)
+            ]
             if runs[0].skill.executes:
                 found = self._plan_as_searched(indices, concurrent, budget=runs[0].skill.context.budget)
                 if not found or not found[-1].skill.commands:
                     found = episode.planner.plan_together(indices, first_skill=runs[0].skill, concurrent=concurrent)
                 for run, planned in zip(runs, found, strict=False):
                     run.skill, run.refused = planned
-            for queue, run in zip(queues, runs, strict=True):
+            for queue, run, attempts in zip(queues, runs, earlier, strict=True):
                 queue.begin(run)
+                queue.broken = attempts
 
     def _plan_as_searched(
         self, indices: Sequence[int], concurrent: Sequence[Skill], *, budget: PlanBudget

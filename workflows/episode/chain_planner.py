@@ -24,6 +24,7 @@ from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.motion_checks import check_motions
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
+from unlatch.skills.pick import Pick
 from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.settings.setting import FollowJointCfg
 from unlatch.tasks.layout import Layout
@@ -145,6 +146,8 @@ class ChainPlanner:
         skill: Skill = SKILLS.load(entry.name)(entry, context)
         if earlier and isinstance(skill, ArticulationSkill) and isinstance(earlier[0], ArticulationSkill):
             skill.s0 = earlier[0].s0
+        if isinstance(skill, Pick):
+            skill.missed = [each.choice for each in earlier if isinstance(each, Pick) and each.choice is not None]
         return skill
 
     def plan_again(

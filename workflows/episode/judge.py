@@ -138,6 +138,10 @@ class Judge:
                 view.watch(skill.cfg.contact_force_threshold_n)
         return run
 
+    def attempts_at(self, chain_index: int) -> list[SkillRun]:
+        """Returns the runs of a skill of the chain, the first attempt first."""
+        return [run for run in self.runs if run.chain_index == chain_index]
+
     def break_off_skill(self, run: SkillRun, failure: Failure) -> None:
         """Ends a run that is attempted again: its conditions are not judged, its forces and speeds still are."""
         self.end_skill(run, broken_off=True)

@@ -26,6 +26,9 @@ FIRST_LOOK_SHARE = 0.75
 
 MOST_CHANGES = 8
 """Largest number of other choices, such as grasps, that are asked for in one layout where a later skill has no plan."""
+CHANGES_SHARE = 0.2
+"""Share of the work of a search up to which further choices are asked for in one layout: another layout helps where no
+choice does, such as with a door that is out of reach at the end of the chain."""
 
 OnPlanned = Callable[[int, Sequence[int], Sequence[PlannedSkill]], None]
 """Takes the number of a layout, the indices of skills that begin together, and these skills, planned or refused."""
@@ -135,7 +138,8 @@ class LayoutSearch:
         """Plans the skills of one arm at a time; where one has no plan, the last one with another choice takes it."""
         begun: list[tuple[int, Skill, Callable[[], None]]] = []
         place, changes = 0, 0
-        failures = len(self.report.failures)
+        failures, meter = len(self.report.failures), budget.meter
+        enough = meter.spent + CHANGES_SHARE * meter.limit
         while place < len(indices):
             restore = self._remember_scene()
             planned = self._plan_skills(candidate, [indices[place]], [], budget)
@@ -144,7 +148,7 @@ class LayoutSearch:
                 self._move_to_end(planned[0])
                 place += 1
                 continue
-            while begun and changes < MOST_CHANGES and not budget.meter.is_spent:
+            while begun and changes < MOST_CHANGES and meter.spent < enough and not meter.is_spent:
                 place, skill, restore = begun.pop()
                 restore()
                 changes += 1

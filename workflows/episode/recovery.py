@@ -1,4 +1,4 @@
-"""What an arm does when its skill misses its grasp, loses its part or is blocked: it steps back and plans anew."""
+"""What an arm does when its skill misses its grasp, loses what it holds or is blocked: it steps back and plans anew."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.failure import Failure
 from unlatch.skills.contract.skill import Skill
 from unlatch.skills.holding import HoldingSkill
-from unlatch.skills.recovery.step_back import StepBack
+from unlatch.skills.pick import Pick
+from unlatch.skills.place import Place
+from unlatch.skills.recovery.step_back import RepeatableSkill, StepBack
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.skill_run import SkillRun
 
 RECOVERABLE = frozenset({"grasp_missed", "slipped", "motion_blocked", "not_reached"})
 """Failure codes after which a skill may be planned anew. Forbidden contact, overload and overspeed are final."""
-
+DROPPED = frozenset({"slipped"})
+"""Those after which `place` follows a new `pick`: else the object may still be in the hand, which would drop it."""
 
 _BRAKE_S = 0.5
 """Longest time in which an arm that a policy moved goes on along its way [s]."""
@@ -128,16 +131,30 @@ class Recovery:
                 queue.step_back = further
                 if self._start_step_back(queue):
                     return True
-            return not queue.run.is_open and self.plan_from_here(queue, concurrent=concurrent)
+            return not queue.run.is_open and self._try_again(queue, concurrent=concurrent)
         failure = self._find_failure(queue)
         if failure is None:
             return False
-        return self.break_off(queue, failure) or self.plan_from_here(queue, concurrent=concurrent)
+        return self.break_off(queue, failure) or self._try_again(queue, concurrent=concurrent)
+
+    def _try_again(self, queue: ArmQueue, *, concurrent: Sequence[Skill]) -> bool:
+        """Begins the next attempt at a skill that was broken off; what was dropped on its way is first picked again."""
+        last = queue.broken[-1]
+        if isinstance(last.skill, Place) and (pick := self._pick_before(last)) is not None:
+            queue.remaining.insert(0, last.chain_index)
+            queue.broken = self._episode.judge.attempts_at(pick)
+        return self.plan_from_here(queue, concurrent=concurrent)
+
+    def _pick_before(self, place: SkillRun) -> int | None:
+        """Returns the index in the chain of the skill with which the arm picked up what it was to put down."""
+        runs = [run for run in self._episode.judge.runs if run.arm == place.arm and run.chain_index < place.chain_index]
+        picks = [run for run in runs if isinstance(run.skill, Pick) and run.object_name == place.object_name]
+        return picks[-1].chain_index if picks else None
 
     def break_off(self, queue: ArmQueue, failure: Failure) -> bool:
         """Breaks off the skill of an arm and lets its hand step back; returns False if there is no free way back."""
         run = queue.run
-        if run is None or not isinstance(run.skill, ArticulationSkill):
+        if run is None or not isinstance(run.skill, RepeatableSkill):
             return False
         run.skill.executor.stop()
         self._episode.judge.break_off_skill(run, failure)
@@ -191,10 +208,10 @@ class Recovery:
         if not is_displaced and run.skill.is_feasible() and run.skill.is_ready():
             run.skill.start()
             return True
-        reason = "the part got where it should be without the hand" if is_displaced else str(run.skill.failure)
+        reason = f"'{run.thing}' got where it should be without the hand" if is_displaced else str(run.skill.failure)
         before = last.broken_by
         if before is None or before.code in NO_FAILURES:
-            before = run.skill.failure or Failure("not_reached", f"'{run.part}' was moved", run.skill.context.time_s)
+            before = run.skill.failure or Failure("not_reached", f"'{run.thing}' was moved", run.skill.context.time_s)
         queue.given_up = replace(before, evidence={**before.evidence, "replan": reason})
         return False
 
@@ -202,13 +219,16 @@ class Recovery:
         """Returns why the skill of an arm ended without success; None if it succeeded or may not be planned anew."""
         run, allowed = queue.run, self._episode.cfg.replan
         spent = sum(each.broken_by is None or each.broken_by.code not in NO_FAILURES for each in queue.broken)
-        if run is None or spent >= allowed or not isinstance(run.skill, ArticulationSkill):
+        if run is None or spent >= allowed or not isinstance(run.skill, RepeatableSkill):
             return None
         if isinstance(run.skill, HoldingSkill) or not run.skill.commands:
             return None
+        if isinstance(run.skill, Place) and (run.skill.failure is None or self._pick_before(run) is None):
+            return None
         unmet = self._episode.judge.unmet_conditions(run) if run.is_open else []
         failure = run.skill.failure or next(iter(unmet), None)
-        return failure if failure is not None and failure.code in RECOVERABLE else None
+        codes = DROPPED if isinstance(run.skill, Place) else RECOVERABLE
+        return failure if failure is not None and failure.code in codes else None
 
 
 def _is_on_first_way(skill: ArticulationSkill) -> bool:

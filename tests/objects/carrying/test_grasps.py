@@ -34,3 +34,24 @@ def test_there_is_material_between_the_spots_and_none_beyond(category: str) -> N
 def test_a_wide_object_has_no_pair_across_it() -> None:
     asset = load_instance(ObjectCfg(name="can", category="can", instance="0"))
     assert not antipodal_pairs(asset, max_width_m=0.04)
+
+
+@pytest.mark.parametrize("category", ["cup", "mug"])
+def test_a_hollow_object_is_also_held_around_its_outside(category: str) -> None:
+    asset = load_instance(ObjectCfg(name=category, category=category, instance="0"))
+    low, high = asset.bounds_obj
+    around = [pair for pair in antipodal_pairs(asset, max_width_m=WIDTH_M) if pair.width_m > 0.5 * (high - low)[1]]
+    assert len(around) >= 10
+    heights = [float(pair.middle[2]) for pair in around]
+    assert min(heights) < 0.4 * high[2], "there is no pair on the lower half, where only the outside can be held"
+    if category == "cup":
+        for pair in around:
+            assert abs(pair.axis[2]) < 0.1, "fingers on both sides of an inclined wall close along a level line"
+
+
+def test_less_of_the_pads_is_covered_at_an_edge() -> None:
+    asset = load_instance(ObjectCfg(name="spoon", category="spoon", instance="0"))
+    across = [pair for pair in antipodal_pairs(asset, max_width_m=WIDTH_M) if pair.width_m > 0.03]  # the bowl
+    places = np.array([pair.middle[0] for pair in across])
+    middle, edge = (np.argmin(np.abs(places - x)) for x in (0.5 * (places.min() + places.max()), places.min()))
+    assert across[middle].covered > across[edge].covered

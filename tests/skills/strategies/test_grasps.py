@@ -1,16 +1,18 @@
-"""Grasps of free objects: the search for room for the hand ends where the work of the plan is spent."""
+"""Grasps of a free object: which come first, and that the search for room ends where the work of the plan is spent."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
 
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
-from unlatch.objects.library import load_object
+from unlatch.objects.library import load_instance, load_object
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
@@ -19,6 +21,7 @@ from unlatch.solver.planning.work import WorkMeter, work_of
 
 HAND = hand_shape("franka_panda", franka_panda().arms[0])
 FIT = work_of({"fits": 1})
+T_WORLD_CUP = Pose.from_translation([0.5, 0.1, 0.0])
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +65,35 @@ def test_the_allowance_of_a_meter_is_spent_first(can: ObjectAsset):
     meter = replace(WorkMeter(2 * FIT), allowance=5 * FIT)
     assert list(candidates(can, meter, floor_m=10.0)) == []
     assert meter.beside == 7 * FIT
+
+
+@pytest.fixture(scope="module")
+def cup() -> ObjectAsset:
+    return load_instance(ObjectCfg(name="cup", category="cup", instance="0"))
+
+
+def first(cup: ObjectAsset, count: int, **more: Any) -> list[GraspCandidate]:
+    values: dict[str, Any] = {"side": GraspSide.any, **more}
+    found = grasp_candidates(cup, T_WORLD_CUP, HAND, (), p_world_base=np.zeros(3), floor_m=0.0, **values)
+    return list(islice(found, count))
+
+
+def test_a_preferred_grasp_comes_first_at_the_price_of_one(cup: ObjectAsset) -> None:
+    wanted = first(cup, 12)[-1].T_world_tool
+    meter = WorkMeter(1000)
+    (found,) = first(cup, 1, preferred=wanted, meter=meter)
+    assert np.linalg.norm(found.T_world_tool.p - wanted.p) < 0.02
+    assert float((found.T_world_tool.R * wanted.R).sum()) > 2.9
+    assert meter.beside <= 30, "grasps of less cost were fitted before it"
+
+
+def test_an_avoided_grasp_comes_last(cup: ObjectAsset) -> None:
+    best, *_ = first(cup, 1)
+    others = first(cup, 12, avoided=[best.T_world_tool])
+    assert all(not np.allclose(each.T_world_tool.p, best.T_world_tool.p, atol=1e-6) for each in others)
+
+
+def test_from_the_side_a_cup_is_held_around_its_outside_and_low_enough_for_a_shelf(cup: ObjectAsset) -> None:
+    found = first(cup, 8, side=GraspSide.side)
+    assert all(each.T_world_tool.R[2, 0] > -0.65 for each in found)
+    assert any(each.width_m > 0.04 for each in found)

@@ -13,6 +13,7 @@ from unlatch.solver.path.path_solver import PathSolver
 from unlatch.solver.path.slip import Slip, SlipMode
 from unlatch.solver.planning.goal_finder import GoalFinder
 from unlatch.solver.planning.plan import PlanBudget, PlanRequest
+from unlatch.solver.planning.plan_log import PlanLog
 from unlatch.solver.planning.planner import plan_keyframes
 from unlatch.solver.settings.reader import read_planner_setting
 from unlatch.solver.terms.axis import FrameAxisParallel
@@ -460,3 +461,16 @@ def test_a_plan_as_plain_values(request_open):
 
     text = json.dumps(plan(request_open()).to_dict())
     assert json.loads(text)["keyframes"][2]["label"] == "goal"
+
+
+def test_the_goal_nearest_to_the_preferred_joints_comes_first(arm, request_open):
+    def find(request):
+        return GoalFinder(request, PathSolver(arm), np.random.default_rng(0), PlanLog()).find(0)
+
+    request = request_open()
+    goals = find(request)
+    assert np.abs(goals[-1].q - goals[0].q).max() > 0.5
+    preferred = find(replace(request, q_preferred=goals[-1].q))
+    np.testing.assert_allclose(preferred[0].q, goals[-1].q, atol=1e-3)
+    varied = replace(request, q_preferred=goals[-1].q, budget=PlanBudget(variety=0.5))
+    np.testing.assert_array_equal(varied.q_reference, arm.q_home)

@@ -1,0 +1,112 @@
+"""Chains that carry things: where a skill has no plan, skills before it are asked for another choice."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.solver.planning.work import WorkMeter
+from unlatch.workflows.episode.layout_search import CHANGES_SHARE, MOST_CHANGES, LayoutSearch
+from unlatch.workflows.episode.layout_search_report import LayoutCandidate
+
+PICK, PLACE, CLOSE = 1, 2, 3
+
+
+class Chain:
+    """A search whose skills are numbers; a skill has a plan with the first of its choices that `fits` allows."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, choices: dict[int, int], fits: Any, price: int = 0) -> None:
+        self.meter = WorkMeter(1000)
+        self.choices, self.fits, self.price = choices, fits, price
+        self.now: dict[int, int] = {}
+        """The present choice of each skill that has a plan."""
+        self.tried: list[dict[int, int]] = []
+        self.search = LayoutSearch(SimpleNamespace(), ArtPreplanCfg(name="artpreplan"), draw=None, build=None)  # type: ignore[arg-type]
+        monkeypatch.setattr(self.search, "_plan_skills", self._plan_skills)
+        monkeypatch.setattr(self.search, "_move_to_end", lambda skill: None)
+        monkeypatch.setattr(self.search, "_remember_scene", self._remember_scene)
+
+    def run(self) -> LayoutCandidate | None:
+        candidate = LayoutCandidate(0, SimpleNamespace())  # type: ignore[arg-type]
+        return self.search._plan_chain(candidate, [PICK, PLACE, CLOSE], SimpleNamespace(meter=self.meter))  # type: ignore[arg-type]
+
+    def _remember_scene(self) -> Any:
+        before = dict(self.now)
+
+        def restore() -> None:
+            self.now = dict(before)
+
+        return restore
+
+    def _take(self, skill: int, choice: int) -> bool:
+        self.meter.spent += self.price
+        for each in range(choice, self.choices[skill]):
+            if self.fits({**self.now, skill: each}):
+                self.now[skill] = each
+                return True
+        self.tried.append(dict(self.now))
+        return False
+
+    def _plan_skills(self, candidate: LayoutCandidate, indices: list[int], *_: Any) -> list[Any] | None:
+        (index,) = indices
+        if not self._take(index, 0):
+            self.search.refused.append(candidate)
+            self.search.report.failures.append({"skill": index})
+            return None
+        skill = SimpleNamespace(choice=0)
+
+        def plan_next() -> bool:
+            found = self._take(index, skill.choice + 1)
+            skill.choice = self.now.get(index, skill.choice)
+            return found
+
+        skill.plan_next = plan_next
+        candidate.margins_rad.append(0.1)
+        return [skill]
+
+
+def test_a_chain_without_refusals_takes_the_first_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = Chain(monkeypatch, choices={PICK: 2, PLACE: 2, CLOSE: 1}, fits=lambda now: True)
+    assert chain.run() is not None
+    assert chain.now == {PICK: 0, PLACE: 0, CLOSE: 0}
+
+
+def test_the_skill_before_takes_its_next_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = Chain(
+        monkeypatch, choices={PICK: 2, PLACE: 3, CLOSE: 1}, fits=lambda now: CLOSE not in now or now[PLACE] == 2
+    )
+    candidate = chain.run()
+    assert candidate is not None
+    assert chain.now == {PICK: 0, PLACE: 2, CLOSE: 0}
+    assert candidate.choices == {PLACE: 2}
+    assert chain.search.refused == []
+    assert chain.search.report.failures == []
+
+
+def test_without_another_choice_the_one_before_it_changes_and_the_others_begin_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chain = Chain(
+        monkeypatch, choices={PICK: 2, PLACE: 2, CLOSE: 1}, fits=lambda now: CLOSE not in now or now[PICK] == 1
+    )
+    candidate = chain.run()
+    assert candidate is not None
+    assert chain.now == {PICK: 1, PLACE: 0, CLOSE: 0}
+    assert len(candidate.margins_rad) == 3
+
+
+def test_a_chain_without_a_plan_is_refused_after_a_limited_number_of_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = Chain(monkeypatch, choices={PICK: 99, PLACE: 99, CLOSE: 1}, fits=lambda now: CLOSE not in now)
+    assert chain.run() is None
+    assert len(chain.tried) == MOST_CHANGES + 1
+    assert len(chain.search.report.failures) == 1
+
+
+def test_one_layout_does_not_take_all_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = Chain(monkeypatch, choices={PICK: 99, PLACE: 99, CLOSE: 1}, fits=lambda now: CLOSE not in now, price=60)
+    assert chain.run() is None
+    assert not chain.meter.is_spent
+    assert chain.meter.spent < (CHANGES_SHARE + 0.15) * chain.meter.limit
