@@ -119,7 +119,7 @@ def test_a_search_ends_once_its_work_is_spent_and_says_so(monkeypatch: pytest.Mo
         record = runner.run(0)
     assert record.code == "invalid_layout"
     assert record.layout["preplan"]["tried"] == 3
-    assert record.evidence["message"].startswith("None of 3 layouts tried has a plan. Number 2, open: not this")
+    assert record.evidence["message"].startswith("None of 3 layouts tried has a plan. Number 0, open: not this one. ")
     assert "stopped because planner.work=80000 was spent, with 1 layout tried in full" in (record.evidence["message"])
 
 
@@ -220,7 +220,7 @@ def test_the_reason_is_that_of_a_layout_tried_with_the_full_budget():
     report.failures.append(
         {"candidate": 3, "skill": 1, "name": "open", "code": "path_infeasible", "message": "worked out"}
     )
-    assert report.reason() == "Number 3, open: worked out"
+    assert report.reason() == "Number 3, open: worked out."
     assert (report.tried, report.refused_counts()) == (5, {"1 open: plan_infeasible": 4, "1 open: path_infeasible": 1})
 
 

@@ -57,8 +57,8 @@ def test_unknown_part_and_keypoint_name_the_known_ones(data: dict[str, Any]) -> 
     with pytest.raises(AssetError) as caught:
         read.part("door").keypoint("head")
     assert str(caught.value) == (
-        "No keypoint 'head' in part 'door'. Known: articulated_object_head, articulated_object_tail, "
-        "link_contact_point, base_contact_point."
+        "No keypoint 'head' in part 'door'. Did you mean 'articulated_object_head'? Known: articulated_object_head, "
+        "articulated_object_tail, link_contact_point, base_contact_point."
     )
 
 
@@ -86,7 +86,7 @@ def _set(data: dict[str, Any], path: str, value: object) -> None:
             "a.yaml: parts.door.kind is 'hinge', expected one of: hinge_vertical, hinge_horizontal, slider, knob, "
             "lever, lid.",
         ),
-        ("parts.door.joints", 1, "a.yaml: parts.door.joints is not a known key. Did you mean 'joint' or 'keypoints'?"),
+        ("parts.door.joints", 1, "a.yaml: parts.door.joints is not a known key. Did you mean 'joint'?"),
         (
             "parts.door.axes.link0_rot_axis.xyz",
             [0, 0, 2],

@@ -214,7 +214,7 @@ def test_a_first_look_reports_how_far_it_came_without_a_worked_out_reason(reques
     )
     far = plan(request_open(scene=door(x=3.0), **look))
     assert far.diagnosis.code == "plan_infeasible"
-    assert "starts); the nearest that was found: 'fingers at the handle' is out by" in far.diagnosis.message
+    assert "at the nearest one, 'fingers at the handle' is out by" in far.diagnosis.message
     assert far.diagnosis.evidence["constraints"]["fingers at the handle"]["out_by"] > 0.5
     assert plan(request_open(**look)).found
     find = GoalFinder.find

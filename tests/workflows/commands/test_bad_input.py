@@ -56,8 +56,8 @@ def test_the_table_covers_many_kinds_of_wrong_input():
     [
         (
             "# @package _global_\ntask: {name: typo, sumary: oops}\n",
-            "task.sumary is unknown. Did you mean 'summary'? Keys there: name, summary, regions, relations, openness, "
-            "goal, language, settle_s, max_duration_s, derived. Remove or rename it. (in task/typo.yaml)",
+            "task.sumary is unknown. Did you mean 'summary'? `unlatch schema` lists all. Remove or rename it. "
+            "(in task/typo.yaml)",
         ),
         (
             "# @package _global_\ntask: {name: typo, settle_s: long}\n",

@@ -31,7 +31,7 @@ class Chain:
 
     def run(self) -> LayoutCandidate | None:
         candidate = LayoutCandidate(0, SimpleNamespace())  # type: ignore[arg-type]
-        return self.search._plan_chain(candidate, [PICK, PLACE, CLOSE], SimpleNamespace(meter=self.meter))  # type: ignore[arg-type]
+        return self.search._plan_one_by_one(candidate, [PICK, PLACE, CLOSE], SimpleNamespace(meter=self.meter))  # type: ignore[arg-type]
 
     def _remember_scene(self) -> Any:
         before = dict(self.now)
