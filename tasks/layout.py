@@ -19,6 +19,7 @@ from unlatch.tasks.placing import (
     find_meeting,
     find_place_in_region,
     front_frame,
+    swept_below,
 )
 from unlatch.tasks.relation import RelationCfg, order_relations
 from unlatch.tasks.task import OpennessCfg, RegionCfg, TaskCfg
@@ -27,6 +28,10 @@ _PLINTH_INSET_M = 0.02
 _PLINTH_FRONT_INSET_M = 0.06
 _LEAST_PLINTH_SHARE = 0.5
 """A plinth is at least this share of its object deep and wide. It stands back less below a narrow one, as a bottle."""
+_LEAST_SWEPT_SHARE = 0.3
+"""The same, for its depth, where a part swings below the underside: as a suitcase that stands on its hinges."""
+_SWEEP_GAP_M, _SWEEP_SAMPLES = 0.005, 25
+"""Room between a plinth and such a part [m], and number of openings that are looked at."""
 _MIN_PLINTH_M = 0.005
 _FEET_M = 0.004
 """Every object stands on feet of this height: the table would brake a door that grazes it. With such a contact, Bullet
@@ -284,16 +289,27 @@ def _draw_openings(
 def _plinth_box(
     asset: ObjectAsset, T_world_root: Pose, height_m: float
 ) -> tuple[tuple[float, float, float] | None, Pose | None]:
-    """Returns size and pose of the box that carries an object above the table."""
+    """Returns size and pose of the box that carries an object above the table; lids that swing lower pass it by."""
     if height_m == 0.0:
         return None, None
     low, high = asset.bounds_obj
     back_inset, front_inset = _limit_insets(high[0] - low[0], _PLINTH_INSET_M, _PLINTH_FRONT_INSET_M)
+    most = high[0] - low[0] - back_inset - _LEAST_SWEPT_SHARE * (high[0] - low[0])
+    front_inset = max(front_inset, min(high[0] - _swept_from(asset) + _SWEEP_GAP_M, most))
     depth = high[0] - low[0] - back_inset - front_inset
     width = high[1] - low[1] - sum(_limit_insets(high[1] - low[1], _PLINTH_INSET_M, _PLINTH_INSET_M))
     below = low[2] - _FEET_M - 0.5 * height_m
     middle_obj = np.array([low[0] + back_inset + 0.5 * depth, 0.5 * (low[1] + high[1]), below])
     return (float(depth), float(width), float(height_m)), Pose(T_world_root.R, T_world_root @ middle_obj)
+
+
+def _swept_from(asset: ObjectAsset) -> float:
+    """Returns the smallest x at which a part swings below the underside of its object, root frame [m]."""
+    lids = [part for part in asset.articulation.parts.values() if part.kind is PartKind.hinge_horizontal]
+    swept = [
+        swept_below(asset, lid, np.linspace(0.0, lid.openness.span, _SWEEP_SAMPLES), below_m=_FEET_M) for lid in lids
+    ]
+    return min((float(corners[:, 0].min()) for corners in swept if len(corners)), default=np.inf)
 
 
 def _limit_insets(extent_m: float, low_m: float, high_m: float) -> tuple[float, float]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
+from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.solids import Solids
@@ -84,6 +85,18 @@ def front_frame(asset: ObjectAsset) -> Pose:
     """Returns `T_root_front` of an object: at the middle of the lower edge of its front, x into it, z up."""
     low, high = asset.bounds_obj
     return Pose(_HALF_TURN, [high[0], 0.5 * (low[1] + high[1]), low[2]])
+
+
+def swept_below(asset: ObjectAsset, part: Part, openings: Sequence[float], *, below_m: float) -> Array:
+    """Returns the corners (N, 3) of a part that are lower than the object's underside, root frame [m].
+
+    `openings` are those that the part passes [rad or m]; corners less than `below_m` lower do not count [m].
+    """
+    solids, closed = Solids.from_urdf(asset.urdf_path), asset.articulation.closed_positions()
+    vertices, model = solids.vertices(part.link), solids.model
+    poses = (model.link_pose(part.link, {**closed, part.joint: part.openness.position(float(o))}) for o in openings)
+    corners = np.concatenate([T_root_link @ vertices for T_root_link in poses])
+    return corners[corners[:, 2] < asset.bounds_obj[0, 2] - below_m]
 
 
 def find_free_place(

@@ -27,7 +27,7 @@ from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies
 from unlatch.skills.strategies.rotate import MAX_DURATION_S, check_turns, turned_by, turned_to
 from unlatch.tasks.part_words import part_words
 from unlatch.tasks.phrasings import task_phrasings
-from unlatch.tasks.placing import front_frame
+from unlatch.tasks.placing import front_frame, swept_below
 
 REACH_CENTER_M = (0.54, 0.0, 0.34)
 REACH_HALF_M = (0.10, 0.18)
@@ -40,6 +40,8 @@ HEIGHT_HALF_M = 0.04
 """Half the range of the height of an object."""
 MAX_PLINTH_M = 0.45
 """Largest height of a plinth at the middle of that range."""
+GRAZES_M, ABOVE_TABLE_M = 0.003, 0.01
+"""Parts that swing lower than this below the underside of their object [m] pass the table at this height [m]."""
 MIN_FRONT_DISTANCE_M, MIN_PART_DISTANCE_M = 0.33, 0.38
 """Smallest distances of the object's front and of its part from the arm's base at the start [m]. The hand of the folded
 arm reaches the part at this distance."""
@@ -171,12 +173,14 @@ def derive_region(
     x = max(REACH_CENTER_M[0] + depth, room + half_x)
     y = REACH_CENTER_M[1] + across
     lift = float(np.clip(REACH_CENTER_M[2] - height, 0.0, MAX_PLINTH_M))
+    swept = swept_below(asset, part, _openings_led(skill, part, start, asked), below_m=GRAZES_M)
+    dip = float(asset.bounds_obj[0, 2] - swept[:, 2].min() + ABOVE_TABLE_M) if len(swept) else 0.0
     return {
         "object": asset.name,
         "center_m": [_round_to_mm(x), _round_to_mm(y)],
         "half_extent_m": [_round_to_mm(half_x), _round_to_mm(half_y)],
         "yaw_deg": YAW_DEG,
-        "height_m": [_round_to_mm(max(lift - HEIGHT_HALF_M, 0.0)), _round_to_mm(lift + HEIGHT_HALF_M)],
+        "height_m": [_round_to_mm(max(lift - HEIGHT_HALF_M, dip)), _round_to_mm(max(lift, dip) + HEIGHT_HALF_M)],
     }
 
 
@@ -187,13 +191,18 @@ def _contact_path(
     model = asset.model
     front = front_frame(asset).p
     point = part.keypoint("link_contact_point" if skill == "close" else "articulated_object_head").xyz
+    closed = asset.articulation.closed_positions()
+    openings = _openings_led(skill, part, start, asked)
+    positions = [{**closed, part.joint: part.openness.position(float(opening))} for opening in openings]
+    return np.array([model.link_pose(part.link, s) @ point - front for s in positions])
+
+
+def _openings_led(skill: str, part: Part, start: tuple[float, float], asked: float | None) -> np.ndarray:
+    """Returns openings (N,) from the start of the part's path to its end [rad or m]."""
     end = 0.0
     if skill != "close":
         end = turned_to(part) if skill == "rotate" else opened_to(part, start, asked)
-    closed = asset.articulation.closed_positions()
-    openings = np.linspace(start[1] if skill == "close" else start[0], end, _SAMPLES)
-    positions = [{**closed, part.joint: part.openness.position(float(opening))} for opening in openings]
-    return np.array([model.link_pose(part.link, s) @ point - front for s in positions])
+    return np.linspace(start[1] if skill == "close" else start[0], end, _SAMPLES)
 
 
 def _protrusion(asset: ObjectAsset, part: Part, start: tuple[float, float]) -> float:

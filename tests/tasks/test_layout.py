@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.derivation.derived_task import derive_task
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_forces import ClosingForces
 from unlatch.objects.closing_motion import closing_reach
-from unlatch.objects.config import ObjectCfg
+from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_object
+from unlatch.robots.franka_panda import franka_panda
+from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.rng import stream
 from unlatch.tasks.layout import Layout, sample_layout
+from unlatch.tasks.placing import PlacedObject
 from unlatch.tasks.task import OpennessCfg, RegionCfg, TaskCfg
 
 HOMES = [("left", [0.0, -0.8, 0.0, -2.3, 0.0, 1.6, 0.8], 0.02)]
@@ -153,3 +159,43 @@ def test_invalid_regions_are_refused(kwargs: dict[str, object], message: str) ->
 def test_an_invalid_opening_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"range=\[0\.4, 0\.1\] must be two values, 0 <= low <= high"):
         OpennessCfg(object="x", part="y", range=[0.4, 0.1])
+
+
+SUITCASE = """<robot name="suitcase">
+<link name="body">
+  <inertial><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision><origin xyz="-0.025 0 0.15"/><geometry><box size="0.05 0.4 0.3"/></geometry></collision>
+</link>
+<link name="shell">
+  <inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision><origin xyz="0.025 0 0.14"/><geometry><box size="0.05 0.4 0.3"/></geometry></collision>
+</link>
+<joint name="hinge" type="revolute">
+  <parent link="body"/><child link="shell"/><origin xyz="0 0 0.01"/><axis xyz="0 1 0"/>
+  <limit lower="0" upper="3.1" effort="1" velocity="1"/>
+</joint>
+</robot>"""
+
+
+def test_a_shell_that_swings_below_its_case_passes_plinth_and_table(tmp_path: Path) -> None:
+    (tmp_path / "suitcase.urdf").write_text(SUITCASE)
+    cfg = ObjectCfg(
+        name="suitcase", category="suitcase", source=ObjectSource.urdf, root=str(tmp_path / "suitcase.urdf")
+    )
+    case = load_object(cfg, rng=np.random.default_rng(0))
+    ((name, shell),) = case.articulation.parts.items()
+    derived = derive_task("open", case, shell, hand_shape("franka_panda", franka_panda().arms[0]))
+    made = read_dataclass(TaskCfg, {**derived["task"], "name": "t"}, where="task")
+    for seed in range(4):
+        place = sample_layout(made, {"suitcase": case}, HOMES, stream(seed, "layout")).objects["suitcase"]
+        assert place.plinth_size_m is not None
+        assert place.T_world_plinth is not None
+        item = PlacedObject(case, place.T_world_root, {})
+        half = 0.5 * np.array(place.plinth_size_m)
+        for opening in np.linspace(0.0, 1.4, 29):
+            positions = {shell.joint: shell.openness.position(float(opening))}
+            T_root_shell = case.model.link_pose(shell.link, positions)
+            corners = place.T_world_root @ T_root_shell @ item.solids.vertices(shell.link)
+            inside = np.abs(place.T_world_plinth.inverse() @ corners) < half
+            assert not inside.all(axis=1).any(), f"'{name}' meets the plinth at {opening:.2f} rad"
+            assert corners[:, 2].min() > 0.0, f"'{name}' meets the table at {opening:.2f} rad"
