@@ -164,11 +164,11 @@ def test_an_invalid_opening_is_refused() -> None:
 SUITCASE = """<robot name="suitcase">
 <link name="body">
   <inertial><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
-  <collision><origin xyz="-0.025 0 0.15"/><geometry><box size="0.05 0.4 0.3"/></geometry></collision>
+  <collision><origin xyz="-0.025 0 0.2"/><geometry><box size="0.05 0.4 0.4"/></geometry></collision>
 </link>
 <link name="shell">
   <inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
-  <collision><origin xyz="0.025 0 0.14"/><geometry><box size="0.05 0.4 0.3"/></geometry></collision>
+  <collision><origin xyz="0.025 0 0.19"/><geometry><box size="0.05 0.4 0.4"/></geometry></collision>
 </link>
 <joint name="hinge" type="revolute">
   <parent link="body"/><child link="shell"/><origin xyz="0 0 0.01"/><axis xyz="0 1 0"/>
@@ -191,7 +191,9 @@ def test_a_shell_that_swings_below_its_case_passes_plinth_and_table(tmp_path: Pa
     assert place.plinth_size_m is not None
     assert place.T_world_plinth is not None
     half = 0.5 * np.array(place.plinth_size_m)
-    for opening in np.linspace(0.0, 1.4, 29):
+    led_to = made.openness[0].range[0] + 1.5 * made.goal[0].value
+    assert led_to > 1.0
+    for opening in np.linspace(0.0, led_to, 29):
         item = PlacedObject(case, place.T_world_root, {shell.joint: shell.openness.position(float(opening))})
         assert not item.meets(np.array([-half, half]), place.T_world_plinth, 0.0), f"meets the plinth at {opening:.2f}"
         assert item.box()[0, 2] - case.bounds_obj[0, 2] + lowest_m > 0.0, f"meets the table at {opening:.2f} rad"
