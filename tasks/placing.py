@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -87,10 +87,10 @@ def front_frame(asset: ObjectAsset) -> Pose:
     return Pose(_HALF_TURN, [high[0], 0.5 * (low[1] + high[1]), low[2]])
 
 
-def swept_below(asset: ObjectAsset, part: Part, openings: Sequence[float], *, below_m: float) -> Array:
+def swept_below(asset: ObjectAsset, part: Part, openings: Array, *, below_m: float) -> Array:
     """Returns the corners (N, 3) of a part that are lower than the object's underside, root frame [m].
 
-    `openings` are those that the part passes [rad or m]; corners less than `below_m` lower do not count [m].
+    `openings` (N,) are those that the part passes [rad or m]; corners less than `below_m` lower do not count [m].
     """
     solids, closed = Solids.from_urdf(asset.urdf_path), asset.articulation.closed_positions()
     vertices, model = solids.vertices(part.link), solids.model
