@@ -29,9 +29,9 @@ _PLINTH_FRONT_INSET_M = 0.06
 _LEAST_PLINTH_SHARE = 0.5
 """A plinth is at least this share of its object deep and wide. It stands back less below a narrow one, as a bottle."""
 _LEAST_SWEPT_SHARE = 0.3
-"""The same, for its depth, where a part swings below the underside: as a suitcase that stands on its hinges."""
+"""Where a part swings below the underside of its object, a plinth is at least this share of the object deep."""
 _SWEEP_GAP_M, _SWEEP_SAMPLES = 0.005, 25
-"""Room between a plinth and such a part [m], and number of openings that are looked at."""
+"""Room between a plinth and such a part [m], and number of openings at which the part is compared with it."""
 _MIN_PLINTH_M = 0.005
 _FEET_M = 0.004
 """Every object stands on feet of this height: the table would brake a door that grazes it. With such a contact, Bullet
@@ -289,7 +289,7 @@ def _draw_openings(
 def _plinth_box(
     asset: ObjectAsset, T_world_root: Pose, height_m: float
 ) -> tuple[tuple[float, float, float] | None, Pose | None]:
-    """Returns size and pose of the box that carries an object above the table; lids that swing lower pass it by."""
+    """Returns size and pose of the box that carries an object above the table and clear of parts that swing lower."""
     if height_m == 0.0:
         return None, None
     low, high = asset.bounds_obj

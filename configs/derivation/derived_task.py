@@ -40,8 +40,8 @@ HEIGHT_HALF_M = 0.04
 """Half the range of the height of an object."""
 MAX_PLINTH_M = 0.45
 """Largest height of a plinth at the middle of that range."""
-GRAZES_M, ABOVE_TABLE_M = 0.003, 0.01
-"""Parts that swing lower than this below the underside of their object [m] pass the table at this height [m]."""
+DIP_M, ABOVE_TABLE_M = 0.003, 0.01
+"""A part that swings below the underside of its object by more than the first stays above the table by the second [m]."""
 MIN_FRONT_DISTANCE_M, MIN_PART_DISTANCE_M = 0.33, 0.38
 """Smallest distances of the object's front and of its part from the arm's base at the start [m]. The hand of the folded
 arm reaches the part at this distance."""
@@ -173,7 +173,7 @@ def derive_region(
     x = max(REACH_CENTER_M[0] + depth, room + half_x)
     y = REACH_CENTER_M[1] + across
     lift = float(np.clip(REACH_CENTER_M[2] - height, 0.0, MAX_PLINTH_M))
-    swept = swept_below(asset, part, _openings_led(skill, part, start, asked), below_m=GRAZES_M)
+    swept = swept_below(asset, part, _openings_led(skill, part, start, asked), below_m=DIP_M)
     dip = float(asset.bounds_obj[0, 2] - swept[:, 2].min() + ABOVE_TABLE_M) if len(swept) else 0.0
     return {
         "object": asset.name,
