@@ -41,7 +41,7 @@ HEIGHT_HALF_M = 0.04
 MAX_PLINTH_M = 0.45
 """Largest height of a plinth at the middle of that range."""
 DIP_M, ABOVE_TABLE_M = 0.003, 0.01
-"""A part that swings below the underside of its object by more than the first stays above the table by the second [m]."""
+"""A part that swings below its object by more than the first value stays above the table by the second [m]."""
 MIN_FRONT_DISTANCE_M, MIN_PART_DISTANCE_M = 0.33, 0.38
 """Smallest distances of the object's front and of its part from the arm's base at the start [m]. The hand of the folded
 arm reaches the part at this distance."""
