@@ -192,4 +192,5 @@ def _links_below(robot: RobotCfg, top: str) -> set[str]:
 
 
 def _tinted(mesh: ColouredMesh, rgb: tuple[int, int, int]) -> ColouredMesh:
-    return ColouredMesh(mesh.vertices, mesh.faces, (*(value / 255 for value in rgb), 0.35))  # type: ignore[arg-type]
+    red, green, blue = rgb
+    return ColouredMesh(mesh.vertices, mesh.faces, (red / 255, green / 255, blue / 255, 0.35))
