@@ -24,7 +24,7 @@ from unlatch.workflows.episode.skill_run import SkillRun
 RECOVERABLE = frozenset({"grasp_missed", "slipped", "motion_blocked", "not_reached"})
 """Failure codes after which a skill may be planned anew. Forbidden contact, overload and overspeed are final."""
 DROPPED = frozenset({"slipped"})
-"""Those after which `place` follows a new `pick`: else the object may still be in the hand, which would drop it."""
+"""Failures of `place` after which the object is picked again. After others it may still be in the hand."""
 
 _BRAKE_S = 0.5
 """Longest time in which an arm that a policy moved goes on along its way [s]."""
