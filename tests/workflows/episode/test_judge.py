@@ -325,6 +325,16 @@ class TestSkills:
 
 
 class TestBreakOff:
+    def test_attempts_at_a_skill_are_its_runs_in_the_order_in_which_they_began(self):
+        stage = Stage(make_skill(), make_skill("knob"))
+        first = stage.begin(0)
+        stage.judge.end_skill(first)
+        other = stage.begin(1)
+        stage.judge.end_skill(other)
+        again = stage.begin(0, earlier=first)
+        assert stage.judge.attempts_at(0) == [first, again]
+        assert stage.judge.attempts_at(1) == [other]
+
     def test_an_episode_that_nothing_drives_any_more_is_judged_as_it_is(self):
         stage = Stage(make_skill())
         run = stage.begin()
