@@ -10,17 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.objects.importers.body_tree import WORLD, BodyTree
 from unlatch.objects.importers.link_inertia import solid_inertial
 from unlatch.objects.importers.usd.colours import Look, LookedSurface, surfaces_by_look
-from unlatch.objects.importers.usd.joint_tree import (
-    WORLD,
-    JointTree,
-    UsdBody,
-    build_tree,
-    find_bodies,
-    find_joints,
-    owner_of,
-)
+from unlatch.objects.importers.usd.joint_tree import UsdBody, arrange_joints, find_bodies, find_joints, owner_of
 from unlatch.objects.importers.usd.joint_values import with_values
 from unlatch.objects.importers.usd.stage import OpenedStage, rotation_of
 from unlatch.objects.importers.usd.surfaces import (
@@ -92,7 +85,7 @@ class _UsdReader:
         bodies = find_bodies(self.stage, prims)
         joints = find_joints(self.stage, prims, bodies)
         geometry = self._find_geometry(prims)
-        tree = build_tree(self.stage, bodies, joints, has_static_shape=WORLD in geometry)
+        tree = arrange_joints(self.stage, bodies, joints, has_static_shape=WORLD in geometry)
         if tree.root != WORLD and WORLD in geometry:
             self.stage.notices.append("geometry that belongs to no rigid body is left out: no joint connects it")
         links = {
@@ -147,8 +140,8 @@ class _UsdReader:
             prim = prim.GetParent()
         return None
 
-    def _read_link(self, body: UsdBody, tree: JointTree, own: _Geometry) -> Link:
-        T_link_stage = (body.T_stage_body @ tree.T_body_link[body.key]).inverse()
+    def _read_link(self, body: UsdBody, tree: BodyTree[Any], own: _Geometry) -> Link:
+        T_link_stage = (body.T_file_body @ tree.T_body_link[body.key]).inverse()
         colliders = [self._read_collider(prim, T_link_stage) for prim in own.colliders]
         visuals = [shape for prim in own.visuals for shape in self._read_visuals(prim, T_link_stage)]
         hit = [mesh for _, mesh in colliders]
@@ -264,7 +257,7 @@ class _UsdReader:
         return name
 
     def _read_inertial(
-        self, body: UsdBody, tree: JointTree, own: _Geometry, meshes: Sequence[TriangleMesh]
+        self, body: UsdBody, tree: BodyTree[Any], own: _Geometry, meshes: Sequence[TriangleMesh]
     ) -> Inertial | None:
         """Returns mass, centre and inertia in the link frame; None if the file states no mass and no density."""
         T_link_body = tree.T_body_link[body.key].inverse()
@@ -286,7 +279,7 @@ class _UsdReader:
         com = self._vector(body.prim, "physics:centerOfMass")
         if com is not None:
             affine = self.stage.place(body.prim)
-            in_body = body.T_stage_body.inverse() @ (affine[:3, :3] @ com + affine[:3, 3])
+            in_body = body.T_file_body.inverse() @ (affine[:3, :3] @ com + affine[:3, 3])
             found = replace(found, com_link=T_link_body @ in_body)
         moments = self._vector(body.prim, "physics:diagonalInertia")
         if moments is None or not np.all(moments > 0.0):
