@@ -28,15 +28,19 @@ Colour = tuple[float, float, float, float]
 MESH_SUFFIXES = (".dae", ".fbx", ".glb", ".gltf", ".obj", ".ply", ".stl")
 """Supported endings, in lower case."""
 
+GLTF_SUFFIXES = (".glb", ".gltf")
+"""Endings of glTF files, which are in metres, with y up."""
+
 MAX_FACES = 2_000_000
 """Largest number of triangles in one mesh."""
 
 _EXTRA = "assets"
-_TO_Z_UP = {
+TO_Z_UP = {
     "x": np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]]),
     "y": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]),
 }
-_READER_ERRORS = (
+"""(3, 3) rotation to axes with z up, by the axis that is up."""
+READER_ERRORS = (
     ValueError,
     KeyError,
     IndexError,
@@ -98,7 +102,7 @@ def read_mesh(
             finite.
     """
     name = where or str(path)
-    _check_file(path, name)
+    check_file(path, name)
     suffix = path.suffix.lower()
     if suffix == ".obj":
         surface = _read_obj_surface(path, with_shading=with_shading)
@@ -106,7 +110,7 @@ def read_mesh(
         surface = _read_fbx(path, name, z_up=turn_to_z_up)
     else:
         surface = _read_with_trimesh(path, name, turn=turn_to_z_up)
-    _check_faces(surface.mesh, path, name)
+    check_faces(surface.mesh, path, name)
     if not allow_empty:
         _check_extent(surface.mesh, path, name)
     return surface
@@ -129,7 +133,12 @@ def read_coloured_parts(path: Path, *, with_materials: bool) -> list[SurfaceMesh
     return [part for part in _read_scene_parts(scene, per_vertex=True) if len(part.mesh.faces)]
 
 
-def _check_file(path: Path, where: str) -> None:
+def check_file(path: Path, where: str) -> None:
+    """Checks format and size of a mesh file.
+
+    Raises:
+        AssetError: The format is unknown, or the file is missing or too large.
+    """
     if path.suffix.lower() not in MESH_SUFFIXES:
         raise AssetError(
             f"{where}: '{path.suffix or path.name}' is not a supported mesh format. "
@@ -144,7 +153,12 @@ def _check_file(path: Path, where: str) -> None:
         raise AssetError(f"{where}: {size} bytes, at most {MAX_MESH_BYTES} are read.", path=str(path))
 
 
-def _check_faces(mesh: TriangleMesh, path: Path, where: str) -> None:
+def check_faces(mesh: TriangleMesh, path: Path, where: str) -> None:
+    """Checks number, indices and corners of the triangles in a mesh file.
+
+    Raises:
+        AssetError: There are too many, or they are damaged.
+    """
     if len(mesh.faces) > MAX_FACES:
         raise AssetError(
             f"{where}: {len(mesh.faces)} triangles, at most {MAX_FACES} are read. Simplify the mesh.", path=str(path)
@@ -184,29 +198,50 @@ def _common_colour(colours: set[Colour | None]) -> Colour | None:
 
 
 def _read_with_trimesh(path: Path, where: str, *, turn: bool) -> SurfaceMesh:
-    suffix = path.suffix.lower()
-    scale, up = 1.0, "z"
-    if suffix == ".dae":
-        import_extra("collada", extra=_EXTRA, needed_by=f"{where}: COLLADA", error=AssetError)
-        scale, up = _read_dae_conventions(path)
-    elif suffix in (".glb", ".gltf"):
-        up = "y"
-    data = path.read_bytes()
-    resolver: Any = _FolderResolver(path.parent)
+    scale, up = read_conventions(path, where=where)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            scene = trimesh.load_scene(BytesIO(data), file_type=suffix[1:], resolver=resolver, process=False)
-        parts = _read_scene_parts(scene)
-    except _READER_ERRORS as exc:
-        raise AssetError(
-            f"{where}: no readable {suffix[1:].upper()} mesh ({_shorten(exc)}). Export it again.", path=str(path)
-        ) from exc
+        parts = _read_scene_parts(load_scene(path, path.read_bytes()))
+    except READER_ERRORS as exc:
+        raise unreadable_mesh(path, exc, where=where) from exc
     whole = join_meshes(part.mesh for part in parts)
     vertices = whole.vertices * scale
-    if turn and up in _TO_Z_UP:
-        vertices = vertices @ _TO_Z_UP[up].T
+    if turn and up in TO_Z_UP:
+        vertices = vertices @ TO_Z_UP[up].T
     return SurfaceMesh(TriangleMesh(vertices, whole.faces), _common_colour({part.rgba for part in parts}))
+
+
+def read_conventions(path: Path, *, where: str) -> tuple[float, str]:
+    """Returns metres per unit and the up axis of a mesh file; where its format states neither, 1 and `z`.
+
+    Raises:
+        AssetError: The reader of its format is not installed, or its unit is no length.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".dae":
+        import_extra("collada", extra=_EXTRA, needed_by=f"{where}: COLLADA", error=AssetError)
+        return _read_dae_conventions(path)
+    return 1.0, "y" if suffix in GLTF_SUFFIXES else "z"
+
+
+def load_scene(path: Path, data: bytes, **options: Any) -> Any:
+    """Returns the scene of trimesh in the content of a mesh file, with the files beside it and none from elsewhere.
+
+    Raises:
+        READER_ERRORS: The file is damaged.
+    """
+    resolver: Any = _FolderResolver(path.parent)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        suffix = path.suffix.lower()[1:]
+        return trimesh.load_scene(BytesIO(data), file_type=suffix, resolver=resolver, process=False, **options)
+
+
+def unreadable_mesh(path: Path, exc: BaseException, *, where: str) -> AssetError:
+    """Returns the error of a mesh file that its reader cannot read."""
+    return AssetError(
+        f"{where}: no readable {path.suffix.lower()[1:].upper()} mesh ({_shorten(exc)}). Export it again.",
+        path=str(path),
+    )
 
 
 def _read_scene_parts(scene: Any, *, per_vertex: bool = False) -> list[SurfaceMesh]:
@@ -220,11 +255,11 @@ def _read_scene_parts(scene: Any, *, per_vertex: bool = False) -> list[SurfaceMe
         T = np.asarray(T, dtype=float)
         vertices = np.asarray(geometry.vertices, dtype=float).reshape(-1, 3)
         faces = np.asarray(geometry.faces, dtype=int).reshape(-1, 3)
-        parts.append(SurfaceMesh(_place_mesh(vertices, faces, T[:3]), _read_colour(geometry, per_vertex=per_vertex)))
+        parts.append(SurfaceMesh(place_mesh(vertices, faces, T[:3]), _read_colour(geometry, per_vertex=per_vertex)))
     return parts
 
 
-def _place_mesh(vertices: Array, faces: Array, T: Array) -> TriangleMesh:
+def place_mesh(vertices: Array, faces: Array, T: Array) -> TriangleMesh:
     """Moves a mesh by an affine map (3, 4); a mirror flips its triangles, so that their outside stays outside."""
     if np.linalg.det(T[:, :3]) < 0:
         faces = faces[:, ::-1]
@@ -296,7 +331,7 @@ def _read_fbx(path: Path, where: str, *, z_up: bool) -> SurfaceMesh:
         nodes = [node for node in scene.nodes if node.mesh is not None]
         mesh = join_meshes([_read_fbx_node(node) for node in nodes])
         colours = {_read_fbx_colour(material) for node in nodes for material in node.mesh.materials}
-    except (*_READER_ERRORS, ufbx.UfbxError) as exc:
+    except (*READER_ERRORS, ufbx.UfbxError) as exc:
         raise AssetError(f"{where}: no readable FBX mesh ({_shorten(exc)}). Export it again.", path=str(path)) from exc
     return SurfaceMesh(mesh, _common_colour(colours))
 
@@ -311,7 +346,7 @@ def _read_fbx_node(node: Any) -> TriangleMesh:
         for face in mesh.faces
         for k in range(1, face.num_indices - 1)
     ]
-    return _place_mesh(vertices, np.array(faces, dtype=int).reshape(-1, 3), T)
+    return place_mesh(vertices, np.array(faces, dtype=int).reshape(-1, 3), T)
 
 
 def _read_fbx_colour(material: Any) -> Colour | None:

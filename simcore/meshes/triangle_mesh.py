@@ -116,21 +116,24 @@ def split_components(mesh: TriangleMesh) -> list[TriangleMesh]:
     Triangles with a common vertex are connected. If a common edge were required, the meshes of PartNet would fall into
     hundreds of flat quads.
     """
+    labels = component_labels(mesh)
+    pieces = []
+    for label in np.unique(labels):
+        used, renumbered = np.unique(mesh.faces[labels == label], return_inverse=True)
+        pieces.append(TriangleMesh(mesh.vertices[used], renumbered.reshape(-1, 3)))
+    return pieces
+
+
+def component_labels(mesh: TriangleMesh) -> Array:
+    """Returns (F,) the number of the connected component of each triangle."""
     if not len(mesh.faces):
-        return []
+        return np.zeros(0, dtype=int)
     rows = np.concatenate([mesh.faces[:, 0], mesh.faces[:, 1]])
     columns = np.concatenate([mesh.faces[:, 1], mesh.faces[:, 2]])
     n = len(mesh.vertices)
     graph = scipy.sparse.coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(n, n))
-    count, labels = scipy.sparse.csgraph.connected_components(graph, directed=False)
-    face_labels = labels[mesh.faces[:, 0]]
-    pieces = []
-    for label in range(count):
-        faces = mesh.faces[face_labels == label]
-        if len(faces):
-            used, renumbered = np.unique(faces, return_inverse=True)
-            pieces.append(TriangleMesh(mesh.vertices[used], renumbered.reshape(-1, 3)))
-    return pieces
+    _, labels = scipy.sparse.csgraph.connected_components(graph, directed=False)
+    return np.asarray(labels[mesh.faces[:, 0]])
 
 
 def is_closed(mesh: TriangleMesh) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from unlatch.objects.importers.body_tree import WORLD, BodyTree
 from unlatch.objects.importers.link_inertia import solid_inertial
+from unlatch.objects.importers.mesh_files import MeshFiles
 from unlatch.objects.importers.usd.colours import Look, LookedSurface, surfaces_by_look
 from unlatch.objects.importers.usd.joint_tree import UsdBody, arrange_joints, find_bodies, find_joints, owner_of
 from unlatch.objects.importers.usd.joint_values import with_values
@@ -26,7 +26,6 @@ from unlatch.objects.importers.usd.surfaces import (
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.convex_hull import mesh_hull
-from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.textured_surface import MAX_PICTURE_BYTES
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sums import sum_in_order
@@ -76,7 +75,7 @@ class _UsdReader:
         self.folder = folder
         self.pxr = stage.pxr
         self._surfaces: dict[str, PrimSurface | None] = {}
-        self._files: dict[str, str] = {}
+        self._files = MeshFiles(folder)
         self._pictures: dict[str, str | None] = {}
 
     def read(self) -> UrdfModel:
@@ -175,7 +174,7 @@ class _UsdReader:
             return Shape(placed.kind, placed.size, placed.T_prim_shape, prim.GetName()), mesh
         if approximation == "convexHull":
             mesh = mesh_hull(mesh, least_m=_FLAT_M, where=f"{self.stage.path}: {prim.GetPath()}")
-        return self._mesh_shape(self._write_mesh(mesh), prim.GetName()), mesh
+        return self._files.shape_of(self._files.write_mesh(mesh), prim.GetName()), mesh
 
     def _approximation(self, prim: Any) -> str:
         """Returns how engines approximate a mesh as a collider, as stated on it or above it."""
@@ -200,42 +199,16 @@ class _UsdReader:
                 shapes.append(Shape(placed.kind, placed.size, placed.T_prim_shape, prim.GetName(), rgba))
             else:
                 file = self._write_visual(part, affine)
-                shapes.append(replace(self._mesh_shape(file, prim.GetName()), rgba=rgba))
+                shapes.append(replace(self._files.shape_of(file, prim.GetName()), rgba=rgba))
         return shapes
-
-    def _mesh_shape(self, file: str, name: str) -> Shape:
-        unscaled = (1.0, 1.0, 1.0)
-        return Shape(ShapeKind.mesh, unscaled, Pose.identity(), name, mesh=file, path=self.folder / file)
 
     def _write_visual(self, part: LookedSurface, affine: np.ndarray) -> str:
         mesh = placed_mesh(part.mesh, affine)
         picture = self._copy_picture(part.look) if part.look.picture and part.uvs is not None else None
         if picture is None or part.uvs is None:
-            return self._write_mesh(mesh)
+            return self._files.write_mesh(mesh)
         uvs = part.uvs[:, ::-1] if np.linalg.det(affine[:3, :3]) < 0 else part.uvs
-        stem = f"visual_{len(self._files)}"
-        lines = [f"mtllib {stem}.mtl"]
-        lines += [f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in mesh.vertices + 0.0]
-        lines += [f"vt {u:.9g} {v:.9g}" for u, v in uvs.reshape(-1, 2) + 0.0]
-        lines += ["usemtl look"]
-        for row, corners in enumerate(mesh.faces):
-            lines.append("f " + " ".join(f"{vertex + 1}/{3 * row + k + 1}" for k, vertex in enumerate(corners)))
-        library = f"newmtl look\nKd 1 1 1\nmap_Kd {picture}\n"
-        (self.folder / f"{stem}.mtl").write_text(library, encoding="utf-8")
-        return self._write_text("\n".join([*lines, ""]), f"{stem}.obj")
-
-    def _write_mesh(self, mesh: TriangleMesh) -> str:
-        used, faces = np.unique(mesh.faces, return_inverse=True)
-        tidy = TriangleMesh(mesh.vertices[used], faces.reshape(-1, 3))
-        return self._write_text(format_obj([tidy]), f"mesh_{len(self._files)}.obj")
-
-    def _write_text(self, text: str, name: str) -> str:
-        """Writes a file, or returns the name of an equal one."""
-        key = hashlib.sha256(text.encode()).hexdigest()
-        if key not in self._files:
-            (self.folder / name).write_text(text, encoding="utf-8")
-            self._files[key] = name
-        return self._files[key]
+        return self._files.write_textured(mesh, uvs, picture)
 
     def _copy_picture(self, look: Look) -> str | None:
         """Returns the name of the copied picture of a look; None if it cannot be used."""
@@ -252,9 +225,7 @@ class _UsdReader:
                 f"left out, no PNG or JPEG of at most {MAX_PICTURE_BYTES} bytes: the picture {source}"
             )
             return None
-        name = f"picture_{len(self._pictures)}{suffix}"
-        (self.folder / name).write_bytes(bytes(opened.GetBuffer()))
-        return name
+        return self._files.write_picture(bytes(opened.GetBuffer()), suffix)
 
     def _read_inertial(
         self, body: UsdBody, tree: BodyTree[Any], own: _Geometry, meshes: Sequence[TriangleMesh]
