@@ -17,8 +17,8 @@ from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.derivation.derived_task import derive_task, derive_task_for_any
 from unlatch.objects.annotate.source import UNKNOWN_CATEGORY, find_urdf, read_category
 from unlatch.objects.config import ObjectCfg
+from unlatch.objects.importers.made_urdf import needs_urdf
 from unlatch.objects.importers.urdf_folder import is_urdf_folder
-from unlatch.objects.importers.usd.stage import is_usd
 from unlatch.objects.library import chooses_instance, load_object
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
@@ -140,7 +140,7 @@ def _check_choices(choices: dict[str, str]) -> None:
         )
     if "object" not in choices:
         raise ConfigError(
-            f"skill={skill} needs an object. Expected object=PATH with a URDF, a USD or a folder of one. Add it.",
+            f"skill={skill} needs an object. Expected object=PATH with a URDF, a USD, a glTF or a folder. Add it.",
             key="object",
         )
 
@@ -167,16 +167,17 @@ def check_derivable(skill: str) -> None:
 
 
 def is_object_path(value: str | None, config_dirs: Sequence[str]) -> bool:
-    """Whether the value of `object=` is the path of a URDF, USD or folder, not the name of a YAML file."""
+    """Whether the value of `object=` is the path of a URDF, USD, glTF or folder, not the name of a YAML file."""
     if value is None or value in option_names("object"):
         return False
     if any((Path(folder).expanduser() / "object" / f"{value}.yaml").is_file() for folder in config_dirs):
         return False
-    return value.lower().endswith(".urdf") or is_usd(value) or bool(re.search(r"[/\\~]", value)) or Path(value).is_dir()
+    is_file = value.lower().endswith(".urdf") or needs_urdf(value)
+    return is_file or bool(re.search(r"[/\\~]", value)) or Path(value).is_dir()
 
 
 def describe_object_path(value: str, part: str | None) -> dict[str, Any]:
-    """Returns the `object` of a configuration for the path of a URDF, a USD or a folder.
+    """Returns the `object` of a configuration for the path of a URDF, a USD, a glTF or a folder.
 
     The side of the part is the front; None: of the first part.
 

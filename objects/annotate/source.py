@@ -1,4 +1,4 @@
-"""Reads an object: its URDF or USD, and the files beside it."""
+"""Reads an object: its URDF, USD or glTF, and the files beside it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from unlatch.objects.annotation import ANNOTATION_FILE, read_articulation
-from unlatch.objects.importers.usd.stage import USD_SUFFIXES, is_usd
-from unlatch.objects.importers.usd.usd_urdf import urdf_of_usd
+from unlatch.objects.importers.made_urdf import MODEL_SUFFIXES, has_urdf, needs_urdf, urdf_of
 from unlatch.simcore.cache import content_hash
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.mesh_dependencies import model_files
+from unlatch.simcore.meshes.mesh_reader import MESH_SUFFIXES
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.simcore.urdf.reader import model_folder, read_urdf
 
@@ -39,7 +39,7 @@ class SourceObject:
     """What it is, in lower case, such as `microwave`; `object` if unknown."""
     instance: str
     folder: Path
-    """The folder of its URDF, resolved. For a USD, whose URDF is in the cache, it is a folder there."""
+    """The folder of its URDF, resolved. For a USD or glTF, whose URDF is in the cache, it is a folder there."""
     model: UrdfModel
     semantics: dict[str, str]
     """Part name by link, from `semantics.txt`."""
@@ -49,15 +49,15 @@ class SourceObject:
     """File name of its URDF."""
     is_metric: bool = False
     """Whether its lengths are metres: true for any URDF, not for PartNet-Mobility, whose objects have unit size."""
-    usd: Path | None = None
-    """The USD that it was read from, resolved; None for a URDF."""
+    original: Path | None = None
+    """The USD or glTF that it was read from, resolved; None for a URDF."""
     notices: tuple[str, ...] = ()
-    """What a USD has that is left out, one line each."""
+    """What the original has that is left out, one line each."""
 
     @property
     def file(self) -> Path:
-        """The URDF or USD that the user has; an annotation is beside it and names it."""
-        return self.usd or self.folder / self.urdf
+        """The URDF, USD or glTF that the user has; an annotation is beside it and names it."""
+        return self.original or self.folder / self.urdf
 
     @property
     def asset_folder(self) -> Path:
@@ -94,41 +94,51 @@ class SourceObject:
 
 
 def find_urdf(path: Path) -> Path:
-    """Returns the file that a path names: a URDF or USD, `mobility.urdf` of a folder, or the only URDF or USD there.
+    """Returns the file that a path names: a URDF, USD or glTF, `mobility.urdf` of a folder, or the only one there.
+
+    A glTF in a folder counts if it has joints: others are meshes.
 
     Raises:
         AssetError: There is none, or it is not clear which.
     """
     if path.is_file():
-        if path.suffix.lower() != ".urdf" and not is_usd(path):
+        if path.suffix.lower() in MESH_SUFFIXES and not needs_urdf(path):
             raise AssetError(
-                f"'{path}' is neither a URDF nor a USD: its name ends in '{path.suffix}'. Expected .urdf, "
-                f"{', '.join(USD_SUFFIXES)}.",
+                f"'{path}' is a mesh without joints. Say which part moves: unlatch annotate {path.name} joint=hinge "
+                "moving=NODE axis=z at=+x",
+                path=str(path),
+            )
+        if path.suffix.lower() != ".urdf" and not needs_urdf(path):
+            raise AssetError(
+                f"'{path}' is no URDF, USD or glTF: its name ends in '{path.suffix}'. Expected .urdf, "
+                f"{', '.join(MODEL_SUFFIXES)}.",
                 path=str(path),
             )
         return path
     if not path.is_dir():
-        raise AssetError(f"'{path}' does not exist. Expected a URDF, a USD or the folder of an object.", path=str(path))
+        raise AssetError(
+            f"'{path}' does not exist. Expected a URDF, a USD, a glTF or the folder of an object.", path=str(path)
+        )
     if (path / PARTNET_URDF).is_file():
         return path / PARTNET_URDF
-    found = sorted(path.glob("*.urdf")) or sorted(file for file in path.iterdir() if is_usd(file) and file.is_file())
+    found = sorted(path.glob("*.urdf")) or sorted(file for file in path.iterdir() if file.is_file() and has_urdf(file))
     if len(found) == 1:
         return found[0]
-    kind = "USDs" if found and is_usd(found[0]) else "URDFs"
-    have = f"{len(found)} {kind} ({', '.join(p.name for p in found)})" if found else "no URDF and no USD"
+    names = ", ".join(file.name for file in found)
+    have = f"{len(found)} objects ({names})" if found else "no URDF, no USD and no glTF with joints"
     raise AssetError(f"'{path}' holds {have}, expected one. Name the file.", path=str(path))
 
 
 def read_source(
     path: Path, *, category: str | None = None, packages: bool = False, cache_dir: str | None = None
 ) -> SourceObject:
-    """Reads an object with all files beside its URDF or USD.
+    """Reads an object with all files beside it.
 
     Args:
-        path: A URDF or USD, or a folder that holds one.
+        path: A URDF, USD or glTF, or a folder that holds one.
         category: What it is; without it, `meta.json` or the name of the folder above says.
         packages: Whether its files may lie in the packages around it, see `SourceObject.asset_folder`.
-        cache_dir: Folder of the cache for the URDF of a USD; None: see `cache_root`.
+        cache_dir: Folder of the cache for the URDF of a USD or glTF; None: see `cache_root`.
 
     Raises:
         AssetError: There is no such file, it is damaged, or it names files that are missing or lie outside the folder.
@@ -136,7 +146,7 @@ def read_source(
     file = find_urdf(Path(path)).resolve()
     folder = file.parent
     is_partnet = file.name == PARTNET_URDF
-    made = urdf_of_usd(file, cache_dir=cache_dir) if is_usd(file) else None
+    made = urdf_of(file, cache_dir=cache_dir) if needs_urdf(file) else None
     urdf = file if made is None else made.path
     return SourceObject(
         category=category or category_of(folder, is_partnet=is_partnet),
@@ -147,18 +157,18 @@ def read_source(
         info=read_json(folder / "info.json"),
         urdf=urdf.name,
         is_metric=not is_partnet,
-        usd=None if made is None else file,
+        original=None if made is None else file,
         notices=() if made is None else made.notices,
     )
 
 
 def read_model(file: Path, *, packages: bool = True) -> UrdfModel:
-    """Returns the links and joints of a URDF or USD.
+    """Returns the links and joints of a URDF, USD or glTF.
 
     Raises:
         AssetError: The file cannot be read.
     """
-    return read_urdf(urdf_of_usd(file).path if is_usd(file) else file, packages=packages)
+    return read_urdf(urdf_of(file).path if needs_urdf(file) else file, packages=packages)
 
 
 def read_category(urdf: Path) -> str:

@@ -49,16 +49,19 @@ class MeshPiece:
     """A PNG of at most `MAX_PICTURE_BYTES`."""
 
 
-def read_pieces(path: Path, *, up: str | None = None, content: bytes | None = None) -> list[MeshPiece]:
+def read_pieces(
+    path: Path, *, up: str | None = None, content: bytes | None = None, split_one: bool = True
+) -> list[MeshPiece]:
     """Reads the pieces of a mesh file: the nodes of a scene, or the objects of an OBJ.
 
-    A file with a single piece is split where its triangles do not touch; the parts are named `piece_1` and so on, the
-    largest first.
+    With `split_one`, a file with a single piece is split where its triangles do not touch; the parts are named
+    `piece_1` and so on, the largest first.
 
     Args:
         path: The file; an FBX cannot be read in pieces.
         up: Which of its axes points up: `x`, `y` or `z`; None: the one of its format.
         content: What to read instead of the content of the file.
+        split_one: Whether a single piece is split.
 
     Raises:
         AssetError: The file cannot be read, or has no triangle.
@@ -68,10 +71,9 @@ def read_pieces(path: Path, *, up: str | None = None, content: bytes | None = No
     if path.suffix.lower() == ".fbx":
         raise AssetError(f"{path}: an FBX is not read in pieces. Export it as GLB.", path=where)
     scale, own_up = read_conventions(path, where=where)
-    is_obj = path.suffix.lower() == ".obj"
-    options = {"split_object": True, "group_material": False} if is_obj else {}
+    data = path.read_bytes() if content is None else content
     try:
-        scene = load_scene(path, path.read_bytes() if content is None else content, **options)
+        scene = _load_objects(path, data) if path.suffix.lower() == ".obj" else load_scene(path, data)
         pieces = [_read_piece(scene, node, is_linear=path.suffix.lower() in GLTF_SUFFIXES) for node in _nodes(scene)]
     except READER_ERRORS as exc:
         raise unreadable_mesh(path, exc, where=where) from exc
@@ -85,7 +87,7 @@ def read_pieces(path: Path, *, up: str | None = None, content: bytes | None = No
         check_faces(piece.mesh, path, f"{where}: {piece.name}")
     if not pieces:
         raise AssetError(f"{path}: the mesh has no triangle. Expected a surface. Export it again.", path=where)
-    return _split_piece(pieces[0]) if len(pieces) == 1 else pieces
+    return _split_piece(pieces[0]) if split_one and len(pieces) == 1 else pieces
 
 
 def _split_piece(piece: MeshPiece) -> list[MeshPiece]:
@@ -104,6 +106,16 @@ def _split_piece(piece: MeshPiece) -> list[MeshPiece]:
         return parts
     parts.sort(key=lambda part: -float(np.prod(part.mesh.extents + 1e-4)))
     return [replace(part, name=f"piece_{number}") for number, part in enumerate(parts, start=1)]
+
+
+def _load_objects(path: Path, data: bytes) -> Any:
+    """Returns the scene of an OBJ: its objects, or its groups if it has no two objects."""
+    options = {"group_material": False, "maintain_order": True}
+    # older versions of trimesh call it `split_object`; they ignore keys that they do not know
+    scene = load_scene(path, data, split_objects=True, split_object=True, **options)
+    if len(scene.geometry) < 2:
+        scene = load_scene(path, data, split_groups=True, split_group=True, **options)
+    return scene
 
 
 def _nodes(scene: Any) -> list[str]:

@@ -20,7 +20,8 @@ from unlatch.objects.annotate.storage import (
     write_annotation_file,
 )
 from unlatch.objects.annotation import ANNOTATION_FILE
-from unlatch.objects.importers.usd.stage import is_usd
+from unlatch.objects.importers.made_urdf import has_urdf
+from unlatch.objects.importers.mesh_joint import MeshJointCfg, write_mesh_urdf
 from unlatch.simcore.errors import AssetError, unknown_name
 from unlatch.workflows.viewing.annotation_picture import annotation_png
 
@@ -35,7 +36,7 @@ class AnnotationTarget:
     """One object and the place of its annotation."""
 
     source: Path
-    """The URDF or USD, or the folder that contains it."""
+    """The URDF, USD or glTF, or the folder that contains it."""
     name: str
     """Name to show."""
     file: Path
@@ -73,11 +74,12 @@ def annotate(
     size_m: float | None = None,
     use_info: bool = True,
     convention: str = "unlatch",
+    joint: MeshJointCfg | None = None,
 ) -> AnnotationResult:
     """Annotates one object and writes `articulation.yaml` and a picture.
 
     Args:
-        path: A URDF or USD, or the folder of one object.
+        path: A URDF, USD or glTF, or the folder of one object; with `joint`, a mesh.
         out: Folder to write into; None: beside the file.
         force: Whether to replace an annotation that was made or changed by hand.
         picture: Whether to draw `annotation.png`.
@@ -86,6 +88,7 @@ def annotate(
         size_m: Largest extent of the closed object [m], instead of a scale.
         use_info: Whether to use the keypoints of `info.json`.
         convention: `interndata` also writes `Kps/PART/info.json` of each part, with the signs of InternDataEngine.
+        joint: The joint of a mesh that has none; a URDF is written then, and annotated.
 
     Returns:
         The annotation, the posed model, and the joints that were left out with the reasons.
@@ -99,6 +102,8 @@ def annotate(
         >>> {name: part.kind.name for name, part in found.articulation.parts.items()}
         {'door': 'hinge_vertical'}
     """
+    if joint is not None:
+        path = write_mesh_urdf(Path(path), joint, Path(out or Path(path).parent), force=force).path
     urdf = find_urdf(Path(path))
     target = AnnotationTarget(urdf, str(path), Path(out or urdf.parent) / ANNOTATION_FILE)
     cfg = AnnotateCfg(scale=scale, size_m=size_m, use_info=use_info)
@@ -164,19 +169,25 @@ def find_targets(path: Path, *, out: Path | None) -> list[AnnotationTarget]:
     """Returns the objects that a path names, sorted.
 
     Args:
-        path: A URDF or USD, the folder of one object, or a folder of many.
+        path: A URDF, USD or glTF, the folder of one object, or a folder of many.
         out: Folder to write into; if there are many objects, each gets a folder in it. None: beside the URDFs.
 
     Raises:
         AssetError: The path names no object.
     """
-    if path.is_file() or not path.is_dir() or any(path.glob("*.urdf")) or any(map(is_usd, path.iterdir())):
+    if (
+        path.is_file()
+        or not path.is_dir()
+        or any(path.glob("*.urdf"))
+        or any(file.is_file() and has_urdf(file) for file in path.iterdir())
+    ):
         urdf = find_urdf(path)
         return [AnnotationTarget(urdf, str(path), (out or urdf.parent) / ANNOTATION_FILE)]
     folders = sorted({p.parent for p in path.rglob(PARTNET_URDF)} or {p.parent for p in path.rglob("*.urdf")})
     if not folders:
         raise AssetError(
-            f"'{path}' contains no object: no URDF in it or below it, and no USD in it. Name another folder.",
+            f"'{path}' contains no object: no URDF in it or below it, and no USD or glTF with joints in it. Name "
+            "another folder.",
             path=str(path),
         )
     targets = []

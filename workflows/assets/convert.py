@@ -15,11 +15,11 @@ from typing import Any
 
 from unlatch.objects.annotate.source import PARTNET_URDF
 from unlatch.objects.importers.asset_converter_base import MARKER_FILE, AssetConverterBase
+from unlatch.objects.importers.made_urdf import has_urdf, urdf_of
 from unlatch.objects.importers.mesh_converter import MeshConverter, MeshConverterCfg
 from unlatch.objects.importers.property_groups import MassPropertiesCfg
 from unlatch.objects.importers.urdf_converter import DriveType, InertiaFallback, UrdfConverter, UrdfConverterCfg
-from unlatch.objects.importers.usd.stage import USD_SUFFIXES, is_usd
-from unlatch.objects.importers.usd.usd_urdf import urdf_of_usd
+from unlatch.objects.importers.usd.stage import USD_SUFFIXES
 from unlatch.simcore.errors import AssetError, ConfigError, SimCoreError, check_range
 from unlatch.simcore.meshes.decomposition.collision_approximation import CollisionApproximation
 from unlatch.simcore.meshes.mesh_reader import MESH_SUFFIXES
@@ -173,7 +173,7 @@ def _convert_one(job: ConvertJob) -> ConvertOutcome:
     cfg = _converter_cfg(job)
     made: AssetConverterBase[Any] = MeshConverter(cfg) if isinstance(cfg, MeshConverterCfg) else UrdfConverter(cfg)
     words = f"{time.perf_counter() - started:.1f} s" if made.was_converted else "up to date"
-    notices = (*(urdf_of_usd(job.path).notices if is_usd(job.path) else ()), *made.notices)
+    notices = (*(urdf_of(job.path).notices if has_urdf(job.path) else ()), *made.notices)
     message = f"{made.urdf_path} ({words})"
     if job.cfg.usd:
         message += f", {made.usd_file_name}"
@@ -185,13 +185,13 @@ def _convert_one(job: ConvertJob) -> ConvertOutcome:
 def _converter_cfg(job: ConvertJob) -> MeshConverterCfg | UrdfConverterCfg:
     cfg = job.cfg
     common: dict[str, Any] = {
-        "asset_path": str(urdf_of_usd(job.path).path if is_usd(job.path) else job.path),
+        "asset_path": str(urdf_of(job.path).path if has_urdf(job.path) else job.path),
         "out_dir": str(job.target),
         "usd": cfg.usd,
         "force_conversion": cfg.force,
         "make_instanceable": cfg.make_instanceable,
     }
-    if job.path.suffix.lower() != ".urdf" and not is_usd(job.path):
+    if job.path.suffix.lower() != ".urdf" and not has_urdf(job.path):
         props = MassPropertiesCfg(cfg.mass, cfg.density) if cfg.mass is not None or cfg.density is not None else None
         factor = cfg.scale if cfg.scale is not None else 1.0
         return MeshConverterCfg(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult
+from unlatch.objects.importers.mesh_joint import MeshJointCfg, write_mesh_urdf
 from unlatch.simcore.errors import AssetError, ConfigError, check_range
 from unlatch.workflows.assets.annotate import AnnotationTarget, annotate_target, check_convention, find_targets
 from unlatch.workflows.cli.arguments import read_pairs
@@ -42,12 +44,51 @@ class AnnotateCommandCfg:
     """Whether to use the keypoints of `info.json`."""
     convention: str = "unlatch"
     """`interndata` also writes an `info.json` for each part."""
+    joint: str | None = None
+    """`hinge` or `slider`: the joint of a mesh without joints; see `MeshJointCfg`, also for the fields below."""
+    moving: Any = None
+    axis: Any = None
+    at: Any = None
+    range: Any = None
+    up: str | None = None
 
     def __post_init__(self) -> None:
         if self.check and self.edit:
             raise ConfigError("check and edit are both true. Give one of them.", key="check")
         check_range("port", self.port, 0, 65535)
         check_convention(self.convention)
+        for key in ("moving", "axis", "at", "range", "up"):
+            if self.joint is None and getattr(self, key) is not None:
+                raise ConfigError(f"{key} describes the joint of a mesh. Add joint=hinge or joint=slider.", key=key)
+
+    @property
+    def mesh_joint(self) -> MeshJointCfg | None:
+        """The joint of a mesh; None if none is given."""
+        if self.joint is None:
+            return None
+        return MeshJointCfg(
+            self.joint,
+            moving=tuple(map(str, _as_list(self.moving))),
+            axis=_place("axis", self.axis),
+            at=_place("at", self.at),
+            range=None if self.range is None else _numbers("range", self.range),
+            up=self.up,
+        )
+
+
+def _as_list(value: Any) -> list[Any]:
+    return [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _place(key: str, value: Any) -> str | tuple[float, ...] | None:
+    return value if value is None or isinstance(value, str) else _numbers(key, value)
+
+
+def _numbers(key: str, value: Any) -> tuple[float, ...]:
+    try:
+        return tuple(float(item) for item in value)
+    except (TypeError, ValueError) as exc:
+        raise ConfigError(f"{key}={value} is no list of numbers. Expected [0,0,1] or the like.", key=key) from exc
 
 
 @command
@@ -55,7 +96,13 @@ def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
     paths, pairs = split_paths("annotate", arguments, count=1)
     cfg = read_pairs(AnnotateCommandCfg, pairs)
-    targets = find_targets(Path(paths[0]), out=None if cfg.out is None else Path(cfg.out))
+    path, out = Path(paths[0]), None if cfg.out is None else Path(cfg.out)
+    joint = cfg.mesh_joint
+    if joint is not None:
+        made = write_mesh_urdf(path, joint, out or path.parent, force=cfg.force)
+        print_line(f"URDF: {made.path}, {made.description}")
+        path, out = made.path, None
+    targets = find_targets(path, out=out)
     if cfg.edit:
         return _edit(targets, cfg)
     if len(targets) == 1:

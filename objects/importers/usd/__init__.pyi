@@ -1,6 +1,4 @@
 from .openusd import import_openusd as import_openusd
 from .stage import USD_SUFFIXES as USD_SUFFIXES
 from .stage import is_usd as is_usd
-from .usd_urdf import UsdUrdf as UsdUrdf
-from .usd_urdf import urdf_of_usd as urdf_of_usd
 from .writer import write_usd as write_usd

@@ -261,10 +261,10 @@ def test_many_mutated_urdfs_are_annotated_or_refused(cwd: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere"], "'nowhere' does not exist. Expected a URDF, a USD or the folder of an object."),
-        (["empty"], "'empty' contains no object: no URDF in it or below it, and no USD in it. Name another folder."),
-        (["file.txt"], "'file.txt' is neither a URDF nor a USD: its name ends in '.txt'. Expected .urdf, .usd, "),
-        (["two"], "'two' holds 2 URDFs (a.urdf, b.urdf), expected one. Name the file."),
+        (["nowhere"], "'nowhere' does not exist. Expected a URDF, a USD, a glTF or the folder of an object."),
+        (["empty"], "'empty' contains no object: no URDF in it or below it, and no USD or glTF with joints in it."),
+        (["file.txt"], "'file.txt' is no URDF, USD or glTF: its name ends in '.txt'. Expected .urdf, .usd, "),
+        (["two"], "'two' holds 2 objects (a.urdf, b.urdf), expected one. Name the file."),
         ([], "annotate got 0 folders (none), expected 1, then key=value."),
         (["empty", "scal=1"], "scal is unknown. Did you mean 'scale'?"),
         (["two/a.urdf", "scale=1", "size=1"], "scale and size_m are both set, and each determines the other. Set one."),
@@ -272,12 +272,19 @@ def test_many_mutated_urdfs_are_annotated_or_refused(cwd: Path, capsys: pytest.C
         (["two/a.urdf", "check=true", "edit=true"], "check and edit are both true."),
         (["many", "edit=true"], "edit=true takes one object, got 2. Name the folder of one."),
         (["two/a.urdf", "out=file.txt"], "file.txt/annotation.png cannot be written"),
+        (
+            ["mesh.stl"],
+            "'mesh.stl' is a mesh without joints. Say which part moves: unlatch annotate mesh.stl joint=hinge",
+        ),
+        (["mesh.stl", "axis=z"], "axis describes the joint of a mesh. Add joint=hinge or joint=slider."),
+        (["mesh.stl", "joint=hinge", "axis=[0,a,1]"], "axis=[0, 'a', 1] is no list of numbers."),
         (["two/a.urdf", "port=99999"], "port=99999 is out of range. Expected 0 to 65535."),
     ],
 )
 def test_bad_arguments_are_one_line(cwd: Path, assert_refused: Callable[..., str], arguments: list[str], said: str):
     (cwd / "empty").mkdir()
     (cwd / "file.txt").write_text("")
+    (cwd / "mesh.stl").write_text("solid a\nendsolid a\n")
     put(cwd / "two", name="a.urdf")
     put(cwd / "two", name="b.urdf")
     put(cwd / "many" / "a")

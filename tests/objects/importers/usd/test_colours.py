@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unlatch.objects.importers.made_urdf import urdf_of
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
-from unlatch.objects.importers.usd.usd_urdf import urdf_of_usd
 from unlatch.objects.procedural.building.textured_urdf import textured_files
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.meshes.textured_surface import linear_light, read_textured_surface, srgb_light
@@ -97,7 +97,7 @@ def colour(shape: Shape) -> tuple[float, ...]:
 def test_each_material_of_a_mesh_has_its_colour(tmp_path: Path) -> None:
     path = tmp_path / "door.usda"
     path.write_text(DOOR)
-    model = read_urdf(urdf_of_usd(path).path)
+    model = read_urdf(urdf_of(path).path)
     second, first = model.links["body"].visuals
     assert colour(first) == pytest.approx((0.25, 0.5, 1.0, 0.5), abs=1e-4)
     assert colour(second) == pytest.approx((0.0, 1.0, 0.0, 1.0), abs=1e-4)
@@ -121,7 +121,7 @@ def test_pictures_survive_an_export(tmp_path: Path) -> None:
             asset_path=str(tmp_path / "in" / "object.urdf"), out_dir=str(tmp_path / "out"), fix_base=False, usd=True
         )
     )
-    before, after = read_urdf(Path(converter.urdf_path)), read_urdf(urdf_of_usd(Path(converter.usd_path)).path)
+    before, after = read_urdf(Path(converter.urdf_path)), read_urdf(urdf_of(Path(converter.usd_path)).path)
 
     def textured(shapes: tuple[Shape, ...]) -> list[tuple[bytes, int]]:
         """Picture and number of triangles of each textured shape."""

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unlatch.objects.importers.made_urdf import urdf_of
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
 from unlatch.objects.importers.urdf_surfaces import read_surfaces
-from unlatch.objects.importers.usd.usd_urdf import urdf_of_usd
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Link, UrdfModel
@@ -47,7 +47,7 @@ def exported(folder: Path, category: str, *, fix_base: bool, make_instanceable: 
             usd=True,
         )
     )
-    return read_urdf(Path(converter.urdf_path)), read_urdf(urdf_of_usd(Path(converter.usd_path)).path)
+    return read_urdf(Path(converter.urdf_path)), read_urdf(urdf_of(Path(converter.usd_path)).path)
 
 
 def points(model: UrdfModel, folder: Path) -> dict[str, tuple[np.ndarray, ...]]:
@@ -128,5 +128,5 @@ def test_the_damping_of_a_drive_survives(tmp_path: Path) -> None:
             override_joint_dynamics=True,
         )
     )
-    after = read_urdf(urdf_of_usd(Path(converter.usd_path)).path)
+    after = read_urdf(urdf_of(Path(converter.usd_path)).path)
     assert [joint.damping for joint in after.joints.values()] == pytest.approx([0.7], rel=RELATIVE)

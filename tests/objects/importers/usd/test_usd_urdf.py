@@ -12,7 +12,7 @@ from unlatch.objects.annotate.annotator import annotate_source
 from unlatch.objects.annotate.source import read_source
 from unlatch.objects.annotate.storage import load_annotation, with_mark
 from unlatch.objects.config import ObjectCfg, ObjectSource
-from unlatch.objects.importers.usd.usd_urdf import UsdUrdf, urdf_of_usd
+from unlatch.objects.importers.made_urdf import MadeUrdf, urdf_of
 from unlatch.objects.library import load_object
 from unlatch.simcore import extras
 from unlatch.simcore.errors import AssetError
@@ -173,8 +173,8 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "cache"))
 
 
-def read(path: Path) -> tuple[UrdfModel, UsdUrdf]:
-    made = urdf_of_usd(path)
+def read(path: Path) -> tuple[UrdfModel, MadeUrdf]:
+    made = urdf_of(path)
     return read_urdf(made.path), made
 
 
@@ -395,10 +395,10 @@ def test_primitives_have_their_sizes(
 
 def test_a_change_of_a_referenced_file_is_noticed(tmp_path: Path) -> None:
     path = write_cabinet(tmp_path / "asset")
-    first = urdf_of_usd(path).path
-    assert urdf_of_usd(path).path == first
+    first = urdf_of(path).path
+    assert urdf_of(path).path == first
     changed(tmp_path / "asset" / "Props" / "door.usda", "0.02", "0.03")
-    second = urdf_of_usd(path).path
+    second = urdf_of(path).path
     assert second != first
     assert np.ptp(shape_cloud(read_urdf(second), {}), axis=0)[0] == pytest.approx(0.43)
 
@@ -489,14 +489,14 @@ def test_without_openusd_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(extras, "import_module", missing)
     with pytest.raises(AssetError, match=r"A USD object needs package 'pxr'.*pip install 'unlatch\[usd\]'"):
-        urdf_of_usd(path)
+        urdf_of(path)
 
 
 def test_a_usd_is_an_object_like_its_urdf(tmp_path: Path) -> None:
     usd = write_cabinet(tmp_path / "asset", meters=0.01, up="Y")
     rng = np.random.default_rng(0)
     found = load_object(ObjectCfg(name="object", category="object", source=ObjectSource.urdf, root=str(usd)), rng=rng)
-    other = urdf_of_usd(usd).path
+    other = urdf_of(usd).path
     same = load_object(ObjectCfg(name="object", category="object", source=ObjectSource.urdf, root=str(other)), rng=rng)
     assert found.instance == "cabinet"
     assert list(found.articulation.parts) == ["door"]

@@ -1,0 +1,1 @@
+"""Reads objects from glTF files whose nodes have joints."""

@@ -1,0 +1,235 @@
+"""Makes a URDF of a mesh without joints, by the joint that the user states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from unlatch.objects.importers.mesh_files import MeshFiles
+from unlatch.simcore.errors import AssetError, ConfigError, close_matches
+from unlatch.simcore.files import plain_name
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.mesh_pieces import MeshPiece, read_pieces
+from unlatch.simcore.urdf.model import Joint, Link, UrdfModel
+
+KINDS = {"hinge": "revolute", "slider": "prismatic"}
+"""URDF types by the names of joints."""
+BASE, PART = "base", "part"
+"""Names of the link that stands still and of the one that moves."""
+
+_SIDES = ("-x", "+x", "-y", "+y", "-z", "+z")
+_CENTRE = "centre"
+_AXES = ("x", "y", "z")
+_QUARTER_TURN_RAD = np.pi / 2
+_PROBE_RAD = np.radians(20.0)
+_SLIDE_SHARE = 0.8
+"""Share of its own length that a slider moves by default, like a drawer."""
+_MOST_LISTED = 12
+
+
+@dataclass(frozen=True)
+class MeshJointCfg:
+    """The joint of a mesh; directions and positions are in metres, after the mesh was turned to z up."""
+
+    kind: str
+    """`hinge` or `slider`."""
+    moving: tuple[str, ...] = ()
+    """Names of the nodes or objects that move, with everything below them."""
+    axis: str | tuple[float, ...] | None = None
+    """Direction of the axis: `x`, `y`, `z` with or without a sign, or three numbers. Without a sign, the part moves
+    away from the rest."""
+    at: str | tuple[float, ...] | None = None
+    """Where the axis of a hinge is: a side of the moving part such as `+x`, `centre`, or three numbers."""
+    range: tuple[float, ...] | None = None
+    """Least and largest position [rad or m]; None: a quarter turn, or 0.8 of the part's length along the axis."""
+    up: str | None = None
+    """Which axis of the file points up; None: the one of its format: y in a glTF, z in an OBJ, STL or PLY."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ConfigError(
+                f"joint='{self.kind}' is no joint.{close_matches(self.kind, KINDS)} Expected {' or '.join(KINDS)}.",
+                key="joint",
+            )
+        if self.up not in (None, *_AXES):
+            raise ConfigError(f"up={self.up} is no axis. Expected x, y or z.", key="up")
+        if isinstance(self.axis, str) and self.axis.lstrip("+-") not in _AXES:
+            raise ConfigError(f"axis={self.axis} is no direction. Expected x, -y, [0,0,1] or the like.", key="axis")
+        if isinstance(self.at, str) and self.at not in (*_SIDES, _CENTRE):
+            raise ConfigError(
+                f"at={self.at} is no place. Expected one of {', '.join((*_SIDES, _CENTRE))}, or [X,Y,Z] in metres.",
+                key="at",
+            )
+        for key, values, count in (("axis", self.axis, 3), ("at", self.at, 3), ("range", self.range, 2)):
+            if values is not None and not isinstance(values, str) and len(values) != count:
+                raise ConfigError(f"{key} has {len(values)} numbers. Expected {count}.", key=key)
+        if self.range is not None and not self.range[0] < self.range[1]:
+            raise ConfigError(f"range={list(self.range)} does not rise. Expected [least,largest].", key="range")
+        if self.axis is not None and not isinstance(self.axis, str) and np.linalg.norm(self.axis) < 1e-9:
+            raise ConfigError("axis has length 0. Expected a direction.", key="axis")
+
+
+@dataclass(frozen=True)
+class MeshUrdf:
+    """The URDF of a mesh."""
+
+    path: Path
+    description: str
+    """The joint in one line."""
+
+
+def write_mesh_urdf(path: Path, cfg: MeshJointCfg, folder: Path, *, force: bool = False) -> MeshUrdf:
+    """Writes `NAME.urdf` for the mesh `NAME.glb`, with its meshes in `NAME_meshes/`.
+
+    Args:
+        path: The mesh; any format but FBX.
+        cfg: Its joint.
+        folder: Where to write.
+        force: Whether to replace an existing URDF.
+
+    Raises:
+        AssetError: The mesh cannot be read, has no piece of that name, or only one piece; or the URDF exists.
+        ConfigError: The axis or its place is missing.
+    """
+    urdf = folder / f"{plain_name(path.stem)}.urdf"
+    if urdf.exists() and not force:
+        raise AssetError(f"{urdf} exists. Use it, or give force=true to replace it.", path=str(urdf))
+    pieces = read_pieces(path, up=cfg.up)
+    moving, fixed = _split(path, pieces, cfg)
+    joint = _make_joint(moving, fixed, cfg)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = MeshFiles(folder, below=f"{plain_name(path.stem)}_meshes/")
+    links = {
+        BASE: _link(BASE, fixed, Pose.identity(), files),
+        PART: _link(PART, moving, joint.T_parent_joint.inverse(), files),
+    }
+    urdf.write_text(UrdfModel(plain_name(path.stem), links, {joint.name: joint}).to_urdf(), encoding="utf-8")
+    return MeshUrdf(urdf, _describe(joint, moving))
+
+
+def _link(name: str, pieces: Sequence[MeshPiece], T_link_file: Pose, files: MeshFiles) -> Link:
+    shapes = tuple(files.piece_shape(piece, T_link_file) for piece in pieces)
+    return Link(name, shapes, tuple(replace(shape, rgba=None) for shape in shapes))
+
+
+def _split(path: Path, pieces: Sequence[MeshPiece], cfg: MeshJointCfg) -> tuple[list[MeshPiece], list[MeshPiece]]:
+    """Returns the pieces that move and those that do not."""
+    if len(pieces) == 1:
+        raise AssetError(
+            f"{path}: the mesh is one piece ({pieces[0].name}), so nothing in it can move against the rest. Make the "
+            "moving part an object of its own in a modeller, and export both in one file.",
+            path=str(path),
+        )
+    names = {name for piece in pieces for name in (piece.name, *piece.above[:-1])}
+    unknown = [name for name in cfg.moving if name not in names]
+    if unknown or not cfg.moving:
+        asked = "it is not said which part moves."
+        if unknown:
+            asked = f"the mesh has no piece '{unknown[0]}'.{close_matches(unknown[0], names)}"
+        listed = "; ".join(_describe_piece(piece) for piece in pieces[:_MOST_LISTED])
+        more = f"; and {len(pieces) - _MOST_LISTED} more" if len(pieces) > _MOST_LISTED else ""
+        raise ConfigError(
+            f"{path}: {asked} Give moving=NAME or moving=[NAME,NAME]. Pieces, with size and centre [m]: {listed}{more}",
+            key="moving",
+            available=sorted(names),
+        )
+    moves = [any(name in cfg.moving for name in (piece.name, *piece.above)) for piece in pieces]
+    moving = [piece for piece, it_moves in zip(pieces, moves, strict=True) if it_moves]
+    fixed = [piece for piece, it_moves in zip(pieces, moves, strict=True) if not it_moves]
+    if not fixed:
+        raise ConfigError(
+            f"{path}: moving={','.join(cfg.moving)} is the whole mesh. Name the part that moves.", key="moving"
+        )
+    return moving, fixed
+
+
+def _describe_piece(piece: MeshPiece) -> str:
+    low, high = _bounds([piece])
+    size = " x ".join(f"{v:.3g}" for v in high - low)
+    return f"{piece.name} ({size} at {_triple((low + high) / 2)})"
+
+
+def _make_joint(moving: Sequence[MeshPiece], fixed: Sequence[MeshPiece], cfg: MeshJointCfg) -> Joint:
+    low, high = _bounds(moving)
+    if cfg.axis is None:
+        raise ConfigError(
+            f"joint={cfg.kind} needs an axis. Expected axis=x, y, z or [X,Y,Z]; z points up. Add it.", key="axis"
+        )
+    axis, has_sign = _read_axis(cfg.axis)
+    at = (low + high) / 2
+    if cfg.kind == "hinge":
+        if cfg.at is None:
+            raise ConfigError(
+                f"joint=hinge needs the place of its axis. Expected at={_SIDES[0]} or another side of the part, "
+                f"at={_CENTRE} for a knob, or at=[X,Y,Z] in metres. The part reaches from {_triple(low)} to "
+                f"{_triple(high)}. Add it.",
+                key="at",
+            )
+        at = _read_place(cfg.at, low, high)
+    if not has_sign:
+        axis = _away(axis, at, moving, fixed, turns=cfg.kind == "hinge")
+    if cfg.range is not None:
+        lower, upper = cfg.range
+    else:
+        length = float(np.abs(axis) @ (high - low))
+        lower, upper = 0.0, float(_QUARTER_TURN_RAD if cfg.kind == "hinge" else _SLIDE_SHARE * length)
+    return Joint(
+        "joint", KINDS[cfg.kind], BASE, PART, Pose.from_translation(at), axis, lower=float(lower), upper=float(upper)
+    )
+
+
+def _read_axis(axis: str | tuple[float, ...]) -> tuple[np.ndarray, bool]:
+    """Returns (3,) a unit vector, and whether its sign is stated."""
+    if isinstance(axis, str):
+        sign = -1.0 if axis.startswith("-") else 1.0
+        return sign * np.eye(3)[_AXES.index(axis[-1])], axis[0] in "+-"
+    vector = np.array(axis, dtype=float)
+    return vector / np.linalg.norm(vector), True
+
+
+def _read_place(at: str | tuple[float, ...], low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Returns (3,) a point on the axis of a hinge [m]."""
+    if not isinstance(at, str):
+        return np.array(at, dtype=float)
+    point = (low + high) / 2
+    if at != _CENTRE:
+        k = _AXES.index(at[1])
+        point[k] = (low if at[0] == "-" else high)[k]
+    return point
+
+
+def _away(
+    axis: np.ndarray, at: np.ndarray, moving: Sequence[MeshPiece], fixed: Sequence[MeshPiece], *, turns: bool
+) -> np.ndarray:
+    """Returns the axis with the sign by which the part moves away from the middle of the rest."""
+    low, high = _bounds(fixed)
+    points = np.concatenate([piece.mesh.vertices for piece in moving])
+    distances = []
+    for sign in (1.0, -1.0):
+        if turns:
+            half = _PROBE_RAD / 2
+            turn = Pose.from_quat_xyzw(np.zeros(3), [*(sign * axis * np.sin(half)), float(np.cos(half))])
+            moved = (points - at) @ turn.R.T + at
+        else:
+            moved = points + sign * axis * float(np.abs(axis) @ np.ptp(points, axis=0)) / 2
+        distances.append(float(np.linalg.norm(moved.mean(axis=0) - (low + high) / 2)))
+    return -axis if distances[1] > distances[0] + 1e-9 else axis
+
+
+def _bounds(pieces: Sequence[MeshPiece]) -> tuple[np.ndarray, np.ndarray]:
+    points = np.concatenate([piece.mesh.vertices[np.unique(piece.mesh.faces)] for piece in pieces])
+    return points.min(axis=0), points.max(axis=0)
+
+
+def _describe(joint: Joint, moving: Sequence[MeshPiece]) -> str:
+    word, unit = ("hinge about", "rad") if joint.kind == "revolute" else ("slider along", "m")
+    through = f" through {_triple(joint.T_parent_joint.p)} m" if joint.kind == "revolute" else ""
+    names = ", ".join(piece.name for piece in moving[:_MOST_LISTED])
+    return f"{names}: {word} {_triple(joint.axis)}{through}, {joint.lower:.3g} to {joint.upper:.3g} {unit}"
+
+
+def _triple(values: np.ndarray) -> str:
+    return "(" + ", ".join(f"{v + 0.0:.3g}" for v in values) + ")"
