@@ -27,6 +27,17 @@ def lever_m(model: UrdfModel, part: Part, point: Array) -> float:
     return float(np.linalg.norm(np.cross(joint.axis / np.linalg.norm(joint.axis), p)))
 
 
+def opening_direction(model: UrdfModel, part: Part, point: Array) -> Array:
+    """Returns the (3,) unit direction in which a point (3,) of the part moves as it opens, frame of the link."""
+    joint = model.joints[part.joint]
+    T_link_child = model.link_pose(part.link).inverse() @ model.link_pose(joint.child)
+    axis = T_link_child.rotate(joint.axis / np.linalg.norm(joint.axis)) * part.openness.sign
+    if part.kind is PartKind.slider:
+        return axis
+    moved = np.cross(axis, point - T_link_child.p)
+    return moved / max(float(np.linalg.norm(moved)), 1e-12)
+
+
 def handle_lever_m(part: Part, model: UrdfModel) -> float:
     """Returns how far the handle moves per unit of the joint, see `lever_m`."""
     return lever_m(model, part, part.keypoint("articulated_object_head").xyz)

@@ -1,4 +1,4 @@
-"""Closes a part: pushes it along its joint with closed fingers, and steps back."""
+"""Closes a part: pushes it along its joint with closed fingers, or grasps and leads it, and steps back."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import numpy as np
 
 from unlatch.objects.closing_motion import lever_m
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.contract.command import ManipCommand, Phase
+from unlatch.skills.contract.command import Phase
+from unlatch.skills.grasping import GraspingSkill
 from unlatch.skills.strategies.open_close import SKIN_M, SPOT
 from unlatch.solver.path.slip import Slide, Slip, SlipMode
-from unlatch.solver.planning.plan import KeyframePlan, PlanRequest
+from unlatch.solver.planning.plan import PlanRequest
 from unlatch.solver.settings.setting import SuccessMode
 
 _PAST_CLOSED_RAD = 0.02
@@ -35,24 +36,30 @@ _AT_STOP_RAD = 0.002
 _AT_STOP_M = 0.0005
 
 
-class Close(ArticulationSkill):
-    """Success: the joint is near closed, contacts and speeds valid."""
+class Close(GraspingSkill):
+    """Success: the joint is near closed, contacts and speeds valid.
+
+    A setting with `approach_width_m` above 0 grasps the part, such as a bail; others push it.
+    """
 
     opens: ClassVar[bool | None] = False
+    finger_contact_required: ClassVar[bool] = ArticulationSkill.finger_contact_required
     success_modes: ClassVar[tuple[SuccessMode, ...]] = (SuccessMode.zero, SuccessMode.dis_to_init, SuccessMode.fraction)
 
     @property
     def closed_gripper(self) -> bool:
         """See `ArticulationSkill.closed_gripper`."""
-        return True
+        return not self.cfg.planner_setting.approach_width_m
 
     @property
-    def slips(self) -> tuple[Slip, ...]:
+    def slips(self) -> tuple[Slip, ...] | None:
         """The hand may turn about the line between its fingertips; without a plan, also in a cone; then also slide.
 
         On a slider a hand that does not turn is tried first, and the other turns are smaller than on a door: fingertips
         roll off levers and bars.
         """
+        if not self.closed_gripper:
+            return None
         prismatic = self.object.body.joint(self.part.joint).prismatic
         side = Slip(SlipMode.side, limit_rad=_SLIDER_LIMIT_RAD if prismatic else _PUSH_LIMIT_RAD)
         cone = replace(side, mode=SlipMode.cone)
@@ -103,16 +110,25 @@ class Close(ArticulationSkill):
             closed = openness.position(max(0.0, openness.sign * (self.s - stop) - _LISTED_LEAD * wanted))
         return tuple((end, math.inf) if openness.sign > 0.0 else (-math.inf, end) for end in (stop, closed))
 
-    def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
-        """See `ArticulationSkill.make_commands`."""
-        return self.closed_gripper_commands(plan)
-
     def check_frame(self) -> None:
-        """Ends the push of a part at its stop; see `_PRESS_N`. The press of a part that moves little ends before it."""
+        """Ends the push of a part at its stop; see `_PRESS_N`. The press of a part that moves little ends before it.
+
+        A lever whose range goes on beyond closed has no stop there: its push ends when it is closed.
+        """
+        if not self.closed_gripper:
+            super().check_frame()
+            return
         if self.phase is not Phase.follow or not self._is_at_stop():
             return
-        if self.part.moves_little or float(np.asarray(self.views.fingers_link.force_mean_n.get_value())) > _PRESS_N:
+        force_n = float(np.asarray(self.views.fingers_link.force_mean_n.get_value()))
+        if self.part.moves_little or self._goes_on() or force_n > _PRESS_N:
             self.executor.end_motion()
+
+    def _goes_on(self) -> bool:
+        """Whether the range of the joint goes on beyond closed."""
+        joint, openness = self.object.body.joint(self.part.joint), self.part.openness
+        past = openness.closed - joint.lower if openness.sign > 0.0 else joint.upper - openness.closed
+        return past > _PAST_CLOSED_RAD
 
     def _is_at_stop(self) -> bool:
         joint = self.object.body.joint(self.part.joint)

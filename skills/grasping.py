@@ -54,8 +54,10 @@ class GraspingSkill(ArticulationSkill):
     def plan(self, rng: np.random.Generator) -> bool:
         """See `Skill.plan`; fails at once for a knob that is too wide for the fingers."""
         wide_m = self._knob_width_m()
+        if wide_m is None:
+            return super().plan(rng)
         opening_m = self.context.arm.cfg.gripper.max_width_m
-        if wide_m is not None and wide_m + 2.0 * _FINGER_GAP_M > opening_m:
+        if wide_m + 2.0 * _FINGER_GAP_M > opening_m:
             self.fail(
                 "plan_infeasible",
                 f"The hand is too small for '{self.part.name}'. Take another robot or a smaller object. The part is "
@@ -68,10 +70,10 @@ class GraspingSkill(ArticulationSkill):
 
     def _knob_width_m(self) -> float | None:
         """Returns the smallest width of the knob to hold [m]; None if the part is held elsewhere."""
-        setting, handle = self.cfg.planner_setting, self.part.handle
-        if handle.type is not HandleType.knob or self.closed_gripper or setting.keypoint_shifts:
+        if self.closed_gripper or self.cfg.planner_setting.keypoint_shifts:
             return None
-        return float(min(handle.size[1:]))
+        handle = self.part.handle
+        return float(min(handle.size[1:])) if handle.type is HandleType.knob else None
 
     def default_target(self) -> float:
         """Returns a position a fifth beyond the threshold: it makes up for slip of the grasp and lag of the arm."""

@@ -104,6 +104,13 @@ _CENTRED_M = 0.0003
 fingers are not centred on it, only one of them presses."""
 _FLAT_RAD = 0.005
 """Tolerance of the closing direction on the blade of a knob: pads that meet it at an angle throw it into line."""
+_LEVER_LEAN_RAD = 0.35
+"""Largest lean of a hand that pushes a lever: from a thin bar, a leaning fingertip slides off."""
+_LEVER_END_SHARE = 0.5
+"""Where the push of a lever ends, as a share of the distance from closed that counts as closed: a bail ends close to
+its bucket, which the fingertips would meet."""
+LEVER_SLIPS = ("fixed", "side")
+"""Slip modes on a pushed lever, for the same reason."""
 _ROUND = 0.1
 """A knob whose width and length differ by less than this share is round: it may be held at any angle about its axis."""
 EDGE_SLIPS = ("side",)
@@ -312,16 +319,45 @@ def _edge_constraints(part: Part) -> list[AxisAngle]:
     return [_tool_faces_out(part, _SIDE, 0.1), palm]
 
 
+def lever_grasp_setting(part: Part, start: tuple[float, float], grasp: HandGrasp) -> PlannerSettingCfg:
+    """Returns the planner setting for grasping a lever or bail and leading it back, from a start of `start_range`."""
+    return replace(
+        grasp_setting(part, start, grasp),
+        success_threshold=goal_value("close", part, start),
+        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.closed)),
+    )
+
+
+def lever_push_setting(part: Part, start: tuple[float, float], outward: np.ndarray) -> PlannerSettingCfg:
+    """Returns the planner setting for pushing a lever or bail back with closed fingers; see `lever_grasp_setting`.
+
+    `outward` is the (3,) direction in which it opens where it is pushed, frame of the link.
+    """
+    back = (outward.round(6) + 0.0).tolist()
+    threshold = goal_value("close", part, start)
+    return PlannerSettingCfg(
+        success_threshold=threshold,
+        constraint_list=[
+            Point2Point("tool_tip", SPOT, _POINT_TOLERANCE_M),
+            FrameAxisParallel(_TIP, _SIDE, 0.25, target_axis="link0_rot_axis", target_inner_product=1),
+            FrameAxisParallel(_TIP, _BACK, _LEVER_LEAN_RAD, target_axis=back, target_inner_product=1),
+        ],
+        slips=list(LEVER_SLIPS),
+        pre_actuation_motions=[["translate_z", -_PUSH_APPROACH_M]],
+        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(_LEVER_END_SHARE * threshold))),
+    )
+
+
 def push_setting(part: Part, asset: ObjectAsset, hand: HandShape, start: tuple[float, float]) -> PlannerSettingCfg:
     """Returns the planner setting for pushing a part closed with closed fingers, from a start of `start_range`.
 
     Raises:
-        ConfigError: The part is turned, not pushed.
+        ConfigError: The part is a knob, which has no side to push.
     """
-    if part.kind.turns_in_hand:
+    if part.kind is PartKind.knob:
         raise ConfigError(
-            f"skill=close does not fit part '{part.name}': it is a {part.kind.value}, which is turned, not pushed. "
-            "Use skill=rotate, or name another part.",
+            f"skill=close does not fit part '{part.name}': it is a knob, which is turned, not pushed. Use "
+            "skill=rotate, or name another part.",
             key="skill",
         )
     threshold = goal_value("close", part, start)

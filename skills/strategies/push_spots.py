@@ -1,4 +1,4 @@
-"""Finds where a part can be pushed: spots of its outer face that closed fingers touch while the palm is free."""
+"""Finds where a part can be pushed: spots of a face that closed fingers touch while the palm is free."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 
 from unlatch.objects.annotation import PartKind
-from unlatch.objects.closing_motion import lever_m
+from unlatch.objects.closing_motion import lever_m, opening_direction
 from unlatch.simcore.geometry import Pose
-from unlatch.skills.strategies.hand_fit import PALM_ROOM_M, HandFit
+from unlatch.skills.strategies.hand_fit import HEAD, PALM_ROOM_M, HandFit
 from unlatch.skills.strategies.open_close import SPOT
 
 Array = np.ndarray
@@ -30,6 +30,8 @@ _GAP_M = 0.0015
 """Distance of the fingertips from the face in the test."""
 _SKIN_M = 0.004
 """Largest distance of the face behind the fingertips in the test, beyond `_GAP_M`."""
+_LEVER_STEP_M = 0.02
+"""Distance of the places along a lever that are tried."""
 _LEAST_LEVER = 0.5
 """Smallest distance of a spot from the hinge, as a share of that of the annotated spot."""
 
@@ -89,24 +91,54 @@ def inner_spots(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
     return found
 
 
-def _fits(fit: HandFit, point: Array, outward: Array, openings: tuple[float, ...]) -> bool:
-    """Whether the hand, straight at a point of the part, touches the part and nothing else at every opening."""
+def lever_spots(fit: HandFit, openings: tuple[float, ...]) -> tuple[Array, list[Array]]:
+    """Returns where closed fingers can push a lever back.
+
+    The hand fits a place at every opening from closed [rad or m].
+
+    Returns:
+        The direction in which the lever opens (3,), and shifts (3,) from the annotated spot to places on it, the
+        nearest to its head first, frame of the link [m].
+    """
+    part = fit.part
+    spot, head = part.keypoint(SPOT).xyz, part.keypoint(HEAD).xyz
+    _, along, _ = fit.axes_link()
+    outward = opening_direction(fit.solids.model, part, head)
+    reach = max(0.0, float(part.handle.size[2]) / 2 - _PAD_M)
+    depths = np.arange(_MOST_THICKNESS_M / 2, -_MOST_THICKNESS_M / 2, -_SKIN_M / 2)
+    found: list[Array] = []
+    for place in sorted(np.arange(-reach, reach + 1e-9, _LEVER_STEP_M), key=abs):
+        points = (head + place * along + depth * outward for depth in depths)
+        fitting = next((each for each in points if _fits(fit, each, outward, openings, is_narrow=True)), None)
+        if fitting is not None:
+            found.append(fitting - spot)
+        if len(found) == _MOST_SPOTS:
+            break
+    return outward, found
+
+
+def _fits(fit: HandFit, point: Array, outward: Array, openings: tuple[float, ...], *, is_narrow: bool = False) -> bool:
+    """Whether the hand, straight at a point of the part, touches the part and nothing else at every opening.
+
+    The fingertips lie on the part with all of their area or, if it `is_narrow`, along one of their middle lines.
+    """
     part, hand, solids = fit.part, fit.hand, fit.solids
     fingers, palm = hand.boxes(0.0)
     tip = hand.tip_m
-    skin = np.array(
-        [
-            [[tip, y - 0.001, z - 0.001], [tip + _GAP_M + _SKIN_M, y + 0.001, z + 0.001]]
-            for y, z in product((-_PAD_M, _PAD_M), repeat=2)
-        ]
-    )
+    areas = [list(product((-_PAD_M, _PAD_M), repeat=2))]
+    if is_narrow:
+        areas = [[(-_PAD_M, 0.0), (_PAD_M, 0.0)], [(0.0, -_PAD_M), (0.0, _PAD_M)]]
+    skins = [
+        [np.array([[[tip, y - 0.001, z - 0.001], [tip + _GAP_M + _SKIN_M, y + 0.001, z + 0.001]]]) for y, z in area]
+        for area in areas
+    ]
     for opening in openings:
         positions = fit.positions(opening)
         T_root_link = solids.model.link_pose(part.link, positions)
         T = T_root_link @ _tool_at(fit, point + outward * (_GAP_M + tip), outward)
         if solids.meets(fingers, T, positions) or solids.meets(palm, T, positions, margin_m=PALM_ROOM_M):
             return False
-        if not all(solids.meets(box[None], T, positions, only=part.link) for box in skin):
+        if not any(all(solids.meets(box, T, positions, only=part.link) for box in skin) for skin in skins):
             return False
     return True
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unlatch.objects.annotation import Part, PartKind
+from unlatch.objects.annotation import HandleType, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.errors import ConfigError
@@ -26,9 +26,11 @@ from unlatch.skills.strategies.open_close import (
     inside_push_setting,
     is_round,
     led_to,
+    lever_grasp_setting,
+    lever_push_setting,
     push_setting,
 )
-from unlatch.skills.strategies.push_spots import inner_spots, push_shifts
+from unlatch.skills.strategies.push_spots import inner_spots, lever_spots, push_shifts
 from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_to
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
@@ -202,8 +204,28 @@ def _grip_knob_along_hinge(fit: HandFit, start: tuple[float, float]) -> list[Str
     return [("knob_along_hinge", replace(setting, slips=list(KNOB_ALONG_SLIPS)))]
 
 
+def _derive_lever_returns(
+    asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
+) -> list[Strategy]:
+    """Returns the strategies that lead a lever or bail back to closed: a grasp, if it fits there too, and pushes."""
+    found: list[Strategy] = []
+    openings = tuple(dict.fromkeys(start))
+    if part.handle.type is not HandleType.none:
+        grasp = HandFit(asset, part, hand, approach_m=approach_m(part)).grasp_over((*openings, 0.0))
+        if grasp is not None:
+            found.append((part.handle.type.value, lever_grasp_setting(part, start, grasp)))
+    outward, shifts = lever_spots(HandFit(asset, part, hand, approach_m=0.0), openings)
+    push = lever_push_setting(part, start, outward)
+    for number, shift in enumerate(shifts, start=1):
+        shifted = replace(push, keypoint_shifts={SPOT: (shift.round(4) + 0.0).tolist()})
+        found.append(("push" if number == 1 else f"push_{number}", shifted))
+    return found or [("push", push)]
+
+
 def _derive_pushes(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> list[Strategy]:
     """Returns a push at the annotated spot, if the hand fits there, and at the nearest other spots where it fits."""
+    if part.kind is PartKind.lever and not part.is_button:
+        return _derive_lever_returns(asset, part, hand, start)
     setting = push_setting(part, asset, hand, start)
     fit = HandFit(asset, part, hand, approach_m=0.0)
     if part.moves_little:

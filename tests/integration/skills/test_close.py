@@ -60,6 +60,43 @@ def test_the_fingers_are_closed_throughout(planned: Close) -> None:
     assert not planned.finger_contact_required
 
 
+def test_with_an_approach_width_the_part_is_grasped_led_and_let_go(skill: Close, planned: Close) -> None:
+    grasping = with_setting(skill, approach_width_m=0.03)
+    told = [command.kind for command in grasping.make_commands(planned.keyframe_plan)]
+    assert told[-5:] == [
+        ManipKind.update_specific,
+        ManipKind.close_gripper,
+        ManipKind.close_gripper,
+        ManipKind.open_gripper,
+        ManipKind.open_gripper,
+    ]
+    request = grasping.request()
+    assert not request.closed_gripper
+    assert request.gripper_open_m == 0.03
+    assert request.slips is None
+
+
+def test_a_push_ends_at_closed_where_the_range_goes_on_and_at_a_force_where_it_does_not(
+    planned: Close, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[float] = []
+    skill = Close(planned.cfg, planned.context)
+    monkeypatch.setattr(type(skill.executor), "end_motion", lambda self: ended.append(skill.s))
+    monkeypatch.setattr(Close, "phase", Phase.follow)
+    openness = skill.part.openness
+    skill.object.set_joints({skill.part.joint: openness.closed})
+    skill.check_frame()
+    assert not ended  # nothing presses on the part
+    inside = openness.closed + 0.1 * (openness.open - openness.closed)
+    skill.part = replace(skill.part, openness=Openness(closed=inside, open=openness.open))
+    skill.object.set_joints({skill.part.joint: inside + 0.02 * openness.sign})
+    skill.check_frame()
+    assert not ended
+    skill.object.set_joints({skill.part.joint: inside})
+    skill.check_frame()
+    assert ended == [pytest.approx(inside)]
+
+
 def test_no_pair_may_touch_before_the_fingers_are_at_the_part(planned: Close) -> None:
     before, after = (
         command.params["allowed_pairs"] for command in planned.commands if command.kind is ManipKind.update_specific

@@ -15,7 +15,7 @@ from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import SPOT
-from unlatch.skills.strategies.push_spots import push_shifts
+from unlatch.skills.strategies.push_spots import lever_spots, push_shifts
 from unlatch.skills.strategies.ranking import derive_strategies
 
 HAND = hand_shape("franka_panda", franka_panda().arms[0])
@@ -104,3 +104,50 @@ def test_a_part_that_stands_open_is_pushed_further_from_inside(category: str):
         assert setting.constraint_list[2].target_inner_product == -1  # the hand is on the inner side
     closed = [name for name, _ in derive_strategies("open", asset, part, HAND, (0.0, 0.0))]
     assert not any(name.startswith("inside") for name in closed)
+
+
+def bail(make_object: MakeObject, *, body_below: float) -> tuple[ObjectAsset, Part]:
+    """A bail on a hinge along y: closed, it stands straight up from the hinge; it opens towards -x.
+
+    The body reaches up to `body_below` under the bar, on the side of +x.
+    """
+    body, loop = LinkBuilder("body"), LinkBuilder("loop")
+    body.box("wall", (0.02, -0.2, -0.3), (0.3, 0.2, 0.3 - body_below), rgba=GREY)
+    loop.box("bar", (-0.005, -0.15, 0.295), (0.005, 0.15, 0.305), rgba=GREY)
+    head = np.array([0.0, 0.0, 0.3])
+    return make_object(
+        body,
+        loop,
+        kind=PartKind.lever,
+        axis=[0.0, -1.0, 0.0],
+        upper=1.5,
+        head=head,
+        across=[1.0, 0.0, 0.0],
+        along=[0.0, 1.0, 0.0],
+        spot=[0.0, 0.0, 0.305],
+        handle=Handle(HandleType.bar, np.array([0.01, 0.01, 0.3]), Pose.from_translation(head)),
+    )
+
+
+def test_a_bail_is_pushed_on_the_side_to_which_it_opens(make_object: MakeObject):
+    asset, part = bail(make_object, body_below=0.2)
+    outward, found = lever_spots(HandFit(asset, part, HAND, approach_m=0.0), (0.5, 0.9))
+    assert np.allclose(outward, [-1.0, 0.0, 0.0], atol=1e-6)
+    places = [part.keypoint(SPOT).xyz + shift for shift in found]
+    assert len(places) > 1
+    # the side of the bar at -x, and never beyond its ends
+    assert all(-0.01 < x < -0.002 and abs(y) < 0.15 and abs(z - 0.3) < 1e-6 for x, y, z in places)
+
+
+def test_a_bail_is_grasped_where_the_hand_fits_to_the_end_and_else_pushed(make_object: MakeObject):
+    free = derive_strategies("close", *bail(make_object, body_below=0.2), HAND, (0.5, 0.9))
+    assert [name for name, _ in free][:2] == ["bar", "push"]
+    grasp, push = free[0][1], free[1][1]
+    assert grasp.approach_width_m
+    assert not push.approach_width_m
+    assert grasp.follow_joint is not None
+    assert push.follow_joint is not None
+    assert grasp.follow_joint.to == 0.0
+    assert push.follow_joint.to == pytest.approx(0.5 * push.success_threshold)
+    near = derive_strategies("close", *bail(make_object, body_below=-0.05), HAND, (0.5, 0.9))
+    assert {name.partition("_")[0] for name, _ in near} == {"push"}
