@@ -241,10 +241,10 @@ class ChainPlanner:
         return [PlannedSkill(first or self.make_skill(self.strategies(index)[0]), refused)]
 
     def _plan(self, skill: Skill, rng: np.random.Generator) -> bool:
-        """Plans a skill and checks its motions; returns whether it has a plan."""
+        """Plans a skill and checks its commands; returns whether it has a plan."""
         found = skill.plan(rng)
         if found:
-            check_motions(skill)
+            check_motions(skill, max_duration_s=self.cfg.task.max_duration_s)
         return found
 
     def _arms_for(self, index: int) -> list[str]:
