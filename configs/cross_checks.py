@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.configs.chain import entry_keys
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.catalog import check_robot_name
 from unlatch.simcore.errors import ConfigError, UnknownEntryError, unknown_name
 from unlatch.simcore.recording.keys import is_name
 from unlatch.simcore.sim.sensors.camera_cfg import CameraCfg
@@ -92,7 +92,7 @@ def _check_robot(cfg: EpisodeCfg) -> None:
             f"robot.arms of '{cfg.robot.name}' is empty. Expected at least one arm. Add it.", key="robot.arms"
         )
     if cfg.robot.urdf is None:
-        _check_known(cfg.robot.name, ROBOTS.names(), "robot.name", "a robot")
+        check_robot_name(cfg.robot.name, where="robot.name")
     else:
         _check_spelling(cfg.robot.name, "robot.name")
     for index, arm in enumerate(cfg.robot.arms):

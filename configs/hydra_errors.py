@@ -97,14 +97,12 @@ def _explain_unknown_option(exc: MissingConfigException, origin: str) -> ConfigE
     wanted = str(exc.missing_cfg_file or "")
     group, _, name = wanted.rpartition("/")
     options = [option for option in (exc.options or []) if not option.endswith("_schema")]
-    default = default_option(group)
-    options.sort(key=lambda option: option != default)  # of equally near names, the default one is meant
     broken = broken_plugin_folders()
     missing = f" Left out: {'; '.join(broken)}." if broken else ""
     own = ", or give your own folder: --config-dir FOLDER" if group == "task" else ""
+    choices = describe_choices(name, options, listed_by=_LISTED_BY.get(group, ""), default=default_option(group) or "")
     return ConfigError(
-        f"Unknown {group or 'configuration file'} '{name}'{origin}."
-        f"{describe_choices(name, options, listed_by=_LISTED_BY.get(group, ''))} Name one of them{own}.{missing}",
+        f"Unknown {group or 'configuration file'} '{name}'{origin}.{choices} Name one of them{own}.{missing}",
         key=group,
         available=sorted(options),
     )

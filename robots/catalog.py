@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unlatch.simcore.errors import unknown_name
 from unlatch.simcore.registry import Catalog, CatalogEntry
 
 ROBOTS = Catalog(
@@ -34,4 +35,22 @@ ROBOTS = Catalog(
     group="unlatch.robots",
     product="unlatch.robots.description:RobotCfg",
     listed_by="unlatch list robots",
+    default="franka_panda",
 )
+
+
+def check_robot_name(name: str, *, where: str) -> None:
+    """Checks that the catalog has a robot of this name.
+
+    Args:
+        name: The name.
+        where: Full key of the name in the configuration.
+
+    Raises:
+        ConfigError: It has none; the message proposes close names.
+    """
+    known = ROBOTS.names()
+    if name not in known:
+        raise unknown_name(
+            name, "a robot", where=where, known=known, listed_by=ROBOTS.listed_by, default=ROBOTS.default
+        )

@@ -88,7 +88,14 @@ class HubError(SimCoreError):
 
 
 def unknown_name(
-    name: str, kind: str, *, where: str, known: Iterable[str], heading: str = "Known", listed_by: str = ""
+    name: str,
+    kind: str,
+    *,
+    where: str,
+    known: Iterable[str],
+    heading: str = "Known",
+    listed_by: str = "",
+    default: str = "",
 ) -> ConfigError:
     """Returns the error for a name in a configuration that does not exist.
 
@@ -99,9 +106,10 @@ def unknown_name(
         known: The names that exist.
         heading: The word before the known names in the message.
         listed_by: See `describe_choices`.
+        default: See `describe_choices`.
     """
     names = list(known)
-    choices = describe_choices(name, names, heading=heading, listed_by=listed_by)
+    choices = describe_choices(name, names, heading=heading, listed_by=listed_by, default=default)
     return ConfigError(f"{where}='{name}' is not {kind}.{choices} Name one of them.", key=where, available=names)
 
 
@@ -119,7 +127,9 @@ def unknown_key(where: str, key: str, known: list[str], *, listed_by: str = "--h
     return ConfigError(f"{where} is unknown.{choices} Remove or rename it.", key=where, available=known)
 
 
-def describe_choices(name: str, available: Iterable[str], *, heading: str = "Known", listed_by: str = "") -> str:
+def describe_choices(
+    name: str, available: Iterable[str], *, heading: str = "Known", listed_by: str = "", default: str = ""
+) -> str:
     """Returns what a message proposes for a wrong name: the close names, or all where none is close.
 
     Args:
@@ -127,9 +137,10 @@ def describe_choices(name: str, available: Iterable[str], *, heading: str = "Kno
         available: The names that exist.
         heading: The word before the list of all.
         listed_by: The command that prints all names; empty: there is none, and all are listed beside the close ones.
+        default: The name that is used if none is given; it is proposed before others that are as near.
     """
     names = list(available)
-    near = close_matches(name, names)
+    near = close_matches(name, sorted(names, key=lambda other: other != default))
     if near and listed_by:
         return f"{near} `{listed_by}` lists all."
     return f"{near} {heading}: {', '.join(names) or 'none'}."

@@ -60,6 +60,7 @@ class Catalog:
         contract: str | None = None,
         product: str | None = None,
         listed_by: str = "",
+        default: str = "",
     ) -> None:
         """Makes a catalog.
 
@@ -70,12 +71,14 @@ class Catalog:
             contract: Class from which every entry derives, as `module:Class`; None if the entries are functions.
             product: Class of what an entry returns, as `module:Class`, if the entries are functions; None: any.
             listed_by: The command that prints the names; empty: there is none.
+            default: The name that is used if none is given; empty: there is none.
         """
         self.kind = kind
         self.group = group
         self._contract = contract
         self._product = product
-        self._listed_by = listed_by
+        self.listed_by = listed_by
+        self.default = default
         self._builtin = dict(entries)
         self._all: dict[str, CatalogEntry] | None = None
 
@@ -112,8 +115,9 @@ class Catalog:
         """
         entries = self.entries()
         if name not in entries:
+            choices = describe_choices(name, entries, listed_by=self.listed_by, default=self.default)
             raise UnknownEntryError(
-                f"Unknown {self.kind} '{name}'.{describe_choices(name, entries, listed_by=self._listed_by)}",
+                f"Unknown {self.kind} '{name}'.{choices}",
                 name=name,
                 available=list(entries),
             )

@@ -16,8 +16,8 @@ from unlatch.configs.peer_tasks.ledger import Ledger, Line
 from unlatch.configs.peer_tasks.peer_file import GENSIM2, peer_of, task_entries
 from unlatch.configs.peer_tasks.scene_objects import user_object
 from unlatch.configs.setting_file import read_yaml_tree
-from unlatch.robots.catalog import ROBOTS
-from unlatch.simcore.errors import ConfigError, unknown_name
+from unlatch.robots.catalog import check_robot_name
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import plain_name
 
 _PACKAGE = "# @package _global_"
@@ -99,8 +99,8 @@ def _check_choices(cfg: ImportCfg) -> None:
     """Raises an error for an object or robot that does not exist."""
     if cfg.object is not None:
         user_object("object", cfg.object)
-    if cfg.robot is not None and cfg.robot not in ROBOTS.names():
-        raise unknown_name(cfg.robot, "a robot", where="robot", known=ROBOTS.names(), listed_by="unlatch list robots")
+    if cfg.robot is not None:
+        check_robot_name(cfg.robot, where="robot")
 
 
 def _import_one(entry: Any, place: str, name: str, file: Path, cfg: ImportCfg, *, is_gensim2: bool) -> ImportedTask:

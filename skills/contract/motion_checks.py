@@ -18,8 +18,8 @@ _DEGREES_BEYOND = 4.0
 """A value beyond this multiple of the largest limit looks like degrees."""
 
 
-def check_motions(skill: Skill) -> None:
-    """Checks that the commands of a planned skill lead its arm within its limits, without a jump.
+def check_motions(skill: Skill, *, max_duration_s: float) -> None:
+    """Checks that the commands of a planned skill lead its arm within its limits, without a jump or an endless wait.
 
     Every motion must have a finite value for each joint, stay within the joint limits, and change no joint faster than
     its speed limit, also from the end of the motion before it to its own first row. A joint that begins beyond a limit
@@ -27,18 +27,28 @@ def check_motions(skill: Skill) -> None:
 
     Args:
         skill: The skill after `plan`; its arm is where it is when the first command begins.
+        max_duration_s: Longest duration of the episode [s]; no command may wait for longer.
 
     Raises:
-        SkillError: A motion breaks a limit; the message names the command, the joint, the value and the limit.
+        SkillError: A motion breaks a limit; the message names the command, the joint, the value and the limit. Or a
+            command waits for too long.
     """
     arm, q_before = skill.context.arm.cfg, skill.context.arm.q_target
     lower, upper = np.array(arm.lower), np.array(arm.upper)
     lower, upper = np.minimum(lower, q_before) - _LIMIT_TOLERANCE, np.maximum(upper, q_before) + _LIMIT_TOLERANCE
     most = _SPEED_TOLERANCE * skill.context.frame_s * np.array(arm.max_velocity) + _LIMIT_TOLERANCE
     for index, command in enumerate(skill.commands):
+        where = f"Command {index} of skill '{skill.cfg.name}' ({command.kind.value}, {command.phase.name})"
+        wait_s = command.dwell_frames * skill.context.frame_s
+        if wait_s > max_duration_s:
+            raise _motion_error(
+                f"{where} waits for {command.dwell_frames} record frames, which are {wait_s:.4g} s. The whole episode "
+                f"may take {max_duration_s:g} s (task.max_duration_s). Give it less: `self.context.frames(0.5)` is "
+                "half a second.",
+                skill,
+            )
         if command.motion is None or not len(command.motion):
             continue
-        where = f"Command {index} of skill '{skill.cfg.name}' ({command.kind.value}, {command.phase.name})"
         q = command.motion.q
         if q.ndim != 2 or q.shape[1] != len(arm.joints):
             raise _motion_error(

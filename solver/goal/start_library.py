@@ -98,7 +98,6 @@ class StartLibrary:
         order = order[np.lexsort((order, score[order]))]
         q = self.q[order]
         squares = (q * q).sum(axis=1)
-        near = squares[:, None] + squares[None] - 2.0 * (q @ q.T) < _SPACING_RAD**2
         free: Array = np.ones(pool, dtype=bool)
         picked: list[int] = []
         while len(picked) < count:
@@ -106,7 +105,8 @@ class StartLibrary:
             if not free[index]:
                 break
             picked.append(index)
-            free &= ~near[index]
+            # only from the picked one: all distances of the pool, up to 2,300 squared, cost four times as much CPU time
+            free &= squares[index] + squares - 2.0 * (q @ q[index]) >= _SPACING_RAD**2
             free[index] = False
         return q[picked]
 

@@ -121,6 +121,15 @@ def test_layouts_that_overlap_are_counted_not_redrawn() -> None:
     assert not recompute_success(record).success
 
 
+@pytest.mark.parametrize(("y_m", "arm"), [(0.35, "left"), (-0.35, "right")])
+def test_an_object_that_overlaps_one_of_two_arms_is_found(y_m: float, arm: str) -> None:
+    region = f"task.regions.0.center_m=[0.0,{y_m}]", "task.regions.0.half_extent_m=[0.0,0.0]"
+    with EpisodeRunner(config("robot=dual_panda", *region)) as runner:
+        record = runner.run(0)
+    assert record.code == "invalid_layout"
+    assert record.evidence["pair"][0].startswith(f"{arm}_panda")
+
+
 def test_an_object_out_of_reach_is_plan_infeasible() -> None:
     cfg = config("task.regions.0.center_m=[1.6,0.0]")
     with EpisodeRunner(cfg) as runner:

@@ -8,6 +8,7 @@ import numpy as np
 import pybullet as p
 import pytest
 
+from unlatch.configs.config_files import default_option
 from unlatch.robots.action import Action, ArmAction
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg, base_pose
@@ -392,8 +393,9 @@ def test_unknown_arm(world: World) -> None:
 
 
 def test_unknown_robot() -> None:
+    assert default_option("robot") == "franka_panda"  # proposed before others that are as near
     with pytest.raises(
-        UnknownEntryError, match=r"Unknown robot 'panda'\. Did you mean 'dual_panda' or 'franka_panda'\?"
+        UnknownEntryError, match=r"Unknown robot 'panda'\. Did you mean 'franka_panda' or 'dual_panda'\?"
     ):
         model_path("panda")
 

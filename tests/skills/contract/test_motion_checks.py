@@ -20,6 +20,7 @@ LOWER, UPPER, SPEED = [-2.9, 0.0], [2.9, 0.5], [2.0, 0.2]
 """Limits of a turning joint `elbow` [rad] and a sliding joint `lift` [m], and their speeds."""
 START = np.array([0.1, 0.2])
 FRAME_S = 0.1
+MAX_DURATION_S = 20.0
 
 
 class Nudge(Close):
@@ -72,13 +73,30 @@ def skill_with(*motions: Sequence[Sequence[float]], start: np.ndarray = START) -
 )
 def test_a_motion_that_the_arm_cannot_follow_is_named(motions: list[Any], expected: str):
     with pytest.raises(SkillError, match=re.escape(expected)) as caught:
-        check_motions(skill_with(*motions))
+        check_motions(skill_with(*motions), max_duration_s=MAX_DURATION_S)
     assert f'File "{__file__}", line ' in str(caught.value)
 
 
 def test_motions_within_the_limits_are_accepted():
-    check_motions(skill_with([[0.3, 0.2], [0.5, 0.22]], [[0.7, 0.21]]))
+    check_motions(skill_with([[0.3, 0.2], [0.5, 0.22]], [[0.7, 0.21]]), max_duration_s=MAX_DURATION_S)
 
 
 def test_an_arm_that_begins_beyond_a_limit_may_come_back():
-    check_motions(skill_with([[3.0, 0.2], [2.9, 0.2]], start=np.array([3.1, 0.2])))
+    check_motions(skill_with([[3.0, 0.2], [2.9, 0.2]], start=np.array([3.1, 0.2])), max_duration_s=MAX_DURATION_S)
+
+
+def test_a_wait_longer_than_the_episode_is_named():
+    skill = skill_with()
+    skill.commands.append(ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.hold, dwell_frames=201))
+    expected = (
+        "Command 1 of skill 'nudge' (close_gripper, hold) waits for 201 record frames, which are 20.1 s. The whole "
+        "episode may take 20 s (task.max_duration_s). Give it less: `self.context.frames(0.5)` is half a second. File "
+    )
+    with pytest.raises(SkillError, match=re.escape(expected)):
+        check_motions(skill, max_duration_s=MAX_DURATION_S)
+
+
+def test_a_wait_as_long_as_the_episode_is_accepted():
+    skill = skill_with()
+    skill.commands.append(ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.hold, dwell_frames=200))
+    check_motions(skill, max_duration_s=MAX_DURATION_S)

@@ -204,8 +204,9 @@ def _digest_file(path: Path) -> str | None:
 
 @cache
 def library_folders() -> list[Path]:
-    """Returns the folders of Python's own modules and of installed packages."""
-    return [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    """Returns the folders of Python's own modules and of installed packages, also those that an environment shares."""
+    own = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    return [*own, *(Path(entry) for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages"))]
 
 
 def _describe_change(name: str, then: Any, now: Mapping[str, str] | None) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.errors import SimCoreError, count_noun
 from unlatch.simcore.recording.json_values import differences
 from unlatch.simcore.recording.policy_outcome import STAGES
 from unlatch.workflows.runs.corrupt_episodes import MOST_KEPT
@@ -207,7 +207,8 @@ def make_report(tallies: Sequence[Tally], *, pictures: int, clips: int) -> Repor
     varied = varied_groups(tallies) if is_sweep else []
     report = Report(
         title=_report_title(tallies),
-        subtitle=f"{sum(item.total.n for item in tallies):,} attempts in {', '.join(item.name for item in tallies[:6])}"
+        subtitle=f"{count_noun(sum(item.total.n for item in tallies), 'attempt')} in "
+        + ", ".join(item.name for item in tallies[:6])
         + (f" and {len(tallies) - 6} more data sets" if len(tallies) > 6 else ""),
         n_sets=len(tallies),
         columns=[_make_column(name, group, paces) for name, group in zip(names, groups, strict=True)],
@@ -252,12 +253,9 @@ def _report_title(tallies: Sequence[Tally]) -> str:
 
 def _make_column(name: str, group: Sequence[Tally], paces: dict[str, Pace]) -> ReportColumn:
     total = reduce(add, (item.total for item in group))
-    known = [
-        pace
-        for item in group
-        if (pace := paces[item.name]).per_hour is not None
-        and is_telling(episodes=item.total.n, successes=item.total.successes)
-    ]
+    known = [pace for item in group if (pace := paces[item.name]).per_hour is not None]
+    if not is_telling(episodes=total.n, successes=total.successes):
+        known = []
     hours = sum(pace.worked_s for pace in known) / 3600.0
     made = sum(pace.per_hour * pace.worked_s / 3600.0 for pace in known if pace.per_hour is not None)
     replanned = reduce(add, (item.replanned for item in group))

@@ -1,13 +1,14 @@
 """Which frames of a traceback are shown: the last ones in the code of a user."""
 
 import json
+import sys
 import traceback
 from pathlib import Path
 
 import pytest
 
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.workflows.runs.retries.code_versions import MADE_WITH
+from unlatch.workflows.runs.retries.code_versions import MADE_WITH, library_folders
 from unlatch.workflows.runs.retries.traceback_frames import frames_to_show, user_frames
 
 
@@ -48,6 +49,18 @@ def test_an_installed_package_counts_only_if_it_is_a_plugin(tmp_path: Path, monk
     trace = traceback_of("1 / 0\n", package / "skill.py")
     assert user_frames(trace, ()) == []
     assert user_frames(trace, ["some_plugin_of_mine"])[0].startswith(f'  File "{package / "skill.py"}", line 1, in ')
+
+
+def test_a_package_that_a_virtual_environment_shares_with_its_system_is_no_code_of_a_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    shared, own = tmp_path / "lib" / "site-packages", tmp_path / "project"
+    monkeypatch.setattr(f"{user_frames.__module__}.library_folders", library_folders.__wrapped__)  # without its cache
+    monkeypatch.setattr("sys.path", [str(own), str(shared), *sys.path])
+    hidden = [frame for frame in user_frames(traceback_of("1 / 0\n", shared / "hydra.py"), ()) if "hydra.py" in frame]
+    shown = [frame for frame in user_frames(traceback_of("1 / 0\n", own / "skill.py"), ()) if "skill.py" in frame]
+    assert hidden == []
+    assert len(shown) == 1
 
 
 def test_a_syntax_error_is_shown_with_its_line(tmp_path: Path):

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from unlatch import command_table
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
 from unlatch.workflows.cli.console import BAD_INPUT, OK
+from unlatch.workflows.runs.run_times.run_clock import RUNS, RunTime
 from unlatch.workflows.runs.statistics import wilson_interval
 from unlatch.workflows.viewing.report import content as content_module
 from unlatch.workflows.viewing.report import tally as tally_module
@@ -265,6 +267,26 @@ def test_a_sweep_is_one_table_and_one_plot(sweep: ReportPage):
     assert "[svg]" not in sweep.sections["Success by data set"] + sweep.sections["Data sets"]
     plot = sweep.source[sweep.source.index('class="card outcomes"') :].partition("</section>")[0]
     assert plot.count('class="outcome"') == 3
+
+
+def test_the_pace_of_a_sweep_counts_its_sets_without_a_success(tmp_path: Path):
+    for name, codes, seconds in (("a", [None] * 6, 10.0), ("b", ["slipped"] * 6, 60.0), ("c", [None], 2.0)):
+        make_set(tmp_path / name, codes)
+        runs = tmp_path / name / RUNS
+        runs.mkdir()
+        (runs / "one.json").write_text(json.dumps(asdict(RunTime(1.0, 100.0, 100.0 + seconds, len(codes)))))
+    assert report(tmp_path, f"out={tmp_path / 'page.html'}", "pictures=0") == OK
+    page = ReportPage(tmp_path / "page.html")
+    assert "650episodes an hour over all runs" in page.text  # 13 in 72 s
+
+
+def test_one_attempt_without_a_pace_has_no_tile_for_it(tmp_path: Path):
+    make_set(tmp_path / "box", ["slipped"])
+    assert report(tmp_path / "box", f"out={tmp_path / 'page.html'}", "pictures=0") == OK
+    page = ReportPage(tmp_path / "page.html")
+    assert "1 attempt in box" in page.text
+    assert "episodes an hour" not in page.text
+    assert "median time of an episode" in page.text
 
 
 def test_the_command_of_each_row_shows_an_episode_that_exists(sweep: ReportPage):
