@@ -22,6 +22,8 @@ from unlatch.workflows.viewing.viewers.viser_scene import LABEL_ANCHORS
 _PLANS_RGB, _FAILS_RGB = (0, 105, 40), (175, 15, 5)
 _CAMERA_RGB = (90, 60, 140)
 _AXIS_M, _FRAME_M = 0.16, 0.05
+_CAMERA_SCALE = 0.04
+"""Size of the frustum of a camera; a camera beside the eye hid the object behind a larger one."""
 
 
 class SceneMarks:
@@ -139,7 +141,7 @@ class SceneMarks:
                     camera.fov_rad,
                     camera.aspect,
                     image=_read_image(views, camera.name),
-                    scale=0.1,
+                    scale=_CAMERA_SCALE,
                     thickness=2.0,
                     thickness_units="screen",
                     color=_CAMERA_RGB,
