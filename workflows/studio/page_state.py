@@ -62,6 +62,7 @@ def describe_state(state: StudioState) -> dict[str, Any]:
             "problem": _describe_problem(text, state.problem),
             "episode": state.episode,
             "show": asdict(state.show),
+            "drawn": asdict(state.drawn()),
             "clock": {**asdict(state.clock), "length": state.length_of(state.clock.of)},
             "busy": state.busy_s(),
             "auto_plan": state.plans_after_edits,

@@ -95,6 +95,12 @@ class StudioState:
         """The first mistake in the task; None: there is none."""
         return self.unreadable or self.refused.get(SCENE) or self.refused.get(CHECK)
 
+    def drawn(self) -> Show:
+        """Returns what is drawn: while keypoints are moved, nothing that hides their controls."""
+        if self.annotation is None:
+            return self.show
+        return Show(**dict.fromkeys(asdict(self.show), False) | {"cameras": self.show.cameras})
+
     def scene_is_old(self) -> bool:
         """Whether the scene is that of a text before a mistake."""
         return self.unreadable is not None or SCENE in self.refused

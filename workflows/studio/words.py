@@ -24,8 +24,9 @@ def words_of_layout(layout: Mapping[str, Any], units: Units) -> Iterator[str]:
     """Yields one line an object: which it is and where it stands; `layout` is that of a record."""
     for name, place in layout["objects"].items():
         instance, drawn = layout["instances"][name], place["drawn"]
-        kind = {"procedural": "generated"}.get(instance["source"], instance["source"])
-        words = f"{name}: {kind} {instance['category']} {instance['instance']}"
+        kind = {"procedural": "generated", "urdf": "URDF"}.get(instance["source"], instance["source"])
+        category = "" if instance["category"] == "object" else f"{instance['category']} "  # not known
+        words = f"{name}: {kind} {category}{instance['instance']}"
         if {"x_m", "y_m", "yaw_rad"} <= set(drawn):
             turn = math.degrees(drawn["yaw_rad"])
             words += f", at x {drawn['x_m']:.2f} m, y {drawn['y_m']:.2f} m, turned {turn:.0f}°"

@@ -25,6 +25,14 @@ def test_thresholds_have_the_unit_of_their_part():
     assert words_of_goal(goal, UNITS).endswith("at least 50 % of its range")
 
 
+def test_an_object_without_a_category_is_named_by_its_file():
+    layout = {
+        "objects": {"object": {"drawn": {}}},
+        "instances": {"object": {"source": "urdf", "category": "object", "instance": "cupboard"}},
+    }
+    assert list(words_of_layout(layout, {})) == ["object: URDF cupboard"]
+
+
 def test_a_part_with_the_name_of_its_object_is_named_once():
     goal = GoalCfg("drawer", part="drawer", kind=GoalKind.within_closed, value=0.01)
     assert words_of_goal(goal, {("drawer", "drawer"): "m"}) == "drawer is closed to within 0.01 m"

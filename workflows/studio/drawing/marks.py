@@ -17,7 +17,7 @@ from unlatch.workflows.studio.jobs import Array, ViewResult
 from unlatch.workflows.studio.reach import FINE_M, place_m
 from unlatch.workflows.studio.session import StudioSession
 from unlatch.workflows.viewing.live.scene import LiveScene
-from unlatch.workflows.viewing.viewers.viser_scene import LABEL_ANCHORS
+from unlatch.workflows.viewing.viewers.viser_scene import LABEL_ANCHORS, short_label
 
 _PLANS_RGB, _FAILS_RGB = (0, 105, 40), (175, 15, 5)
 _CAMERA_RGB = (90, 60, 140)
@@ -36,9 +36,9 @@ class SceneMarks:
     def draw_axes(self, acted_on: set[str]) -> None:
         """Draws axes and handle frame of the parts that a skill acts on."""
         self._groups.clear("axes")
-        if not self._session.show.axes or self._session.clock.playing:
+        if not self._session.drawn().axes or self._session.clock.playing:
             return
-        view, names = self._view, self._session.show.names
+        view, names = self._view, self._session.drawn().names
         for owner, model in self._scene.objects.items():
             for part in self._scene.assets[owner].articulation.parts.values():
                 if f"{owner}.{part.name}" not in acted_on:
@@ -109,7 +109,7 @@ class SceneMarks:
             )
             label = self._view.add_label(
                 f"/handles/{part_name}/{name}/name",
-                f"{part_name}: {name.replace('_', ' ')}",
+                f"{part_name}: {short_label(name)}",
                 font_screen_scale=0.75,
                 anchor=next(anchors),
             )
@@ -131,7 +131,7 @@ class SceneMarks:
         """Draws every camera as a frustum with what it sees."""
         self._groups.clear("cameras")
         scene, views = self._session.scene, self._session.views
-        for camera in scene.cameras if scene is not None and self._session.show.cameras else ():
+        for camera in scene.cameras if scene is not None and self._session.drawn().cameras else ():
             pose = Pose.from_quat_xyzw(camera.position, camera.quat_xyzw)
             path = f"/cameras/{camera.name}"
             self._groups.keep(
@@ -157,7 +157,7 @@ class SceneMarks:
         """Colours the places of which is known whether layouts there plan."""
         self._groups.clear("reach")
         session = self._session
-        if not session.show.reach:
+        if not session.drawn().reach:
             return
         with session.changed:
             places = [
