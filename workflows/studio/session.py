@@ -287,7 +287,9 @@ class StudioSession(StudioState):
             queue.close()
 
     def ask_plan(self) -> None:
-        """Plans the episode."""
+        """Plans the episode; a task that was refused is read again, as its process may have been killed."""
+        if self.refused:
+            self._submit(SCENE, SCENE, SceneJob(self._task_text()))
         self._submit(PLAN, PLAN, PlanJob(self._task_text()))
 
     def ask_run(self) -> None:
@@ -320,7 +322,7 @@ class StudioSession(StudioState):
                 return
         self._submit(SCENE, SCENE, SceneJob(self._task_text()))
         if self.plans_after_edits:
-            self.ask_plan()
+            self._submit(PLAN, PLAN, PlanJob(self._task_text()))
         self.tell("text")
 
     def _submit(self, queue: str, kind: str, job: Job) -> None:

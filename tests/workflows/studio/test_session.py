@@ -330,6 +330,19 @@ def test_nothing_of_the_task_before_is_shown_for_a_file_that_cannot_be_read(sess
     assert not wait(session, lambda state: state["scene"])["scene_is_old"]
 
 
+def test_planning_again_reads_a_task_again_whose_process_was_killed(session):
+    worker = session.runners[SCENE]
+    do = worker.do
+    worker.do = lambda job: Problem("The process has ended. Try again.")
+    session.act("episode", {"number": 1})
+    assert "Try again" in wait(session, lambda state: state["problem"])["problem"]["message"]
+    worker.do = do
+    session.act("plan", {})
+    state = wait(session, lambda state: state["scene"]["episode"] == 1)
+    assert state["problem"] is None
+    assert not state["scene_is_old"]
+
+
 def test_an_answer_about_a_task_that_was_closed_is_dropped(session, tmp_path):
     document, plan = session.document, session.plan
     session.act("save", {"path": str(tmp_path / "task" / "mine.yaml")})
