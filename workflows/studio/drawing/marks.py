@@ -15,7 +15,7 @@ from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.studio.drawing.groups import HandleGroups
 from unlatch.workflows.studio.jobs import Array, ViewResult
 from unlatch.workflows.studio.reach import FINE_M, place_m
-from unlatch.workflows.studio.session import StudioSession
+from unlatch.workflows.studio.session import RUN, StudioSession
 from unlatch.workflows.viewing.live.scene import LiveScene
 from unlatch.workflows.viewing.viewers.viser_scene import LABEL_ANCHORS, short_label
 
@@ -128,10 +128,13 @@ class SceneMarks:
             control.on_update(moved)
 
     def draw_cameras(self) -> None:
-        """Draws every camera as a frustum with what it sees."""
+        """Draws every camera as a frustum with what it sees; while a run plays, it is not known."""
         self._groups.clear("cameras")
-        scene, views = self._session.scene, self._session.views
-        for camera in scene.cameras if scene is not None and self._session.drawn().cameras else ():
+        session, clock = self._session, self._session.clock
+        scene, views = session.scene, session.views
+        if scene is None or not session.drawn().cameras or (clock.of == RUN and clock.playing):
+            return
+        for camera in views.cameras if views is not None and clock.of == RUN else scene.cameras:
             pose = Pose.from_quat_xyzw(camera.position, camera.quat_xyzw)
             path = f"/cameras/{camera.name}"
             self._groups.keep(

@@ -40,6 +40,7 @@ class SceneView:
         self._boxes = RegionBoxes(server, session, redraw=lambda: self._events.put("show"))
         self._ghosts = PlanGhosts(server, session, self._scene)
         self._run_count = 0
+        self._plays_run = False
         self._last_run: object = None
         self.is_drawn = False
         """Whether robot and objects have been drawn once."""
@@ -97,7 +98,9 @@ class SceneView:
                     self._session.tell("busy")
             if what & {"scene", "show", "clock", "annotation"}:
                 self._boxes.draw(scene.scene.cfg.task.regions)
-            if what & {"scene", "show", "views"}:
+            plays_run = self._session.clock.of == RUN and self._session.clock.playing
+            if what & {"scene", "show", "views"} or plays_run != self._plays_run:
+                self._plays_run = plays_run
                 self._marks.draw_cameras()
             if what & {"scene", "plan", "show", "clock", "annotation"}:
                 self._ghosts.draw(plan, scene.scene.cfg.robot)
