@@ -185,6 +185,7 @@ def _describe_skill_plan(plan: ShownPlan) -> dict[str, Any]:
         "arm": plan.arm,
         "skill": plan.skill,
         "key": plan.key,
+        "object": plan.object,
         "part": plan.part,
         "strategy": plan.strategy,
         "found": plan.found,

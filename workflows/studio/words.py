@@ -44,7 +44,7 @@ def words_of_goal(goal: GoalCfg, units: Units) -> str:
     what = f"{goal.part} of {goal.object}" if goal.part and goal.part != goal.object else goal.object
     unit = units.get((goal.object, goal.part or ""), "")
     value, share = f"{goal.value:g} {unit}".rstrip(), f"{100 * (goal.value or 0.0):g} %"
-    place = f"{goal.region} of {goal.of}" if goal.region and goal.of else goal.of or "table"
+    place = f"{goal.region} of {goal.of}" if goal.region and goal.of and goal.region != goal.of else goal.of or "table"
     return {
         GoalKind.moved: f"{what} has moved by at least {value}",
         GoalKind.moved_fraction: f"{what} has moved by at least {share} of its range",

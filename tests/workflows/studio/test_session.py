@@ -145,6 +145,7 @@ def test_a_value_is_set_drawn_and_planned_again(session):
     state = wait(session, lambda state: state["scene"]["regions"][0]["center_m"] == [0.6, 0.1])
     assert "center_m: [0.6, 0.1]" in state["document"]["text"]
     assert state["plan"]["found"]
+    assert [plan["object"] for plan in state["plan"]["plans"]] == ["microwave"]
     assert not state["plan_is_old"]
 
 

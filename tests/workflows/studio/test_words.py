@@ -36,6 +36,8 @@ def test_an_object_without_a_category_is_named_by_its_file():
 def test_a_part_with_the_name_of_its_object_is_named_once():
     goal = GoalCfg("drawer", part="drawer", kind=GoalKind.within_closed, value=0.01)
     assert words_of_goal(goal, {("drawer", "drawer"): "m"}) == "drawer is closed to within 0.01 m"
+    goal = GoalCfg("can", kind=GoalKind.inside, of="drawer", region="drawer")
+    assert words_of_goal(goal, {}) == "can is inside drawer"
 
 
 def test_an_opening_is_positive_where_the_joint_counts_down():
