@@ -44,10 +44,10 @@ class BackgroundWork:
                 return
             plan = None if state.plan_is_old() else state.plan
             scene = state.scene.scene if plan is None else plan.scene
-            frame, shown = -1, scene.state
+            frame, shown, moment = -1, scene.state, "at the start"
             if state.clock.of == RUN and state.run is not None and state.run.record.arrays and not state.run_is_old():
                 record, frame = state.run.record, state.clock.frame
-                shown = record.state_at(frame)
+                shown, moment = record.state_at(frame), f"at {frame / state.frame_hz():.2f} s of the run"
                 scene = replace(
                     scene, seed=record.seed, layout=record.layout, hashes=record.assets, applied=record.applied
                 )
@@ -62,7 +62,7 @@ class BackgroundWork:
             with state.changed:
                 if not self.queue.is_busy_with(VIEW):
                     state.since.pop(VIEW, None)
-                state.views = answer if isinstance(answer, ViewResult) else None
+                state.views, state.views_moment = (answer, moment) if isinstance(answer, ViewResult) else (None, "")
                 state.views_problem = answer if isinstance(answer, Problem) else None
             state.tell("views")
             self.go_on()

@@ -163,9 +163,12 @@ def open_document(path: str | Path) -> TaskDocument:
     """Opens a task file.
 
     Raises:
-        ConfigError: It cannot be read. A mistake in its content is found later, so that it can be corrected.
+        ConfigError: It is no `.yaml` or `.yml`, or cannot be read. A mistake in its content is found later, so that it
+            can be corrected.
     """
     file = Path(path).expanduser().absolute()
+    if file.suffix not in (_SUFFIX, ".yml"):  # the page shows what it opens, perhaps at another computer
+        raise ConfigError(f"{file} is no task file. Expected the path of a file .yaml.")
     try:
         if file.stat().st_size > MAX_BYTES:
             raise ConfigError(f"{file} has more than {MAX_BYTES} bytes. Expected a task file. Name another.")

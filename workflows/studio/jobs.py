@@ -343,3 +343,5 @@ class ViewResult:
 
     images: Mapping[str, bytes]
     """WebP by the name of the camera, at most `VIEW_PX` wide."""
+    cameras: tuple[ShownCamera, ...] = ()
+    """Where they are then: a camera at the wrist moves with the hand."""

@@ -27,7 +27,7 @@ class ReachMap:
         """Returns the place to try next, from coarse to fine; None: all are known.
 
         In the second round, only places beside a change are tried: between two of which one plans and the other does
-        not, or next to which nothing is known.
+        not, or at the edge, where the coarse places around them are not all known.
         """
         for step in (round(COARSE_M / FINE_M), 1):
             places = list(places_in(region, step))
@@ -41,8 +41,7 @@ class ReachMap:
         (i, j), step = place, round(COARSE_M / FINE_M)
         rows, columns = ({k - k % step, k if k % step == 0 else k - k % step + step} for k in (i, j))
         around = [self.found.get((row, column)) for row in rows for column in columns]
-        known = {result.plans for result in around if result is not None}
-        return len(known) != 1
+        return len({None if result is None else result.plans for result in around}) != 1 or None in around
 
     def colour_of(self, place: Place) -> bool | None:
         """Returns whether a place plans; of one that was left out, what its coarse neighbours say; None: unknown."""

@@ -172,6 +172,12 @@ class StudioSession(StudioState):
         super().set_clock(of, frame, playing)
         self._background.go_on()
 
+    def tick(self, frames: int) -> None:
+        """See `StudioState.tick`; where it stops, the cameras look again."""
+        super().tick(frames)
+        if not self.clock.playing:
+            self._background.go_on()
+
     def to_dict(self) -> dict[str, Any]:
         """Returns the state as plain values for the page."""
         return describe_state(self)
@@ -224,6 +230,7 @@ class StudioSession(StudioState):
         document = open_document(path)
         with self.changed:
             self.document, self.message, self.episode = document, "", 0
+            self.forget_answers()  # what was drawn, planned and edited is another task
         self._refresh()
 
     def annotate(self, object: str = "") -> None:
@@ -280,7 +287,9 @@ class StudioSession(StudioState):
             queue.close()
 
     def ask_plan(self) -> None:
-        """Plans the episode."""
+        """Plans the episode; a task that was refused is read again, as its process may have been killed."""
+        if self.refused:
+            self._submit(SCENE, SCENE, SceneJob(self._task_text()))
         self._submit(PLAN, PLAN, PlanJob(self._task_text()))
 
     def ask_run(self) -> None:
@@ -313,19 +322,23 @@ class StudioSession(StudioState):
                 return
         self._submit(SCENE, SCENE, SceneJob(self._task_text()))
         if self.plans_after_edits:
-            self.ask_plan()
+            self._submit(PLAN, PLAN, PlanJob(self._task_text()))
         self.tell("text")
 
     def _submit(self, queue: str, kind: str, job: Job) -> None:
         with self.changed:
             self.since[kind] = time.monotonic()
-            self._queues[queue].submit(kind, job, lambda answer: self._receive(kind, job, answer))
+            document = self.document
+            self._queues[queue].submit(kind, job, lambda answer: self._receive(document, kind, job, answer))
         self.tell("busy")
 
-    def _receive(self, kind: str, job: Job, answer: Any) -> None:
-        """Takes an answer of a worker; one about an older text is shown until the newer one comes."""
+    def _receive(self, document: TaskDocument, kind: str, job: Job, answer: Any) -> None:
+        """Takes an answer of a worker; one about an older text of the same task is shown until the newer one comes."""
         with self.changed:
             self._forget_idle()
+            if document is not self.document:
+                self.tell("busy")
+                return
             self.known[kind] = (job.task.text, job.task.episode)
             if kind == SCENE:
                 self._note_refusal(SCENE, answer if isinstance(answer, Problem) else None)

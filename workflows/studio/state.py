@@ -60,6 +60,14 @@ class StudioState:
         `annotation`, `keypoint`, and others that change no picture."""
         self.unreadable: Problem | None = None
         """Why the present text is no YAML."""
+        self.message = ""
+        """Answer to the last save."""
+        self.since: dict[str, float] = {}
+        """When each kind of job of which the answer is to come was asked for, by `time.monotonic` [s]."""
+        self.forget_answers()
+
+    def forget_answers(self) -> None:
+        """Forgets everything that is known about the task."""
         self.refused: dict[str, Problem] = {}
         """Why the task was refused, by the kind of the job."""
         self.scene: SceneResult | None = None
@@ -71,22 +79,31 @@ class StudioState:
         """By object; emptied when something else than a region changes."""
         self.views: ViewResult | None = None
         """What the cameras see."""
+        self.views_moment = ""
+        """When they see it: `at the start`, or the time of the run."""
         self.views_problem: Problem | None = None
         self.openings: dict[tuple[str, str], float] = {}
         """Joint positions that the sliders show, by object and joint [rad or m]."""
-        self.message = ""
-        """Answer to the last save."""
         self.annotation: ObjectAnnotation | None = None
         """The keypoints that are being moved; None: none are."""
         self.known: dict[str, tuple[str, int]] = {}
         """Text and episode that the last answer of each kind is about."""
-        self.since: dict[str, float] = {}
-        """When each kind of job of which the answer is to come was asked for, by `time.monotonic` [s]."""
+        self.clock = Clock()
 
     @property
     def problem(self) -> Problem | None:
         """The first mistake in the task; None: there is none."""
         return self.unreadable or self.refused.get(SCENE) or self.refused.get(CHECK)
+
+    def drawn(self) -> Show:
+        """Returns what is drawn: while keypoints are moved, nothing that hides their controls."""
+        if self.annotation is None:
+            return self.show
+        return Show(**dict.fromkeys(asdict(self.show), False) | {"cameras": self.show.cameras})
+
+    def scene_is_old(self) -> bool:
+        """Whether the scene is that of a text before a mistake."""
+        return self.unreadable is not None or SCENE in self.refused
 
     def plan_is_old(self) -> bool:
         """Whether the task has changed since it was planned."""

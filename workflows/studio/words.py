@@ -24,8 +24,9 @@ def words_of_layout(layout: Mapping[str, Any], units: Units) -> Iterator[str]:
     """Yields one line an object: which it is and where it stands; `layout` is that of a record."""
     for name, place in layout["objects"].items():
         instance, drawn = layout["instances"][name], place["drawn"]
-        kind = {"procedural": "generated"}.get(instance["source"], instance["source"])
-        words = f"{name}: {kind} {instance['category']} {instance['instance']}"
+        kind = {"procedural": "generated", "urdf": "URDF"}.get(instance["source"], instance["source"])
+        category = "" if instance["category"] == "object" else f"{instance['category']} "  # not known
+        words = f"{name}: {kind} {category}{instance['instance']}"
         if {"x_m", "y_m", "yaw_rad"} <= set(drawn):
             turn = math.degrees(drawn["yaw_rad"])
             words += f", at x {drawn['x_m']:.2f} m, y {drawn['y_m']:.2f} m, turned {turn:.0f}°"
@@ -40,10 +41,10 @@ def words_of_layout(layout: Mapping[str, Any], units: Units) -> Iterator[str]:
 
 def words_of_goal(goal: GoalCfg, units: Units) -> str:
     """Returns a condition of the goal as a sentence without its stop."""
-    what = f"{goal.part} of {goal.object}" if goal.part else goal.object
+    what = f"{goal.part} of {goal.object}" if goal.part and goal.part != goal.object else goal.object
     unit = units.get((goal.object, goal.part or ""), "")
     value, share = f"{goal.value:g} {unit}".rstrip(), f"{100 * (goal.value or 0.0):g} %"
-    place = f"{goal.region} of {goal.of}" if goal.region and goal.of else goal.of or "table"
+    place = f"{goal.region} of {goal.of}" if goal.region and goal.of and goal.region != goal.of else goal.of or "table"
     return {
         GoalKind.moved: f"{what} has moved by at least {value}",
         GoalKind.moved_fraction: f"{what} has moved by at least {share} of its range",
@@ -82,8 +83,12 @@ def words_of_evidence(record: EpisodeRecord, units: Units) -> list[str]:
         words = f"{what}: {'succeeded' if skill.get('success') else 'did not succeed'}"
         unit = f" {units.get((name, part), '')}".rstrip()
         if skill.get("s_end") is not None and skill.get("s0") is not None:
-            start, end = (round(skill[key], 3) + 0.0 for key in ("s0", "s_end"))  # no -0.000
-            words += f". The {part} went from {start:.3f} to {end:.3f}{unit}"
+            # from closed, as in the curves: the joint of a door may count down as it opens
+            sign = 1.0 if skill["s_open"] >= skill["s_closed"] else -1.0
+            start, end = (
+                round(sign * (skill[key] - skill["s_closed"]), 3) + 0.0 for key in ("s0", "s_end")
+            )  # no -0.000
+            words += f". The {part} went from {start:.3f} to {end:.3f}{unit} open"
         if skill.get("success_threshold") is not None:
             before, after = words_of_success(SuccessMode(skill["success_mode"]), unit.strip())
             words += f" (wanted: {before}{skill['success_threshold']:.3g}{after})"

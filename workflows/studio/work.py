@@ -207,7 +207,8 @@ def _look(cfg: EpisodeCfg, job: ViewJob) -> ViewResult:
         for camera in seen:
             camera.enable_rgb_rendering()
             camera.update_state()
-        return ViewResult({camera.cfg.name: _as_webp(camera.image(Rendering.rgb)) for camera in seen})
+        images = {camera.cfg.name: _as_webp(camera.image(Rendering.rgb)) for camera in seen}
+        return ViewResult(images, tuple(_shown_cameras(opened.episode)))
 
 
 def _as_webp(image: Array) -> bytes:

@@ -108,7 +108,8 @@ def _run_worker(connection: Connection) -> None:
             try:
                 answer = work.do(job)
             except Exception as exc:  # noqa: BLE001 - a bug or a plugin: the page shows it and goes on
-                answer = Problem(f"{type(exc).__name__}: {exc} ({_last_frame(exc)})")
+                words = str(exc).partition("\n")[0]  # of OmegaConf, the rest can have thousands of lines
+                answer = Problem(f"{type(exc).__name__}: {words} ({_last_frame(exc)})")
             connection.send(answer)
 
 

@@ -75,5 +75,23 @@ def test_cameras_see_the_state_that_is_asked_for(work):
         for state in (shown.state, shown.state, opened)
     )
     assert first.shape[1] <= VIEW_PX
+    (seen_from,) = work.do(ViewJob(task, shown, opened)).cameras
+    assert seen_from.name == "front"
     assert np.array_equal(first, same)
     assert np.abs(first - other).max() > 60.0, "the door is open"
+
+
+def test_a_camera_at_the_wrist_is_where_the_hand_is(work):
+    document = new_document(["task=open_microwave", "camera=front_wrist"])
+    task = TaskText(document.name, document.text)
+    scene = work.do(SceneJob(task))
+    key = next(key for key in scene.scene.state if key.startswith("robot") and key.endswith("joint_positions"))
+    turned = np.array(scene.scene.state[key])
+    turned.flat[0] += 0.5  # about the vertical axis of the base
+    start, moved = (
+        {camera.name: camera.position for camera in work.do(ViewJob(task, scene.scene, state)).cameras}
+        for state in (scene.scene.state, {**scene.scene.state, key: turned})
+    )
+    assert start["wrist"] == pytest.approx({each.name: each.position for each in scene.cameras}["wrist"], abs=1e-6)
+    assert np.linalg.norm(moved["wrist"] - start["wrist"]) > 0.1
+    assert moved["front"] == pytest.approx(start["front"])

@@ -147,5 +147,8 @@ def test_a_file_that_cannot_be_read_is_explained(tmp_path):
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="UTF-8"):
         open_document(tmp_path / "binary.yaml")
+    (tmp_path / "password.txt").write_text("secret")
+    with pytest.raises(ConfigError, match="no task file"):
+        open_document(tmp_path / "password.txt")
     (tmp_path / "wrong.yaml").write_text("a: [")
     assert isinstance(open_document(tmp_path / "wrong.yaml"), TaskDocument)  # it is corrected on the page

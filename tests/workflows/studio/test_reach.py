@@ -42,6 +42,14 @@ def test_fine_places_are_tried_along_the_border():
         assert found.colour_of(place) == (place_m(place)[0] < 0.62), place_m(place)
 
 
+def test_places_at_the_edge_are_tried_where_the_edge_is_not_on_the_coarse_grid():
+    region = RegionCfg(object="microwave", center_m=[0.68, 0.0], half_extent_m=[0.15, 0.15])
+    found = ReachMap()
+    fill(found, region, lambda x, y: x < 0.79)
+    for place in places_in(region, 1):
+        assert found.colour_of(place) == (place_m(place)[0] < 0.79), place_m(place)
+
+
 def test_a_moved_region_keeps_what_is_known():
     found = ReachMap()
     fill(found, REGION, lambda x, y: True)

@@ -145,6 +145,7 @@ def test_a_value_is_set_drawn_and_planned_again(session):
     state = wait(session, lambda state: state["scene"]["regions"][0]["center_m"] == [0.6, 0.1])
     assert "center_m: [0.6, 0.1]" in state["document"]["text"]
     assert state["plan"]["found"]
+    assert [plan["object"] for plan in state["plan"]["plans"]] == ["microwave"]
     assert not state["plan_is_old"]
 
 
@@ -263,6 +264,24 @@ def test_cameras_look_after_each_edit_and_only_where_they_are_shown(session):
     wait(session, lambda state: len(worker.jobs) > count)
 
 
+def test_cameras_look_again_where_a_run_has_played_to_its_end(session):
+    session.act("text", {"text": session.document.text + "camera: {name: mine}\n"})
+    assert wait(session, lambda state: state["views"])["views_moment"] == "at the start"
+    session.act("run", {})
+    wait(session, lambda state: state["run"])
+    frames = {"objects.microwave.joint_positions": np.zeros((61, 1))}
+    with session.changed:
+        session.run = RunResult(session.run.cfg, EpisodeRecord(0, 1, True, arrays=frames), 0.1)
+    session.act("clock", {"of": "run", "frame": 0, "playing": True})
+    session.tick(20)
+    assert session.clock.playing
+    assert session.views_moment == "at the start", "it plays"
+    session.tick(60)
+    with session.changed:
+        session.changed.wait_for(lambda: session.views_moment != "at the start", timeout=WAIT_S)
+    assert session.views_moment == "at 2.00 s of the run"
+
+
 def test_an_episode_is_run_and_its_verdict_is_shown(session):
     session.act("run", {})
     state = wait(session, lambda state: state["run"])
@@ -294,6 +313,45 @@ def test_a_saved_task_names_the_command_that_collects_it(session, tmp_path):
     message = session.to_dict()["document"]["message"]
     assert f"unlatch collect task=mine --config-dir {tmp_path}" in message
     assert (tmp_path / "task" / "mine.yaml").read_text() == session.document.text
+
+
+def test_nothing_of_the_task_before_is_shown_for_a_file_that_cannot_be_read(session, tmp_path):
+    session.act("run", {})
+    wait(session, lambda state: state["run"])
+    file = tmp_path / "task" / "mine.yaml"
+    file.parent.mkdir()
+    file.write_text("task:\n  wrong: true\n")
+    session.act("open", {"path": str(file)})
+    state = wait(session, lambda state: state["problem"])
+    assert state["problem"]["line"] == 2
+    assert [state[key] for key in ("scene", "plan", "run")] == [None] * 3
+    with pytest.raises(ConfigError, match="has not been read yet"):
+        session.act("set", {"path": ["task", "regions", 0, "yaw_deg"], "value": 5.0})
+    session.act("text", {"text": "# @package _global_\n"})
+    assert not wait(session, lambda state: state["scene"])["scene_is_old"]
+
+
+def test_planning_again_reads_a_task_again_whose_process_was_killed(session):
+    worker = session.runners[SCENE]
+    do = worker.do
+    worker.do = lambda job: Problem("The process has ended. Try again.")
+    session.act("episode", {"number": 1})
+    assert "Try again" in wait(session, lambda state: state["problem"])["problem"]["message"]
+    worker.do = do
+    session.act("plan", {})
+    state = wait(session, lambda state: state["scene"]["episode"] == 1)
+    assert state["problem"] is None
+    assert not state["scene_is_old"]
+
+
+def test_an_answer_about_a_task_that_was_closed_is_dropped(session, tmp_path):
+    document, plan = session.document, session.plan
+    session.act("save", {"path": str(tmp_path / "task" / "mine.yaml")})
+    session.act("open", {"path": str(tmp_path / "task" / "mine.yaml")})
+    wait(session, lambda state: state["scene"] and state["plan"])
+    before = session.plan
+    session._receive(document, PLAN, PlanJob(session._task_text()), plan)
+    assert session.plan is before
 
 
 @pytest.mark.parametrize(

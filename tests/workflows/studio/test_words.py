@@ -25,6 +25,28 @@ def test_thresholds_have_the_unit_of_their_part():
     assert words_of_goal(goal, UNITS).endswith("at least 50 % of its range")
 
 
+def test_an_object_without_a_category_is_named_by_its_file():
+    layout = {
+        "objects": {"object": {"drawn": {}}},
+        "instances": {"object": {"source": "urdf", "category": "object", "instance": "cupboard"}},
+    }
+    assert list(words_of_layout(layout, {})) == ["object: URDF cupboard"]
+
+
+def test_a_part_with_the_name_of_its_object_is_named_once():
+    goal = GoalCfg("drawer", part="drawer", kind=GoalKind.within_closed, value=0.01)
+    assert words_of_goal(goal, {("drawer", "drawer"): "m"}) == "drawer is closed to within 0.01 m"
+    goal = GoalCfg("can", kind=GoalKind.inside, of="drawer", region="drawer")
+    assert words_of_goal(goal, {}) == "can is inside drawer"
+
+
+def test_an_opening_is_positive_where_the_joint_counts_down():
+    skill = {"name": "open", "object": "cabinet", "part": "door", "frame_start": 0, "success": True}
+    skill |= {"s0": 0.1, "s_end": -0.679, "s_closed": 0.1, "s_open": -1.2}
+    (words,) = words_of_evidence(EpisodeRecord(0, 1, True, skills=[skill]), UNITS)
+    assert words.endswith("The door went from 0.000 to 0.779 rad open")
+
+
 @pytest.mark.parametrize("mode", SuccessMode)
 def test_every_way_to_compare_has_words(mode):
     before, after = words_of_success(mode, "m")
@@ -55,6 +77,8 @@ def test_a_skill_that_moves_nothing_is_no_evidence():
             "success": True,
             "s0": 0.0,
             "s_end": 0.2100001,
+            "s_closed": 0.0,
+            "s_open": 0.4,
             "success_threshold": 0.15,
             "success_mode": "abs",
             "strategy": "bar",
@@ -62,11 +86,11 @@ def test_a_skill_that_moves_nothing_is_no_evidence():
         {"name": "close", "object": "cabinet", "part": "drawer", "frame_start": None},
     ]
     skills[2] = {**skills[1], "name": "close", "s0": 0.21, "s_end": -1e-6, "success_mode": "zero"}
-    assert "to 0.000 m" in words_of_evidence(EpisodeRecord(0, 1, True, skills=skills), UNITS)[1]
+    assert "to 0.000 m open" in words_of_evidence(EpisodeRecord(0, 1, True, skills=skills), UNITS)[1]
     skills[2] = {"name": "close", "object": "cabinet", "part": "drawer", "frame_start": None}
     first, second = words_of_evidence(EpisodeRecord(0, 1, True, skills=skills), UNITS)
     assert first == (
-        "open drawer: succeeded. The drawer went from 0.000 to 0.210 m (wanted: moved by at least 0.15 m). "
+        "open drawer: succeeded. The drawer went from 0.000 to 0.210 m open (wanted: moved by at least 0.15 m). "
         "Strategy: bar"
     )
     assert second == "close drawer: not begun"

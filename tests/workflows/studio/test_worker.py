@@ -109,3 +109,14 @@ def test_a_process_that_is_killed_is_an_answer_and_the_next_job_has_a_new_one():
         assert again.scene.episode == 1
     finally:
         worker.close()
+
+
+@pytest.mark.slow
+def test_an_error_that_repeats_itself_is_one_line():
+    worker = WorkerProcess()
+    try:
+        answer = worker.do(SceneJob(TaskText("mine", "a: &a [*a]\n")))
+    finally:
+        worker.close()
+    assert answer.message.startswith("RecursionError: ")
+    assert len(answer.message) < 300

@@ -15,13 +15,15 @@ from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.studio.drawing.groups import HandleGroups
 from unlatch.workflows.studio.jobs import Array, ViewResult
 from unlatch.workflows.studio.reach import FINE_M, place_m
-from unlatch.workflows.studio.session import StudioSession
+from unlatch.workflows.studio.session import RUN, StudioSession
 from unlatch.workflows.viewing.live.scene import LiveScene
-from unlatch.workflows.viewing.viewers.viser_scene import LABEL_ANCHORS
+from unlatch.workflows.viewing.viewers.viser_scene import LABEL_ANCHORS, short_label
 
 _PLANS_RGB, _FAILS_RGB = (0, 105, 40), (175, 15, 5)
 _CAMERA_RGB = (90, 60, 140)
 _AXIS_M, _FRAME_M = 0.16, 0.05
+_CAMERA_SCALE = 0.04
+"""Size of the frustum of a camera; a camera beside the eye hid the object behind a larger one."""
 
 
 class SceneMarks:
@@ -34,9 +36,9 @@ class SceneMarks:
     def draw_axes(self, acted_on: set[str]) -> None:
         """Draws axes and handle frame of the parts that a skill acts on."""
         self._groups.clear("axes")
-        if not self._session.show.axes or self._session.clock.playing:
+        if not self._session.drawn().axes or self._session.clock.playing:
             return
-        view, names = self._view, self._session.show.names
+        view, names = self._view, self._session.drawn().names
         for owner, model in self._scene.objects.items():
             for part in self._scene.assets[owner].articulation.parts.values():
                 if f"{owner}.{part.name}" not in acted_on:
@@ -107,7 +109,7 @@ class SceneMarks:
             )
             label = self._view.add_label(
                 f"/handles/{part_name}/{name}/name",
-                f"{part_name}: {name.replace('_', ' ')}",
+                f"{part_name}: {short_label(name)}",
                 font_screen_scale=0.75,
                 anchor=next(anchors),
             )
@@ -126,10 +128,13 @@ class SceneMarks:
             control.on_update(moved)
 
     def draw_cameras(self) -> None:
-        """Draws every camera as a frustum with what it sees."""
+        """Draws every camera as a frustum with what it sees; while a run plays, it is not known."""
         self._groups.clear("cameras")
-        scene, views = self._session.scene, self._session.views
-        for camera in scene.cameras if scene is not None and self._session.show.cameras else ():
+        session, clock = self._session, self._session.clock
+        scene, views = session.scene, session.views
+        if scene is None or not session.drawn().cameras or (clock.of == RUN and clock.playing):
+            return
+        for camera in views.cameras if views is not None and clock.of == RUN else scene.cameras:
             pose = Pose.from_quat_xyzw(camera.position, camera.quat_xyzw)
             path = f"/cameras/{camera.name}"
             self._groups.keep(
@@ -139,7 +144,7 @@ class SceneMarks:
                     camera.fov_rad,
                     camera.aspect,
                     image=_read_image(views, camera.name),
-                    scale=0.1,
+                    scale=_CAMERA_SCALE,
                     thickness=2.0,
                     thickness_units="screen",
                     color=_CAMERA_RGB,
@@ -155,7 +160,7 @@ class SceneMarks:
         """Colours the places of which is known whether layouts there plan."""
         self._groups.clear("reach")
         session = self._session
-        if not session.show.reach:
+        if not session.drawn().reach:
             return
         with session.changed:
             places = [

@@ -42,7 +42,7 @@ class PlanGhosts:
 
     def draw(self, plan: PlanResult | None, robot: RobotCfg) -> None:
         """Draws the whole chain; while the time slider shows the plan, the hands of the present skill only."""
-        show, clock = self._session.show, self._session.clock
+        show, clock = self._session.drawn(), self._session.clock
         if plan is None or not show.ghosts or clock.of == RUN:
             self._groups.clear("plan")
             self._drawn = None
@@ -75,7 +75,7 @@ class PlanGhosts:
         model = self._scene.robot
         if model is None:
             return
-        names = self._session.show.names  # so many that those of the keyframes would hide them
+        names = self._session.drawn().names  # so many that those of the keyframes would hide them
         arm = next(entry for entry in robot.arms if entry.name == plan.arm)
         links = hand_links(robot, arm)
         meshes = {

@@ -37,8 +37,8 @@ class RegionBoxes:
         """Draws every region as a box with controls; controls that are being dragged stay."""
         if self._dragged.is_set():
             return
-        shown = self._session.show.regions and self._session.clock.of != RUN
-        boxes = [vars(region) | {"shown": shown, "reach": self._session.show.reach} for region in regions]
+        shown = self._session.drawn().regions and self._session.clock.of != RUN
+        boxes = [vars(region) | {"shown": shown, "reach": self._session.drawn().reach} for region in regions]
         if boxes == self._boxes:
             return
         self._boxes = boxes
@@ -85,7 +85,7 @@ class RegionBoxes:
             f"{path}/box",
             color=_REGION_RGB,
             dimensions=(max(2 * dx, _LEAST_BOX_M), max(2 * dy, _LEAST_BOX_M), height),
-            opacity=0.03 if session.show.reach else 0.18,
+            opacity=0.03 if session.drawn().reach else 0.18,
             position=(0.0, 0.0, 0.5 * height),
             cast_shadow=False,
         )

@@ -40,6 +40,7 @@ class SceneView:
         self._boxes = RegionBoxes(server, session, redraw=lambda: self._events.put("show"))
         self._ghosts = PlanGhosts(server, session, self._scene)
         self._run_count = 0
+        self._plays_run = False
         self._last_run: object = None
         self.is_drawn = False
         """Whether robot and objects have been drawn once."""
@@ -90,22 +91,24 @@ class SceneView:
                 plan = None if self._session.plan_is_old() else self._session.plan
             if scene is None:
                 return
-            if what & {"scene", "plan", "run", "clock", "openings", "show"}:
+            if what & {"scene", "plan", "run", "clock", "openings", "show", "annotation"}:
                 self._draw_state(scene.scene, plan)
                 if not self.is_drawn:
                     self.is_drawn = True
                     self._session.tell("busy")
-            if what & {"scene", "show", "clock"}:
+            if what & {"scene", "show", "clock", "annotation"}:
                 self._boxes.draw(scene.scene.cfg.task.regions)
-            if what & {"scene", "show", "views"}:
+            plays_run = self._session.clock.of == RUN and self._session.clock.playing
+            if what & {"scene", "show", "views"} or plays_run != self._plays_run:
+                self._plays_run = plays_run
                 self._marks.draw_cameras()
-            if what & {"scene", "plan", "show", "clock"}:
+            if what & {"scene", "plan", "show", "clock", "annotation"}:
                 self._ghosts.draw(plan, scene.scene.cfg.robot)
             if what & {"scene", "annotation"}:
                 self._marks.draw_keypoint_controls()
             if what & {"annotation", "keypoint"}:
                 self._session.check_annotation()
-            if what & {"scene", "reach", "show"}:
+            if what & {"scene", "reach", "show", "annotation"}:
                 self._marks.draw_reach(scene.scene.cfg.task.regions)
             self.problem = ""
         except (SimCoreError, OSError, ValueError, LookupError) as exc:  # a damaged mesh, an object that was removed
@@ -113,7 +116,7 @@ class SceneView:
 
     def _draw_state(self, first: ShownScene, plan: PlanResult | None) -> None:
         """Poses robot and objects: as in the run, in the plan, or at the start."""
-        session, show = self._session, self._session.show
+        session, show = self._session, self._session.drawn()
         scene = first if plan is None else plan.scene
         acted_on = {f"{skill.object}.{skill.part}" for skill in (session.scene.skills if session.scene else ())}
         if session.clock.of == RUN and session.run is not None and session.run.record.arrays:
