@@ -6,6 +6,8 @@ from typing import Any
 
 import lazy_loader
 
+av: Any = lazy_loader.load("av")
+"""Video files; 0.05 s to import."""
 trimesh: Any = lazy_loader.load("trimesh")
 """Meshes; half a second to import. Its functions have no types, so callers annotate the results."""
 viser: Any = lazy_loader.load("viser")

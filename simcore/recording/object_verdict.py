@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -44,7 +44,7 @@ def object_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int
     if kind == "lifted":
         rise = float(position[frame, 2]) - float(position[start, 2])
         return rise, rise >= wanted
-    turn = Rotation.from_quat(_read(record, f"objects.{name}.root_quat_xyzw")[frame])
+    turn = scipy.spatial.transform.Rotation.from_quat(_read(record, f"objects.{name}.root_quat_xyzw")[frame])
     if kind == "upright":
         x, y, z = turn.apply(_numbers(condition, "up_axis", (3,)))
         tilt = float(np.arctan2(np.hypot(x, y), z))
@@ -56,7 +56,11 @@ def object_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int
     if condition.get("of") is not None:
         place = f"regions.{condition['of']}.{condition['region']}"
         origin = _read(record, f"{place}.position")[frame]
-        points = Rotation.from_quat(_read(record, f"{place}.quat_xyzw")[frame]).inv().apply(points - origin)
+        points = (
+            scipy.spatial.transform.Rotation.from_quat(_read(record, f"{place}.quat_xyzw")[frame])
+            .inv()
+            .apply(points - origin)
+        )
     size = [np.inf] * 3 if condition.get("size") is None else _numbers(condition, "size", (3,))
     middle, corners = points[0], points[1:]
     if kind == "on":

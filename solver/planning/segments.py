@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+import scipy
 
 from unlatch.solver.path.path_solver import PathSolution
 from unlatch.solver.planning.plan import PlanRequest, Segment
@@ -135,7 +135,7 @@ def _slow_down(
         return q, s
     s = np.broadcast_to(s, len(q))
     duration = request.frame_s * (len(q) - 1)
-    motion = CubicSpline(np.linspace(0.0, duration, len(q)), np.column_stack([q, s]))
+    motion = scipy.interpolate.CubicSpline(np.linspace(0.0, duration, len(q)), np.column_stack([q, s]))
     t = np.linspace(0.0, duration, _FINE * (len(q) - 1) + 1)
     fine = motion(t)
     travelled = _measure_travel(request, fine[:, :-1])

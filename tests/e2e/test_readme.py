@@ -6,9 +6,10 @@ into its folder. `unlatch ... > FILE` keeps what is printed. A `yaml` block that
 schema is asked about it (`tests/architecture/test_code_blocks.py`).
 
 To be quick, commands run in copies of a process that has everything imported (`warm_commands.py`), collect in that
-process where they name no workers, and what one page has collected another one that says the same is given as a copy,
-with the images that it made of it: who made a data set is not seen in it. `unlatch` as a process of its own, and its
-workers, are what the other files here test.
+process where they name no workers, and draw one episode where they do not say how many. What one page has collected
+another one that says the same is given as a copy, with the images that it made of it: who made a data set is not seen
+in it. `unlatch` as a process of its own, its workers and a sheet of several episodes are what the other files here
+test.
 """
 
 import json
@@ -86,6 +87,7 @@ def command_of(line: str) -> list[str]:
     words = shlex.split(line, comments=True)
     names_workers = "-m" in words or any(word.startswith(("workers=", "executor=")) for word in words)
     if words[:2] in (["unlatch", "collect"], ["unlatch", "evaluate"]) and not names_workers and "--cfg" not in words:
+        words += [] if any(word.startswith("pictures=") for word in words) else ["pictures=1"]
         words.append("executor=serial")
     return words
 

@@ -16,14 +16,20 @@ import traceback
 from importlib.util import find_spec
 from pathlib import Path
 
+from hydra.core.plugins import Plugins
+
 import unlatch
 from unlatch import command_table
 
 LIMIT_S = 600
 WITH_THREADS = ("unlatch.simcore.recording.export.lerobot.", "unlatch.workflows.hub.")
 """What starts threads when it is imported (pyarrow): a fork takes over the one that called it only."""
-OTHERS = ("casadi", "matplotlib.pyplot", "pybullet_data", "pygfx", "wgpu.backends.wgpu_native")
-"""What our modules import inside functions."""
+OTHERS = (
+    *("av.filter", "casadi", "matplotlib.pyplot", "pybullet_data", "pygfx"),
+    *("scipy.interpolate", "scipy.ndimage", "scipy.spatial", "toppra", "trimesh.creation", "viser._gui_api"),
+    "wgpu.backends.wgpu_native",
+)
+"""What our modules import inside functions, or on its first use."""
 
 
 def warm_up() -> None:
@@ -33,6 +39,7 @@ def warm_up() -> None:
     for name in OTHERS:
         if find_spec(name.partition(".")[0]):  # some are of extras
             importlib.import_module(name)
+    Plugins.instance()  # Hydra looks for its plugins
     tasks = Path("/proc/self/task")
     if tasks.is_dir() and len(list(tasks.iterdir())) > 1:
         raise RuntimeError("an import has started a thread, which a fork would not take over: see WITH_THREADS")

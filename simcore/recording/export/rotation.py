@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy
 
 from unlatch.simcore.recording.export.config import RotationForm
 
@@ -22,7 +22,7 @@ def convert_rotations(quat_xyzw: Array, form: RotationForm) -> Array:
     """Converts unit quaternions (N, 4) into a form: (N, k) numbers, named by `COMPONENTS`."""
     if form is RotationForm.quat_xyzw:
         return quat_xyzw
-    rotations = Rotation.from_quat(quat_xyzw)
+    rotations = scipy.spatial.transform.Rotation.from_quat(quat_xyzw)
     if form is RotationForm.rotvec:
         return rotations.as_rotvec()
     if form is RotationForm.euler_xyz:
@@ -32,5 +32,8 @@ def convert_rotations(quat_xyzw: Array, form: RotationForm) -> Array:
 
 def rotation_changes(old_quat_xyzw: Array, new_quat_xyzw: Array) -> Array:
     """Returns the quaternions (N, 4) of R_change with R_new = R_change R_old and w >= 0."""
-    change = (Rotation.from_quat(new_quat_xyzw) * Rotation.from_quat(old_quat_xyzw).inv()).as_quat()
+    change = (
+        scipy.spatial.transform.Rotation.from_quat(new_quat_xyzw)
+        * scipy.spatial.transform.Rotation.from_quat(old_quat_xyzw).inv()
+    ).as_quat()
     return np.where(change[:, 3:] < 0, -change, change)

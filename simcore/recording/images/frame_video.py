@@ -9,12 +9,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import av
-import av.filter
 import numpy as np
-from av.error import FFmpegError
 
 from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.lazy_imports import av
 
 Array = np.ndarray
 
@@ -130,7 +128,7 @@ def read_frames(path: Path, encoding: str) -> Iterator[Array]:
         with av.open(str(path)) as container:
             for frame in container.decode(video=0):
                 yield frame.to_ndarray(format=form)
-    except (FFmpegError, OSError, IndexError) as exc:
+    except (av.FFmpegError, OSError, IndexError) as exc:
         raise RecordingError(
             f"Images '{path}' cannot be read: {exc}. They are damaged or not ours. Remove their folder and render "
             "again.",

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.urdf.model import Joint, Shape, ShapeKind, composed_inertial, format_number, primitive_bounds
+from unlatch.simcore.urdf.model import (
+    Joint,
+    Link,
+    Shape,
+    ShapeKind,
+    UrdfModel,
+    composed_inertial,
+    format_number,
+    primitive_bounds,
+)
 
 
 def _box(size: tuple[float, float, float], p: tuple[float, float, float], rpy: tuple[float, ...] = (0, 0, 0)) -> Shape:
@@ -45,3 +56,10 @@ def test_joint_motion() -> None:
 @pytest.mark.parametrize(("value", "text"), [(0.1 + 0.2, "0.3"), (-0.0, "0"), (-1e-17, "0"), (1 / 3, "0.333333333")])
 def test_numbers_are_formatted_in_one_way(value: float, text: str) -> None:
     assert format_number(value) == text
+
+
+@pytest.mark.parametrize("name", ["a & b", "<link>", 'the "upper" door', "it's", "two\nlines\tand\rmore"])
+def test_a_name_is_read_from_the_text_as_it_was_written(name: str) -> None:
+    text = UrdfModel(name, {name: Link(name)}, {}).to_urdf()
+    root = ElementTree.fromstring(text)
+    assert [root.get("name"), *(link.get("name") for link in root)] == [name, name]
