@@ -59,7 +59,7 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
     found = replace(request, overrides=rest, given=given)
     if skill is None:
         return found
-    cfg, robot = _read_object_and_robot(primary, schema, found)
+    cfg, robot = read_object_and_robot(primary, schema, found)
     if chooses_instance(cfg):
         return replace(found, given={**given, "task": derive_task_for_any(skill, cfg, part, openness=openness)})
     asset = load_object(replace(cfg, part=None), rng=np.random.default_rng(0))
@@ -192,7 +192,7 @@ def describe_object_path(value: str, part: str | None) -> dict[str, Any]:
     return node if part is None else {**node, "part": part}
 
 
-def _read_object_and_robot(primary: str, schema: type, request: Request) -> tuple[ObjectCfg, RobotCfg]:
+def read_object_and_robot(primary: str, schema: type, request: Request) -> tuple[ObjectCfg, RobotCfg]:
     """Reads only the object and the robot, with their overrides."""
     own = [text for text in request.overrides if re.match(r"(\+{0,2}|~)(object|robot|experiment)[.=]", text)]
     composed = compose_config(primary, schema, replace(request, overrides=own, given={"task": {}, **request.given}))

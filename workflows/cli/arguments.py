@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import yaml
 
 from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.derivation.all_parts import name_each_part
 from unlatch.configs.experiment import require_multirun, sweep_overrides
 from unlatch.configs.overrides import expand_sweep
 from unlatch.configs.repeated_keys import refuse_repeated_keys
@@ -33,7 +34,17 @@ def load_configs(primary: str, schema: type[C], line: CommandLine) -> list[Loade
     if not line.multirun:
         require_multirun(swept)
     jobs = expand_sweep([*line.overrides, *swept]) if line.multirun else [line.overrides]
+    if makes_runs:
+        jobs = [job for each in jobs for job in _each_part(primary, schema, each, line)]
     return [load_config(primary, schema, job, config_dirs=line.config_dirs, resolve=line.resolve) for job in jobs]
+
+
+def _each_part(primary: str, schema: type, job: list[str], line: CommandLine) -> list[list[str]]:
+    """Returns a job for each part that `part=all` stands for, and says which parts it leaves out."""
+    jobs, left_out = name_each_part(primary, schema, job, line.config_dirs)
+    for name, reason in left_out.items():
+        print_note(f"part '{name}' is left out: {reason}")
+    return jobs
 
 
 def configs_to_run(primary: str, schema: type[C], line: CommandLine) -> Iterator[C]:
