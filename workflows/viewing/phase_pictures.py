@@ -121,7 +121,7 @@ def _draw_last_state(shown: RecordedWorld) -> Section:
     shown.show(frame)
     times = record.arrays["time"]
     width, height = (OVERSAMPLED * side for side in TILE_PX)
-    picture = take_picture(shown.world, shown.episode.scene.view(), width=width, height=height)
+    picture = take_picture(shown.world, shown.episode.scene.view(), width=width, height=height, smooth=False)
     tile = Tile(picture, record.outcome, float(times[frame] - times[0]), "", Phase.idle, failed=not record.success)
     return Section("no arm moved", [tile])
 
@@ -136,7 +136,7 @@ def _make_section(shown: RecordedWorld, skill_round: SkillRound, view: LookAtCam
         shown.show(moment.frame)
         tiles.append(
             Tile(
-                take_picture(shown.world, view, width=width, height=height),
+                take_picture(shown.world, view, width=width, height=height, smooth=False),
                 moment.label,
                 float(times[moment.frame] - times[0]),
                 _describe_opening(shown, skill_round.skill, moment.frame, skill_round.failed_phase),
