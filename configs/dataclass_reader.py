@@ -108,7 +108,7 @@ def _read_value(hint: Any, value: Any, where: str, notices: list[str] | None) ->
     if hint is SensorCfg:
         hint = _sensor_cfg_type(value, where)
     if hint is SkillCfg:
-        hint = _skill_cfg_type(value)
+        hint = _skill_cfg_type(value, where)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return read_dataclass(hint, value, where=where, notices=notices)
     if get_origin(hint) is list:
@@ -142,12 +142,15 @@ def _sensor_cfg_type(value: Any, where: str) -> type[SensorCfg]:
     return sensor.cfg_type
 
 
-def _skill_cfg_type(value: Any) -> type[SkillCfg]:
-    """Returns the dataclass of an entry of `skills` by its `name`; unknown names are reported by a later check."""
-    name = value.get("name") if isinstance(value, Mapping) else None
-    if not isinstance(name, str) or name not in SKILLS.names():
-        return SkillCfg
-    return SKILLS.load(name).cfg_type
+def _skill_cfg_type(value: Any, where: str) -> type[SkillCfg]:
+    """Returns the dataclass of an entry of `skills` by its `name`."""
+    name = value.get("name", MISSING) if isinstance(value, Mapping) else MISSING
+    if not isinstance(name, str) or name == MISSING:
+        return SkillCfg  # reading it raises: its name is missing or no text
+    try:
+        return SKILLS.load(name).cfg_type
+    except UnknownEntryError as exc:  # before its keys, which only its own dataclass knows
+        raise ConfigError(f"{where}.name: {exc.message}", key=f"{where}.name", **exc.values) from exc
 
 
 def _read_enum(hint: type[Enum], value: Any, where: str) -> Enum:

@@ -395,6 +395,16 @@ class Body:
         if first in self.solid_links and second in other.solid_links:  # each call costs up to 60 us
             p.setCollisionFilterPair(self.body_id, other.body_id, first, second, 0, physicsClientId=self.client)
 
+    def restore_as_loaded(self, T_world_root: Pose) -> None:
+        """Moves the body to a pose with all joints at 0, and drops the contacts that Bullet keeps of it.
+
+        Kept contacts change later ones: without them, contacts are those of a body that was just loaded.
+        """
+        self.set_joint_positions([joint.name for joint in self.movable_joints], np.zeros(len(self.movable_joints)))
+        self.set_root_pose(T_world_root)
+        # a pair that cannot touch anyway: Bullet adds the colliders of both bodies to its broad phase anew
+        p.setCollisionFilterPair(self.body_id, self.body_id, ROOT, ROOT, 0, physicsClientId=self.client)
+
     def stand_on(self, other: Body) -> None:
         """Switches contacts off between the immovable links of this body and the body without joints below it."""
         for link in sorted(self.mounted_links - {self.root_link}):

@@ -25,6 +25,8 @@ from unlatch.simcore.sim.world import World, WorldCfg
 
 Array = np.ndarray
 
+_ROBOT = "robot"
+"""Name of the robot's body."""
 _TOUCH_M = 1e-3
 """Overlaps up to this depth are contact [m]."""
 _CARRIED_CLEARANCE_M = 0.002
@@ -33,6 +35,8 @@ _CARRIED_TOUCH_M = -0.0005
 """The same where contact is allowed, as on the floor from which an object is lifted [m]."""
 _TILT_ROUNDING_RAD = 0.02
 """An object that is tilted more than it may be at the start may tilt this much more [rad]."""
+_KEPT_FOR = 100
+"""Loads for which bodies are kept. Bullet never forgets the shape of a box."""
 SELF_CLEARANCE_M = 0.003
 """Clearance between links of one robot on a path with clearance to other bodies [m]. With less, a folded elbow that
 lags its targets by some milliradians touches the arm."""
@@ -69,6 +73,14 @@ class RobotModel:
     fingers_at: Callable[[float], Sequence[float]] | None = None
     """Positions of `finger_joints` at an opening [m]; None: each has half of it."""
 
+    def has_same_body(self, other: RobotModel) -> bool:
+        """Returns whether both describe the same robot in the same place, perhaps other arms of it."""
+        return (
+            self.urdf_path == other.urdf_path
+            and self.ignored_pairs == other.ignored_pairs
+            and _is_same_pose(self.T_world_base, other.T_world_base)
+        )
+
     def fingers(self, opening_m: float) -> Sequence[float]:
         """Positions of `finger_joints` at an opening [m]."""
         if self.fingers_at is not None:
@@ -90,10 +102,14 @@ class ObstacleModel:
 
     def is_same(self, other: ObstacleModel) -> bool:
         """Returns whether both describe the same thing in the same place, to the last bit."""
-        poses = self.T_world_root, other.T_world_root
-        if not (np.array_equal(poses[0].R, poses[1].R) and np.array_equal(poses[0].p, poses[1].p)):
-            return False
-        return replace(self, T_world_root=other.T_world_root) == other
+        return _is_same_pose(self.T_world_root, other.T_world_root) and (
+            replace(self, T_world_root=other.T_world_root) == other
+        )
+
+
+def _is_same_pose(one: Pose, other: Pose) -> bool:
+    """Returns whether two poses are equal to the last bit."""
+    return np.array_equal(one.R, other.R) and np.array_equal(one.p, other.p)
 
 
 def _tilt_of(T_world_object: Pose) -> float:
@@ -114,14 +130,15 @@ class BulletCollisionChecker:
         """
         self.clearance_m = clearance_m
         self._world = World(WorldCfg())
+        self._loads = 0
+        """Loads since the world was reset."""
         self._clear()
 
     def _clear(self) -> None:
         self.queries = 0
         self._robot: Body | None = None
-        self._is_robot_new = False
-        """Whether no query has moved the robot since it was loaded. Bullet keeps the contacts of a query, which change
-        later answers, so the next scene may keep only such a robot."""
+        self._kinds: tuple[tuple[str, Path | None], ...] | None = None
+        """Name and URDF of each obstacle; None if there are copies of links beside them."""
         self._loaded: tuple[ObstacleModel, ...] | None = None
         """The obstacles as they were loaded; None once something was asked or moved, or if there are other motions."""
         self._model: RobotModel | None = None
@@ -160,8 +177,8 @@ class BulletCollisionChecker:
     ) -> None:
         """Loads a robot and obstacles in place of everything in the checker.
 
-        What is loaded already, and of which nothing was asked since, stays: several strategies of a skill that find no
-        goal load the same scene one after the other.
+        Robot and objects stay loaded while they come from the same files: layouts and strategies of a search differ in
+        poses, joint positions and boxes. All answers are those of a new checker, to the last bit.
 
         Args:
             robot: The arm to check.
@@ -176,22 +193,18 @@ class BulletCollisionChecker:
         if wanted is not None and robot == self._model and self._has_loaded(wanted):
             self.queries, self._ignored = 0, ignored
             return
-        kept = self._robot if self._is_robot_new and robot == self._model else None
-        if kept is None:
-            self._world.reset()
-        for body in reversed(self._obstacles.values() if kept is not None else ()):
-            self._world.remove(body.name)  # Bullet gives its number to the next body: the last one removed comes first
+        kinds = tuple((obstacle.name, obstacle.urdf_path) for obstacle in obstacles)
+        kept = self._keep_bodies(robot, kinds)
         self._clear()
         self._ignored = ignored
         self._model = robot
-        self._robot = kept or self._load_robot(robot)
-        self._is_robot_new = not concurrent_motions
+        self._robot = self._load_robot(robot, kept.get(_ROBOT))
         self._arm_indices = [self._robot.joint(j).index for j in robot.arm_joints]
         self._finger_indices = [self._robot.joint(j).index for j in robot.finger_joints]
         names = robot.arm_links
         self._own_links = None if names is None else frozenset(self._robot.link_index(name) for name in names)
         for obstacle in obstacles:
-            self._load_obstacle(obstacle)
+            self._load_obstacle(obstacle, kept.get(obstacle.name))
         if free_object is not None:
             self._free = self._obstacles[free_object]
             fixed = (group for group in self._robot.rigid_groups if robot.ee_link in group)
@@ -207,6 +220,7 @@ class BulletCollisionChecker:
                 collide_with_copies(self._acted_joint[0], sorted(link for _, link in self._moved))
 
         self._loaded = wanted
+        self._kinds = None if concurrent_motions else kinds
 
     def _has_loaded(self, wanted: Sequence[ObstacleModel]) -> bool:
         """Returns whether the scene has these obstacles and no other, and nothing was asked since it was loaded."""
@@ -217,13 +231,28 @@ class BulletCollisionChecker:
             and all(old.is_same(new) for old, new in zip(loaded, wanted, strict=True))
         )
 
-    def _load_robot(self, model: RobotModel) -> Body:
-        body = self._world.load_urdf(
-            model.urdf_path, name="robot", T_world_root=model.T_world_base, self_collision=True
+    def _keep_bodies(self, robot: RobotModel, kinds: Sequence[tuple[str, Path | None]]) -> dict[str, Body]:
+        """Removes what the next scene does not keep; returns the rest by name: all that has a URDF, or nothing."""
+        is_kept = kinds == self._kinds and self._model is not None and robot.has_same_body(self._model)
+        if not is_kept or self._loads == _KEPT_FOR:
+            self._world.reset()
+            self._loads = 0
+        self._loads += 1
+        for name, urdf_path in reversed(kinds if self._world.bodies else ()):
+            if urdf_path is None:  # Bullet gives its number to the next body: the last one removed comes first
+                self._world.remove(name)
+        return dict(self._world.bodies)
+
+    def _load_robot(self, model: RobotModel, kept: Body | None) -> Body:
+        body = kept or self._world.load_urdf(
+            model.urdf_path, name=_ROBOT, T_world_root=model.T_world_base, self_collision=True
         )
-        for pair in model.ignored_pairs:
-            first, second = sorted(pair)
-            body.ignore_collision(body, first, second)
+        if kept is not None:
+            kept.restore_as_loaded(model.T_world_base)
+        else:
+            for pair in model.ignored_pairs:
+                first, second = sorted(pair)
+                body.ignore_collision(body, first, second)
         body.set_joint_positions(list(model.home), list(model.home.values()))
         return body
 
@@ -246,14 +275,18 @@ class BulletCollisionChecker:
             label = motion.obstacle
             self._swept.update({number: (f"{label}/{name}", label) for number, name in copies.items()})
 
-    def _load_obstacle(self, obstacle: ObstacleModel) -> None:
+    def _load_obstacle(self, obstacle: ObstacleModel, kept: Body | None) -> None:
         if obstacle.urdf_path is None:
             size = obstacle.size_m if obstacle.size_m is not None else (0.0, 0.0, 0.0)
             body = self._world.add_box(obstacle.name, size_m=size, T_world_box=obstacle.T_world_root)
             if self._robot is not None:
                 self._robot.stand_on(body)
         else:
-            body = self._world.load_urdf(obstacle.urdf_path, name=obstacle.name, T_world_root=obstacle.T_world_root)
+            if kept is not None:
+                kept.restore_as_loaded(obstacle.T_world_root)
+            body = kept or self._world.load_urdf(
+                obstacle.urdf_path, name=obstacle.name, T_world_root=obstacle.T_world_root
+            )
             positions = dict(obstacle.joint_positions or {})
             body.set_joint_positions(list(positions), list(positions.values()))
             if obstacle.joint is not None:
@@ -388,7 +421,7 @@ class BulletCollisionChecker:
 
     def _set_joints(self, robot: Body, model: RobotModel, q: Array, gripper: float | None) -> None:
         """Sets the arm's joints and the fingers in one call, since Bullet updates all links of the robot in each."""
-        self._is_robot_new, self._loaded = False, None
+        self._loaded = None
         indices, values = self._arm_indices, np.asarray(q, dtype=float).tolist()
         if len(values) != len(indices):
             raise WorldError(f"The arm has {len(indices)} joints, got {len(values)} positions. Give one per joint.")

@@ -16,10 +16,13 @@ _SPEED_TOLERANCE = 1.1
 """Factor on the speed limits: the time scaling of paths is exact to a few percent."""
 _DEGREES_BEYOND = 4.0
 """A value beyond this multiple of the largest limit looks like degrees."""
+_LONGEST_MOTION = 10.0
+"""A motion of more than this multiple of the episode's longest duration is a mistake. One that takes less, but more
+than there is, may be a slow plan: its episode ends as a `timeout`."""
 
 
 def check_motions(skill: Skill, *, max_duration_s: float) -> None:
-    """Checks that the commands of a planned skill lead its arm within its limits, without a jump or an endless wait.
+    """Checks that the commands of a planned skill lead its arm within its limits, without a jump and in finite time.
 
     Every motion must have a finite value for each joint, stay within the joint limits, and change no joint faster than
     its speed limit, also from the end of the motion before it to its own first row. A joint that begins beyond a limit
@@ -27,11 +30,12 @@ def check_motions(skill: Skill, *, max_duration_s: float) -> None:
 
     Args:
         skill: The skill after `plan`; its arm is where it is when the first command begins.
-        max_duration_s: Longest duration of the episode [s]; no command may wait for longer.
+        max_duration_s: Longest duration of the episode [s]; no command may wait for longer, or move for
+            many times as long.
 
     Raises:
         SkillError: A motion breaks a limit; the message names the command, the joint, the value and the limit. Or a
-            command waits for too long.
+            command waits or moves for too long.
     """
     arm, q_before = skill.context.arm.cfg, skill.context.arm.q_target
     lower, upper = np.array(arm.lower), np.array(arm.upper)
@@ -50,6 +54,12 @@ def check_motions(skill: Skill, *, max_duration_s: float) -> None:
         if command.motion is None or not len(command.motion):
             continue
         q = command.motion.q
+        if (motion_s := len(q) * skill.context.frame_s) > _LONGEST_MOTION * max_duration_s:
+            raise _motion_error(
+                f"{where} has {len(q)} rows, one a record frame, which are {motion_s:.4g} s. The whole episode may "
+                f"take {max_duration_s:g} s (task.max_duration_s). Give it fewer rows.",
+                skill,
+            )
         if q.ndim != 2 or q.shape[1] != len(arm.joints):
             raise _motion_error(
                 f"{where} has `q` of shape {q.shape}. Expected (rows, {len(arm.joints)}): one column for each of "

@@ -9,7 +9,7 @@ from typing import Any
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.errors import ConfigError, RecordingError, UnknownEntryError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.data_set.index import EpisodeSummary
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -30,6 +30,12 @@ def config_of(data_set: DataSet) -> EpisodeCfg:
     try:
         return read_dataclass(EpisodeCfg, _add_roots(values, data_set.info.get("object_roots")), where="")
     except ConfigError as exc:
+        if isinstance(exc.__cause__, UnknownEntryError):
+            raise RecordingError(
+                f"Data set '{data_set.path}' was made with a plugin that is not installed here: {exc.message} Install "
+                "the package of the plugin.",
+                path=str(data_set.path),
+            ) from exc
         raise RecordingError(
             f"The configuration of data set '{data_set.path}' cannot be read by this version: {exc.message} "
             f"It was made by unlatch {data_set.header.get('versions', {}).get('unlatch', 'of unknown version')}.",

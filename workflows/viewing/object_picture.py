@@ -61,7 +61,7 @@ def _draw_object(world: World, made: GeneratedObject, path: Path, *, share: floa
     body.set_joint_positions(list(positions), list(positions.values()))
     corners = T_world_root @ np.array(list(product(*model_bounds(made.model, positions).T)))  # (8, 3)
     view = framing_camera(corners, _VIEW_DIRECTION, fov_deg=_FOV_DEG, margin=_MARGIN)
-    picture = take_picture(world, view, width=_OVERSAMPLED * side, height=_OVERSAMPLED * side)
+    picture = take_picture(world, view, width=_OVERSAMPLED * side, height=_OVERSAMPLED * side, smooth=False)
     return np.asarray(Image.fromarray(picture).resize((side, side), Image.Resampling.LANCZOS))
 
 

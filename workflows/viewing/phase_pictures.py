@@ -44,8 +44,11 @@ _FINGERS_MOVE = (Phase.approach, Phase.grasp, Phase.release)
 """Phases in which a caption says how wide the fingers are open: the part does not move yet."""
 
 
-def take_phase_pictures(shown: RecordedWorld, rounds: Sequence[SkillRound]) -> PhaseSheet:
-    """Takes a picture of every moment and collects what the sheet shows; if no arm moved, one of the last state."""
+def take_phase_pictures(shown: RecordedWorld, rounds: Sequence[SkillRound], *, smooth: bool = False) -> PhaseSheet:
+    """Takes a picture of every moment and collects what the sheet shows; if no arm moved, one of the last state.
+
+    `smooth`: whether edges are smoothed; the pictures are shown at their size, not shrunk to `TILE_PX`.
+    """
     record = shown.record
     end = last_finite_frame(record) + 1
     when = "" if record.success else f" at {record.evidence.get('time_s', 0.0):.1f} s"
@@ -55,8 +58,8 @@ def take_phase_pictures(shown: RecordedWorld, rounds: Sequence[SkillRound]) -> P
         title=f"{shown.episode.cfg.task.name}, episode {record.number}, {record.outcome}{when}{instruction}",
         success=record.success,
         notes=failure_notes(record)[1 if rounds else 0 :],  # the title above the failure has the message
-        sections=[_make_section(shown, item, view) for item, view in zip(rounds, views, strict=True)]
-        or [_draw_last_state(shown)],
+        sections=[_make_section(shown, item, view, smooth=smooth) for item, view in zip(rounds, views, strict=True)]
+        or [_draw_last_state(shown, smooth=smooth)],
         times_s=record.arrays["time"][:end] - record.arrays["time"][0],
         phases=[phase_of(number) for number in record.arrays["skills.phase"][:end].tolist()],
         curves=list(_opening_curves(shown, rounds, end)),
@@ -115,18 +118,18 @@ def _key_frames(moments: Sequence[PhaseMoment]) -> list[int]:
     return found[:_MAX_KEY_FRAMES] or [moments[-1].frame]
 
 
-def _draw_last_state(shown: RecordedWorld) -> Section:
+def _draw_last_state(shown: RecordedWorld, *, smooth: bool) -> Section:
     """Returns a picture of the whole scene as the episode ended, before an arm moved."""
     record, frame = shown.record, last_finite_frame(shown.record)
     shown.show(frame)
     times = record.arrays["time"]
     width, height = (OVERSAMPLED * side for side in TILE_PX)
-    picture = take_picture(shown.world, shown.episode.scene.view(), width=width, height=height)
+    picture = take_picture(shown.world, shown.episode.scene.view(), width=width, height=height, smooth=smooth)
     tile = Tile(picture, record.outcome, float(times[frame] - times[0]), "", Phase.idle, failed=not record.success)
     return Section("no arm moved", [tile])
 
 
-def _make_section(shown: RecordedWorld, skill_round: SkillRound, view: LookAtCamera) -> Section:
+def _make_section(shown: RecordedWorld, skill_round: SkillRound, view: LookAtCamera, *, smooth: bool) -> Section:
     record = shown.record
     entry = record.skills[skill_round.skill]
     times = record.arrays["time"]
@@ -136,7 +139,7 @@ def _make_section(shown: RecordedWorld, skill_round: SkillRound, view: LookAtCam
         shown.show(moment.frame)
         tiles.append(
             Tile(
-                take_picture(shown.world, view, width=width, height=height),
+                take_picture(shown.world, view, width=width, height=height, smooth=smooth),
                 moment.label,
                 float(times[moment.frame] - times[0]),
                 _describe_opening(shown, skill_round.skill, moment.frame, skill_round.failed_phase),

@@ -17,7 +17,7 @@ Array = np.ndarray
 TILE_PX = (256, 200)
 """Width and height of one picture [pixels]."""
 OVERSAMPLED = 2
-"""Bullet's renderer does not smooth edges: pictures are taken this many times larger, then shrunk."""
+"""Pictures are taken this many times larger, then shrunk, which smooths their edges with every renderer."""
 PHASE_COLORS: dict[Phase, Rgb] = {
     Phase.idle: (205, 205, 205),
     Phase.transit: (130, 130, 130),

@@ -95,9 +95,9 @@ class PygfxRenderer(Renderer):
 
     def _draw_colours(self, world: RenderedWorld, pinhole: Pinhole, request: RenderRequest) -> _Target:
         """Begins to draw a picture; returns where it is read."""
-        fine = request.fine or self._on_card
-        size = (pinhole.width, pinhole.height)
-        target = self._targets.get((*size, fine), lambda: _Target(*size, fine=fine))
+        scale = _FINE_SCALE if request.smooth and (request.fine or self._on_card) else 1
+        size = (pinhole.width, pinhole.height, scale, request.smooth and scale == 1)
+        target = self._targets.get(size, lambda: _Target(*size))
         self.stage.set_light(world.light, shadow=request.shadow and world.light.shadow)
         self.stage.set_camera(pinhole, request)
         target.draw(self.stage)
@@ -344,19 +344,18 @@ def _environment_map() -> Any:
 
 
 class _Target:
-    """What pygfx draws to, for one size of images."""
+    """What pygfx draws to: for one size of images, number of samples along a pixel, and filter of edges or none."""
 
-    def __init__(self, width: int, height: int, *, fine: bool) -> None:
+    def __init__(self, width: int, height: int, scale: int, filtered: bool) -> None:
         import pygfx as gfx
 
-        scale = _FINE_SCALE if fine else 1
         texture = gfx.Texture(dim=2, size=(width, height, 1), format="rgba8unorm", colorspace="physical")
         self._renderer = gfx.WgpuRenderer(
             texture,
             pixel_scale=scale,
             pixel_filter="nearest",
             enable_events=False,
-            ppaa="none" if fine else "fxaa",
+            ppaa="fxaa" if filtered else "none",
         )
         self._picture = make_picture_pass(open_device(), width, height, scale)
         self._renderer.effect_passes = (*self._renderer.effect_passes, self._picture)

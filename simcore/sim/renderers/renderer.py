@@ -40,6 +40,9 @@ class RenderRequest:
     fine: bool = False
     """Whether the picture is drawn as well as the renderer can, for people to look at; it only changes colours and
     takes more time."""
+    smooth: bool = True
+    """Whether edges may be smoothed. A picture that is shrunk afterwards needs one sample a pixel: shrinking smooths
+    its edges."""
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,9 @@ def framing_camera(
     return camera
 
 
-def take_picture(world: World, view: LookAtCamera, *, width: int, height: int, fine: bool = True) -> Array:
+def take_picture(
+    world: World, view: LookAtCamera, *, width: int, height: int, fine: bool = True, smooth: bool = True
+) -> Array:
     """Returns a picture (height, width, 3) uint8 of the world.
 
     Args:
@@ -93,13 +95,16 @@ def take_picture(world: World, view: LookAtCamera, *, width: int, height: int, f
         width: Of the picture [pixels].
         height: Of the picture [pixels].
         fine: Whether the picture is looked at for long; one of many frames takes less time.
+        smooth: Whether edges are smoothed; shrinking the picture smooths them, too.
 
     Raises:
         WorldError: The renderer draws no colours.
     """
     require_colours(world)
     optics, T_world_camera = view.pinhole(width, height), view.T_world_camera
-    request = RenderRequest(optics, T_world_camera, _NEAR_M, _FAR_M, depth=False, labels=False, fine=fine)
+    request = RenderRequest(
+        optics, T_world_camera, _NEAR_M, _FAR_M, depth=False, labels=False, fine=fine, smooth=smooth
+    )
     return world.renderer.render(world, request).rgb
 
 

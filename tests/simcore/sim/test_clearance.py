@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from unlatch.objects import ObjectCfg, load_object
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.model import model_path
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim import collision
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, RobotModel
 from unlatch.simcore.sim.world import World, WorldCfg
@@ -77,7 +80,27 @@ def test_a_folded_elbow_keeps_the_given_clearance(checker: BulletCollisionChecke
     assert {hit.link_a, hit.link_b} == {"panda_link2", "panda_link5"}
 
 
-def test_a_robot_that_no_query_has_moved_is_kept_and_answers_like_a_new_one(
+@pytest.mark.slow
+def test_kept_bodies_answer_like_new_ones_to_the_last_bit(checker: BulletCollisionChecker, tmp_path: Path):
+    cfg = ObjectCfg(name="microwave", category="microwave", instance="1", cache_dir=str(tmp_path))
+    microwave = load_object(cfg, rng=np.random.default_rng(0))
+    joint = microwave.articulation.part("door").joint
+    rng, hits = np.random.default_rng(0), 0
+    for middle in [rng.uniform(ARM.lower, ARM.upper) for _ in range(12)]:
+        for _ in range(12):  # so near to each other that contacts of the last question would change some answers
+            T_world_root = Pose.from_rpy([rng.uniform(0.49, 0.51), 0.1, 0.1], [0.0, 0.0, 0.3])
+            opened = ObstacleModel("microwave", microwave.urdf_path, T_world_root, None, joint, {joint: 0.5})
+            q = middle + rng.uniform(-0.01, 0.01, len(middle))
+            checker.load(robot_model(), [board(top=0.3), opened])
+            with BulletCollisionChecker() as new:
+                new.load(robot_model(), [board(top=0.3), opened])
+                expected = new.deepest_collision(q, gripper=0.04)
+            assert checker.deepest_collision(q, gripper=0.04) == expected
+            hits += expected is not None
+    assert hits > 20
+
+
+def test_bodies_are_kept_while_robot_and_objects_are_the_same(
     checker: BulletCollisionChecker, monkeypatch: pytest.MonkeyPatch
 ):
     loaded: list[str] = []
@@ -88,17 +111,20 @@ def test_a_robot_that_no_query_has_moved_is_kept_and_answers_like_a_new_one(
         return load_urdf(self, *args, **kwargs)
 
     monkeypatch.setattr(World, "load_urdf", note)
-    robot, near = robot_model(), [board(top=0.5), replace(board(top=0.2), name="lower board")]
-    checker.load(robot, near)
-    expected = checker.deepest_collision(HOME, clearance_m=0.3)
-    assert expected is not None
-    checker.load(robot, [board(top=0.1), replace(board(top=0.6), name="higher board")])
-    assert loaded == ["robot"] * 2  # the query has moved the first robot
-    checker.load(robot, near)
+    robot = robot_model()
+    checker.load(robot, [board(top=0.5)])
+    checker.deepest_collision(HOME)
+    checker.load(replace(robot, home={**robot.home, ARM.joints[0]: 0.1}), [board(top=0.3)])
+    assert loaded == ["robot"]
+    checker.load(robot, [replace(board(top=0.3), name="other board")])
     assert loaded == ["robot"] * 2
-    assert checker.deepest_collision(HOME, clearance_m=0.3) == expected
-    checker.load(robot, near)
+    checker.load(replace(robot, T_world_base=Pose.from_translation([0.0, 0.0, 0.1])), [board(top=0.3)])
     assert loaded == ["robot"] * 3
+    monkeypatch.setattr(collision, "_KEPT_FOR", 2)
+    for _ in range(4):
+        checker.load(robot, [board(top=0.3)])
+        checker.deepest_collision(HOME)
+    assert loaded == ["robot"] * 5
 
 
 def test_a_body_that_is_not_in_the_world_cannot_be_removed():

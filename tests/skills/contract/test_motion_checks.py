@@ -100,3 +100,17 @@ def test_a_wait_as_long_as_the_episode_is_accepted():
     skill = skill_with()
     skill.commands.append(ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.hold, dwell_frames=200))
     check_motions(skill, max_duration_s=MAX_DURATION_S)
+
+
+def test_a_motion_of_many_more_rows_than_the_episode_has_frames_is_named():
+    rows = [START.tolist()] * 2001
+    expected = (
+        "Command 1 of skill 'nudge' (joint_ctrl, follow) has 2001 rows, one a record frame, which are 200.1 s. The "
+        "whole episode may take 20 s (task.max_duration_s). Give it fewer rows. File "
+    )
+    with pytest.raises(SkillError, match=re.escape(expected)):
+        check_motions(skill_with(rows), max_duration_s=MAX_DURATION_S)
+
+
+def test_a_motion_somewhat_longer_than_the_episode_is_left_to_its_timeout():
+    check_motions(skill_with([START.tolist()] * 2000), max_duration_s=MAX_DURATION_S)

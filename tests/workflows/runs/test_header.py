@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.json_values import differences
 from unlatch.workflows.runs.header import header_of
@@ -26,3 +28,14 @@ def test_a_configuration_that_is_read_from_a_header_gives_the_same_header(words:
     with DataSet.create_or_resume(tmp_path / "set", header=header) as data_set:
         again = header_of(config_of(data_set))
     assert list(differences(data_set.header["config"], again["config"])) == []
+
+
+def test_a_data_set_of_a_skill_that_is_not_installed_names_the_skill(tmp_path: Path):
+    header = header_of(load("task=open_microwave"))
+    header["config"]["skills"][0] |= {"name": "wave", "wait_s": 2.0}
+    expected = "made with a plugin that is not installed here: skills[0].name: Unknown skill 'wave'."
+    with (
+        DataSet.create_or_resume(tmp_path / "set", header=header) as data_set,
+        pytest.raises(RecordingError, match=re.escape(expected)),
+    ):
+        config_of(data_set)

@@ -219,7 +219,7 @@ def _take_sections(
         if not rounds:
             shown.show(0)
             return _single_picture(shown.world, shown.episode.scene.view(), "the start", 0.0), None
-        sheet = take_phase_pictures(shown, rounds)
+        sheet = take_phase_pictures(shown, rounds, smooth=True)
         clip = take_clip(shown) if with_clip else None
     sections = tuple(
         StripSection(
