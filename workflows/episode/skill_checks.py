@@ -73,6 +73,13 @@ def _check_follow(skill: SkillCfg, part: Part, asset: ObjectAsset, where: str) -
         )
 
 
+def _describe_distance(first: str, second: str, distance_m: float, *, of: str) -> str:
+    """Returns how far two keypoints of a part or of the hand are apart, or that both constraints name the same one."""
+    if first == second:
+        return f"both name '{first}' of the {of}"
+    return f"'{first}' and '{second}' of the {of} are {distance_m:.4f} m apart"
+
+
 def check_points(setting: PlannerSettingCfg, tool: Mapping[str, Sequence[float]], part: Part, *, where: str) -> None:
     """Raises if two point constraints contradict each other: the distance between two points of the hand is fixed.
 
@@ -97,10 +104,10 @@ def check_points(setting: PlannerSettingCfg, tool: Mapping[str, Sequence[float]]
         out = abs(wanted - apart) - math.sqrt(3.0) * (first.tolerance + second.tolerance)
         if out > 1e-9:
             key = f"{where}.constraint_list"
+            targets = _describe_distance(first.target_keypoint_name, second.target_keypoint_name, wanted, of="part")
+            hand = _describe_distance(first.keypoint_name, second.keypoint_name, apart, of="hand")
             raise ConfigError(
-                f"{key}[{i}] '{first.label}' and [{j}] '{second.label}' contradict each other: "
-                f"'{first.target_keypoint_name}' and '{second.target_keypoint_name}' are {wanted:.4f} m apart, "
-                f"'{first.keypoint_name}' and '{second.keypoint_name}' of the hand {apart:.4f} m (out by {out:.4f} "
-                "m beyond both tolerances). Change or remove one of them.",
+                f"{key}[{i}] '{first.label}' and [{j}] '{second.label}' contradict each other: {targets}, and {hand} "
+                f"(out by {out:.4f} m beyond both tolerances). Change or remove one of them.",
                 key=key,
             )

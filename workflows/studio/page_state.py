@@ -60,6 +60,7 @@ def describe_state(state: StudioState) -> dict[str, Any]:
                 "message": state.message,
             },
             "problem": _describe_problem(text, state.problem),
+            "plan_tells_problem": _plan_tells_problem(state),
             "episode": state.episode,
             "show": asdict(state.show),
             "drawn": asdict(state.drawn()),
@@ -90,6 +91,13 @@ def describe_views(views: ViewResult) -> dict[str, str]:
 
 def _describe_problem(text: str, problem: Problem | None) -> dict[str, Any] | None:
     return None if problem is None else {"message": problem.message, "line": problem_line(text, problem)}
+
+
+def _plan_tells_problem(state: StudioState) -> bool:
+    """Returns whether the mistake is a contradiction between constraints that the plan explains with its remedies."""
+    plan = None if state.plan_is_old() else state.plan
+    contradicts = plan is not None and any(each.contradictions for each in plan.plans)
+    return contradicts and state.problem is not None and state.problem.key.endswith("constraint_list")
 
 
 def problem_line(text: str, problem: Problem) -> int | None:

@@ -104,7 +104,8 @@ class Worker:
             cameras = (CAMERA,) if "camera" in job.task.text else ()
             return SceneResult(scene_of(job), BASE, (skill,), (part,), cameras, (), 0.1)
         if isinstance(job, CheckJob):
-            refused = Problem("'a' and 'b' contradict each other.", "task.name")
+            key = "skills[0].planner_setting.constraint_list" if "in_list" in job.task.text else "task.name"
+            refused = Problem("'a' and 'b' contradict each other.", key)
             return CheckResult(refused if "no_plan" in job.task.text else None)
         if isinstance(job, PlanJob):
             plan = plan_of(job, found="no_plan" not in job.task.text)
@@ -205,6 +206,16 @@ def test_a_diagnosis_marks_the_constraints_that_contradict(session):
     assert plan["contradicting"] == [0]
     assert state["problem"]["line"] == 6, "commands refuse it, but its scene is drawn"
     assert plan["code"] == "plan_infeasible"
+    assert not state["plan_tells_problem"], "what is refused is not in a list of constraints"
+
+
+def test_a_contradiction_that_the_plan_explains_is_not_told_beside_the_text(session):
+    session.act("text", {"text": session.document.text + "# no_plan in_list\n"})
+    state = wait(session, lambda state: state["problem"] and not state["plan_is_old"])
+    assert state["plan_tells_problem"]
+    session.act("auto_plan", {"on": False})
+    session.act("episode", {"number": 1})
+    assert not session.to_dict()["plan_tells_problem"], "the plan is of another episode"
 
 
 def test_the_next_instance_is_the_next_episode(session):

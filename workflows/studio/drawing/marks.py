@@ -13,6 +13,7 @@ from unlatch.objects.annotate.keypoint_edit import HEAD, TAIL
 from unlatch.simcore.geometry import Pose
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.studio.drawing.groups import HandleGroups
+from unlatch.workflows.studio.drawing.name_places import SceneName
 from unlatch.workflows.studio.jobs import Array, ViewResult
 from unlatch.workflows.studio.reach import FINE_M, place_m
 from unlatch.workflows.studio.session import RUN, StudioSession
@@ -32,10 +33,13 @@ class SceneMarks:
     def __init__(self, server: Any, session: StudioSession, scene: LiveScene) -> None:
         self._view, self._session, self._scene = server.scene, session, scene
         self._groups = HandleGroups()
+        self.axis_names: list[SceneName] = []
+        """Names of the axes and handle frames that are drawn."""
 
     def draw_axes(self, acted_on: set[str]) -> None:
         """Draws axes and handle frame of the parts that a skill acts on."""
         self._groups.clear("axes")
+        self.axis_names.clear()
         if not self._session.drawn().axes or self._session.clock.playing:
             return
         view, names = self._view, self._session.drawn().names
@@ -64,12 +68,10 @@ class SceneMarks:
                     if names:
                         label = name.replace("_", " ")
                         beyond = start + 1.15 * (end - start)
-                        self._groups.keep(
-                            "axes",
-                            view.add_label(
-                                f"{path}/name", label, position=beyond, font_screen_scale=0.6, anchor="center-left"
-                            ),
+                        written = view.add_label(
+                            f"{path}/name", label, position=beyond, font_screen_scale=0.6, anchor="center-left"
                         )
+                        self.axis_names.append(SceneName(self._groups.keep("axes", written), beyond))
                 if part.handle.T_link_handle is not None:
                     pose = frames["link"] @ part.handle.T_link_handle
                     path = f"/axes/{owner}/{part.name}/contact"
@@ -81,10 +83,8 @@ class SceneMarks:
                     )
                     if names:
                         words = f"contact frame ({part.handle.type.value})"
-                        self._groups.keep(
-                            "axes",
-                            view.add_label(f"{path}/name", words, font_screen_scale=0.6, anchor="top-right"),
-                        )
+                        written = view.add_label(f"{path}/name", words, font_screen_scale=0.6, anchor="top-right")
+                        self.axis_names.append(SceneName(self._groups.keep("axes", written), pose.p))
 
     def draw_keypoint_controls(self) -> None:
         """Draws a control at each keypoint that is being moved."""

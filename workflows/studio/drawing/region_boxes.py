@@ -11,6 +11,7 @@ import numpy as np
 
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.studio.drawing.groups import HandleGroups
+from unlatch.workflows.studio.drawing.name_places import SceneName
 from unlatch.workflows.studio.jobs import Array
 from unlatch.workflows.studio.session import RUN, StudioSession
 
@@ -32,6 +33,8 @@ class RegionBoxes:
         self._groups = HandleGroups()
         self._boxes: list[dict[str, Any]] = []
         self._dragged = threading.Event()
+        self.names: list[SceneName] = []
+        """Names of the regions that are drawn."""
 
     def draw(self, regions: list[RegionCfg]) -> None:
         """Draws every region as a box with controls; controls that are being dragged stay."""
@@ -43,6 +46,7 @@ class RegionBoxes:
             return
         self._boxes = boxes
         self._groups.clear("regions")
+        self.names.clear()
         if shown:
             for index, region in enumerate(regions):
                 self._add_region(index, region)
@@ -100,6 +104,7 @@ class RegionBoxes:
         )
         for handle in (move, turn, size, box, edges, fan, name):
             self._groups.keep("regions", handle)
+        self.names.append(SceneName(name, np.array([x, y - dy, low])))
         keys = ("task", "regions", index)
 
         def moved(_: Any) -> None:

@@ -13,7 +13,10 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera
 from unlatch.workflows.studio.drawing.marks import SceneMarks
+from unlatch.workflows.studio.drawing.name_places import SceneName, keep_names_apart
 from unlatch.workflows.studio.drawing.plan_ghosts import PlanGhosts
 from unlatch.workflows.studio.drawing.planned_state import move_parts, planned_state
 from unlatch.workflows.studio.drawing.region_boxes import RegionBoxes
@@ -48,6 +51,8 @@ class SceneView:
         """Why the scene could not be drawn; empty if it could."""
         session.listeners.append(self._events.put)
         server.on_client_disconnect(lambda _: self._boxes.end_drag())  # a page may be closed in the middle of a drag
+        self._T_world_camera = LookAtCamera(EYE_M, TARGET_M).T_world_camera
+        server.on_client_connect(self._follow_camera)
         set_view(server, np.array(EYE_M), np.array(TARGET_M))
         server.scene.configure_default_lights(cast_shadow=False)  # a browser without a GPU draws twice as fast
         server.gui.configure_theme(show_logo=False, show_share_button=False)
@@ -60,6 +65,15 @@ class SceneView:
     def stop(self) -> None:
         """Ends the thread."""
         self._events.put("stop")
+
+    def _follow_camera(self, client: Any) -> None:
+        """Notes from where the page looks that was opened last."""
+
+        def moved(camera: Any) -> None:
+            self._T_world_camera = Pose.from_quat_xyzw(camera.position, np.roll(camera.wxyz, -1))
+            self._events.put("camera")
+
+        client.camera.on_update(moved)
 
     def _run(self) -> None:
         played = time.monotonic()
@@ -110,6 +124,9 @@ class SceneView:
                 self._session.check_annotation()
             if what & {"scene", "reach", "show", "annotation"}:
                 self._marks.draw_reach(scene.scene.cfg.task.regions)
+            if what & {"scene", "plan", "run", "clock", "openings", "show", "annotation", "camera"}:
+                points = [SceneName(label, label.position) for label in self._scene.point_labels]
+                keep_names_apart([*points, *self._boxes.names, *self._marks.axis_names], self._T_world_camera)
             self.problem = ""
         except (SimCoreError, OSError, ValueError, LookupError) as exc:  # a damaged mesh, an object that was removed
             self.problem = exc.message if isinstance(exc, SimCoreError) else f"{type(exc).__name__}: {exc}"

@@ -126,6 +126,11 @@ class LiveScene:
         """The objects that are shown, by name."""
         return {name: shown.model for name, shown in self._objects.items()}
 
+    @property
+    def point_labels(self) -> list[Any]:
+        """Handles of the visible names of keypoints; their positions are in the world frame."""
+        return [label for _, label in self._points.values() if label.visible]
+
     def label_points(self, *, dots: bool, names: bool) -> None:
         """Decides whether keypoints and their names are visible."""
         for dot, label in self._points.values():
