@@ -32,6 +32,8 @@ _SKIN_M = 0.004
 """Largest distance of the face behind the fingertips in the test, beyond `_GAP_M`."""
 _LEVER_STEP_M = 0.02
 """Distance of the places along a lever that are tried."""
+_TOWARDS_HINGE = 0.8
+"""A shift along a lever leads towards the hinge if the distance from the hinge shrinks by this share of it."""
 _LEAST_LEVER = 0.5
 """Smallest distance of a spot from the hinge, as a share of that of the annotated spot."""
 
@@ -91,23 +93,22 @@ def inner_spots(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
     return found
 
 
-def lever_spots(fit: HandFit, openings: tuple[float, ...]) -> tuple[Array, list[Array]]:
-    """Returns where closed fingers can push a lever back.
+def lever_spots(fit: HandFit, openings: tuple[float, ...], *, opens: bool = False) -> tuple[Array, list[Array]]:
+    """Returns where closed fingers can push a lever back or, with `opens`, open.
 
     The hand fits a place at every opening from closed [rad or m].
 
     Returns:
-        The direction in which the lever opens (3,), and shifts (3,) from the annotated spot to places on it, the
-        nearest to its head first, frame of the link [m].
+        The direction from the lever to the hand that pushes it (3,), and shifts (3,) from the annotated spot to
+        places on it, the nearest to its head first, frame of the link [m].
     """
     part = fit.part
     spot, head = part.keypoint(SPOT).xyz, part.keypoint(HEAD).xyz
     _, along, _ = fit.axes_link()
-    outward = opening_direction(fit.solids.model, part, head)
-    reach = max(0.0, float(part.handle.size[2]) / 2 - _PAD_M)
+    outward = opening_direction(fit.solids.model, part, head) * (-1.0 if opens else 1.0)
     depths = np.arange(_MOST_THICKNESS_M / 2, -_MOST_THICKNESS_M / 2, -_SKIN_M / 2)
     found: list[Array] = []
-    for place in sorted(np.arange(-reach, reach + 1e-9, _LEVER_STEP_M), key=abs):
+    for place in _places_along_lever(fit, head, along):
         points = (head + place * along + depth * outward for depth in depths)
         fitting = next((each for each in points if _fits(fit, each, outward, openings, is_narrow=True)), None)
         if fitting is not None:
@@ -115,6 +116,25 @@ def lever_spots(fit: HandFit, openings: tuple[float, ...]) -> tuple[Array, list[
         if len(found) == _MOST_SPOTS:
             break
     return outward, found
+
+
+def _places_along_lever(fit: HandFit, head: Array, along: Array) -> list[float]:
+    """Returns places on a lever, as shifts from its head along its contact axis, the nearest first [m].
+
+    They lie on the handle. A lever that points away from its hinge continues from the handle towards the hinge: places
+    there have at least `_LEAST_LEVER` of the distance of the head.
+    """
+    model, part = fit.solids.model, fit.part
+    reach = max(0.0, float(part.handle.size[2]) / 2 - _PAD_M)
+    lever = lever_m(model, part, head)
+    inwards = np.arange(_LEVER_STEP_M, (1.0 - _LEAST_LEVER) * lever + 1e-9, _LEVER_STEP_M)
+    nearer = [
+        shift
+        for shift in (*inwards, *-inwards)
+        if lever_m(model, part, head + shift * along) <= lever - _TOWARDS_HINGE * abs(shift)
+    ]
+    on_handle = np.arange(-reach, reach + 1e-9, _LEVER_STEP_M)
+    return sorted(map(float, [*on_handle, *nearer]), key=abs)
 
 
 def _fits(fit: HandFit, point: Array, outward: Array, openings: tuple[float, ...], *, is_narrow: bool = False) -> bool:

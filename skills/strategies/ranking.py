@@ -25,8 +25,8 @@ from unlatch.skills.strategies.open_close import (
     grasp_setting,
     inside_push_setting,
     is_round,
+    led_back,
     led_to,
-    lever_grasp_setting,
     lever_push_setting,
     push_setting,
 )
@@ -119,7 +119,7 @@ def _derive_grasps(
     others: list[Strategy] = []
     if skill == "open" and kind == "knob" and part.kind in TURNS_ABOUT_HINGE:
         fitting += _grip_knob_along_hinge(fit, start)
-    for shift_m in (0.0, *(fit.shifts() if skill == "open" else ())):
+    for shift_m in fit.grasp_shifts(start) if skill == "open" else (0.0,):
         grasp = fit.grasp_over(start, shift_m=shift_m)
         if grasp is None and shift_m != 0.0:
             continue
@@ -176,19 +176,23 @@ def _derive_inside_pushes(
     fit = HandFit(asset, part, hand, approach_m=0.0)
     spots = inner_spots(fit, tuple(dict.fromkeys(start)))
     pushes = [replace(setting, keypoint_shifts={SPOT: (spot.round(4) + 0.0).tolist()}) for spot in spots]
-    return [("inside" if number == 1 else f"inside_{number}", push) for number, push in enumerate(pushes, start=1)]
+    return _numbered("inside", pushes)
 
 
-def _grasp_from_front(fit: HandFit, start: tuple[float, float]) -> list[Strategy]:
-    """Returns the strategies of a hand from the front at a slider that moves along the front, such as a lever."""
+def _grasp_from_front(fit: HandFit, start: tuple[float, float], *, to_closed: bool = False) -> list[Strategy]:
+    """Returns the strategies of a hand from the front at a slider that moves along the front, such as a lever.
+
+    `to_closed` says that the hand leads it to closed, and must fit there too.
+    """
     directions = fit.front_directions()
-    grasp = None if directions is None else fit.grasp_over(start, directions=directions)
+    openings = (*start, 0.0) if to_closed else start
+    grasp = None if directions is None else fit.grasp_over(openings, directions=directions)
     if directions is None or grasp is None:
         return []
-    return [
-        (name, front_setting(fit.part, start, directions, grasp, turned=turned))
-        for name, turned in (("front", False), ("front_2", True))
-    ]
+    settings = [front_setting(fit.part, start, directions, grasp, turned=turned) for turned in (False, True)]
+    if to_closed:
+        settings = [led_back(setting, fit.part, start) for setting in settings]
+    return list(zip(("front", "front_2"), settings, strict=True))
 
 
 def _grip_knob_along_hinge(fit: HandFit, start: tuple[float, float]) -> list[Strategy]:
@@ -213,17 +217,31 @@ def _derive_lever_returns(
     if part.handle.type is not HandleType.none:
         grasp = HandFit(asset, part, hand, approach_m=approach_m(part)).grasp_over((*openings, 0.0))
         if grasp is not None:
-            found.append((part.handle.type.value, lever_grasp_setting(part, start, grasp)))
-    outward, shifts = lever_spots(HandFit(asset, part, hand, approach_m=0.0), openings)
-    push = lever_push_setting(part, start, outward)
-    for number, shift in enumerate(shifts, start=1):
-        shifted = replace(push, keypoint_shifts={SPOT: (shift.round(4) + 0.0).tolist()})
-        found.append(("push" if number == 1 else f"push_{number}", shifted))
-    return found or [("push", push)]
+            found.append((part.handle.type.value, led_back(grasp_setting(part, start, grasp), part, start)))
+    return found + _derive_lever_pushes(asset, part, hand, start, opens=False)
+
+
+def _derive_lever_pushes(
+    asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float], *, opens: bool
+) -> list[Strategy]:
+    """Returns pushes of a lever or bail with closed fingers: at places that the hand fits, or else where annotated."""
+    openings = tuple(dict.fromkeys(start))
+    back, shifts = lever_spots(HandFit(asset, part, hand, approach_m=0.0), openings, opens=opens)
+    push = lever_push_setting(part, start, back, opens=opens)
+    pushes = [replace(push, keypoint_shifts={SPOT: (shift.round(4) + 0.0).tolist()}) for shift in shifts] or [push]
+    return _numbered("push", pushes)
+
+
+def _numbered(name: str, settings: list[PlannerSettingCfg]) -> list[Strategy]:
+    """Returns strategies of one kind, named NAME, NAME_2 and so on."""
+    return [(name if number == 1 else f"{name}_{number}", each) for number, each in enumerate(settings, start=1)]
 
 
 def _derive_pushes(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> list[Strategy]:
-    """Returns a push at the annotated spot, if the hand fits there, and at the nearest other spots where it fits."""
+    """Returns a push at the annotated spot, if the hand fits there, and at the nearest other spots where it fits.
+
+    A lever that slides along the front is also grasped and led back; first of all if a push fits nowhere.
+    """
     if part.kind is PartKind.lever and not part.is_button:
         return _derive_lever_returns(asset, part, hand, start)
     setting = push_setting(part, asset, hand, start)
@@ -234,6 +252,6 @@ def _derive_pushes(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple
         return [("push", replace(setting, keypoint_shifts={SPOT: shift.tolist()}))]
     shifts = [shift.round(4) + 0.0 for shift in push_shifts(fit, (*dict.fromkeys(start), _NEARLY_CLOSED * start[0]))]
     pushes = [replace(setting, keypoint_shifts={SPOT: shift.tolist()} if shift.any() else {}) for shift in shifts]
-    return [
-        ("push" if number == 1 else f"push_{number}", push) for number, push in enumerate(pushes or [setting], start=1)
-    ]
+    grasps = _grasp_from_front(HandFit(asset, part, hand, approach_m=approach_m(part)), start, to_closed=True)
+    named = _numbered("push", pushes or [setting])
+    return [*named, *grasps] if pushes else [*grasps, *named]
