@@ -32,6 +32,8 @@ _SKIN_M = 0.004
 """Largest distance of the face behind the fingertips in the test, beyond `_GAP_M`."""
 _LEVER_STEP_M = 0.02
 """Distance of the places along a lever that are tried."""
+_LIFTS_M = (0.0, 0.004, 0.008)
+"""Distances by which fingers beside a lever stay farther out, so that their tips clear what is behind it."""
 _TOWARDS_HINGE = 0.8
 """A shift along a lever leads towards the hinge if the distance from the hinge shrinks by this share of it."""
 _LEAST_LEVER = 0.5
@@ -116,6 +118,74 @@ def lever_spots(fit: HandFit, openings: tuple[float, ...], *, opens: bool = Fals
         if len(found) == _MOST_SPOTS:
             break
     return outward, found
+
+
+def lever_flanks(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
+    """Returns places beside a lever where closed fingers, which point against its outward direction, can push it open.
+
+    The hand fits a place at every opening from closed [rad or m], and on a straight approach of `fit.approach_m`.
+
+    Returns:
+        Shifts (3,) of the middle between the fingertips from the head of the part, the nearest to the head first,
+        frame of the link [m].
+    """
+    part, model = fit.part, fit.solids.model
+    head = part.keypoint(HEAD).xyz
+    _, along, outward = fit.axes_link()
+    away = -opening_direction(model, part, head)
+    found: list[Array] = []
+    for place in _places_along_lever(fit, head, along):
+        deeper_first = (head + place * along + lift * outward for lift in _LIFTS_M)
+        besides = (_place_beside(fit, point, away, outward, along, openings) for point in deeper_first)
+        beside = next((each for each in besides if each is not None), None)
+        if beside is not None:
+            found.append(beside - head)
+        if len(found) == _MOST_SPOTS:
+            break
+    return found
+
+
+def _place_beside(
+    fit: HandFit, point: Array, away: Array, outward: Array, along: Array, openings: tuple[float, ...]
+) -> Array | None:
+    """Returns the place (3,) in the direction `away` from a point of a lever where fingers nearly touch it; or None."""
+    free = None
+    for depth in np.arange(_MOST_THICKNESS_M, 0.0, -_SKIN_M / 2):
+        if not _fits_beside(fit, point + depth * away, outward, along, openings):
+            break
+        free = point + depth * away
+    if free is None or not _meets_part(fit, free - _SKIN_M * away, outward, along, openings[0]):
+        return None
+    return np.asarray(free)
+
+
+def _fits_beside(fit: HandFit, point: Array, outward: Array, along: Array, openings: tuple[float, ...]) -> bool:
+    """Whether the closed hand from the outward direction, wide side along the lever, meets nothing at a point."""
+    fingers, palm = fit.hand.boxes(0.0)
+    before = Pose.from_translation([-fit.approach_m, 0.0, 0.0])
+    for opening in openings:
+        positions = fit.positions(opening)
+        T = fit.solids.model.link_pose(fit.part.link, positions) @ _tool_beside(point, outward, along)
+        if (
+            fit.solids.meets(fingers, T, positions)
+            or fit.solids.meets(palm, T, positions, margin_m=PALM_ROOM_M)
+            or fit.solids.meets(np.concatenate([fingers, palm]), T @ before, positions)
+        ):
+            return False
+    return True
+
+
+def _meets_part(fit: HandFit, point: Array, outward: Array, along: Array, opening: float) -> bool:
+    """Whether the fingers of the hand of `_fits_beside` meet the part."""
+    fingers, _ = fit.hand.boxes(0.0)
+    positions = fit.positions(opening)
+    T = fit.solids.model.link_pose(fit.part.link, positions) @ _tool_beside(point, outward, along)
+    return fit.solids.meets(fingers, T, positions, only=fit.part.link)
+
+
+def _tool_beside(point: Array, outward: Array, along: Array) -> Pose:
+    """Returns the tool frame of a hand that comes from the outward direction, its wide side along a lever."""
+    return Pose(np.column_stack([-outward, along, np.cross(-outward, along)]), point)
 
 
 def _places_along_lever(fit: HandFit, head: Array, along: Array) -> list[float]:

@@ -18,6 +18,7 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, held_at_edge
 from unlatch.skills.strategies.open_close import (
+    EDGE_APPROACH_M,
     SKIN_M,
     SPOT,
     approach_m,
@@ -27,10 +28,11 @@ from unlatch.skills.strategies.open_close import (
     is_round,
     led_back,
     led_to,
+    lever_flank_setting,
     lever_push_setting,
     push_setting,
 )
-from unlatch.skills.strategies.push_spots import inner_spots, lever_spots, push_shifts
+from unlatch.skills.strategies.push_spots import inner_spots, lever_flanks, lever_spots, push_shifts
 from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_to
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
@@ -113,6 +115,8 @@ def _derive_grasps(
     """Returns the strategies of a hand that grasps a part to open or turn it; see `derive_strategies`."""
     if skill == "rotate":
         check_turns(part)
+    elif part.kind is PartKind.lever and part.handle.type is HandleType.none and not part.is_button:
+        return _derive_lever_openings(asset, part, hand, start)
     fit = HandFit(asset, part, hand, approach_m=approach_m(part))
     kind = "edge" if held_at_edge(part) else part.handle.type.value
     fitting: list[Strategy] = []
@@ -139,6 +143,8 @@ def _derive_grasps(
             held = grasp is not None and fit.closes_on_part(start[0], grasp)
             front = _grasp_from_front(fit, start)
             fitting = [*fitting, *front] if held else [*front, *fitting]
+    if skill == "open" and part.kind is PartKind.lever and not fitting and not part.is_button:
+        fitting += _derive_lever_openings(asset, part, hand, start)
     if skill == "open" and start[1] > 0.0:
         fitting += _derive_edge_strategies(asset, fit, start, pinched=kind != "edge")
         fitting += _derive_inside_pushes(asset, part, hand, start)
@@ -218,18 +224,39 @@ def _derive_lever_returns(
         grasp = HandFit(asset, part, hand, approach_m=approach_m(part)).grasp_over((*openings, 0.0))
         if grasp is not None:
             found.append((part.handle.type.value, led_back(grasp_setting(part, start, grasp), part, start)))
-    return found + _derive_lever_pushes(asset, part, hand, start, opens=False)
+    return found + _derive_lever_pushes(asset, part, hand, start, opens=False, is_last=not found)
+
+
+def _derive_lever_openings(
+    asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
+) -> list[Strategy]:
+    """Returns pushes that open a lever that the fingers cannot hold: with their flank beside it, or with their tips."""
+    fit = HandFit(asset, part, hand, approach_m=EDGE_APPROACH_M)
+    _, along, outward = fit.axes_link()
+    flanks = [
+        replace(
+            lever_flank_setting(part, start, outward, side),
+            keypoint_shifts={name: (shift.round(4) + 0.0).tolist() for name in (HEAD, TAIL)},
+        )
+        for shift in lever_flanks(fit, tuple(dict.fromkeys(start)))
+        for side in (along, -along)
+    ]
+    is_last = not flanks and part.handle.type is HandleType.none
+    return _numbered("hook", flanks) + _derive_lever_pushes(asset, part, hand, start, opens=True, is_last=is_last)
 
 
 def _derive_lever_pushes(
-    asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float], *, opens: bool
+    asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float], *, opens: bool, is_last: bool
 ) -> list[Strategy]:
-    """Returns pushes of a lever or bail with closed fingers: at places that the hand fits, or else where annotated."""
+    """Returns pushes of a lever or bail with closed fingers, at places that the hand fits.
+
+    If it fits nowhere and there is no other strategy (`is_last`), the annotated spot is pushed.
+    """
     openings = tuple(dict.fromkeys(start))
     back, shifts = lever_spots(HandFit(asset, part, hand, approach_m=0.0), openings, opens=opens)
     push = lever_push_setting(part, start, back, opens=opens)
-    pushes = [replace(push, keypoint_shifts={SPOT: (shift.round(4) + 0.0).tolist()}) for shift in shifts] or [push]
-    return _numbered("push", pushes)
+    pushes = [replace(push, keypoint_shifts={SPOT: (shift.round(4) + 0.0).tolist()}) for shift in shifts]
+    return _numbered("push", [push] if is_last and not pushes else pushes)
 
 
 def _numbered(name: str, settings: list[PlannerSettingCfg]) -> list[Strategy]:
