@@ -86,8 +86,8 @@ def derive_strategies(
 ) -> list[Strategy]:
     """Returns names and planner settings of the strategies, in the order in which they are tried.
 
-    A bar or an edge is held at its head or, if that cannot be planned, beside it. Strategies that the hand does not fit
-    come last.
+    A bar or an edge is held at its head or, if that cannot be planned, beside it. Strategies that the hand does not
+    fit are used only if it fits none: in another layout, one that it fits may have a plan.
 
     Args:
         skill: A skill whose settings can be derived.
@@ -154,7 +154,7 @@ def _derive_grasps(
         grasp = next((grasp for grasp in grasps if grasp is not None), None)
         if grasp is not None:
             fitting.append((f"{kind}_along", rotate_setting(part, grasp, along=True)))
-    return [*fitting, *others]
+    return fitting or others
 
 
 def _derive_edge_strategies(

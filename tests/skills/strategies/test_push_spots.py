@@ -194,11 +194,12 @@ def test_a_lever_that_nothing_can_hold_is_opened_by_fingers_beside_it(make_objec
         assert 0.07 < x < 0.16  # and in the far half of the tongue
 
 
-def test_a_lever_too_wide_for_the_fingers_is_pushed_open_before_it_is_grasped(make_object: MakeObject):
+def test_a_lever_too_wide_for_the_fingers_is_pushed_open_and_not_grasped(make_object: MakeObject):
     names = [
         name for name, _ in derive_strategies("open", *tongue(make_object, handle=HandleType.bar), HAND, (0.0, 0.0))
     ]
-    assert (names[0], names[-1]) == ("hook", "bar")
+    assert names[0] == "hook"
+    assert "bar" not in names
 
 
 @pytest.mark.parametrize(("gap", "lift"), [(0.05, 0.0), (0.003, 0.004)])
