@@ -37,6 +37,9 @@ _SHIFT_SHARE = 0.3
 _MOST_SHIFT_M = 0.12
 """A bar or edge of at least `_LEAST_LENGTH_M` is also held beside its head. The shift from the head is `_SHIFT_SHARE`
 of the length, at most `_MOST_SHIFT_M`."""
+_PLACE_STEP_M = 0.01
+"""Distance of the places along a bar that are tried if the hand does not fit its head. The hand also fits this far to
+either side of a place that is taken."""
 _LEANS_RAD = (0.0, 0.3, -0.3, 0.6, -0.6, 0.85, -0.85)
 """Angles by which the hand may lean, inside the tolerance of the planner setting, the smallest first."""
 _ACROSS = 0.3
@@ -173,6 +176,40 @@ class HandFit:
             return []
         shift = round(min(_SHIFT_SHARE * self._length_m, _MOST_SHIFT_M), 3)
         return [each for each in (shift, -shift) if self._is_on_part(each)]
+
+    def grasp_shifts(self, openings: tuple[float, ...]) -> list[float]:
+        """Returns the places where a bar or edge is held, as shifts from its head along the contact axis [m].
+
+        They are the head and `shifts`. If the hand fits none of them at every opening from closed [rad or m], and the
+        part is a bar, the nearest places on either side of the head where the hand fits follow: other bars, or the
+        hub of a wheel, can be in the way of the fingers at the head.
+        """
+        usual = [0.0, *self.shifts()]
+        is_bar = (
+            self.part.handle.type is HandleType.bar and not self.part.kind.turns_in_hand and not held_at_edge(self.part)
+        )
+        if not is_bar or any(self.grasp_over(openings, shift_m=shift) is not None for shift in usual):
+            return usual
+        return [*usual, *self._free_places(openings)]
+
+    def _free_places(self, openings: tuple[float, ...]) -> list[float]:
+        """Returns the shift to the nearest place on either side of the head where the hand fits and holds the bar."""
+        count = int(self._length_m / _PLACE_STEP_M)
+        found = []
+        for side in (1.0, -1.0):
+            in_a_row = 0
+            for number in range(1, count + 1):
+                shift = round(side * number * _PLACE_STEP_M, 3)
+                in_a_row = in_a_row + 1 if self._holds(shift, openings) else 0
+                if in_a_row == 3:  # the middle one has room to either side
+                    found.append(round(shift - side * _PLACE_STEP_M, 3))
+                    break
+        return sorted(found, key=abs)
+
+    def _holds(self, shift_m: float, openings: tuple[float, ...]) -> bool:
+        """Whether the hand fits at a place beside the head, and has something of the part between its pads there."""
+        grasp = self.grasp_over(openings, shift_m=shift_m)
+        return grasp is not None and self.closes_on_part(openings[0], grasp, shift_m=shift_m)
 
     def _is_on_part(self, shift_m: float) -> bool:
         """Whether a place beside the head is on the part: the head may be off the middle of its edge."""

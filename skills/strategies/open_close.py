@@ -145,10 +145,12 @@ def widened_start(start: tuple[float, float], part: Part, fit: HandFit) -> tuple
     """Returns the openings of `start_range`, widened until the hand fits [rad or m from closed].
 
     A part that is held at an edge is opened until the hand fits behind the edge. A part with a handle is opened if no
-    hand fits while it is closed. If the hand fits at no opening, the range stays as it is.
+    hand fits while it is closed. If the hand fits at no opening, or there is nothing to hold, the range stays as it is.
     """
     span = part.openness.span
-    if start[1] == 0.0 and any(fit.grasp(0.0, shift_m=shift) is not None for shift in (0.0, *fit.shifts())):
+    if part.handle.type is HandleType.none:  # it is pushed
+        return start
+    if start[1] == 0.0 and any(fit.grasp(0.0, shift_m=shift) is not None for shift in fit.grasp_shifts(start)):
         return start
     least = max(start[0], _CLEAR_OF_CATCH * fit.closing_reach)
     for low in np.linspace(least, max(least, EDGE_ROOM_SHARE * span), _OPENINGS):
@@ -319,32 +321,61 @@ def _edge_constraints(part: Part) -> list[AxisAngle]:
     return [_tool_faces_out(part, _SIDE, 0.1), palm]
 
 
-def lever_grasp_setting(part: Part, start: tuple[float, float], grasp: HandGrasp) -> PlannerSettingCfg:
-    """Returns the planner setting for grasping a lever or bail and leading it back, from a start of `start_range`."""
+def led_back(setting: PlannerSettingCfg, part: Part, start: tuple[float, float]) -> PlannerSettingCfg:
+    """Returns the setting of a grasp that opens a part, changed to lead it to closed from a start of `start_range`."""
     return replace(
-        grasp_setting(part, start, grasp),
+        setting,
         success_threshold=goal_value("close", part, start),
         post_actuation_motions=FollowJointCfg(to=rounded(part.openness.closed)),
     )
 
 
-def lever_push_setting(part: Part, start: tuple[float, float], outward: np.ndarray) -> PlannerSettingCfg:
-    """Returns the planner setting for pushing a lever or bail back with closed fingers; see `lever_grasp_setting`.
+def lever_push_setting(
+    part: Part, start: tuple[float, float], back: np.ndarray, *, opens: bool = False
+) -> PlannerSettingCfg:
+    """Returns the planner setting for pushing a lever or bail back or, with `opens`, open with closed fingers.
 
-    `outward` is the (3,) direction in which it opens where it is pushed, frame of the link.
+    `back` is the (3,) direction from where it is pushed to the palm, frame of the link; see `led_back` for `start`.
     """
-    back = (outward.round(6) + 0.0).tolist()
-    threshold = goal_value("close", part, start)
+    threshold = goal_value("open" if opens else "close", part, start)
+    end = opened_to(part, start) if opens else _LEVER_END_SHARE * threshold
     return PlannerSettingCfg(
         success_threshold=threshold,
         constraint_list=[
             Point2Point("tool_tip", SPOT, _POINT_TOLERANCE_M),
             FrameAxisParallel(_TIP, _SIDE, 0.25, target_axis="link0_rot_axis", target_inner_product=1),
-            FrameAxisParallel(_TIP, _BACK, _LEVER_LEAN_RAD, target_axis=back, target_inner_product=1),
+            FrameAxisParallel(
+                _TIP, _BACK, _LEVER_LEAN_RAD, target_axis=(back.round(6) + 0.0).tolist(), target_inner_product=1
+            ),
         ],
         slips=list(LEVER_SLIPS),
+        approach_width_m=0.0 if opens else None,
         pre_actuation_motions=[["translate_z", -_PUSH_APPROACH_M]],
-        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(_LEVER_END_SHARE * threshold))),
+        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(end))),
+    )
+
+
+def lever_flank_setting(
+    part: Part, start: tuple[float, float], back: np.ndarray, side: np.ndarray
+) -> PlannerSettingCfg:
+    """Returns the planner setting for pushing a lever open with the flank of closed fingers that lie beside it.
+
+    `back` and `side` are (3,) directions to the palm and along the wide side of the hand, frame of the link. The head
+    is shifted to the place beside the lever.
+    """
+    return PlannerSettingCfg(
+        success_threshold=goal_value("open", part, start),
+        constraint_list=[
+            Point2Point(_TIP, HEAD, _POINT_TOLERANCE_M),
+            FrameAxisParallel(_TIP, _SIDE, 0.1, target_axis=(side.round(6) + 0.0).tolist(), target_inner_product=1),
+            FrameAxisParallel(
+                _TIP, _BACK, _LEVER_LEAN_RAD, target_axis=(back.round(6) + 0.0).tolist(), target_inner_product=1
+            ),
+        ],
+        slips=list(LEVER_SLIPS),
+        approach_width_m=0.0,
+        pre_actuation_motions=[["translate_z", -EDGE_APPROACH_M]],
+        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(opened_to(part, start)))),
     )
 
 

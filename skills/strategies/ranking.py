@@ -18,6 +18,7 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, held_at_edge
 from unlatch.skills.strategies.open_close import (
+    EDGE_APPROACH_M,
     SKIN_M,
     SPOT,
     approach_m,
@@ -25,12 +26,13 @@ from unlatch.skills.strategies.open_close import (
     grasp_setting,
     inside_push_setting,
     is_round,
+    led_back,
     led_to,
-    lever_grasp_setting,
+    lever_flank_setting,
     lever_push_setting,
     push_setting,
 )
-from unlatch.skills.strategies.push_spots import inner_spots, lever_spots, push_shifts
+from unlatch.skills.strategies.push_spots import inner_spots, lever_flanks, lever_spots, push_shifts
 from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_to
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
@@ -84,8 +86,8 @@ def derive_strategies(
 ) -> list[Strategy]:
     """Returns names and planner settings of the strategies, in the order in which they are tried.
 
-    A bar or an edge is held at its head or, if that cannot be planned, beside it. Strategies that the hand does not fit
-    come last.
+    A bar or an edge is held at its head or, if that cannot be planned, beside it. Strategies that the hand does not
+    fit are used only if it fits none: in another layout, one that it fits may have a plan.
 
     Args:
         skill: A skill whose settings can be derived.
@@ -113,13 +115,15 @@ def _derive_grasps(
     """Returns the strategies of a hand that grasps a part to open or turn it; see `derive_strategies`."""
     if skill == "rotate":
         check_turns(part)
+    elif part.kind is PartKind.lever and part.handle.type is HandleType.none and not part.is_button:
+        return _derive_lever_openings(asset, part, hand, start)
     fit = HandFit(asset, part, hand, approach_m=approach_m(part))
     kind = "edge" if held_at_edge(part) else part.handle.type.value
     fitting: list[Strategy] = []
     others: list[Strategy] = []
     if skill == "open" and kind == "knob" and part.kind in TURNS_ABOUT_HINGE:
         fitting += _grip_knob_along_hinge(fit, start)
-    for shift_m in (0.0, *(fit.shifts() if skill == "open" else ())):
+    for shift_m in fit.grasp_shifts(start) if skill == "open" else (0.0,):
         grasp = fit.grasp_over(start, shift_m=shift_m)
         if grasp is None and shift_m != 0.0:
             continue
@@ -139,6 +143,8 @@ def _derive_grasps(
             held = grasp is not None and fit.closes_on_part(start[0], grasp)
             front = _grasp_from_front(fit, start)
             fitting = [*fitting, *front] if held else [*front, *fitting]
+    if skill == "open" and part.kind is PartKind.lever and not fitting and not part.is_button:
+        fitting += _derive_lever_openings(asset, part, hand, start)
     if skill == "open" and start[1] > 0.0:
         fitting += _derive_edge_strategies(asset, fit, start, pinched=kind != "edge")
         fitting += _derive_inside_pushes(asset, part, hand, start)
@@ -148,7 +154,7 @@ def _derive_grasps(
         grasp = next((grasp for grasp in grasps if grasp is not None), None)
         if grasp is not None:
             fitting.append((f"{kind}_along", rotate_setting(part, grasp, along=True)))
-    return [*fitting, *others]
+    return fitting or others
 
 
 def _derive_edge_strategies(
@@ -176,19 +182,23 @@ def _derive_inside_pushes(
     fit = HandFit(asset, part, hand, approach_m=0.0)
     spots = inner_spots(fit, tuple(dict.fromkeys(start)))
     pushes = [replace(setting, keypoint_shifts={SPOT: (spot.round(4) + 0.0).tolist()}) for spot in spots]
-    return [("inside" if number == 1 else f"inside_{number}", push) for number, push in enumerate(pushes, start=1)]
+    return _numbered("inside", pushes)
 
 
-def _grasp_from_front(fit: HandFit, start: tuple[float, float]) -> list[Strategy]:
-    """Returns the strategies of a hand from the front at a slider that moves along the front, such as a lever."""
+def _grasp_from_front(fit: HandFit, start: tuple[float, float], *, to_closed: bool = False) -> list[Strategy]:
+    """Returns the strategies of a hand from the front at a slider that moves along the front, such as a lever.
+
+    `to_closed` says that the hand leads it to closed, and must fit there too.
+    """
     directions = fit.front_directions()
-    grasp = None if directions is None else fit.grasp_over(start, directions=directions)
+    openings = (*start, 0.0) if to_closed else start
+    grasp = None if directions is None else fit.grasp_over(openings, directions=directions)
     if directions is None or grasp is None:
         return []
-    return [
-        (name, front_setting(fit.part, start, directions, grasp, turned=turned))
-        for name, turned in (("front", False), ("front_2", True))
-    ]
+    settings = [front_setting(fit.part, start, directions, grasp, turned=turned) for turned in (False, True)]
+    if to_closed:
+        settings = [led_back(setting, fit.part, start) for setting in settings]
+    return list(zip(("front", "front_2"), settings, strict=True))
 
 
 def _grip_knob_along_hinge(fit: HandFit, start: tuple[float, float]) -> list[Strategy]:
@@ -213,17 +223,52 @@ def _derive_lever_returns(
     if part.handle.type is not HandleType.none:
         grasp = HandFit(asset, part, hand, approach_m=approach_m(part)).grasp_over((*openings, 0.0))
         if grasp is not None:
-            found.append((part.handle.type.value, lever_grasp_setting(part, start, grasp)))
-    outward, shifts = lever_spots(HandFit(asset, part, hand, approach_m=0.0), openings)
-    push = lever_push_setting(part, start, outward)
-    for number, shift in enumerate(shifts, start=1):
-        shifted = replace(push, keypoint_shifts={SPOT: (shift.round(4) + 0.0).tolist()})
-        found.append(("push" if number == 1 else f"push_{number}", shifted))
-    return found or [("push", push)]
+            found.append((part.handle.type.value, led_back(grasp_setting(part, start, grasp), part, start)))
+    return found + _derive_lever_pushes(asset, part, hand, start, opens=False, is_last=not found)
+
+
+def _derive_lever_openings(
+    asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
+) -> list[Strategy]:
+    """Returns pushes that open a lever that the fingers cannot hold: with their flank beside it, or with their tips."""
+    fit = HandFit(asset, part, hand, approach_m=EDGE_APPROACH_M)
+    _, along, outward = fit.axes_link()
+    flanks = [
+        replace(
+            lever_flank_setting(part, start, outward, side),
+            keypoint_shifts={name: (shift.round(4) + 0.0).tolist() for name in (HEAD, TAIL)},
+        )
+        for shift in lever_flanks(fit, tuple(dict.fromkeys(start)))
+        for side in (along, -along)
+    ]
+    is_last = not flanks and part.handle.type is HandleType.none
+    return _numbered("hook", flanks) + _derive_lever_pushes(asset, part, hand, start, opens=True, is_last=is_last)
+
+
+def _derive_lever_pushes(
+    asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float], *, opens: bool, is_last: bool
+) -> list[Strategy]:
+    """Returns pushes of a lever or bail with closed fingers, at places that the hand fits.
+
+    If it fits nowhere and there is no other strategy (`is_last`), the annotated spot is pushed.
+    """
+    openings = tuple(dict.fromkeys(start))
+    back, shifts = lever_spots(HandFit(asset, part, hand, approach_m=0.0), openings, opens=opens)
+    push = lever_push_setting(part, start, back, opens=opens)
+    pushes = [replace(push, keypoint_shifts={SPOT: (shift.round(4) + 0.0).tolist()}) for shift in shifts]
+    return _numbered("push", [push] if is_last and not pushes else pushes)
+
+
+def _numbered(name: str, settings: list[PlannerSettingCfg]) -> list[Strategy]:
+    """Returns strategies of one kind, named NAME, NAME_2 and so on."""
+    return [(name if number == 1 else f"{name}_{number}", each) for number, each in enumerate(settings, start=1)]
 
 
 def _derive_pushes(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> list[Strategy]:
-    """Returns a push at the annotated spot, if the hand fits there, and at the nearest other spots where it fits."""
+    """Returns a push at the annotated spot, if the hand fits there, and at the nearest other spots where it fits.
+
+    A lever that slides along the front is also grasped and led back; first of all if a push fits nowhere.
+    """
     if part.kind is PartKind.lever and not part.is_button:
         return _derive_lever_returns(asset, part, hand, start)
     setting = push_setting(part, asset, hand, start)
@@ -234,6 +279,6 @@ def _derive_pushes(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple
         return [("push", replace(setting, keypoint_shifts={SPOT: shift.tolist()}))]
     shifts = [shift.round(4) + 0.0 for shift in push_shifts(fit, (*dict.fromkeys(start), _NEARLY_CLOSED * start[0]))]
     pushes = [replace(setting, keypoint_shifts={SPOT: shift.tolist()} if shift.any() else {}) for shift in shifts]
-    return [
-        ("push" if number == 1 else f"push_{number}", push) for number, push in enumerate(pushes or [setting], start=1)
-    ]
+    grasps = _grasp_from_front(HandFit(asset, part, hand, approach_m=approach_m(part)), start, to_closed=True)
+    named = _numbered("push", pushes or [setting])
+    return [*named, *grasps] if pushes else [*grasps, *named]

@@ -166,12 +166,12 @@ def test_a_place_beside_the_head_lies_on_the_part() -> None:
         assert heights.min() < head + shift < heights.max()
 
 
-def lever_of_toaster(make_object: MakeObject, *, has_roof: bool) -> tuple[ObjectAsset, Part]:
-    """A lever that slides up along a wall; a roof may stand out over it."""
+def lever_of_toaster(make_object: MakeObject, *, has_roof: bool, roof_m: float = 0.12) -> tuple[ObjectAsset, Part]:
+    """A lever that slides up along a wall; a roof may stand out over it, at a height `roof_m`."""
     body, link = LinkBuilder("body"), LinkBuilder("lever")
     body.box("wall", (-0.2, -0.1, -0.2), (0.0, 0.1, 0.14), rgba=GREY)
     if has_roof:
-        body.box("roof", (0.0, -0.1, 0.12), (0.15, 0.1, 0.14), rgba=GREY)
+        body.box("roof", (0.0, -0.1, roof_m), (0.15, 0.1, roof_m + 0.02), rgba=GREY)
     head, half = np.array([0.02, 0.0, 0.0]), np.array([0.015, 0.017, 0.005])
     link.box("lever", head - half, head + half, rgba=GREY)
     return make_object(
@@ -192,7 +192,7 @@ def test_a_lever_below_a_roof_is_taken_from_the_front(make_object: MakeObject):
     asset, part = lever_of_toaster(make_object, has_roof=True)
     assert HandFit(asset, part, HAND, approach_m=0.1).grasp(0.0) is None
     strategies = dict(derive_strategies("open", asset, part, HAND, (0.0, 0.0)))
-    assert list(strategies) == ["front", "front_2", "knob"]
+    assert list(strategies) == ["front", "front_2"]  # no knob, where the hand does not fit
     _, closing, palm = strategies["front"].constraint_list
     assert (closing.target_axis, palm.target_axis) == ([0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
 
@@ -205,3 +205,56 @@ def test_a_lever_that_a_hand_from_above_fits_is_taken_from_there_first(make_obje
 
 def test_a_drawer_has_no_grasp_along_its_front(make_object: MakeObject):
     assert hand_fit_of(Drawer(handle=HandleType.knob), make_object).front_directions() is None
+
+
+def wheel(make_object: MakeObject, *, spoke_m: float) -> tuple[ObjectAsset, Part]:
+    """A door with a lock wheel of four spokes of length `spoke_m`, held near the middle of the wheel."""
+    body, leaf = LinkBuilder("body"), LinkBuilder("leaf")
+    body.box("back", (-0.4, 0.0, -0.3), (-0.38, 0.5, 0.3), rgba=GREY)
+    leaf.box("panel", (-0.02, 0.0, -0.3), (0.0, 0.4, 0.3), rgba=GREY)
+    leaf.box("hub", (0.0, 0.24, -0.01), (0.05, 0.26, 0.01), rgba=GREY)
+    leaf.box("upright", (0.035, 0.242, -spoke_m), (0.05, 0.258, spoke_m), rgba=GREY)
+    leaf.box("across", (0.035, 0.25 - spoke_m, -0.008), (0.05, 0.25 + spoke_m, 0.008), rgba=GREY)
+    head = np.array([0.0425, 0.25, -0.01])
+    return make_object(
+        body,
+        leaf,
+        kind=PartKind.hinge_vertical,
+        axis=[0.0, 0.0, -1.0],
+        upper=1.5,
+        head=head,
+        across=[0.0, 1.0, 0.0],
+        along=[0.0, 0.0, 1.0],
+        spot=[0.0, 0.3, 0.1],
+        handle=Handle(HandleType.bar, np.array([0.015, 0.016, 2 * spoke_m]), Pose.from_translation(head)),
+    )
+
+
+def test_a_wheel_is_held_at_a_spoke_beside_the_others(make_object: MakeObject):
+    asset, part = wheel(make_object, spoke_m=0.055)
+    fit = HandFit(asset, part, HAND, approach_m=0.1)
+    assert fit.grasp(0.0) is None  # at the head, the fingers meet the spokes that run across
+    assert widened_start((0.0, 0.0), part, fit) == (0.0, 0.0)
+    strategies = derive_strategies("open", asset, part, HAND, (0.0, 0.0))
+    held = [(name, setting) for name, setting in strategies if setting.approach_width_m]
+    assert len(held) == 2
+    assert [name for name, _ in strategies[:2]] == [name for name, _ in held]
+    for _, setting in held:
+        height = part.keypoint("articulated_object_head").xyz[2] + setting.keypoint_shifts["articulated_object_head"][2]
+        assert 0.018 < abs(height) < 0.055  # beyond the spokes across, half a finger away, and on the upright
+
+
+def test_a_wheel_whose_spokes_are_too_short_for_fingers_is_held_nowhere(make_object: MakeObject):
+    asset, part = wheel(make_object, spoke_m=0.025)
+    assert HandFit(asset, part, HAND, approach_m=0.1).grasp_shifts((0.0, 0.0)) == [0.0]
+
+
+def test_a_lever_is_led_down_by_a_grasp_where_no_push_fits(make_object: MakeObject):
+    asset, part = lever_of_toaster(make_object, has_roof=True, roof_m=0.17)
+    strategies = derive_strategies("close", asset, part, HAND, (0.04, 0.06))
+    assert [name for name, _ in strategies] == ["front", "front_2", "push"]
+    _, grasp = strategies[0]
+    assert grasp.approach_width_m
+    assert grasp.follow_joint is not None
+    assert grasp.follow_joint.to == 0.0
+    assert grasp.success_threshold == pytest.approx(0.01)

@@ -15,7 +15,7 @@ from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import SPOT
-from unlatch.skills.strategies.push_spots import lever_spots, push_shifts
+from unlatch.skills.strategies.push_spots import lever_flanks, lever_spots, push_shifts
 from unlatch.skills.strategies.ranking import derive_strategies
 
 HAND = hand_shape("franka_panda", franka_panda().arms[0])
@@ -151,3 +151,73 @@ def test_a_bail_is_grasped_where_the_hand_fits_to_the_end_and_else_pushed(make_o
     assert push.follow_joint.to == pytest.approx(0.5 * push.success_threshold)
     near = derive_strategies("close", *bail(make_object, body_below=-0.05), HAND, (0.5, 0.9))
     assert {name.partition("_")[0] for name, _ in near} == {"push"}
+
+
+def tongue(
+    make_object: MakeObject, *, gap: float = 0.05, wall: bool = False, handle: HandleType = HandleType.none
+) -> tuple[ObjectAsset, Part]:
+    """A wide, flat tongue that turns about z, as that of a faucet: closed, it points along x, and opens towards -y.
+
+    The body is `gap` below it. A wall may stand where fingers that push it open would be.
+    """
+    body, lever = LinkBuilder("body"), LinkBuilder("tongue")
+    body.box("spout", (-0.05, -0.05, -0.3), (0.16, 0.05, -0.005 - gap), rgba=GREY)
+    if wall:
+        body.box("wall", (-0.05, 0.045, -0.3), (0.3, 0.07, 0.2), rgba=GREY)
+    lever.box("plate", (-0.03, -0.04, -0.005), (0.16, 0.04, 0.005), rgba=GREY)
+    head = np.array([0.152, 0.0, 0.0])
+    return make_object(
+        body,
+        lever,
+        kind=PartKind.lever,
+        axis=[0.0, 0.0, -1.0],
+        upper=1.5,
+        head=head,
+        across=[0.0, 1.0, 0.0],
+        along=[-1.0, 0.0, 0.0],
+        spot=[0.16, 0.0, 0.0],
+        handle=Handle(handle, np.array([0.01, 0.08, 0.016]), Pose.from_translation(head)),
+    )
+
+
+def test_a_lever_that_nothing_can_hold_is_opened_by_fingers_beside_it(make_object: MakeObject):
+    asset, part = tongue(make_object)
+    strategies = dict(derive_strategies("open", asset, part, HAND, (0.0, 0.0)))
+    assert next(iter(strategies)) == "hook"
+    for name, setting in strategies.items():
+        assert setting.approach_width_m == 0.0
+        assert setting.follow_joint is not None
+        assert setting.follow_joint.to == pytest.approx(1.5 * setting.success_threshold)
+        keypoint = "articulated_object_head" if name.startswith("hook") else SPOT
+        x, y, _ = part.keypoint(keypoint).xyz + np.array(setting.keypoint_shifts[keypoint])
+        assert y > 0.04 - 0.005  # on the side from which it opens
+        assert 0.07 < x < 0.16  # and in the far half of the tongue
+
+
+def test_a_lever_too_wide_for_the_fingers_is_pushed_open_and_not_grasped(make_object: MakeObject):
+    names = [
+        name for name, _ in derive_strategies("open", *tongue(make_object, handle=HandleType.bar), HAND, (0.0, 0.0))
+    ]
+    assert names[0] == "hook"
+    assert "bar" not in names
+
+
+@pytest.mark.parametrize(("gap", "lift"), [(0.05, 0.0), (0.003, 0.004)])
+def test_fingers_beside_a_lever_stay_clear_of_what_is_below_it(make_object: MakeObject, gap: float, lift: float):
+    asset, part = tongue(make_object, gap=gap)
+    found = lever_flanks(HandFit(asset, part, HAND, approach_m=0.06), (0.0,))
+    assert found
+    assert all(shift[2] == pytest.approx(lift) for shift in found)
+
+
+def test_fingers_do_not_lie_where_a_wall_is_beside_a_lever(make_object: MakeObject):
+    asset, part = tongue(make_object, wall=True)
+    assert lever_flanks(HandFit(asset, part, HAND, approach_m=0.06), (0.0,)) == []
+
+
+def test_a_lever_without_room_at_its_tip_is_pushed_nearer_to_its_hinge(make_object: MakeObject):
+    asset, part = tongue(make_object)
+    _, found = lever_spots(HandFit(asset, part, HAND, approach_m=0.0), (0.5, 0.9))
+    places = [part.keypoint(SPOT).xyz[0] + shift[0] for shift in found]
+    assert len(places) > 1
+    assert 0.5 * 0.152 <= min(places) < 0.14
