@@ -29,7 +29,7 @@ class CatalogEntry:
     origin: str = "unlatch"
     """The distribution that provides it."""
     requires: str = ""
-    """Versions of Unlatch for which the distribution is made, as in `>=0.1,<0.2`; empty: any."""
+    """Versions of Unlatch for which the distribution is made, as in `>=0.2,<0.3`; empty: any."""
 
     @property
     def description(self) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import lazy_loader
 from wrapt import when_imported
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 

@@ -45,7 +45,7 @@ def test_a_step_that_fails_ends_the_check(
     monkeypatch.setattr(release, "read_version", lambda: "9.9.9")
     monkeypatch.setitem(release.STEPS, "sbom", lambda: pytest.fail("this step must not run"))
     assert release.main(["version", "sbom"]) == 1
-    assert "CITATION.cff has version 0.1.0, pyproject.toml 9.9.9" in capsys.readouterr().err
+    assert "CITATION.cff has version 0.2.0, pyproject.toml 9.9.9" in capsys.readouterr().err
     assert release.main(["metadata"]) == 1
     assert "Run 'build'" in capsys.readouterr().err
     assert release.main(["biuld"]) == 2
