@@ -66,7 +66,7 @@ def plan_to_joints(
         q = time_transit(motion.q, arm, frame_s=frame_s, speed_scale=pace * PlanRequest.speed_scale, is_clear=is_clear)
         segments = (Segment("transit", q, None, goal.T_base_ee),)
         margin_rad = float(np.minimum(q - arm.q_lower, arm.q_upper - q).min())
-        plan = KeyframePlan(True, (current, goal), 1, segments, margin_rad=margin_rad)
+        plan = KeyframePlan(True, (current, goal), -1, segments, margin_rad=margin_rad)
     else:
         evidence = {} if motion.blocked_by is None else collision_evidence(motion.blocked_by, s=0.0)
         message = f"The arm has no free way: {motion.reason}. Move the object, or what is in the way."

@@ -51,6 +51,7 @@ def test_the_transit_leads_from_rest_to_rest_between_the_ends(plan, arm, hit):
     found = plan(hit)
     assert found.found
     assert [each.label for each in found.keyframes] == ["current", "goal"]
+    assert "contact" not in repr(found)
     (transit,) = found.segments
     assert transit.kind == "transit"
     np.testing.assert_array_equal(transit.q[[0, -1]], [each.q for each in found.keyframes])
