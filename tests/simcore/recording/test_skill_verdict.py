@@ -310,6 +310,22 @@ class TestHome:
         (broken,) = judge(self.record(1.0, 0.0, home, **right))
         assert (broken.evidence["away"], broken.evidence["speed"]) == (0.0, 1.0)
 
+    def test_a_record_of_several_arms_must_name_the_arm(self):
+        record = self.record(0.0, 0.0, **{self.Q.replace("left", "right"): np.zeros((7, 2))})
+        with pytest.raises(RecordingError, match=r"Episode 4 has 2 arrays 'robots\.\*\.\*\.joint_positions'"):
+            judge(record)
+
+    def test_joints_of_the_gripper_and_of_objects_are_no_joints_of_the_arm(self):
+        others = {
+            "robots.panda.left.gripper_joint_positions": np.ones((7, 2)),
+            "objects.can.joint_positions": np.ones((7, 2)),
+        }
+        assert judge(self.record(0.0, 0.0, **others)) == []
+
+    def test_joints_without_columns_are_refused(self):
+        with pytest.raises(RecordingError, match=r"Episode 4 has 1 arrays"):
+            judge(self.record(0.0, 0.0, **{self.Q: np.zeros(7)}))
+
     @pytest.mark.parametrize("key", ["joint_positions", "joint_velocities"])
     def test_a_record_without_the_joints_of_the_arm_is_incomplete(self, key: str):
         record = self.record(0.0, 0.0)
