@@ -327,14 +327,18 @@ class TestHome:
             judge(self.record(0.0, 0.0, **{self.Q: np.zeros(7)}))
 
     @pytest.mark.parametrize("key", ["joint_positions", "joint_velocities"])
-    def test_a_record_without_the_joints_of_the_arm_is_incomplete(self, key: str):
-        record = self.record(0.0, 0.0)
+    @pytest.mark.parametrize(("named", "arm"), [({}, "*"), ({"arm": "left"}, "left")])
+    def test_a_record_without_the_joints_of_the_arm_is_incomplete(self, key: str, named: dict[str, str], arm: str):
+        rule = {"success_mode": None, "finger_contact_required": False, "goes_home": True}
+        record = self.record(0.0, 0.0, entry(name="home", **rule, **named))
         del record.arrays[f"robots.panda.left.{key}"]
-        with pytest.raises(
-            RecordingError, match=rf"Episode 4 has 0 arrays 'robots\.\*\.\*\.{key}', and the verdict"
-        ) as caught:
+        with pytest.raises(RecordingError) as caught:
             judge(record)
-        assert caught.value.values == {"key": f"robots.*.*.{key}"}
+        assert caught.value.message == (
+            f"Episode 4 has 0 arrays 'robots.*.{arm}.{key}', and the verdict of a skill that goes home needs one. "
+            "The record is incomplete."
+        )
+        assert caught.value.values == {"key": f"robots.*.{arm}.{key}"}
 
 
 class TestThreshold:
