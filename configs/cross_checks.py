@@ -19,6 +19,7 @@ from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, StageSequences, stages_of
 from unlatch.skills.hold import HoldCfg
+from unlatch.skills.home import HomeCfg
 from unlatch.skills.strategies.ranking import STRATEGY_NAMES
 from unlatch.solver.settings.fitness import find_misfit_motions
 from unlatch.solver.settings.setting import PlannerSettingCfg
@@ -167,6 +168,12 @@ def _check_skills(cfg: EpisodeCfg) -> None:
             _check_known(name, objects, f"{where}.objects[{place}]", "an object of this episode")
         if skill.arm is not None:
             _check_known(skill.arm, arms, f"{where}.arm", "an arm of this episode")
+        elif isinstance(skill, HomeCfg) and len(arms) > 1:
+            raise ConfigError(
+                f"{where}.arm is missing. '{cfg.robot.name}' has several arms. Name the one that goes home: "
+                f"{', '.join(arms)}.",
+                key=f"{where}.arm",
+            )
         if not isinstance(skill, ArtPreplanCfg):
             _check_order(skill, where)
     _check_stages(cfg)
@@ -210,7 +217,7 @@ def _check_parts_differ(cfg: EpisodeCfg, sequences: StageSequences, keys: list[s
     for number, sequence in enumerate(sequences):
         for index in sequence:
             skill = cfg.skills[index]
-            if skill.part is None or isinstance(skill, HoldCfg):
+            if skill.part is None or isinstance(skill, HoldCfg | HomeCfg):
                 continue
             other, place = taken.setdefault((skill.objects[0], skill.part), (number, index))
             if other != number:

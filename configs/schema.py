@@ -14,7 +14,7 @@ from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.randomization.config import DistractorsCfg, PerceptionCfg, RandomizationCfg
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.world import WorldCfg
-from unlatch.skills.contract.config import SkillCfg
+from unlatch.skills.contract.config import SkillCfg, fill_objects
 from unlatch.skills.recovery.config import DisturbCfg
 from unlatch.solver.planning.plan import PlannerCfg
 from unlatch.tasks.task import TaskCfg
@@ -89,6 +89,7 @@ class EpisodeCfg:
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**63:
             raise ConfigError(f"seed={self.seed} is out of range. Expected 0 to 2^63 - 1.", key="seed")
+        self.skills = fill_objects(self.skills)
         check_range("variety", self.variety, 0.0, 1.0)
         check_range("replan", self.replan, 0, MAX_REPLANS)
 

@@ -20,6 +20,8 @@ from .gripping import handle_load as handle_load
 from .hold import Hold as Hold
 from .hold import HoldCfg as HoldCfg
 from .holding import HoldingSkill as HoldingSkill
+from .home import Home as Home
+from .home import HomeCfg as HomeCfg
 from .open import Open as Open
 from .rotate import Rotate as Rotate
 from .strategies.hand_fit import HandFit as HandFit

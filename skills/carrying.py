@@ -54,7 +54,77 @@ def _is_in_box(point: Array, box: Array) -> bool:
     return bool(np.all(point >= box[0]) and np.all(point <= box[1] + [0.0, 0.0, _NEAR_M]))
 
 
-class CarryingSkill(Skill):
+class InHandSkill(Skill):
+    """May have a free object in its hand: what the planner sees of it, and the check that it stays where it is."""
+
+    def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
+        super().__init__(cfg, context)
+        self.object_name = cfg.objects[0]
+        self.object: SceneObject = context.objects[self.object_name]
+        self.views: Views = next(views for (name, _), views in context.views.items() if name == self.object_name)
+        self._T_ee_object: Pose | None = None
+        self._lost_frames = 0
+
+    @property
+    def is_carrying(self) -> bool:
+        """Whether the hand has the object in the present phase."""
+        return False
+
+    @property
+    def T_world_object(self) -> Pose:
+        """Where the planner sees the root of the object."""
+        return self.object.pose_error.estimate_root(self.object.body.root_pose())
+
+    @property
+    def T_ee_object(self) -> Pose:
+        """Where the object is in the hand, if the arm is where it was told to be.
+
+        The arm yields under the load as it will at the target: a hand that is told to be there has the object there.
+        """
+        arm = self.context.arm
+        T_base_ee: Pose = self.context.arm_model.kinematics.pose(arm.q_target)
+        return T_base_ee.inverse() @ arm.T_world_base.inverse() @ self.T_world_object
+
+    def load_checker(self) -> None:
+        """Gives the collision checker the scene as the planner sees it now."""
+        self.context.budget.meter.spend("loads")
+        self.context.checker.load(
+            self.context.robot_model,
+            self.context.obstacles(seen=True),
+            ignored_substrings=self.cfg.ignore_substring,
+            concurrent_motions=self.context.concurrent_motions,
+            free_object=self.object_name if self.object.free else None,
+        )
+
+    def check_frame(self) -> None:
+        """Checks while the hand has the object that it stays where it was grasped."""
+        if not self.is_carrying:
+            self._T_ee_object, self._lost_frames = None, 0
+            return
+        arm = self.context.arm
+        T = arm.T_base_ee.inverse() @ arm.T_world_base.inverse() @ self.object.body.root_pose()
+        touching = float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
+        self._lost_frames = 0 if touching else self._lost_frames + 1
+        if self._T_ee_object is None:
+            self._T_ee_object = T
+        grasped = self._T_ee_object
+        # the spot between the pads: the far end of an object that turns a little in the hand moves by centimetres
+        head = np.array(arm.cfg.keypoints["tool_head"])
+        moved_m = float(np.linalg.norm(T @ (grasped.inverse() @ head) - head))
+        turned = float(np.arccos(np.clip((np.trace(T.R.T @ grasped.R) - 1.0) / 2.0, -1.0, 1.0)))
+        if self._lost_frames >= self.context.frames(_LOST_S):
+            self.fail("slipped", f"The fingers lost '{self.object_name}' in phase {self.phase.name}")
+        elif moved_m > _SLIPPED_M or turned > _SLIPPED_RAD:
+            self.fail(
+                "slipped",
+                f"'{self.object_name}' moved by {1e3 * moved_m:.0f} mm and turned by {turned:.2f} rad in the hand in "
+                f"phase {self.phase.name}",
+                moved_m=moved_m,
+                turned_rad=turned,
+            )
+
+
+class CarryingSkill(InHandSkill):
     """Acts on one free object.
 
     A subclass writes `plan_options` and `make_commands`, and says with `is_carrying` when the hand has the object.
@@ -65,12 +135,7 @@ class CarryingSkill(Skill):
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         super().__init__(cfg, context)
-        self.object_name = cfg.objects[0]
-        self.object: SceneObject = context.objects[self.object_name]
-        self.views: Views = context.views[(self.object_name, None)]
         self._start = self._poses()
-        self._T_ee_object: Pose | None = None
-        self._lost_frames = 0
         self._options: Iterator[KeyframePlan] = iter(())
         """What `plan_options` has not yielded yet."""
 
@@ -127,26 +192,6 @@ class CarryingSkill(Skill):
         free = {name: item.body.root_pose() for name, item in self.context.objects.items() if item.free}
         return ObjectPoses(free, {key: region.T_world_region for key, region in self.context.regions.items()})
 
-    @property
-    def is_carrying(self) -> bool:
-        """Whether the hand has the object in the present phase."""
-        return False
-
-    @property
-    def T_world_object(self) -> Pose:
-        """Where the planner sees the root of the object."""
-        return self.object.pose_error.estimate_root(self.object.body.root_pose())
-
-    @property
-    def T_ee_object(self) -> Pose:
-        """Where the object is in the hand, if the arm is where it was told to be.
-
-        The arm yields under the load as it will at the target: a hand that is told to be there has the object there.
-        """
-        arm = self.context.arm
-        T_base_ee: Pose = self.context.arm_model.kinematics.pose(arm.q_target)
-        return T_base_ee.inverse() @ arm.T_world_base.inverse() @ self.T_world_object
-
     def surrounding_region(self) -> SurroundingRegion | None:
         """Returns the region of another object in which the object is; None if it stands free."""
         middle = self.T_world_object @ self.object.asset.bounds_obj.mean(axis=0)
@@ -168,17 +213,6 @@ class CarryingSkill(Skill):
         """Opening of the fingers that lets go of what the hand holds [m]."""
         arm = self.context.arm
         return min(arm.gripper_opening_m + _RELEASE_ROOM_M, arm.cfg.gripper.max_width_m)
-
-    def load_checker(self) -> None:
-        """Gives the collision checker the scene as the planner sees it now."""
-        self.context.budget.meter.spend("loads")
-        self.context.checker.load(
-            self.context.robot_model,
-            self.context.obstacles(seen=True),
-            ignored_substrings=self.cfg.ignore_substring,
-            concurrent_motions=self.context.concurrent_motions,
-            free_object=self.object_name,
-        )
 
     def obstacles_near(self, p_world: Array) -> list[Obstacle]:
         """Returns the colliders of all other objects near a point (3,), where the planner sees them."""
@@ -257,30 +291,3 @@ class CarryingSkill(Skill):
             for each in (() if plan is None else plan.segments)
             if each.kind == segment_kind
         ]
-
-    def check_frame(self) -> None:
-        """Checks while the hand has the object that it stays where it was grasped."""
-        if not self.is_carrying:
-            self._T_ee_object, self._lost_frames = None, 0
-            return
-        arm = self.context.arm
-        T = arm.T_base_ee.inverse() @ arm.T_world_base.inverse() @ self.object.body.root_pose()
-        touching = float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
-        self._lost_frames = 0 if touching else self._lost_frames + 1
-        if self._T_ee_object is None:
-            self._T_ee_object = T
-        grasped = self._T_ee_object
-        # the spot between the pads: the far end of an object that turns a little in the hand moves by centimetres
-        head = np.array(arm.cfg.keypoints["tool_head"])
-        moved_m = float(np.linalg.norm(T @ (grasped.inverse() @ head) - head))
-        turned = float(np.arccos(np.clip((np.trace(T.R.T @ grasped.R) - 1.0) / 2.0, -1.0, 1.0)))
-        if self._lost_frames >= self.context.frames(_LOST_S):
-            self.fail("slipped", f"The fingers lost '{self.object_name}' in phase {self.phase.name}")
-        elif moved_m > _SLIPPED_M or turned > _SLIPPED_RAD:
-            self.fail(
-                "slipped",
-                f"'{self.object_name}' moved by {1e3 * moved_m:.0f} mm and turned by {turned:.2f} rad in the hand in "
-                f"phase {self.phase.name}",
-                moved_m=moved_m,
-                turned_rad=turned,
-            )

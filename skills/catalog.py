@@ -17,6 +17,7 @@ SKILLS = Catalog(
         "hold": CatalogEntry(
             "unlatch.skills.hold:Hold", "hold a handle of an object while another arm moves a part of it"
         ),
+        "home": CatalogEntry("unlatch.skills.home:Home", "move an arm to its home, with what it holds"),
         "open": CatalogEntry("unlatch.skills.open:Open", "take a handle or an edge and open a door, lid or drawer"),
         "pick": CatalogEntry("unlatch.skills.pick:Pick", "grasp a free object and lift it"),
         "place": CatalogEntry(

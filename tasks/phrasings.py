@@ -127,6 +127,14 @@ _HELD = [
     "grip a handle of the {object} and do not let go",
     "steady the {object} with one hand",
 ]
+_HOME = [
+    "move the arm back to where it began",
+    "move the arm back home",
+    "move the hand back out of the way",
+    "let the arm go back to its start",
+]
+_ALIKE = {"hold": _HELD, "home": _HOME}
+"""Templates of skills for which it does not matter how the part moves."""
 _UNMENTIONED = frozenset({"artpreplan"})
 """Skills that no instruction mentions."""
 
@@ -143,7 +151,7 @@ def step_phrasings(skill: str, manner: Manner) -> list[str]:
 
 def _find_templates(table: dict[tuple[str, Manner], list[str]], skill: str, manner: Manner, moved: str) -> list[str]:
     """Returns the templates in a table; for other skills, such as those of plugins, the name is the verb."""
-    if skill == "hold":
-        return list(_HELD)
+    if skill in _ALIKE:
+        return list(_ALIKE[skill])
     own = [f"{skill.replace('_', ' ')} {moved}"]
     return [] if skill in _UNMENTIONED else list(table.get((skill, manner), own))

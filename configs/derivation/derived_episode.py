@@ -21,6 +21,7 @@ from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.hold import HoldCfg
+from unlatch.skills.home import HomeCfg
 from unlatch.skills.strategies.hold import hold_setting
 from unlatch.skills.strategies.open_close import count_holds, opening_of_share
 from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies
@@ -54,7 +55,7 @@ def fill_skill_setting(
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
     """
-    if not entry.planner_setting.derived or part is None:
+    if not entry.planner_setting.derived or part is None or isinstance(entry, HomeCfg):
         return entry  # a skill that carries finds grasps and spots itself, in the scene as it is
     if isinstance(entry, HoldCfg):
         setting = hold_setting(asset.articulation.fixed_handle(entry.handle), hand_shape(robot, arm))
@@ -91,7 +92,7 @@ def skill_strategies(
     entry = replace(cfg.skills[index], arm=arm.name)
     wanted = 0.0 if part is None else _displacement_of_goal(cfg, index, assets, part)
     asset = assets[entry.objects[0]]
-    derives = entry.planner_setting.derived and part is not None and not isinstance(entry, HoldCfg)
+    derives = entry.planner_setting.derived and part is not None and not isinstance(entry, HoldCfg | HomeCfg)
     asked = _opening_of_goal(cfg, index, assets, part) if derives and part is not None else None
     filled = fill_skill_setting(entry, asset, part, robot=cfg.robot, arm=arm, s=s, wanted=wanted, asked=asked)
     return filled.entries_by_strategy()
@@ -100,7 +101,7 @@ def skill_strategies(
 def part_of_skill(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset]) -> Part | None:
     """Returns the part that a skill of the chain acts on; for `artpreplan`, that of the next skill on its object.
 
-    None: the skill carries a whole object.
+    None: the skill carries a whole object, or an arm goes home beside one or with it.
     """
     entry = cfg.skills[index]
     if isinstance(entry, ArtPreplanCfg):
@@ -111,7 +112,7 @@ def part_of_skill(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset]
         return next((part for part in parts if part is not None), None) or part_acted_on(
             entry.name, entry.part, assets[entry.objects[0]].articulation
         )
-    if SKILLS.load(entry.name).carries:
+    if SKILLS.load(entry.name).carries or (isinstance(entry, HomeCfg) and assets[entry.objects[0]].free):
         return None
     return part_acted_on(entry.name, entry.part, assets[entry.objects[0]].articulation)
 
@@ -128,7 +129,10 @@ def _displacement_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, Obje
 
 def _moves_later(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> bool:
     """Whether a later skill of the chain moves the part too."""
-    later = (i for i in range(index + 1, len(cfg.skills)) if cfg.skills[i].objects[0] == cfg.skills[index].objects[0])
+    name, skills = cfg.skills[index].objects[0], cfg.skills
+    later = (
+        i for i in range(index + 1, len(skills)) if skills[i].objects[0] == name and not isinstance(skills[i], HomeCfg)
+    )
     return any(
         moved is not None and moved.name == part.name for moved in (part_of_skill(cfg, i, assets) for i in later)
     )

@@ -10,14 +10,13 @@ from typing import Any
 from unlatch.configs.peer_tasks.ledger import Ledger, join_path
 from unlatch.configs.peer_tasks.values import read_list, read_mapping, read_text
 
-SKILLS_HERE = ("open", "close", "rotate", "artpreplan", "pick", "place")
+SKILLS_HERE = ("open", "close", "rotate", "artpreplan", "pick", "place", "home")
 """Skills that both systems have."""
-PICK, PLACE = "pick", "place"
+PICK, PLACE, HOME = "pick", "place", "home"
 _SAME = {"dexpick": PICK, "manualpick": PICK, "dynamicpick": PICK, "dexplace": PLACE}
 """Skills that differ there from others only in how they choose a pose."""
 _OWN_WAY = "every skill plans its own way from where the arm stands"
 _LEFT_OUT = {
-    "home": _OWN_WAY,
     "goto_pose": _OWN_WAY,
     "move": _OWN_WAY,
     "joint_ctrl": _OWN_WAY,
@@ -75,7 +74,7 @@ class PeerSkill:
     @property
     def acts(self) -> bool:
         """Whether it moves a part."""
-        return self.name != "artpreplan" and not self.carries
+        return self.name not in ("artpreplan", HOME) and not self.carries
 
 
 def read_chain(skills: Any, path: str, ledger: Ledger) -> tuple[list[PeerSkill], list[str]]:

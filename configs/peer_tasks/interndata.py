@@ -11,7 +11,7 @@ import numpy as np
 
 from unlatch.configs.peer_tasks.carried_objects import CarriedObjects
 from unlatch.configs.peer_tasks.carrying import MOST_HALF_M
-from unlatch.configs.peer_tasks.chain import PeerSkill, read_chain
+from unlatch.configs.peer_tasks.chain import HOME, PeerSkill, read_chain
 from unlatch.configs.peer_tasks.counterparts import nearest_camera, nearest_category, nearest_robot
 from unlatch.configs.peer_tasks.ledger import Ledger, join_path
 from unlatch.configs.peer_tasks.regions import PeerRegion, our_region, read_regions, robot_yaw_deg
@@ -244,7 +244,7 @@ class _TaskReader:
     def _add_skills(
         self, task: TaskBuilder, chain: Sequence[PeerSkill], parts: Mapping[str, str], carried: CarriedObjects | None
     ) -> None:
-        acting = [skill for skill in chain if skill.acts or skill.carries]
+        acting = [skill for skill in chain if skill.acts or skill.carries or skill.name == HOME]
         scenes = {skill.path: scene for skill, scene in self._pairs(task, [s for s in chain if s.acts])}
         arms = [arm.name for arm in task.robot_cfg().arms]
         if len(chain) == len(acting):
@@ -257,7 +257,11 @@ class _TaskReader:
                 dict(skill.entry),
                 "read as the search for a layout, which comes first and plans the whole chain",
             )
+        used = {skill.arm for skill in acting if skill.name != HOME}
         for skill in acting:
+            if skill.name == HOME and skill.arm not in used:
+                self.ledger.leave(skill.path, dict(skill.entry), "its arm does nothing else, and is at home")
+                continue
             arm = skill.arm if skill.arm in arms and len(arms) > 1 else None
             if skill.arm is not None and arm is None:
                 place = skill.path.rpartition("[")[0] or skill.path
@@ -265,6 +269,9 @@ class _TaskReader:
             group = skill.group if len(arms) > 1 else 0
             for key in ("name", "objects", *skill.limits):
                 self.ledger.read(join_path(skill.path, key), skill.entry.get(key))
+            if skill.name == HOME:
+                task.entries.append((group, arm, {"name": HOME, **skill.limits}))
+                continue
             if carried is not None and skill.carries:
                 carried.add_skill(skill, arm=arm, group=group)
                 continue

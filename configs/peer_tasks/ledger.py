@@ -42,6 +42,7 @@ REASONS: dict[str, str] = {
     "fluid": "there are no fluids",
     "grasp_scale": "grasps are found from the geometry of the object",
     "gripper": "the gripper is that of the robot",
+    "gripper_state": "home leaves the gripper as it is",
     "gripper_change_steps": "a skill waits until the grip has settled",
     "hesitate_steps": "a skill waits until the grip has settled",
     "home": "the home of the arm is that of the robot",

@@ -183,7 +183,7 @@ def _split_stage(
     arms: Mapping[str | None, list[dict[str, Any]]],
 ) -> list[dict[str | None, list[dict[str, Any]]]]:
     """Returns the arms of a group as one stage, or as one each if two of them act on the same part."""
-    parts = [{(entry["objects"][0], entry.get("part")) for entry in own} for own in arms.values()]
+    parts = [{(e["objects"][0], e.get("part")) for e in own if "objects" in e} for own in arms.values()]
     if len(set().union(*parts)) == sum(map(len, parts)):
         return [dict(arms)]
     return [{arm: own} for arm, own in arms.items()]

@@ -228,6 +228,8 @@ SKILL_FIELDS: dict[str, str] = {
     "link": "Optional; link of the object that the fingers may touch, if it is not the link of the part.",
     "holds": "Optional; true if the skill holds the object still for other arms. A finger touches the link in every "
     "row of phase 8 (hold) of this arm. The parts of skills that run at the same time move only in these rows.",
+    "goes_home": "Optional; true if the skill moves its arm to its home. At `frame_end`, each joint is within 0.03 rad "
+    "or m of where it was at state 0, and its speed is at most 0.05 rad/s or m/s.",
     "language": "Optional; phrasings of the instruction for this skill. The first was drawn for this episode.",
     "joint": "Name of the part's joint.",
     "joint_index": "Column of the joint in `objects.<object>.joint_positions`.",

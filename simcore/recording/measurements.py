@@ -87,6 +87,28 @@ def hold_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: 
     return rows
 
 
+def arm_states(record: EpisodeRecord, skill: Mapping[str, Any], quantity: str) -> Array:
+    """Returns the (T+1, n) `joint_positions` [rad] or `joint_velocities` [rad/s] of the arm of a skill.
+
+    Raises:
+        RecordingError: The record has none, or those of several arms and the skill names none.
+    """
+    arm = str(skill.get("arm", ""))
+    found = [
+        array
+        for key, array in record.arrays.items()
+        if key.startswith("robots.") and key.endswith(f".{arm}.{quantity}" if arm else f".{quantity}")
+    ]
+    if len(found) != 1 or found[0].ndim != 2:
+        key = f"robots.*.{arm or '*'}.{quantity}"
+        raise RecordingError(
+            f"Episode {record.number} has {len(found)} arrays '{key}', and the verdict of a skill that goes home needs "
+            "one. The record is incomplete.",
+            key=key,
+        )
+    return found[0]
+
+
 def touching_rows(record: EpisodeRecord, skill: Mapping[str, Any], start: int, end: int) -> Array:
     """Returns a (end - start,) mask of the rows in which fingers touch the part, or the link that the skill names."""
     arm = f".{skill['arm']}" if "arm" in skill else ""

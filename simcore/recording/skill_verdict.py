@@ -12,6 +12,7 @@ import numpy as np
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.measurements import (
+    arm_states,
     concurrent_arms,
     first_attempt,
     forbidden_rows,
@@ -26,7 +27,9 @@ from unlatch.simcore.recording.measurements import (
 )
 from unlatch.simcore.recording.object_verdict import object_value, root_positions
 from unlatch.simcore.recording.success_rules import (
+    MAX_AWAY_FROM_HOME,
     MAX_JOINT_SPEED,
+    MAX_SPEED_AT_HOME,
     MIN_CONTACT_SHARE,
     MOVING_STEP,
     SuccessRule,
@@ -83,8 +86,8 @@ class JudgedSkill:
 
     @property
     def is_judged(self) -> bool:
-        """Whether it must move a joint or a free object."""
-        return self.rule.success_mode is not None or bool(self.conditions)
+        """Whether it must move a joint, a free object or its own arm."""
+        return self.rule.success_mode is not None or bool(self.conditions) or self.rule.goes_home
 
     @property
     def ran(self) -> bool:
@@ -152,6 +155,8 @@ def broken_skill_rules(skill: JudgedSkill, skills: Sequence[JudgedSkill], *, lim
             yield from _missing_contact(skill)
         if skill.rule.success_mode is not None:
             yield from missed_threshold(skill)
+        if skill.rule.goes_home:
+            yield from _missed_home(skill)
         yield from _unmet_conditions(skill)
 
 
@@ -226,6 +231,14 @@ def _unmet_conditions(skill: JudgedSkill) -> Iterator[BrokenRule]:
         if not holds:
             numbers = {"kind": condition["kind"], "object": condition["object"], "reached": reached}
             yield BrokenRule(skill.end, "not_reached", {**skill.label, **numbers, "wanted": condition["value"]})
+
+
+def _missed_home(skill: JudgedSkill) -> Iterator[BrokenRule]:
+    """Yields `not_reached` where the arm is not where it began, or does not stand still, at the end of a skill."""
+    q, speeds = (arm_states(skill.record, skill.entry, key) for key in ("joint_positions", "joint_velocities"))
+    away, speed = float(np.abs(q[skill.end] - q[0]).max()), float(np.abs(speeds[skill.end]).max())
+    if away > MAX_AWAY_FROM_HOME or speed > MAX_SPEED_AT_HOME:
+        yield BrokenRule(skill.end, "not_reached", {**skill.label, "away": away, "speed": speed})
 
 
 def _first_index(skill: JudgedSkill) -> int:

@@ -3,7 +3,8 @@
 An episode succeeds in the frame in which
 
 - every skill has ended or, for the last ones, meets its `SuccessRule`: its joint has reached the threshold, and the
-  fingers have touched the part in at least `MIN_CONTACT_SHARE` of the frames in which it moved;
+  fingers have touched the part in at least `MIN_CONTACT_SHARE` of the frames in which it moved; an arm that goes home
+  is within `MAX_AWAY_FROM_HOME` of where it began, no faster than `MAX_SPEED_AT_HOME`;
 - the goal of the task has held for `task.settle_s`, at both ends of that time, and no joint that was acted on has moved
   in it by more than `MAX_SETTLE_CHANGE_RAD` or `MAX_SETTLE_CHANGE_M`, nor, if its part moves little, by more than
   `MAX_SETTLE_SHARE` of its range;
@@ -51,8 +52,15 @@ MAX_SETTLE_SHARE = 0.1
 """The same for parts that move little, as a share of their range."""
 FORBIDDEN_VIEWS = ("fingers_base", "forbid_collision", "environment")
 """Contact views in which a force above the skill's threshold is a collision."""
+MAX_AWAY_FROM_HOME = 0.03
+"""Largest distance of a joint of an arm from its home that counts as being there [rad or m]."""
+MAX_SPEED_AT_HOME = 0.05
+"""Largest speed of a joint of an arm that counts as standing still at home [rad/s or m/s]."""
 HOLD_PHASE = 8
 """Value of `skills.phase` while a skill holds something for other arms."""
+
+OPTIONAL_RULES = ("holds", "goes_home")
+"""Fields of a `SuccessRule` that an entry has only where they are true."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +88,12 @@ class SuccessRule:
     """Largest force that a finger of the arm may bear for longer than 20 ms [N]."""
     holds: bool = False
     """Whether the skill holds something while other arms act."""
+    goes_home: bool = False
+    """Whether the joints of the arm must be where they were at the start of the episode, and stand still there."""
 
     def to_entry(self) -> dict[str, Any]:
-        """Returns the rule as keys of an entry of the record's `skills`; `holds` only where it is true."""
-        return {key: value for key, value in asdict(self).items() if key != "holds" or value}
+        """Returns the rule as keys of an entry of the record's `skills`; `OPTIONAL_RULES` only where they are true."""
+        return {key: value for key, value in asdict(self).items() if key not in OPTIONAL_RULES or value}
 
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any], *, where: str) -> SuccessRule:
@@ -109,6 +119,7 @@ class SuccessRule:
             contact_force_threshold_n=float(entry.get("contact_force_threshold_n", math.inf)),
             finger_force_limit_n=float(entry["finger_force_limit_n"]),
             holds=entry.get("holds") is True,
+            goes_home=entry.get("goes_home") is True,
         )
 
 

@@ -17,6 +17,8 @@ one frame, it is the code that comes first in `FAILURE_CODES`.
 - `grasp_missed`, `slipped` (where `finger_contact_required`): the fingers touched the moving part in no row of the
   skill, or in less than 80 % of the rows in which its joint moved. `not_reached`: the joint misses the threshold of the
   skill's mode. Frame: the skill's `frame_end`.
+- `not_reached` (where `goes_home`): a joint of the skill's arm is farther than 0.03 rad or m from where it was at state
+  0, or faster than 0.05 rad/s or m/s. Frame: the skill's `frame_end`.
 - `grasp_missed` (where `holds`): the skill has no row of the phase `hold`. Frame: the skill's `frame_end`. `slipped`
   (where `holds`): in such a row no finger is on the link, or in another row the part of a concurrent skill moves.
   Frame: the state after the row.

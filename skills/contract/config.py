@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import ClassVar
 
 from omegaconf import MISSING
 
@@ -58,6 +59,8 @@ class StrategyCfg:
 class SkillCfg:
     """One entry of `skills`."""
 
+    needs_objects: ClassVar[bool] = True
+    """Whether its `objects` must be given; else they may be those of the nearest entry, see `fill_objects`."""
     name: str = MISSING
     """Name in the skill catalog."""
     objects: list[str] = field(default_factory=list)
@@ -125,6 +128,22 @@ class SkillCfg:
 
     def _rank_strategy(self, strategy: str) -> int:
         return next((i for i, name in enumerate(self.order) if strategy.startswith(name)), len(self.order))
+
+
+def fill_objects(chain: Sequence[SkillCfg]) -> list[SkillCfg]:
+    """Returns a chain in which entries that need no objects and have none take those of the nearest entry on their arm.
+
+    That is the entry before it or, at the beginning of the chain, the one after it. Its part and arm are taken, too.
+    """
+    filled = list(chain)
+    for index, entry in enumerate(chain):
+        if entry.needs_objects or entry.objects:
+            continue
+        others = [each for each in (*reversed(filled[:index]), *chain[index + 1 :]) if each.objects]
+        own = [each for each in others if entry.arm is None or each.arm in (None, entry.arm)]
+        for other in (own or others)[:1]:
+            filled[index] = replace(entry, objects=other.objects[:1], part=other.part, arm=entry.arm or other.arm)
+    return filled
 
 
 def stages_of(chain: Sequence[SkillCfg]) -> list[StageSequences]:

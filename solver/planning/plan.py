@@ -286,7 +286,7 @@ class KeyframePlan:
     keyframes: tuple[Keyframe, ...] = ()
     """[current] + pre + [goal] + post; without a plan the current pose alone."""
     contact_pose_index: int = 0
-    """Index of the keyframe at which the fingers meet the part."""
+    """Index of the keyframe at which the fingers meet the part; -1: they meet none."""
     segments: tuple[Segment, ...] = ()
     """In order of execution."""
     diagnosis: Diagnosis | None = None

@@ -11,6 +11,7 @@ import scipy
 from unlatch.solver.path.path_solver import PathSolution
 from unlatch.solver.planning.plan import PlanRequest, Segment
 from unlatch.solver.planning.timing import DEVIATION_RAD, time_path
+from unlatch.solver.scene import ArmModel
 
 Array = np.ndarray
 
@@ -69,12 +70,31 @@ def time_segments(
 
 
 def _time_transit(request: PlanRequest, q: Array, is_clear: Callable[[Array], bool]) -> Segment:
-    """Times the transit with smaller and smaller deviation from the checked lines until the curve is clear."""
+    speed_scale = request.pace * request.speed_scale
+    samples = time_transit(q, request.arm, frame_s=request.frame_s, speed_scale=speed_scale, is_clear=is_clear)
+    return Segment("transit", samples, None, request.arm.kinematics.pose(samples[-1]))
+
+
+def time_transit(
+    q: Array, arm: ArmModel, *, frame_s: float, speed_scale: float, is_clear: Callable[[Array], bool]
+) -> Array:
+    """Times a transit with smaller and smaller deviation from the checked lines until the curve is clear.
+
+    Args:
+        q: (W, n) joints along the path [rad].
+        arm: Its limits.
+        frame_s: Time between two rows of the result [s].
+        speed_scale: Share of the joint speed limits; its square is the share of the acceleration limits.
+        is_clear: Returns whether timed joints (T, n) keep clear of obstacles.
+
+    Returns:
+        (T, n) joints, at rest at both ends [rad].
+    """
     for deviation_rad in _DEVIATIONS_RAD:
-        segment = _time_segment(request, "transit", q, deviation_rad=deviation_rad)
-        if len(q) == 2 or is_clear(segment.q):  # a straight line has no corners
+        samples, _ = time_path(q, arm, dt=frame_s, speed_scale=speed_scale, deviation_rad=deviation_rad)
+        if len(q) == 2 or is_clear(samples):  # a straight line has no corners
             break
-    return segment
+    return samples
 
 
 def _time_hand_motion(request: PlanRequest, kind: str, q: Array, *, touches: bool = False) -> Segment:
@@ -161,7 +181,6 @@ def _time_segment(
     s: Array | None = None,
     speed: float = math.inf,
     rise_hz: float = 1.0,
-    deviation_rad: float = DEVIATION_RAD,
 ) -> Segment:
     samples, coordinate = time_path(
         q,
@@ -171,6 +190,5 @@ def _time_segment(
         extra=s,
         extra_velocity=speed,
         extra_acceleration=rise_hz * speed,
-        deviation_rad=deviation_rad,
     )
     return Segment(kind, samples, coordinate, request.arm.kinematics.pose(samples[-1]))

@@ -19,7 +19,7 @@ from unlatch.simcore.recording.criteria import ABSENT
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.measurements import joint_positions, read_frame
 from unlatch.simcore.recording.observed.object_geometry import movable_joints
-from unlatch.simcore.recording.success_rules import INITIAL_S
+from unlatch.simcore.recording.success_rules import INITIAL_S, OPTIONAL_RULES
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, stages_of
@@ -151,7 +151,7 @@ class ExpectedSkills:
             "s_end": None if s is None else float(s[read_frame(recorded, "frame_end", self._record.n_actions)]),
             "grip_force_n": grip_force(arm.gripper, self._load_n),
             **({} if kind.executes else {"strategy": None}),
-            "holds": ABSENT,
+            **dict.fromkeys(OPTIONAL_RULES, ABSENT),
             **kind.declare_rule(chosen, arm.gripper).to_entry(),
         }
 

@@ -26,6 +26,7 @@ from unlatch.simcore.urdf.xml import parse_xml
 from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.contract.config import SkillCfg, part_acted_on
+from unlatch.skills.home import HomeCfg
 from unlatch.solver.settings.reader import check_names
 from unlatch.tasks.layout import check_opening, describe_object, sample_layout
 from unlatch.workflows.episode.assets import naming_drawn_object
@@ -66,6 +67,10 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
         if isinstance(skill, ArtPreplanCfg):
             continue  # it acts on no object
         asset = assets[skill.objects[0]]
+        if isinstance(skill, HomeCfg):
+            if skill.part is not None:
+                _find_part(asset, skill.part, f"{where}.part")
+            continue
         if SKILLS.load(skill.name).carries:
             _check_carried(skill, assets, where)
             continue

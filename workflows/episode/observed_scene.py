@@ -23,7 +23,7 @@ from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.episode.assets import load_assets
 from unlatch.workflows.episode.episode import Episode
 
-SKILL_KINDS = ("open", "close", "rotate", "hold", "pick", "place")
+SKILL_KINDS = ("open", "close", "rotate", "hold", "pick", "place", "home")
 """Skills that move an arm, in the order of the column `skill`. A skill of a plugin has no number there."""
 
 MOTIONLESS = "artpreplan"

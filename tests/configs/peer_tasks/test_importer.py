@@ -271,9 +271,10 @@ def test_an_object_is_picked_put_into_a_drawer_and_shut_in(tmp_path: Path) -> No
         ("artpreplan", ["nightstand"], None),
         ("pick", ["pick_object"], None),
         ("place", ["pick_object", "nightstand"], None),
+        ("home", ["pick_object"], None),
         ("close", ["nightstand"], "drawer"),
     ]
-    _, pick, place, close = cfg.skills
+    _, pick, place, _, close = cfg.skills
     assert (pick.approach.value, pick.lift_m, place.region) == ("above", 0.15, "drawer")
     assert close.planner_setting.constraint_list
     assert [(o.name, o.category) for o in (cfg.object, *cfg.objects)] == [
@@ -289,8 +290,23 @@ def test_an_object_is_picked_put_into_a_drawer_and_shut_in(tmp_path: Path) -> No
     assert start.range[0] > 0.15
     lines = [str(line) for line in item.lines]
     assert any(line.endswith("so that a hand can reach in") and "joint_position_range" in line for line in lines)
-    assert any("'home' is not imported: every skill plans its own way" in line for line in lines)
+    assert not any("'home'" in line for line in lines)
     assert any(".npy_name" in line and "no counterpart: grasps are found" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("arm", "names"), [("left", ["artpreplan", "open", "home"]), ("right", ["artpreplan", "open"])]
+)
+def test_an_arm_that_has_acted_goes_home_and_one_that_has_not_is_there(
+    tmp_path: Path, arm: str, names: list[str]
+) -> None:
+    chain = [{"left": [{"name": "open", "objects": ["oven"]}]}, {arm: [{"name": "home", "gripper_state": 1.0}]}]
+    entry = {"robots": [{"name": "franka"}], "objects": [{"name": "oven", "category": "microwave"}]}
+    item = only(written({"tasks": [{**entry, "skills": [{"franka": chain}]}]}, tmp_path))
+    assert [each.name for each in composed(item, tmp_path).skills] == names
+    (line,) = [str(line) for line in item.lines if "1].right[0]" in str(line) or "gripper_state" in str(line)]
+    said = "home leaves the gripper as it is" if arm == "left" else "its arm does nothing else, and is at home"
+    assert line.endswith(said)
 
 
 @pytest.mark.slow

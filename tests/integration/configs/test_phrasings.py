@@ -126,6 +126,7 @@ def test_every_skill_that_acts_has_several_templates_for_each_manner():
         "close": parts - {Manner.turn, Manner.lever},
         "rotate": {Manner.turn, Manner.lever},
         "hold": parts,
+        "home": set(Manner),
         "pick": {Manner.carry},
         "place": {Manner.carry},
     }

@@ -20,9 +20,11 @@ from unlatch.workflows.runs.schema import CollectCfg
 pytestmark = pytest.mark.integration
 
 HOLD = "skills=[{name: hold, objects: [pot], part: lid, handle: right_handle, arm: right}]"
+HOME = "skills=[{name: home, objects: [drawer]}]"
 GOAL = "task.goal=[{object: pot, part: lid, kind: within_closed, value: 0.05}]"
 TASKS = {
     "close": ("close_drawer",),
+    "home": ("open_drawer", HOME, "task.goal=[{object: drawer, part: drawer, kind: within_closed, value: 0.5}]"),
     "hold": ("open_pot_held", "object.instance=3", HOLD, GOAL),
     "open": ("open_drawer",),
     "pick": ("place_can",),

@@ -270,6 +270,77 @@ class TestHold:
         assert [rule.code for rule in judge(record, limit=1)] == ["slipped"]
 
 
+class TestHome:
+    """An arm with two joints that is away in the frames 1 to 4, and back at its home in frame 5."""
+
+    Q, DQ = "robots.panda.left.joint_positions", "robots.panda.left.joint_velocities"
+
+    def record(self, away: float, speed: float, *skills: dict[str, Any], **arrays: Any) -> EpisodeRecord:
+        q, dq = np.zeros((7, 2)), np.zeros((7, 2))
+        q[1:5], dq[1:5], q[:, 0] = 1.0, 0.9, 0.4
+        q[5, 1], dq[5, 0] = away, speed
+        q[6], dq[6] = 1.0, 1.0  # what comes after the skill does not matter
+        rule = {"success_mode": None, "finger_contact_required": False, "goes_home": True}
+        return make(*(skills or [entry(name="home", **rule)]), **{self.Q: q, self.DQ: dq, **arrays})
+
+    @pytest.mark.parametrize(("away", "speed"), [(0.0, 0.0), (0.03, 0.05), (-0.03, -0.05)])
+    def test_an_arm_that_is_back_and_stands_still_broke_no_rule(self, away: float, speed: float):
+        assert judge(self.record(away, speed)) == []
+
+    @pytest.mark.parametrize(("away", "speed"), [(0.031, 0.0), (-0.031, 0.0), (0.0, 0.051), (0.0, -0.051)])
+    def test_an_arm_that_is_away_or_moves_has_not_reached_its_home(self, away: float, speed: float):
+        evidence = {"skill": 0, "name": "home", "away": abs(away), "speed": abs(speed)}
+        assert judge(self.record(away, speed)) == [BrokenRule(5, "not_reached", evidence)]
+
+    def test_an_attempt_that_was_stopped_before_is_not_judged(self):
+        assert judge(self.record(1.0, 1.0), limit=5) == []
+
+    def test_a_skill_without_the_key_may_end_anywhere(self):
+        assert judge(self.record(1.0, 1.0, entry(success_mode=None, finger_contact_required=False))) == []
+
+    def test_the_object_beside_it_must_rest_while_the_scene_settles(self):
+        assert JudgedSkill.read(self.record(0.0, 0.0), 0).is_judged
+
+    def test_of_several_arms_its_own_is_judged(self):
+        home = entry(name="home", arm="right", success_mode=None, finger_contact_required=False, goes_home=True)
+        right = {
+            "robots.panda.right.joint_positions": np.zeros((7, 2)),
+            self.DQ.replace("left", "right"): np.ones((7, 2)),
+        }
+        (broken,) = judge(self.record(1.0, 0.0, home, **right))
+        assert (broken.evidence["away"], broken.evidence["speed"]) == (0.0, 1.0)
+
+    def test_a_record_of_several_arms_must_name_the_arm(self):
+        record = self.record(0.0, 0.0, **{self.Q.replace("left", "right"): np.zeros((7, 2))})
+        with pytest.raises(RecordingError, match=r"Episode 4 has 2 arrays 'robots\.\*\.\*\.joint_positions'"):
+            judge(record)
+
+    def test_joints_of_the_gripper_and_of_objects_are_no_joints_of_the_arm(self):
+        others = {
+            "robots.panda.left.gripper_joint_positions": np.ones((7, 2)),
+            "objects.can.joint_positions": np.ones((7, 2)),
+        }
+        assert judge(self.record(0.0, 0.0, **others)) == []
+
+    def test_joints_without_columns_are_refused(self):
+        with pytest.raises(RecordingError, match=r"Episode 4 has 1 arrays"):
+            judge(self.record(0.0, 0.0, **{self.Q: np.zeros(7)}))
+
+    @pytest.mark.parametrize("key", ["joint_positions", "joint_velocities"])
+    @pytest.mark.parametrize(("named", "arm"), [({}, "*"), ({"arm": "left"}, "left")])
+    def test_a_record_without_the_joints_of_the_arm_is_incomplete(self, key: str, named: dict[str, str], arm: str):
+        rule = {"success_mode": None, "finger_contact_required": False, "goes_home": True}
+        record = self.record(0.0, 0.0, entry(name="home", **rule, **named))
+        del record.arrays[f"robots.panda.left.{key}"]
+        with pytest.raises(RecordingError) as caught:
+            judge(record)
+        assert caught.value.message == (
+            f"Episode 4 has 0 arrays 'robots.*.{arm}.{key}', and the verdict of a skill that goes home needs one. "
+            "The record is incomplete."
+        )
+        assert caught.value.values == {"key": f"robots.*.{arm}.{key}"}
+
+
 class TestThreshold:
     @pytest.mark.parametrize(
         ("mode", "frame", "measured"),

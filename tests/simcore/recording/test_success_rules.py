@@ -34,6 +34,8 @@ RULE = SuccessRule("abs", 0.7, True, True, False, 1.5, 140.0)
         ("MAX_SETTLE_CHANGE_M", 0.005),
         ("FORBIDDEN_VIEWS", ("fingers_base", "forbid_collision", "environment")),
         ("HOLD_PHASE", 8),
+        ("MAX_AWAY_FROM_HOME", 0.03),
+        ("MAX_SPEED_AT_HOME", 0.05),
     ],
 )
 def test_a_limit_is_the_one_that_results_are_published_with(name: str, value: Any):
@@ -48,6 +50,16 @@ class TestEntry:
         holds = SuccessRule(None, None, False, True, True, 1.0, 90.0, holds=True)
         assert holds.to_entry()["holds"] is True
         assert holds.to_entry()["success_mode"] is None
+
+    def test_only_a_rule_that_goes_home_has_the_key_goes_home(self):
+        rule = SuccessRule(None, None, False, True, True, 1.0, 90.0, goes_home=True)
+        entry = rule.to_entry()
+        assert (entry["goes_home"], "holds" in entry) == (True, False)
+        assert SuccessRule.from_entry(entry, where="entry 0") == rule
+
+    @pytest.mark.parametrize(("value", "goes"), [(True, True), (False, False), (1, False), ("yes", False)])
+    def test_only_true_says_that_a_skill_goes_home(self, value: Any, goes: bool):
+        assert SuccessRule.from_entry({**ENTRY, "goes_home": value}, where="entry 0").goes_home is goes
 
     def test_a_rule_is_read_from_an_entry(self):
         assert SuccessRule.from_entry(ENTRY, where="entry 0") == RULE
