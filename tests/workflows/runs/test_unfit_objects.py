@@ -36,14 +36,14 @@ from unlatch.workflows.runs.schema import CollectCfg, EnvCfg
 
 pytestmark = pytest.mark.integration
 CHOICE = ["skill=close", "object.instances=round_robin"]
-MISFIT = "'object' (urdf faucet faucet): skill=close does not fit part 'lever': it is a lever"
+MISFIT = "'object' (urdf hand_wheel hand_wheel): skill=close does not fit part 'knob': it is a knob"
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of a drawer, which closes, and a faucet, which does not; the drawer is the first."""
+    """A folder of a drawer, which closes, and a hand wheel, which does not; the drawer is the first."""
     folder = tmp_path_factory.mktemp("mixed")
-    for kind in ("drawer", "faucet"):
+    for kind in ("drawer", "hand_wheel"):
         assert make_object_main([kind, "seed=1", f"out={folder}/{kind}"]) == 0
     return folder
 
@@ -77,7 +77,7 @@ def test_a_demonstration_with_an_object_that_does_not_fit_fails_and_names_it(roo
         record = runner.run(1)
     assert_error(record, MISFIT)
     assert "To leave this object out, list others in object.instances." in record.evidence["message"]
-    assert record.layout["instances"]["object"]["instance"] == "faucet"
+    assert record.layout["instances"]["object"]["instance"] == "hand_wheel"
 
 
 def test_an_evaluated_episode_with_an_object_that_does_not_fit_fails_and_names_it(env: UnlatchEnv):
