@@ -19,6 +19,8 @@ MAX_CANDIDATES = 1000
 class ArtPreplanCfg(SkillCfg):
     """Entry of `artpreplan`, first in the chain: it searches for a layout in which all later skills have a plan."""
 
+    acts: ClassVar[bool] = False
+
     candidates: int = 16
     """Largest number of layouts tried: object poses in their regions, openings, and start joints of the arms."""
     best_of: int = 1

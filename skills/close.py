@@ -56,7 +56,7 @@ class Close(GraspingSkill):
         """The hand may turn about the line between its fingertips; without a plan, also in a cone; then also slide.
 
         On a slider a hand that does not turn is tried first, and the other turns are smaller than on a door: fingertips
-        roll off levers and bars.
+        roll off levers and bars. None for a hand that grasps.
         """
         if not self.closed_gripper:
             return None

@@ -85,6 +85,7 @@ def build_tree(
     joints: Sequence[AnyJoint],
     *,
     has_static_shape: bool,
+    alone: str,
     remedy: str,
 ) -> BodyTree[AnyJoint]:
     """Arranges the bodies that moving joints connect as a tree.
@@ -94,6 +95,7 @@ def build_tree(
         bodies: Its bodies by key, `WORLD` among them.
         joints: Its joints; at least one moves.
         has_static_shape: Whether geometry belongs to no body.
+        alone: How the user makes a file of one object.
         remedy: How the user can keep a joint that closes a loop out of the tree.
 
     Raises:
@@ -104,13 +106,13 @@ def build_tree(
     apart = [joint for joint in moving if joint.first not in group]
     if apart:
         raise file.error(
-            "/",
+            "the file",
             f"holds several objects: nothing connects {_list_places(moving[:1])} and {_list_places(apart)}. Expected "
-            "one object. Export each alone.",
+            f"one object. {alone}",
         )
     left = [key for key in bodies if key not in group and key != WORLD]
     if left:
-        file.notices.append(f"left out, no joint holds it: {', '.join(left[:_MOST_NAMED])}")
+        file.notices.append(f"left out, no joint holds it: {', '.join(bodies[key].name for key in left[:_MOST_NAMED])}")
     inside = [joint for joint in joints if joint.first in group]
     root = _choose_root(bodies, inside, group, has_static_shape)
     return _hang_below(file, root, inside, bodies, remedy)
@@ -123,6 +125,13 @@ def unused_name(name: str, taken: set[str]) -> str:
         unique, number = f"{name}_{number}", number + 1
     taken.add(unique)
     return unique
+
+
+def rigid_part(affine: np.ndarray) -> Pose:
+    """Returns the pose of a frame without scale and shear: the rotation nearest to that of a (4, 4) affine map."""
+    left, _, right = np.linalg.svd(affine[:3, :3])
+    left[:, 2] *= np.sign(np.linalg.det(left @ right))
+    return Pose(left @ right, affine[:3, 3])
 
 
 def _connected(start: str, joints: Sequence[BodyJoint]) -> set[str]:

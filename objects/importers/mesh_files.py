@@ -1,4 +1,4 @@
-"""Writes the meshes and pictures of a URDF into a folder; equal ones once."""
+"""Writes the meshes and pictures of a URDF into a folder; equal pictures, and equal meshes without one, once."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _MOST_LISTED = 12
 
 @dataclass(frozen=True)
 class MeshJointCfg:
-    """The joint of a mesh; directions and positions are in metres, after the mesh was turned to z up."""
+    """The joint of a mesh, after it was turned to z up; positions are in the unit of the mesh."""
 
     kind: str
     """`hinge` or `slider`."""
@@ -44,7 +44,7 @@ class MeshJointCfg:
     at: str | tuple[float, ...] | None = None
     """Where the axis of a hinge is: a side of the moving part such as `+x`, `centre`, or three numbers."""
     range: tuple[float, ...] | None = None
-    """Least and largest position [rad or m]; None: a quarter turn, or 0.8 of the part's length along the axis."""
+    """Least and largest position [rad, or the unit of the mesh]; None: a quarter turn, or 0.8 of the part's length along the axis."""
     up: str | None = None
     """Which axis of the file points up; None: the one of its format: y in a glTF, z in an OBJ, STL or PLY."""
 

@@ -59,6 +59,8 @@ class StrategyCfg:
 class SkillCfg:
     """One entry of `skills`."""
 
+    acts: ClassVar[bool] = True
+    """Whether an arm acts on its objects; `artpreplan` only names them."""
     needs_objects: ClassVar[bool] = True
     """Whether its `objects` must be given; else they may be those of the nearest entry, see `fill_objects`."""
     name: str = MISSING
@@ -133,13 +135,14 @@ class SkillCfg:
 def fill_objects(chain: Sequence[SkillCfg]) -> list[SkillCfg]:
     """Returns a chain in which entries that need no objects and have none take those of the nearest entry on their arm.
 
-    That is the entry before it or, at the beginning of the chain, the one after it. Its part and arm are taken, too.
+    That is the entry before it or, at the beginning of the chain, the one after it; if none is on its arm, the nearest
+    of all. Its part and arm are taken, too. Entries that move no arm, such as `artpreplan`, do not count.
     """
     filled = list(chain)
     for index, entry in enumerate(chain):
         if entry.needs_objects or entry.objects:
             continue
-        others = [each for each in (*reversed(filled[:index]), *chain[index + 1 :]) if each.objects]
+        others = [each for each in (*reversed(filled[:index]), *chain[index + 1 :]) if each.objects and each.acts]
         own = [each for each in others if entry.arm is None or each.arm in (None, entry.arm)]
         for other in (own or others)[:1]:
             filled[index] = replace(entry, objects=other.objects[:1], part=other.part, arm=entry.arm or other.arm)

@@ -50,7 +50,7 @@ KNOB_ALONG_SLIPS = ("side", "fixed")
 KNOB_ACROSS_SLIPS = ("fixed", "side")
 """Slip modes for a knob that opens a part: the knob can turn about the line between the flat pads. About any other
 line, it jams."""
-STRATEGY_NAMES = ("bar", "edge", "front", "hook", "inside", "knob", "push")
+STRATEGY_NAMES = ("bar", "beside", "edge", "front", "hook", "inside", "knob", "push")
 """Beginnings of the names of derived strategies."""
 DERIVABLE_SKILLS = ("close", "open", "rotate")
 """Skills whose planner settings can be derived."""
@@ -115,7 +115,7 @@ def _derive_grasps(
     """Returns the strategies of a hand that grasps a part to open or turn it; see `derive_strategies`."""
     if skill == "rotate":
         check_turns(part)
-    elif part.kind is PartKind.lever and part.handle.type is HandleType.none and not part.is_button:
+    elif part.kind is PartKind.lever and part.handle.type is HandleType.none:
         return _derive_lever_openings(asset, part, hand, start)
     fit = HandFit(asset, part, hand, approach_m=approach_m(part))
     kind = "edge" if held_at_edge(part) else part.handle.type.value
@@ -143,7 +143,7 @@ def _derive_grasps(
             held = grasp is not None and fit.closes_on_part(start[0], grasp)
             front = _grasp_from_front(fit, start)
             fitting = [*fitting, *front] if held else [*front, *fitting]
-    if skill == "open" and part.kind is PartKind.lever and not fitting and not part.is_button:
+    if skill == "open" and part.kind is PartKind.lever and not fitting:
         fitting += _derive_lever_openings(asset, part, hand, start)
     if skill == "open" and start[1] > 0.0:
         fitting += _derive_edge_strategies(asset, fit, start, pinched=kind != "edge")
@@ -242,7 +242,7 @@ def _derive_lever_openings(
         for side in (along, -along)
     ]
     is_last = not flanks and part.handle.type is HandleType.none
-    return _numbered("hook", flanks) + _derive_lever_pushes(asset, part, hand, start, opens=True, is_last=is_last)
+    return _numbered("beside", flanks) + _derive_lever_pushes(asset, part, hand, start, opens=True, is_last=is_last)
 
 
 def _derive_lever_pushes(
@@ -267,9 +267,10 @@ def _numbered(name: str, settings: list[PlannerSettingCfg]) -> list[Strategy]:
 def _derive_pushes(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> list[Strategy]:
     """Returns a push at the annotated spot, if the hand fits there, and at the nearest other spots where it fits.
 
-    A lever that slides along the front is also grasped and led back; first of all if a push fits nowhere.
+    A slider that moves along the front, such as the lever of a toaster, is also grasped and led back; the grasp comes
+    first if a push fits nowhere.
     """
-    if part.kind is PartKind.lever and not part.is_button:
+    if part.kind is PartKind.lever:
         return _derive_lever_returns(asset, part, hand, start)
     setting = push_setting(part, asset, hand, start)
     fit = HandFit(asset, part, hand, approach_m=0.0)

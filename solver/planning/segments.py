@@ -80,6 +80,8 @@ def time_transit(
 ) -> Array:
     """Times a transit with smaller and smaller deviation from the checked lines until the curve is clear.
 
+    The last one is returned if none is clear.
+
     Args:
         q: (W, n) joints along the path [rad].
         arm: Its limits.

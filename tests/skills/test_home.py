@@ -11,6 +11,7 @@ import pytest
 from unlatch.robots.gripper import GripperCfg
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry.pose import Pose
+from unlatch.skills.artpreplan import ArtPreplanCfg
 from unlatch.skills.contract.config import SkillCfg, fill_objects
 from unlatch.skills.home import Home, HomeCfg
 from unlatch.solver.settings.setting import PlannerSettingCfg
@@ -51,6 +52,10 @@ class TestEntry:
 
     def test_at_the_beginning_they_are_those_of_the_entry_after(self):
         assert filled(entry("home"), entry("open", "oven", "door")) == [(["oven"], "door", None)]
+
+    def test_a_search_for_a_layout_acts_on_nothing(self):
+        search = ArtPreplanCfg(name="artpreplan", objects=["oven"])
+        assert filled(search, entry("home"), entry("open", "oven", "door", "left")) == [(["oven"], "door", "left")]
 
     def test_an_arm_that_does_nothing_else_has_those_of_another_arm_and_keeps_its_own(self):
         assert filled(entry("open", "oven", "door", "left"), entry("home", arm="right")) == [

@@ -168,7 +168,7 @@ def open_document(path: str | Path) -> TaskDocument:
     """
     file = Path(path).expanduser().absolute()
     if file.suffix not in (_SUFFIX, ".yml"):  # the page shows what it opens, perhaps at another computer
-        raise ConfigError(f"{file} is no task file. Expected the path of a file .yaml.")
+        raise ConfigError(f"{file} is no task file. Expected the path of a file .yaml or .yml. Name another.")
     try:
         if file.stat().st_size > MAX_BYTES:
             raise ConfigError(f"{file} has more than {MAX_BYTES} bytes. Expected a task file. Name another.")

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.objects.importers.usd.stage import rigid_part
+from unlatch.objects.importers.body_tree import rigid_part
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_dependencies import mesh_dependencies
 from unlatch.simcore.meshes.mesh_pieces import MeshPiece, read_pieces
-from unlatch.simcore.meshes.mesh_reader import GLTF_SUFFIXES, TO_Z_UP, check_file
+from unlatch.simcore.meshes.mesh_reader import GLTF_SUFFIXES, READER_ERRORS, TO_Z_UP, check_file, unreadable_mesh
 
 AGI = "AGI_articulations"
 """Extension whose articulations turn and shift nodes."""
@@ -36,7 +36,7 @@ def has_joints(path: Path) -> bool:
     """Returns whether a glTF names an extension that has joints; false for a file that cannot be read."""
     try:
         used = _read_parts(path)[0].get("extensionsUsed", [])
-    except (OSError, ValueError, struct.error, AttributeError):
+    except READER_ERRORS:
         return False
     return isinstance(used, list) and bool({AGI, KHR} & {str(name) for name in used})
 
@@ -70,12 +70,8 @@ class GltfFile:
             self._places: dict[int, np.ndarray] = {}
             for number in self.numbers():
                 self.affine(number)
-        except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, struct.error) as exc:
-            raise AssetError(
-                f"{path}: no readable glTF ({' '.join(str(exc).split()) or type(exc).__name__}). Expected glTF 2.0. "
-                "Export it again.",
-                path=str(path),
-            ) from exc
+        except READER_ERRORS as exc:
+            raise unreadable_mesh(path, exc, where=str(path)) from exc
 
     def error(self, where: Any, problem: str) -> AssetError:
         """Returns an error about a node, by its number or name."""
@@ -125,11 +121,15 @@ class GltfFile:
         """Returns the pose of a node without its scale.
 
         Raises:
-            AssetError: Its transform is not finite or makes it flat.
+            AssetError: Its transform is not finite, makes it flat, or mirrors it.
         """
         affine = self.affine(node)
-        if not np.all(np.isfinite(affine)) or abs(np.linalg.det(affine[:3, :3])) < 1e-30:
-            raise self.error(node, "has a transform that is not finite or makes it flat. Correct it.")
+        if not np.all(np.isfinite(affine)) or np.linalg.det(affine[:3, :3]) < 1e-30:
+            raise self.error(
+                node,
+                "has a joint and a transform that is not finite, makes it flat, or mirrors it. Apply its scale in the "
+                "modeller.",
+            )
         return rigid_part(affine)
 
     def read_pieces(self) -> dict[int, list[MeshPiece]]:

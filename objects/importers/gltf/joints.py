@@ -52,8 +52,8 @@ def find_joints(file: GltfFile, bodies: dict[str, Body]) -> list[GltfJoint]:
 
 def _is_body(file: GltfFile, node: int) -> bool:
     motion = file.extension(node, KHR).get("motion")
-    if isinstance(motion, dict):
-        return not motion.get("isKinematic", False)
+    if isinstance(motion, dict) and not motion.get("isKinematic", False):
+        return True
     return _articulation_name(file, node) is not None
 
 
@@ -123,6 +123,10 @@ def _physics_joints(file: GltfFile, bodies: dict[str, Body], taken: set[str]) ->
             file.notices.append(f"{file.place(node)}: its joint is left out, it joins a body to itself")
             continue
         turns, axis, lower, upper = _free_direction(file, node, described[index])
+        if not turns and not np.all(np.isfinite([lower, upper])):
+            raise file.error(
+                node, f"slides without end: {lower:g} to {upper:g}. Expected a limit with min and max. Add them."
+            )
         yield GltfJoint(
             name=unused_name(file.name(node), taken),
             place=file.place(node),
@@ -149,10 +153,8 @@ def _free_direction(file: GltfFile, node: int, described: Any) -> tuple[bool, np
         high = float(limit.get("max", np.inf))
         for turns, key in ((False, "linearAxes"), (True, "angularAxes")):
             axes = limit.get(key, [])
-            if len(axes) > 1:  # a limit of several axes is a distance from 0, or an angle from it
-                low = -high
-            for k in axes:
-                ranges[turns, int(k)] = (low, high)
+            for k in axes:  # a limit of several axes is a distance from 0, or an angle from it
+                ranges[turns, int(k)] = (-high if len(axes) > 1 else low, high)
     free = [(key, (low, high)) for key, (low, high) in ranges.items() if high - low > 1e-9]
     if len(free) > 1:
         words = ", ".join(f"{'turns about' if turns else 'slides along'} {_AXES[k]}" for (turns, k), _ in free)

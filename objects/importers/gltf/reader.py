@@ -15,6 +15,7 @@ from unlatch.objects.importers.mesh_files import MeshFiles
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.convex_hull import mesh_hull
 from unlatch.simcore.meshes.mesh_pieces import MeshPiece
+from unlatch.simcore.meshes.mesh_reader import READER_ERRORS, unreadable_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, UrdfModel
 
@@ -26,7 +27,7 @@ def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
     """Reads a glTF and writes a URDF with its meshes into a folder.
 
     Lengths are metres, z points up. A node with an articulation of AGI_articulations or a motion of
-    KHR_physics_rigid_bodies becomes a link with what hangs below it, everything else the link `world`. Colliders are
+    KHR_physics_rigid_bodies that is not kinematic becomes a link with what hangs below it, everything else the link `world`. Colliders are
     made from what is seen.
 
     Args:
@@ -41,8 +42,11 @@ def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
         AssetError: The file cannot be read, has no joint that moves, or one that no URDF has.
     """
     file = GltfFile(path)
-    bodies = find_bodies(file)
-    joints = find_joints(file, bodies)
+    try:
+        bodies = find_bodies(file)
+        joints = find_joints(file, bodies)
+    except READER_ERRORS as exc:  # values of another type than the extension has
+        raise unreadable_mesh(path, exc, where=str(path)) from exc
     if all(joint.kind == "fixed" for joint in joints):
         raise file.error(
             "the file",
@@ -53,7 +57,14 @@ def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
     for node, found in file.read_pieces().items():
         named = [replace(piece, name=file.name(node)) for piece in found]
         pieces.setdefault(body_of(file, node), []).extend(named)
-    tree = build_tree(file, bodies, joints, has_static_shape=WORLD in pieces, remedy="Leave one joint of the loop out.")
+    tree = build_tree(
+        file,
+        bodies,
+        joints,
+        has_static_shape=WORLD in pieces,
+        alone="Export each alone.",
+        remedy="Leave one joint of the loop out.",
+    )
     if tree.root != WORLD and WORLD in pieces:
         file.notices.append("geometry that belongs to no body is left out: no joint connects it")
     if any("collider" in file.extension(node, KHR) for node in file.numbers()):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.objects.importers.body_tree import WORLD, Body, BodyJoint, BodyTree, build_tree, unused_name
-from unlatch.objects.importers.usd.stage import OpenedStage, rigid_part, rotation_of
+from unlatch.objects.importers.body_tree import WORLD, Body, BodyJoint, BodyTree, build_tree, rigid_part, unused_name
+from unlatch.objects.importers.usd.stage import OpenedStage, rotation_of
 from unlatch.simcore.geometry import Pose
 
 _KINDS = {"PhysicsRevoluteJoint": "revolute", "PhysicsPrismaticJoint": "prismatic", "PhysicsFixedJoint": "fixed"}
@@ -89,6 +89,7 @@ def arrange_joints(
         bodies,
         joints,
         has_static_shape=has_static_shape,
+        alone="Export each alone, or make one the default prim.",
         remedy="Leave one joint of the loop out, or set physics:excludeFromArticulation.",
     )
 

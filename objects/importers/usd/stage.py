@@ -174,13 +174,6 @@ class OpenedStage:
         return units
 
 
-def rigid_part(affine: np.ndarray) -> Pose:
-    """Returns the pose of a frame without scale and shear: the rotation nearest to that of a (4, 4) affine map."""
-    left, _, right = np.linalg.svd(affine[:3, :3])
-    left[:, 2] *= np.sign(np.linalg.det(left @ right))
-    return Pose(left @ right, affine[:3, 3])
-
-
 def rotation_of(quat: Any) -> np.ndarray:
     """Returns (3, 3) the rotation of a quaternion of OpenUSD; the identity for one of length 0."""
     w, (x, y, z) = float(quat.GetReal()), (float(v) for v in quat.GetImaginary())

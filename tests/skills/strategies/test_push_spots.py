@@ -183,12 +183,12 @@ def tongue(
 def test_a_lever_that_nothing_can_hold_is_opened_by_fingers_beside_it(make_object: MakeObject):
     asset, part = tongue(make_object)
     strategies = dict(derive_strategies("open", asset, part, HAND, (0.0, 0.0)))
-    assert next(iter(strategies)) == "hook"
+    assert next(iter(strategies)) == "beside"
     for name, setting in strategies.items():
         assert setting.approach_width_m == 0.0
         assert setting.follow_joint is not None
         assert setting.follow_joint.to == pytest.approx(1.5 * setting.success_threshold)
-        keypoint = "articulated_object_head" if name.startswith("hook") else SPOT
+        keypoint = "articulated_object_head" if name.startswith("beside") else SPOT
         x, y, _ = part.keypoint(keypoint).xyz + np.array(setting.keypoint_shifts[keypoint])
         assert y > 0.04 - 0.005  # on the side from which it opens
         assert 0.07 < x < 0.16  # and in the far half of the tongue
@@ -198,7 +198,7 @@ def test_a_lever_too_wide_for_the_fingers_is_pushed_open_and_not_grasped(make_ob
     names = [
         name for name, _ in derive_strategies("open", *tongue(make_object, handle=HandleType.bar), HAND, (0.0, 0.0))
     ]
-    assert names[0] == "hook"
+    assert names[0] == "beside"
     assert "bar" not in names
 
 

@@ -150,9 +150,27 @@ def _unknown_name(content: dict[str, Any]) -> None:
     content["extensions"]["AGI_articulations"]["articulations"][0]["name"] = "other"
 
 
+def _without_end(content: dict[str, Any]) -> None:
+    kept = {"min": 0, "max": 0}
+    add_physics_joint(content, limits=[{"angularAxes": [0, 1, 2], **kept}, {"linearAxes": [1, 2], **kept}])
+
+
+def _mirrored(content: dict[str, Any]) -> None:
+    add_articulation(content)
+    content["nodes"][number(content, "hinge")]["scale"] = [-1.0, 1.0, 1.0]
+
+
+def _chain(content: dict[str, Any]) -> None:
+    first = len(content["nodes"])
+    content["nodes"] += [{"children": [first + k + 1]} for k in range(3000)] + [{}]
+
+
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
+        (_without_end, "(pivot) slides without end: -inf to inf. Expected a limit with min and max."),
+        (_mirrored, "(hinge) has a joint and a transform that is not finite, makes it flat, or mirrors it."),
+        (_chain, "no readable GLB mesh"),
         (_without_joints, "has no joint that moves"),
         (_two_ways, "(pivot) has a joint that moves in 2 ways: turns about y, turns about z. Expected one."),
         (_no_such_node, "(pivot) has a joint with connectedNode 99, which does not exist."),
@@ -167,6 +185,33 @@ def test_what_no_urdf_has_is_refused(tmp_path: Path, edit: Any, said: str):
     with pytest.raises(AssetError) as caught:
         urdf_of(path)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "text", [1], {}, [[]], {"stages": None}, {"limits": [3]}])
+@pytest.mark.parametrize(
+    "place",
+    [
+        ("AGI_articulations", "articulations"),
+        ("AGI_articulations", "articulations", 0, "stages"),
+        ("KHR_physics_rigid_bodies", "physicsJoints"),
+        ("KHR_physics_rigid_bodies", "physicsJoints", 0, "limits"),
+        ("KHR_physics_rigid_bodies", "physicsJoints", 0, "limits", 0, "linearAxes"),
+        ("KHR_physics_rigid_bodies", "physicsJoints", 0, "limits", 0, "min"),
+    ],
+)
+def test_values_of_another_type_are_refused_or_read(tmp_path: Path, place: tuple[Any, ...], wrong: Any):
+    def spoil(content: dict[str, Any]) -> None:
+        (add_articulation if place[0] == "AGI_articulations" else add_physics_joint)(content)
+        at = content["extensions"]
+        for key in place[:-1]:
+            at = at[key]
+        at[place[-1]] = wrong
+
+    path = write_glb(tmp_path / "cabinet.glb", cabinet_scene(), spoil)
+    try:
+        read_urdf(urdf_of(path).path)
+    except AssetError as exc:
+        assert "cabinet.glb" in str(exc)
 
 
 def test_a_plain_mesh_is_no_object(tmp_path: Path):
