@@ -45,8 +45,8 @@ def urdf_of(path: Path, *, cache_dir: str | None = None) -> MadeUrdf:
     """Returns the URDF of a USD or glTF with joints; it is written first unless the cache holds it.
 
     Links and joints have the names of their prims or nodes. A link has the axes of its body, and its origin on the
-    axis of its joint. The link of the root is upright. Of a USD, masses, inertias, limits, damping and friction are kept;
-    of a glTF, masses and limits.
+    axis of its joint. The link of the root is upright. Of a USD, masses, inertias, limits, damping and friction
+    are kept; of a glTF, masses and limits.
 
     Args:
         path: The file.

@@ -44,7 +44,8 @@ class MeshJointCfg:
     at: str | tuple[float, ...] | None = None
     """Where the axis of a hinge is: a side of the moving part such as `+x`, `centre`, or three numbers."""
     range: tuple[float, ...] | None = None
-    """Least and largest position [rad, or the unit of the mesh]; None: a quarter turn, or 0.8 of the part's length along the axis."""
+    """Least and largest position [rad, or the unit of the mesh]; None: a quarter turn, or 0.8 of the part's length
+    along the axis."""
     up: str | None = None
     """Which axis of the file points up; None: the one of its format: y in a glTF, z in an OBJ, STL or PLY."""
 

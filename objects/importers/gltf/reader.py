@@ -27,8 +27,8 @@ def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
     """Reads a glTF and writes a URDF with its meshes into a folder.
 
     Lengths are metres, z points up. A node with an articulation of AGI_articulations or a motion of
-    KHR_physics_rigid_bodies that is not kinematic becomes a link with what hangs below it, everything else the link `world`. Colliders are
-    made from what is seen.
+    KHR_physics_rigid_bodies that is not kinematic becomes a link with what hangs below it, everything else the link
+    `world`. Colliders are made from what is seen.
 
     Args:
         path: The glTF.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +163,7 @@ def _mirrored(content: dict[str, Any]) -> None:
 
 def _chain(content: dict[str, Any]) -> None:
     first = len(content["nodes"])
-    content["nodes"] += [{"children": [first + k + 1]} for k in range(3000)] + [{}]
+    content["nodes"] += [{}] + [{"children": [first + k]} for k in range(3000)]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +175,7 @@ def _chain(content: dict[str, Any]) -> None:
         (_without_joints, "has no joint that moves"),
         (_two_ways, "(pivot) has a joint that moves in 2 ways: turns about y, turns about z. Expected one."),
         (_no_such_node, "(pivot) has a joint with connectedNode 99, which does not exist."),
-        (_own_child, "no readable glTF"),
+        (_own_child, "no readable GLB mesh (node "),
         (_unknown_name, "(hinge) names the articulation 'swing'. Known: other."),
         (lambda c: add_articulation(c, type="zTwist"), "moves in 0 ways by the articulation 'swing'."),
         (lambda c: add_articulation(c, maximumValue="far"), "has a stage with maximumValue=far. Expected a number."),
@@ -208,10 +209,8 @@ def test_values_of_another_type_are_refused_or_read(tmp_path: Path, place: tuple
         at[place[-1]] = wrong
 
     path = write_glb(tmp_path / "cabinet.glb", cabinet_scene(), spoil)
-    try:
-        read_urdf(urdf_of(path).path)
-    except AssetError as exc:
-        assert "cabinet.glb" in str(exc)
+    with suppress(AssetError):  # no other exception
+        assert read_urdf(urdf_of(path).path).joints
 
 
 def test_a_plain_mesh_is_no_object(tmp_path: Path):
