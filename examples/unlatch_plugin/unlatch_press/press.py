@@ -52,9 +52,9 @@ class Press(Close):
         self._pressed: list[bool] = []
 
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
-        """Returns the commands of `close` with a wait at the end of the push."""
+        """Returns the commands of `close` with a wait at the end of the push, or before the fingers let go."""
         commands = super().make_commands(plan)
-        end = next(i for i, command in enumerate(commands) if command.phase is Phase.retreat)
+        end = next(i for i, command in enumerate(commands) if command.phase in (Phase.release, Phase.retreat))
         self._hold = ManipCommand(
             ManipKind.close_gripper, commands[end - 1].T_base_ee, Phase.follow, dwell_frames=self._hold_frames
         )
