@@ -26,9 +26,7 @@ class MeshFiles:
 
     def write_mesh(self, mesh: TriangleMesh) -> str:
         """Writes a mesh as OBJ; returns its name in the URDF."""
-        used, faces = np.unique(mesh.faces, return_inverse=True)
-        tidy = TriangleMesh(mesh.vertices[used], faces.reshape(-1, 3))
-        return self._write(format_obj([tidy]).encode(), f"mesh_{len(self._names)}.obj")
+        return self._write(format_obj([mesh.cut()]).encode(), f"mesh_{len(self._names)}.obj")
 
     def write_picture(self, data: bytes, suffix: str) -> str:
         """Writes a picture; returns its name, which has no folder: it lies beside the meshes."""

@@ -98,10 +98,8 @@ def _split_piece(piece: MeshPiece) -> list[MeshPiece]:
     parts = []
     for label in np.unique(labels):
         chosen = labels == label
-        used, faces = np.unique(piece.mesh.faces[chosen], return_inverse=True)
-        mesh = TriangleMesh(piece.mesh.vertices[used], faces.reshape(-1, 3))
         uvs = None if piece.corner_uvs is None else piece.corner_uvs[chosen]
-        parts.append(replace(piece, mesh=mesh, corner_uvs=uvs))
+        parts.append(replace(piece, mesh=piece.mesh.cut(chosen), corner_uvs=uvs))
     if len(parts) == 1:
         return parts
     parts.sort(key=lambda part: -float(np.prod(part.mesh.extents + 1e-4)))

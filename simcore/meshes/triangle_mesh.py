@@ -50,6 +50,11 @@ class TriangleMesh:
         a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
         return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
 
+    def cut(self, chosen: Array | slice = slice(None)) -> TriangleMesh:
+        """Returns the triangles that a mask (F,) chooses, or all, with the vertices that they use."""
+        used, faces = np.unique(self.faces[chosen], return_inverse=True)
+        return TriangleMesh(self.vertices[used], faces.reshape(-1, 3))
+
     @cached_property
     def hull_points(self) -> Array:
         """(H, 3) vertices of the convex hull, which has the same extents along any direction [m]."""
@@ -117,11 +122,7 @@ def split_components(mesh: TriangleMesh) -> list[TriangleMesh]:
     hundreds of flat quads.
     """
     labels = component_labels(mesh)
-    pieces = []
-    for label in np.unique(labels):
-        used, renumbered = np.unique(mesh.faces[labels == label], return_inverse=True)
-        pieces.append(TriangleMesh(mesh.vertices[used], renumbered.reshape(-1, 3)))
-    return pieces
+    return [mesh.cut(labels == label) for label in np.unique(labels)]
 
 
 def component_labels(mesh: TriangleMesh) -> Array:

@@ -355,10 +355,8 @@ def lever_push_setting(
     )
 
 
-def lever_flank_setting(
-    part: Part, start: tuple[float, float], back: np.ndarray, side: np.ndarray
-) -> PlannerSettingCfg:
-    """Returns the planner setting for pushing a lever open with the flank of closed fingers that lie beside it.
+def beside_setting(part: Part, start: tuple[float, float], back: np.ndarray, side: np.ndarray) -> PlannerSettingCfg:
+    """Returns the planner setting for pushing a lever open with the side of closed fingers that lie beside it.
 
     `back` and `side` are (3,) directions to the palm and along the wide side of the hand, frame of the link. The head
     is shifted to the place beside the lever.

@@ -120,7 +120,7 @@ def lever_spots(fit: HandFit, openings: tuple[float, ...], *, opens: bool = Fals
     return outward, found
 
 
-def lever_flanks(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
+def places_beside_lever(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
     """Returns places beside a lever where closed fingers, which point against its outward direction, can push it open.
 
     The hand fits a place at every opening from closed [rad or m], and on a straight approach of `fit.approach_m`.

@@ -22,17 +22,17 @@ from unlatch.skills.strategies.open_close import (
     SKIN_M,
     SPOT,
     approach_m,
+    beside_setting,
     front_setting,
     grasp_setting,
     inside_push_setting,
     is_round,
     led_back,
     led_to,
-    lever_flank_setting,
     lever_push_setting,
     push_setting,
 )
-from unlatch.skills.strategies.push_spots import inner_spots, lever_flanks, lever_spots, push_shifts
+from unlatch.skills.strategies.push_spots import inner_spots, lever_spots, places_beside_lever, push_shifts
 from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_to
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
@@ -230,19 +230,19 @@ def _derive_lever_returns(
 def _derive_lever_openings(
     asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
 ) -> list[Strategy]:
-    """Returns pushes that open a lever that the fingers cannot hold: with their flank beside it, or with their tips."""
+    """Returns pushes that open a lever that the fingers cannot hold: with their side beside it, or with their tips."""
     fit = HandFit(asset, part, hand, approach_m=EDGE_APPROACH_M)
     _, along, outward = fit.axes_link()
-    flanks = [
+    places = [
         replace(
-            lever_flank_setting(part, start, outward, side),
+            beside_setting(part, start, outward, side),
             keypoint_shifts={name: (shift.round(4) + 0.0).tolist() for name in (HEAD, TAIL)},
         )
-        for shift in lever_flanks(fit, tuple(dict.fromkeys(start)))
+        for shift in places_beside_lever(fit, tuple(dict.fromkeys(start)))
         for side in (along, -along)
     ]
-    is_last = not flanks and part.handle.type is HandleType.none
-    return _numbered("beside", flanks) + _derive_lever_pushes(asset, part, hand, start, opens=True, is_last=is_last)
+    is_last = not places and part.handle.type is HandleType.none
+    return _numbered("beside", places) + _derive_lever_pushes(asset, part, hand, start, opens=True, is_last=is_last)
 
 
 def _derive_lever_pushes(

@@ -15,7 +15,7 @@ from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import SPOT
-from unlatch.skills.strategies.push_spots import lever_flanks, lever_spots, push_shifts
+from unlatch.skills.strategies.push_spots import lever_spots, places_beside_lever, push_shifts
 from unlatch.skills.strategies.ranking import derive_strategies
 
 HAND = hand_shape("franka_panda", franka_panda().arms[0])
@@ -205,14 +205,14 @@ def test_a_lever_too_wide_for_the_fingers_is_pushed_open_and_not_grasped(make_ob
 @pytest.mark.parametrize(("gap", "lift"), [(0.05, 0.0), (0.003, 0.004)])
 def test_fingers_beside_a_lever_stay_clear_of_what_is_below_it(make_object: MakeObject, gap: float, lift: float):
     asset, part = tongue(make_object, gap=gap)
-    found = lever_flanks(HandFit(asset, part, HAND, approach_m=0.06), (0.0,))
+    found = places_beside_lever(HandFit(asset, part, HAND, approach_m=0.06), (0.0,))
     assert found
     assert all(shift[2] == pytest.approx(lift) for shift in found)
 
 
 def test_fingers_do_not_lie_where_a_wall_is_beside_a_lever(make_object: MakeObject):
     asset, part = tongue(make_object, wall=True)
-    assert lever_flanks(HandFit(asset, part, HAND, approach_m=0.06), (0.0,)) == []
+    assert places_beside_lever(HandFit(asset, part, HAND, approach_m=0.06), (0.0,)) == []
 
 
 def test_a_lever_without_room_at_its_tip_is_pushed_nearer_to_its_hinge(make_object: MakeObject):
