@@ -100,7 +100,7 @@ def main(arguments: list[str]) -> int:
     joint = cfg.mesh_joint
     if joint is not None:
         made = write_mesh_urdf(path, joint, out or path.parent, force=cfg.force)
-        print_line(f"URDF: {made.path}, {made.description}")
+        print_line(f"URDF: {made.path} ({made.description})")
         path, out = made.path, None
     targets = find_targets(path, out=out)
     if cfg.edit:
