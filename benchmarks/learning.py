@@ -129,7 +129,9 @@ def list_points() -> Iterator[Training]:
     dense = replace(even, name="every_category_dense", view=DENSE_POINTS)
     more = replace(dense, name="every_category_more", demos=tuple(Demos(task, 250) for task in tasks))
     wide = replace(more, name="every_category_more_wide", options=("width=768", *options[1:]))
-    for every in (even, dense, more, wide):
+    attention = replace(dense, name="every_category_attention", options=(*options, "heads=32"))
+    hidden = replace(dense, name="every_category_hidden", options=(*options, "heads=32", "hide=1.5"))
+    for every in (even, dense, more, wide, attention, hidden):
         yield every
         yield from _list_real_objects(every)
 

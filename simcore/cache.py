@@ -194,6 +194,12 @@ def _rename_or_keep(temporary: Path, folder: Path) -> None:
 
 
 def _cache_error(folder: Path, exc: OSError) -> AssetError:
+    source = exc.filename if isinstance(exc, FileNotFoundError) else None
+    if isinstance(source, str) and not Path(source).is_relative_to(folder.parent):
+        return AssetError(
+            f"{source} is missing. {folder} is made from it. If it belongs to a Python package, install that again.",
+            path=source,
+        )
     return AssetError(
         f"The asset cache at {folder.parent} cannot be written ({exc.strerror or exc}). "
         f"Set object.cache_dir or {CACHE_VARIABLE} to a folder that this user can write to.",

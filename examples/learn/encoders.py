@@ -5,18 +5,37 @@ from torch import Tensor, nn
 
 
 class PointEncoder(nn.Module):
-    """Features of a set of points (PointNet, Qi et al. 2017)."""
+    """Features of a set of points (PointNet, Qi et al. 2017), and the places that it attends to, such as a handle."""
 
-    size = 256
-
-    def __init__(self) -> None:
+    def __init__(self, heads: int = 0, hide: float = 0.0) -> None:
+        """Creates the encoder; see `NetworkCfg` for the arguments."""
         super().__init__()
-        layers = nn.Linear(7, 64), nn.GELU(), nn.Linear(64, 128), nn.GELU(), nn.Linear(128, self.size)
-        self.layers, self.norm = nn.Sequential(*layers), nn.LayerNorm(self.size)
+        self.heads, self.hide, features = heads, hide, 256
+        self.size = features + 6 * heads
+        self.near = nn.Sequential(nn.Linear(7, 64), nn.GELU(), nn.Linear(64, 128), nn.GELU())
+        self.far, self.norm = nn.Linear(128, features), nn.LayerNorm(features)
+        if heads:
+            self.query, self.key, self.attend = nn.Linear(features, 64), nn.Linear(128, 64), nn.Linear(64, heads)
 
     def forward(self, points: Tensor) -> Tensor:
         """Returns features (N, size) of points (N, P, 7): in the frames of grip and hand, and whether on the part."""
-        return self.norm(self.layers(points).amax(dim=1))
+        if self.training and self.hide:
+            points = points[:, torch.rand(points.shape[1]).topk(points.shape[1] // 2).indices]
+        shown = self._show(points)
+        near = self.near(points)
+        features = self.norm(self.far(near).masked_fill(~shown, -1e4).amax(dim=1))
+        if not self.heads:
+            return features
+        scores = self.attend(nn.functional.gelu(self.key(near) + self.query(features)[:, None]))
+        share = scores.masked_fill(~shown, -1e4).softmax(dim=1)
+        return torch.cat([features, (share.mT @ points[..., :6]).flatten(1)], dim=1)
+
+    def _show(self, points: Tensor) -> Tensor:
+        """Returns which points count (N, P, 1): all; in training, without those of the body beyond a random distance."""
+        if not (self.training and self.hide):
+            return torch.ones_like(points[..., :1], dtype=torch.bool)
+        reach = self.hide * torch.rand(len(points), 1, 1)
+        return (points[..., 6:] > 0.5) | (points[..., :3].norm(dim=2, keepdim=True) < reach)
 
 
 class ImageEncoder(nn.Module):

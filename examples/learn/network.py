@@ -29,6 +29,11 @@ class NetworkCfg:
     blocks: int = 4
     views: list[str] = field(default_factory=list)
     """Observed point clouds and images, as in the export."""
+    heads: int = 0
+    """Places of a point cloud that the network attends to."""
+    hide: float = 0.0
+    """In training, points of the body are hidden beyond a random distance of up to `hide` from the part's middle [m],
+    so that the network does not guess a handle from the size of a body; 0: none is hidden."""
 
 
 class Residual(nn.Sequential):
@@ -50,7 +55,8 @@ class ActionNetwork(nn.Module):
         inputs, outputs = len(cfg.names) + 9, cfg.joints + 1 + 9 * cfg.hand
         self.register_buffer("input_scale", torch.ones(2, inputs))
         self.register_buffer("output_scale", torch.ones(2, cfg.chunk, outputs))
-        self.encoders = nn.ModuleList(PointEncoder() if view == CLOUD else ImageEncoder() for view in cfg.views)
+        encoders = (PointEncoder(cfg.heads, cfg.hide) if view == CLOUD else ImageEncoder() for view in cfg.views)
+        self.encoders = nn.ModuleList(encoders)
         w, last = cfg.width, cfg.chunk * outputs
         first = inputs + sum(encoder.size for encoder in self.encoders)
         blocks = [(nn.LayerNorm(w), nn.Linear(w, 2 * w), nn.GELU(), nn.Linear(2 * w, w)) for _ in range(cfg.blocks)]

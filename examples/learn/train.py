@@ -22,7 +22,8 @@ from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
 
 OPTIONS = {
-    "out": "policy.pt", "noise": 0.02, "steps": 6000, "batch": 512, "width": 256, "chunk": 32, "hand": 1, "seed": 0,
+    "out": "policy.pt", "noise": 0.02, "steps": 6000, "batch": 512, "width": 256, "chunk": 32, "hand": 1, "heads": 0,
+    "hide": 0.0, "seed": 0,
 }  # fmt: skip
 
 
@@ -52,7 +53,7 @@ def train(roots: list[Path], options: dict) -> ActionNetwork:
     names, info, observed, *arrays = read_sets(roots)
     actions, ends = map(torch.tensor, arrays)
     seen = {key: torch.as_tensor(values, device=actions.device) for key, values in observed.items()}
-    sizes = {key: options[key] for key in ("chunk", "hand", "width")}
+    sizes = {key: options[key] for key in ("chunk", "hand", "width", "heads", "hide")}
     cfg = NetworkCfg(names, actions.shape[1] - 1, views=[key for key in seen if key != STATE], **sizes)
     network = ActionNetwork(cfg, Arm(*map(torch.tensor, read_arm(info["robot_type"]))))
     hands = network.add_hands(actions)

@@ -112,3 +112,13 @@ def test_an_unwritable_cache_is_an_error_that_names_the_setting(tmp_path: Path) 
         f"The asset cache at {tmp_path / 'file'} cannot be written (File exists). "
         "Set object.cache_dir or UNLATCH_CACHE_DIR to a folder that this user can write to."
     )
+
+
+def test_a_missing_source_is_an_error_that_names_it_not_the_cache(tmp_path: Path) -> None:
+    source = tmp_path / "model.urdf"
+    with pytest.raises(AssetError) as caught, replaced_folder(tmp_path / "cache" / "x"):
+        source.read_text()
+    assert str(caught.value) == (
+        f"{source} is missing. {tmp_path / 'cache' / 'x'} is made from it. "
+        "If it belongs to a Python package, install that again."
+    )

@@ -68,7 +68,6 @@ class PygfxRenderer(Renderer):
         """See `Renderer`."""
         import_extra("pygfx", extra="render", needed_by="renderer=pygfx", error=WorldError)
         self._device = open_device()
-        self._on_card = self._device.adapter.info["adapter_type"] != "CPU"
         self._exact, self._geometries, self._targets = _open_shared()
         self.stage = Stage()
         """The scene of pygfx that is drawn."""
@@ -95,7 +94,7 @@ class PygfxRenderer(Renderer):
 
     def _draw_colours(self, world: RenderedWorld, pinhole: Pinhole, request: RenderRequest) -> _Target:
         """Begins to draw a picture; returns where it is read."""
-        scale = _FINE_SCALE if request.smooth and (request.fine or self._on_card) else 1
+        scale = _FINE_SCALE if request.smooth and request.fine else 1
         size = (pinhole.width, pinhole.height, scale, request.smooth and scale == 1)
         target = self._targets.get(size, lambda: _Target(*size))
         self.stage.set_light(world.light, shadow=request.shadow and world.light.shadow)
