@@ -70,6 +70,11 @@ class SceneObject:
         """Returns the smallest range of a part [rad or m]."""
         return min(asset.articulation.part(part).openness.span for asset in self.assets)
 
+    @property
+    def half_width_m(self) -> float:
+        """Half the largest width of its instances [m]."""
+        return max(float(asset.bounds_obj[1, 1] - asset.bounds_obj[0, 1]) / 2 for asset in self.assets)
+
     def turns_in_hand(self) -> bool:
         """Whether a part of it can be turned by `rotate`."""
         return any(part.kind.turns_in_hand for part in self.asset.articulation.parts.values())

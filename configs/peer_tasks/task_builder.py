@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unlatch.configs.derivation.derived_task import derive_layout
-from unlatch.configs.peer_tasks.ledger import ABSENT, Ledger
+from unlatch.configs.peer_tasks.chain import LIMITS
+from unlatch.configs.peer_tasks.ledger import ABSENT, Ledger, join_path
 from unlatch.configs.peer_tasks.scene_objects import SceneObject
 from unlatch.configs.peer_tasks.values import has_reference, read_mapping, read_number
 from unlatch.robots.catalog import ROBOTS
@@ -46,7 +47,11 @@ class TaskBuilder:
     relations: list[dict[str, Any]] = field(default_factory=list)
     language: list[str] = field(default_factory=list)
     cameras: list[str] = field(default_factory=list)
+    distractors: dict[str, int] | None = None
+    """Their least and largest number."""
     max_duration_s: float | None = None
+    path: str = ""
+    """Its place in the file."""
 
     def robot_cfg(self) -> RobotCfg:
         """Returns the description of the robot.
@@ -110,6 +115,8 @@ class TaskBuilder:
         found["object"] = first.to_yaml()
         if others:
             found["objects"] = [item.to_yaml() for item in others]
+        if self.distractors is not None:
+            found["randomization"] = {"distractors": self.distractors}
         return {**found, "task": task, "skills": self._chain()}
 
     def _chain(self) -> list[Any]:
@@ -131,7 +138,19 @@ class TaskBuilder:
             for arms in groups.values()
             for stage in _split_stage(arms)
         ]
+        for stage in stages:
+            self._share_limits(stage)
         return [*first, {self.robot: stages}]
+
+    def _share_limits(self, stage: Mapping[str, list[dict[str, Any]]]) -> None:
+        """Switches a limit off for all skills of a stage if it is off for some: the arms share one judge."""
+        entries = [entry for own in stage.values() for entry in own]
+        for key in LIMITS if len(stage) > 1 else ():
+            if len({entry.get(key, True) for entry in entries}) > 1:
+                for entry in entries:
+                    entry[key] = False
+                said = f"{key} is false for all skills of arms that act at the same time, as it is for some of them"
+                self.ledger.note(join_path(self.path, "skills"), said)
 
     def _read_setting(self, raw: Any, path: str, item: SceneObject, part: str) -> PlannerSettingCfg | None:
         """Returns the setting of a skill as Unlatch reads it; None if it is derived, with a line that says why."""

@@ -21,6 +21,7 @@ from unlatch.configs.peer_tasks.counterparts import nearest_category, nearest_co
 from unlatch.configs.peer_tasks.importer import ImportCfg, ImportedTask, Settings, import_tasks
 from unlatch.configs.peer_tasks.ledger import Ledger
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.library import load_object
 from unlatch.simcore.errors import ConfigError, SimCoreError
 from unlatch.skills.contract.config import stages_of
 
@@ -254,6 +255,63 @@ def test_several_tasks_of_one_file_have_numbers(tmp_path: Path) -> None:
     assert first.error is None
     assert re.search(r"tasks\[1\] has no skill that Unlatch can carry out: .*'wait' is not imported", str(second.error))
     assert third.error is not None
+
+
+def two_objects(folder: Path, **more: Any) -> ImportedTask:
+    drawer, microwave = ({"name": name, "category": name} for name in ("nightstand", "microwave"))
+    left = {"name": "open", "objects": ["nightstand"], "collision_valid": False}
+    skills = [{"lift2": [{"left": [left], "right": [{"name": "close", "objects": ["microwave"]}]}]}]
+    robots = [{"name": "lift2", "euler": [0.0, 0.0, 90.0]}]
+    entry = {"robots": robots, "objects": [microwave, drawer], "skills": skills, **more}
+    return only(written({"tasks": [entry]}, folder))
+
+
+def test_arms_that_act_at_the_same_time_share_their_limits(tmp_path: Path) -> None:
+    item = two_objects(tmp_path)
+    cfg = composed(item, tmp_path)
+    assert [(e.arm, e.collision_valid) for e in cfg.skills[1:]] == [("left", False), ("right", False)]
+    (line,) = [str(line) for line in item.lines if "collision_valid is false for all" in line.text]
+    assert line.startswith("tasks[0].skills: ")
+
+
+def region_at(name: str, x_m: float) -> dict[str, Any]:
+    config = {"pos_range": [[x_m - 0.1, 0.0, 0.0], [x_m + 0.1, 0.2, 0.0]], "yaw_rotation": [-10, 10]}
+    return {"object": name, "random_type": "A_on_B_region_sampler", "random_config": config}
+
+
+@pytest.mark.parametrize(("regions", "sign"), [([], 1.0), ([("nightstand", 0.4), ("microwave", -0.4)], -1.0)])
+def test_objects_of_two_skills_stand_side_by_side(
+    tmp_path: Path, regions: list[tuple[str, float]], sign: float
+) -> None:
+    # without regions, each object stands before its arm; with them, in their order as the robot sees it, along y
+    cfg = composed(two_objects(tmp_path, regions=[region_at(*region) for region in regions]), tmp_path)
+    nightstand, microwave = cfg.task.regions
+    assert (nightstand.object, microwave.object) == ("nightstand", "microwave")
+    assert sign * nightstand.center_m[1] > 0 > sign * microwave.center_m[1]
+    widths = [load_object(o, rng=np.random.default_rng(0)).bounds_obj[:, 1] for o in (cfg.object, *cfg.objects)]
+    room = abs(nightstand.center_m[1] - microwave.center_m[1]) - sum(np.ptp(width) / 2 for width in widths)
+    assert room > nightstand.half_extent_m[1] + microwave.half_extent_m[1]
+
+
+def test_distractors_are_those_of_the_file(tmp_path: Path) -> None:
+    tree = tree_of(TWO_ARMS)
+    tree["tasks"][0]["distractors"] = {"min_num": 1, "max_num": 200, "path": "rigid"}
+    item = only(written(tree, tmp_path))
+    cfg = composed(item, tmp_path)
+    assert (cfg.randomization.distractors.least, cfg.randomization.distractors.most) == (1, 50)
+    assert [line.path for line in item.lines if "distractors" in line.path] == [
+        "tasks[0].distractors.max_num",
+        "tasks[0].distractors.path",
+    ]
+
+
+def test_a_region_of_another_kind_has_one_line(tmp_path: Path) -> None:
+    tree = tree_of(TWO_ARMS)
+    tree["tasks"][0]["regions"].append(
+        {"object": "bowl", "random_type": "A_by_B_circle_sampler", "random_config": {"radius": 0.3}}
+    )
+    lines = [line for line in only(written(tree, tmp_path)).lines if line.path.startswith("tasks[0].regions[1]")]
+    assert [line.path for line in lines] == ["tasks[0].regions[1]"]
 
 
 STORE = Path(__file__).parents[3] / "examples" / "peers" / "interndata_store_in_drawer.yaml"
