@@ -13,6 +13,7 @@ from unlatch.configs.peer_tasks.carried_objects import CarriedObjects
 from unlatch.configs.peer_tasks.carrying import MOST_HALF_M
 from unlatch.configs.peer_tasks.chain import HOME, PeerSkill, read_chain
 from unlatch.configs.peer_tasks.counterparts import nearest_category, nearest_robot
+from unlatch.configs.peer_tasks.info_files import find_info_file, read_info_file
 from unlatch.configs.peer_tasks.ledger import Ledger, join_path
 from unlatch.configs.peer_tasks.regions import (
     SIDE_HALF_M,
@@ -68,6 +69,8 @@ class _TaskReader:
         self.path = path
         self.file = file
         self.ledger = ledger
+        self.info_files: dict[str, Path] = {}
+        """Annotation files whose keypoints are used, by place of the skill."""
 
     def read(
         self, name: str, given_object: str | None, given_robot: str | None, *, keep_settings: bool
@@ -107,6 +110,11 @@ class _TaskReader:
         content = task.content(None if first is None else (first.name, parts[first.path]))
         self.ledger.leave_rest(dict(self.entry), self.path)
         return content
+
+    def _roots(self) -> list[Path]:
+        """Returns the folders from which paths of the file start."""
+        root = Path(read_text(self.entry.get("asset_root")) or ".").expanduser()
+        return [self.file.parent, self.file.parent / root, root, Path()]
 
     def _at(self, *keys: object) -> str:
         place = self.path
@@ -164,12 +172,11 @@ class _TaskReader:
         self, own: str, item: Mapping[str, Any], index: int | None, skill: PeerSkill, where: str
     ) -> SceneObject:
         path = read_text(item.get("path"))
-        roots = [self.file.parent, Path(read_text(self.entry.get("asset_root")) or "."), Path()]
-        found = object_on_disk(own, [root.expanduser() / path for root in roots] if path else [])
+        found, said = object_on_disk(own, [root / path for root in self._roots()] if path else [])
         if found is not None and index is not None:
-            self.ledger.read(self._at("objects", index, "path"), path, f"read as the object {found[1]}")
+            self.ledger.read(self._at("objects", index, "path"), path, f"read as the object {said}")
             self.ledger.read(where, own)
-            return found[0]
+            return found
         texts = [read_text(item.get(key)) for key in ("category", "art_cat")]
         folders = [part for part in Path(path).parts[:-1] if not part.isdigit()]
         texts += [*reversed(folders), skill.object]
@@ -186,7 +193,7 @@ class _TaskReader:
             )
         self.ledger.read(where, skill.object, f"read as {category} of the library: {why}; object= names another one")
         if index is not None and path:
-            self.ledger.leave(self._at("objects", index, "path"), path, f"there is no such file; {category} is taken")
+            self.ledger.leave(self._at("objects", index, "path"), path, f"{said}; {category} is taken")
         for key in ("category", "art_cat", "target_class"):
             if index is not None and key in item:
                 self.ledger.read(self._at("objects", index, key), item[key])
@@ -196,15 +203,24 @@ class _TaskReader:
         """Chooses the part of each skill, and sets how far parts are open; returns the parts by place of the skill."""
         parts: dict[str, str] = {}
         by_name = {skill.object: scene for skill, scene in self._pairs(task, acting)}
+        items = {read_text(item.get("name")): item for item in map(read_mapping, read_list(self.entry.get("objects")))}
         for skill in acting:
-            scene = by_name[skill.object]
-            parts[skill.path] = scene.part_for(skill.name, self._part_key(skill, acting))
+            scene, key = by_name[skill.object], self._part_key(skill, acting)
+            file = find_info_file(skill, items.get(skill.object, {}), scene, self._roots())
+            said = ""
+            if file is not None:
+                part, problem = read_info_file(scene, file)
+                if part is not None:
+                    scene.parts_by_key[key] = part
+                if not problem:
+                    self.info_files[skill.path] = file
+                said = f", with the keypoints of {file}" if not problem else f", without its keypoints: {problem}"
+            parts[skill.path] = scene.part_for(skill.name, key)
+            said = f"read as part {parts[skill.path]} of {scene.name}{said}"
             if skill.part_key:
-                self.ledger.read(
-                    join_path(skill.path, "obj_info_path"),
-                    skill.part_key,
-                    f"read as part {parts[skill.path]} of {scene.name}",
-                )
+                self.ledger.read(join_path(skill.path, "obj_info_path"), skill.part_key, said)
+            elif file is not None:
+                self.ledger.note(skill.path, said)
         for index, item in enumerate(read_list(self.entry.get("objects"))):
             values = read_mapping(item)
             name = read_text(values.get("name"))
@@ -290,8 +306,12 @@ class _TaskReader:
                 raw=skill.entry.get("planner_setting"),
                 arm=arm,
                 group=group,
-                extra=dict(skill.limits),
+                extra={**skill.limits, **self._info_keys(skill)},
             )
+
+    def _info_keys(self, skill: PeerSkill) -> dict[str, str]:
+        file = self.info_files.get(skill.path)
+        return {} if file is None else {"obj_info_path": str(file)}
 
     def _add_regions(
         self,

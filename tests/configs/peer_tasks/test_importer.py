@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -14,14 +15,17 @@ import yaml
 
 from unlatch.configs.chain import check_chain_form
 from unlatch.configs.composition import Request, compose_config, to_plain
-from unlatch.configs.cross_checks import check_episode
+from unlatch.configs.cross_checks import check_episode, find_info_files, folders_of_info
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.peer_tasks.chain import read_chain
 from unlatch.configs.peer_tasks.counterparts import nearest_category, nearest_container, nearest_item
 from unlatch.configs.peer_tasks.importer import ImportCfg, ImportedTask, Settings, import_tasks
 from unlatch.configs.peer_tasks.ledger import Ledger
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.annotate.peer_info import make_info
+from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
+from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import ConfigError, SimCoreError
 from unlatch.skills.contract.config import stages_of
 
@@ -232,8 +236,6 @@ def test_an_object_of_the_command_line_is_used(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_object_file_that_exists_is_used(tmp_path: Path) -> None:
-    from unlatch.objects.procedural.catalog import GENERATORS
-
     made = GENERATORS.load("microwave")(3, name="microwave")
     folder = tmp_path / "microwave" / "7265"
     folder.mkdir(parents=True)
@@ -244,6 +246,81 @@ def test_an_object_file_that_exists_is_used(tmp_path: Path) -> None:
     cfg = composed(item, tmp_path)
     assert cfg.object.root == str(folder / "instance.urdf")
     assert cfg.object.name == "microwave_0"
+
+
+FURNITURE = "art/furniture/0"
+SECOND = f"{FURNITURE}/Kps/second/info.json"
+
+
+def furniture_file(folder: Path, *, item: dict[str, Any], skill: dict[str, Any]) -> Path:
+    """Writes a task that opens a drawer of an object with two drawers, beside the object and its annotation files."""
+    made = GENERATORS.load("drawer")(5, name="drawer")  # it has two drawers
+    own = folder / "assets" / FURNITURE
+    own.mkdir(parents=True)
+    (own / "instance.urdf").write_text(made.model.to_urdf())
+    asset = load_object(ObjectCfg(name="drawer", category="drawer", instances=["5"]), rng=np.random.default_rng(0))
+    for name, part in (("first", "drawer"), ("second", "drawer_2")):
+        (own / "Kps" / name).mkdir(parents=True)
+        info = make_info(asset.articulation.part(part), asset.model, 1.0, instance="0")
+        (own / "Kps" / name / "info.json").write_text(json.dumps(info))
+    entry = {
+        "asset_root": "assets",
+        "objects": [{"name": "desk", "category": "StorageFurniture", "path": f"{FURNITURE}/instance.urdf", **item}],
+        "skills": [{"franka": [{"left": [{"name": "open", "objects": ["desk"], **skill}]}]}],
+    }
+    return written({"tasks": [entry]}, folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("item", "skill"),
+    [
+        ({}, {"obj_info_path": SECOND}),
+        ({"obj_info_path": SECOND}, {}),
+        ({"info_name": "second"}, {}),
+        ({"info_name": "first"}, {"obj_info_path": SECOND}),
+    ],
+)
+def test_the_annotation_file_of_an_object_that_exists_tells_part_and_keypoints(
+    tmp_path: Path, item: dict[str, Any], skill: dict[str, Any]
+) -> None:
+    found = only(furniture_file(tmp_path, item=item, skill=skill))
+    cfg = composed(found, tmp_path)
+    find_info_files(cfg)
+    assert cfg.skills[-1].part == "drawer_2"
+    assert cfg.skills[-1].obj_info_path == str(tmp_path / "assets" / SECOND)
+    assert any("read as part drawer_2 of desk, with the keypoints of" in line.text for line in found.lines)
+
+
+@pytest.mark.slow
+def test_keypoints_that_do_not_fit_are_left_out_with_the_reason(tmp_path: Path) -> None:
+    file = furniture_file(tmp_path, item={}, skill={"obj_info_path": SECOND})
+    info_file = tmp_path / "assets" / SECOND
+    info = json.loads(info_file.read_text())
+    info["object_keypoints"]["articulated_object_head"] = [9.0, 9.0, 9.0]
+    info_file.write_text(json.dumps(info))
+    found = only(file)
+    cfg = composed(found, tmp_path)
+    assert (cfg.skills[-1].part, cfg.skills[-1].obj_info_path) == ("drawer_2", None)
+    (line,) = [line.text for line in found.lines if "without its keypoints: " in line.text]
+    assert "articulated_object_head" in line
+
+
+@pytest.mark.slow
+def test_an_object_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+    file = furniture_file(tmp_path, item={}, skill={})
+    (tmp_path / "assets" / FURNITURE / "instance.urdf").write_text("<robot/>")
+    (line,) = [line.text for line in only(file).lines if line.path == "tasks[0].objects[0].path"]
+    assert line.endswith("instance.urdf: the robot has no links; cabinet is taken")
+
+
+def test_a_path_of_an_annotation_file_starts_three_folders_above_that_of_a_usd(tmp_path: Path) -> None:
+    folder = tmp_path / "art" / "furniture" / "0"
+    folder.mkdir(parents=True)
+    usd = folder / "instance.usd"
+    usd.touch()
+    assert folders_of_info(usd) == folders_of_info(folder)
+    assert folders_of_info(usd)[-1] == tmp_path
 
 
 @pytest.mark.slow
