@@ -34,6 +34,8 @@ from unlatch.configs.peer_tasks.values import (
     read_numbers,
     read_text,
 )
+from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
 from unlatch.solver.settings.origin import Origin
 from unlatch.tasks.task import TaskCfg
@@ -49,7 +51,7 @@ def read_interndata_task(
     *,
     file: Path,
     given_object: str | None,
-    given_robot: str | None,
+    given_robot: RobotCfg | None,
     keep_settings: bool,
     ledger: Ledger,
 ) -> dict[str, Any]:
@@ -73,7 +75,7 @@ class _TaskReader:
         """Annotation files whose keypoints are used, by place of the skill."""
 
     def read(
-        self, name: str, given_object: str | None, given_robot: str | None, *, keep_settings: bool
+        self, name: str, given_object: str | None, given_robot: RobotCfg | None, *, keep_settings: bool
     ) -> dict[str, Any]:
         chain, robots = read_chain(self.entry.get("skills"), self._at("skills"), self.ledger)
         acting = [skill for skill in chain if skill.acts]
@@ -88,7 +90,15 @@ class _TaskReader:
         robot, robot_path = self._choose_robot(
             robots, {skill.arm for skill in (*acting, *carrying) if skill.arm}, given_robot
         )
-        task = TaskBuilder(name, robot.name, self.ledger, keep_settings, Origin.interndata, robot.hand, path=self.path)
+        task = TaskBuilder(
+            name,
+            given_robot or ROBOTS.load(robot.name)(),
+            self.ledger,
+            keep_settings,
+            Origin.interndata,
+            robot.hand,
+            path=self.path,
+        )
         for label in ("name", "task"):
             if label in self.entry:
                 self.ledger.read(self._at(label), self.entry[label], f"the task is called {name}, after the file")
@@ -122,7 +132,7 @@ class _TaskReader:
             place = join_path(place, key)
         return place
 
-    def _choose_robot(self, named: Sequence[str], arms: set[str], given: str | None) -> tuple[Any, str]:
+    def _choose_robot(self, named: Sequence[str], arms: set[str], given: RobotCfg | None) -> tuple[Any, str]:
         """Returns the robot of Unlatch, and the place of theirs in the file; empty if it has none."""
         listed = [(index, read_mapping(item)) for index, item in enumerate(read_list(self.entry.get("robots")))]
         used = next((pair for pair in listed if read_text(pair[1].get("name")) in named), listed[0] if listed else None)
@@ -131,7 +141,7 @@ class _TaskReader:
         texts = [read_text(text) for text in (robot.get("name"), robot.get("target_class"), robot.get("path"), *files)]
         choice = nearest_robot([*texts, *named], arms)
         if given is not None:
-            choice = replace(choice, name=given, why="the command line says so")
+            choice = replace(choice, name=given.name, why="the command line says so")
         path = self._at("robots", index) if used is not None else ""
         if path:
             self.ledger.read(join_path(path, "name"), robot.get("name"), f"read as robot {choice.name}: {choice.why}")
@@ -269,7 +279,7 @@ class _TaskReader:
     ) -> None:
         acting = [skill for skill in chain if skill.acts or skill.carries or skill.name == HOME]
         scenes = {skill.path: scene for skill, scene in self._pairs(task, [s for s in chain if s.acts])}
-        arms = [arm.name for arm in task.robot_cfg().arms]
+        arms = [arm.name for arm in task.robot.arms]
         if len(chain) == len(acting):
             self.ledger.note(self._at("skills"), "a search for a layout is put first, which plans the whole chain")
         for skill in chain:
@@ -288,7 +298,7 @@ class _TaskReader:
             arm = skill.arm if skill.arm in arms and len(arms) > 1 else None
             if skill.arm is not None and arm is None:
                 place = skill.path.rpartition("[")[0] or skill.path
-                self.ledger.note(place, f"read as the only arm of {task.robot}")
+                self.ledger.note(place, f"read as the only arm of {task.robot.name}")
             group = skill.group if len(arms) > 1 else 0
             for key in ("name", "objects", *skill.limits):
                 self.ledger.read(join_path(skill.path, key), skill.entry.get(key))

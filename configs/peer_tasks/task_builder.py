@@ -11,7 +11,6 @@ from unlatch.configs.peer_tasks.chain import LIMITS
 from unlatch.configs.peer_tasks.ledger import ABSENT, Ledger, join_path
 from unlatch.configs.peer_tasks.scene_objects import SceneObject
 from unlatch.configs.peer_tasks.values import has_reference, read_mapping, read_number
-from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
 from unlatch.simcore.errors import ConfigError, SimCoreError
@@ -27,7 +26,7 @@ class TaskBuilder:
     """The task as far as it is read."""
 
     name: str
-    robot: str
+    robot: RobotCfg
     ledger: Ledger
     keep_settings: bool
     """Whether planner settings of the file are kept; else they are derived from the parts."""
@@ -53,15 +52,6 @@ class TaskBuilder:
     path: str = ""
     """Its place in the file."""
 
-    def robot_cfg(self) -> RobotCfg:
-        """Returns the description of the robot.
-
-        Raises:
-            PluginError: Its model is not installed.
-        """
-        made: RobotCfg = ROBOTS.load(self.robot)()
-        return made
-
     def add_skill(
         self, skill: str, item: SceneObject, part: str, *, path: str, raw: Any, arm: str | None, group: int, extra: Any
     ) -> None:
@@ -82,7 +72,7 @@ class TaskBuilder:
         Raises:
             ConfigError: The skill does not fit the part.
         """
-        hand, *_ = hand_shapes(self.robot_cfg())
+        hand, *_ = hand_shapes(self.robot)
         start = self.starts.get((item.name, part))
         given = None if start is None else (start[0], start[1])
         values, _ = derive_layout(skill, item.asset, item.part(part), hand, start=given)
@@ -91,7 +81,7 @@ class TaskBuilder:
     def content(self, derived: tuple[str, str] | None) -> dict[str, Any]:
         """Returns the content of the task's file; `derived` are the skill and part that the rest is derived from."""
         first, *others = self.objects
-        defaults: list[Any] = [{"override /robot": self.robot}]
+        defaults: list[Any] = [{"override /robot": self.robot.name}]
         if first.node is None:
             defaults.append({"override /object": first.category})
         if self.cameras:
@@ -140,7 +130,7 @@ class TaskBuilder:
         ]
         for stage in stages:
             self._share_limits(stage)
-        return [*first, {self.robot: stages}]
+        return [*first, {self.robot.name: stages}]
 
     def _share_limits(self, stage: Mapping[str, list[dict[str, Any]]]) -> None:
         """Switches a limit off for all skills of a stage if it is off for some: the arms share one judge."""
@@ -179,7 +169,7 @@ class TaskBuilder:
     def _check_setting(self, setting: PlannerSettingCfg, item: SceneObject, part: str, path: str) -> None:
         """Raises an error for a keypoint or axis that the hand or the part does not have."""
         found = item.part(part)
-        tool = sorted(set.intersection(*(set(arm.keypoints) for arm in self.robot_cfg().arms)))
+        tool = sorted(set.intersection(*(set(arm.keypoints) for arm in self.robot.arms)))
         check_names(setting, tool, list(found.keypoints), path, list(found.axes))
 
     def _set_goal(
