@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -148,6 +149,7 @@ def test_what_is_written_is_a_robot_that_collects(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(find_spec("airo_models") is None, reason="the gripper is in airo-models, of the extra 'robots'")
 def test_an_arm_without_a_gripper_gets_one_and_opens_a_drawer(
     tmp_path: Path, run_command: Callable[..., tuple[int, str, str]]
 ) -> None:
