@@ -75,7 +75,7 @@ def find_info_files(cfg: EpisodeCfg) -> None:
         if given is None:
             continue
         root = objects[skill.objects[0]].root
-        above = [] if root is None else [Path(root), *Path(root).parents[:_FOLDERS_ABOVE]]
+        above = [] if root is None else folders_of_info(Path(root))
         found = next((folder / given for folder in (Path.cwd(), *above) if (folder / given).is_file()), None)
         if found is None:
             places = ", ".join(str(folder) for folder in (Path.cwd(), *above))
@@ -85,6 +85,12 @@ def find_info_files(cfg: EpisodeCfg) -> None:
                 key=f"{where}.obj_info_path",
             )
         skill.obj_info_path = str(found)
+
+
+def folders_of_info(root: Path) -> list[Path]:
+    """Returns the folders below which an `obj_info_path` is looked for: that of the object, and those above it."""
+    folder = root if root.is_dir() else root.parent
+    return [folder, *folder.parents[:_FOLDERS_ABOVE]]
 
 
 def _check_robot(cfg: EpisodeCfg) -> None:

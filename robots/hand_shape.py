@@ -48,14 +48,14 @@ def describe_hand_frame(arm: ArmCfg) -> str:
     """
     T_ee_tool = tool_frame(arm.keypoints)
     place = ", ".join(f"{1e3 * value + 0.0:.0f}" for value in T_ee_tool.p)
-    opening = _name_direction(T_ee_tool.R[:, 1]).lstrip("+-")
+    opening = describe_direction(T_ee_tool.R[:, 1]).lstrip("+-")
     return (
-        f"frame of {arm.ee_link}: approaches along {_name_direction(T_ee_tool.R[:, 0])}, opens along {opening}, "
+        f"frame of {arm.ee_link}: approaches along {describe_direction(T_ee_tool.R[:, 0])}, opens along {opening}, "
         f"holds at ({place}) mm"
     )
 
 
-def _name_direction(direction: Array) -> str:
+def describe_direction(direction: Array) -> str:
     """Returns the signed axis that a unit vector equals, or else its numbers."""
     axis = int(np.argmax(np.abs(direction)))
     if abs(float(direction[axis])) >= _ALONG:

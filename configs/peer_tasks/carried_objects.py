@@ -110,7 +110,7 @@ class CarriedObjects:
             if place is not None and place.scene is not self.items[skill.object]:
                 self._fit(skill, place)
         arms = {skill.arm for skill in self._chain if skill.carries}
-        has_both = len(self._task.robot_cfg().arms) > 1
+        has_both = len(self._task.robot.arms) > 1
         self.layout = CarryLayout(-1.0 if has_both and arms == {"left"} else 1.0, bool(set(containers) - set(carried)))
 
     def _scene(self, name: str) -> SceneObject:

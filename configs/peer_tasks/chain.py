@@ -15,6 +15,8 @@ SKILLS_HERE = ("open", "close", "rotate", "artpreplan", "pick", "place", "home")
 PICK, PLACE, HOME = "pick", "place", "home"
 _SAME = {"dexpick": PICK, "manualpick": PICK, "dynamicpick": PICK, "dexplace": PLACE}
 """Skills that differ there from others only in how they choose a pose."""
+LIMITS = ("collision_valid", "process_valid")
+"""Limits that both systems switch off for a skill."""
 _OWN_WAY = "every skill plans its own way from where the arm stands"
 _LEFT_OUT = {
     "goto_pose": _OWN_WAY,
@@ -63,8 +65,7 @@ class PeerSkill:
     @property
     def limits(self) -> dict[str, bool]:
         """Which of the limits that both systems have are on or off, as far as it says so."""
-        keys = ("collision_valid", "process_valid")
-        return {key: self.entry[key] for key in keys if isinstance(self.entry.get(key), bool)}
+        return {key: self.entry[key] for key in LIMITS if isinstance(self.entry.get(key), bool)}
 
     @property
     def carries(self) -> bool:

@@ -15,6 +15,8 @@ from unlatch.configs.peer_tasks.ledger import ABSENT, Ledger
 from unlatch.configs.peer_tasks.scene_objects import SceneObject, scene_name, user_object
 from unlatch.configs.peer_tasks.task_builder import TaskBuilder
 from unlatch.configs.peer_tasks.values import read_text
+from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
 from unlatch.solver.settings.origin import Origin
 
@@ -44,7 +46,7 @@ def read_gensim2_task(
     *,
     file: Path,
     given_object: str | None,
-    given_robot: str | None,
+    given_robot: RobotCfg | None,
     given_skill: str | None,
     keep_settings: bool,
     ledger: Ledger,
@@ -58,7 +60,7 @@ def read_gensim2_task(
     label, kind = read_text(tree.get("task_name")) or file.stem, read_text(tree.get("category_name"))
     words = _words(label)
     if given_skill is None and not set(words) & set(_NOT_HERE) and set(words) & {*_PICKS, *_PLACES}:
-        task = TaskBuilder(name, given_robot or _ROBOT, ledger, keep_settings, Origin.gensim2)
+        task = TaskBuilder(name, given_robot or ROBOTS.load(_ROBOT)(), ledger, keep_settings, Origin.gensim2)
         return _read_carrying(task, tree, label, words, given_object)
     if kind == "RigidBody":
         raise ConfigError(
@@ -78,7 +80,7 @@ def read_gensim2_task(
         said = f"the object is {category} of the library: {why}; object= names another one"
     if skill == "rotate" and given_skill is None and not scene.turns_in_hand():
         skill = "open"
-    task = TaskBuilder(name, given_robot or _ROBOT, ledger, keep_settings, Origin.gensim2)
+    task = TaskBuilder(name, given_robot or ROBOTS.load(_ROBOT)(), ledger, keep_settings, Origin.gensim2)
     task.objects.append(scene)
     part = scene.part_for(skill, "")
     ledger.read("task_name", label, f"read as skill {skill} on part {part}; {said}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,10 @@ from unlatch.configs.peer_tasks.interndata import read_interndata_task
 from unlatch.configs.peer_tasks.ledger import Ledger, Line
 from unlatch.configs.peer_tasks.peer_file import GENSIM2, peer_of, task_entries
 from unlatch.configs.peer_tasks.scene_objects import user_object
+from unlatch.configs.robot_file import read_robot_file
 from unlatch.configs.setting_file import read_yaml_tree
-from unlatch.robots.catalog import check_robot_name
+from unlatch.robots.catalog import ROBOTS, check_robot_name
+from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import plain_name
 
@@ -43,7 +45,7 @@ class ImportCfg:
     object: str | None = None
     """The object of the task: a URDF, a USD, a folder, or a category of the library; None: the nearest one."""
     robot: str | None = None
-    """Name of a robot; None: the nearest one."""
+    """Name of a robot, or the YAML file of your own; None: the nearest one."""
     skill: str | None = None
     """The skill of a file of GenSim2; None: its name tells it."""
     settings: Settings = Settings.kept
@@ -83,27 +85,49 @@ def import_tasks(path: str | Path, cfg: ImportCfg) -> list[ImportedTask]:
             "A task of Unlatch needs no import: --config-dir FOLDER.",
             path=str(path),
         )
-    _check_choices(cfg)
+    if cfg.object is not None:
+        user_object("object", cfg.object)
+    robot = None if cfg.robot is None else _read_robot(cfg.robot)
     name = plain_name(cfg.name or file.stem)
     if peer == GENSIM2:
-        return [_import_one(tree, "", name, file, cfg, is_gensim2=True)]
+        return [_import_one(tree, "", name, file, cfg, robot, is_gensim2=True)]
     entries = task_entries(tree)
     names = [name] if len(entries) == 1 else [f"{name}_{index}" for index in range(len(entries))]
     return [
-        _import_one(entry, place, own, file, cfg, is_gensim2=False)
+        _import_one(entry, place, own, file, cfg, robot, is_gensim2=False)
         for (place, entry), own in zip(entries, names, strict=True)
     ]
 
 
-def _check_choices(cfg: ImportCfg) -> None:
-    """Raises an error for an object or robot that does not exist."""
-    if cfg.object is not None:
-        user_object("object", cfg.object)
-    if cfg.robot is not None:
-        check_robot_name(cfg.robot, where="robot")
+def own_robot_file(robot: str | None) -> Path | None:
+    """Returns the YAML file of the user's robot that `robot=` names; None: it names none, or one of the catalog."""
+    return Path(robot).expanduser() if robot is not None and robot.endswith((".yaml", ".yml")) else None
 
 
-def _import_one(entry: Any, place: str, name: str, file: Path, cfg: ImportCfg, *, is_gensim2: bool) -> ImportedTask:
+def _read_robot(value: str) -> RobotCfg:
+    """Returns the robot that the command line names.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    file = own_robot_file(value)
+    if file is None:
+        check_robot_name(value, where="robot")
+        made: RobotCfg = ROBOTS.load(value)()
+        return made
+    found = read_robot_file(file)
+    if found is None or file.absolute().parent.name != "robot":
+        raise ConfigError(
+            f"robot='{value}' is no description of a robot. Expected FOLDER/robot/NAME.yaml, as `unlatch new robot` "
+            "writes it. Change it.",
+            key="robot",
+        )
+    return replace(found, name=file.stem)
+
+
+def _import_one(
+    entry: Any, place: str, name: str, file: Path, cfg: ImportCfg, robot: RobotCfg | None, *, is_gensim2: bool
+) -> ImportedTask:
     ledger = Ledger()
     keep = cfg.settings is Settings.kept
     try:
@@ -113,7 +137,7 @@ def _import_one(entry: Any, place: str, name: str, file: Path, cfg: ImportCfg, *
                 name,
                 file=file,
                 given_object=cfg.object,
-                given_robot=cfg.robot,
+                given_robot=robot,
                 given_skill=cfg.skill,
                 keep_settings=keep,
                 ledger=ledger,
@@ -125,7 +149,7 @@ def _import_one(entry: Any, place: str, name: str, file: Path, cfg: ImportCfg, *
                 name,
                 file=file,
                 given_object=cfg.object,
-                given_robot=cfg.robot,
+                given_robot=robot,
                 keep_settings=keep,
                 ledger=ledger,
             )

@@ -12,25 +12,34 @@ import numpy as np
 from unlatch.configs.peer_tasks.carried_objects import CarriedObjects
 from unlatch.configs.peer_tasks.carrying import MOST_HALF_M
 from unlatch.configs.peer_tasks.chain import HOME, PeerSkill, read_chain
-from unlatch.configs.peer_tasks.counterparts import nearest_camera, nearest_category, nearest_robot
+from unlatch.configs.peer_tasks.counterparts import nearest_category, nearest_robot
+from unlatch.configs.peer_tasks.info_files import find_info_file, read_info_file
 from unlatch.configs.peer_tasks.ledger import Ledger, join_path
-from unlatch.configs.peer_tasks.regions import PeerRegion, our_region, read_regions, robot_yaw_deg
+from unlatch.configs.peer_tasks.regions import (
+    SIDE_HALF_M,
+    PeerRegion,
+    middle_across,
+    our_region,
+    read_regions,
+    robot_yaw_deg,
+    side_by_side,
+)
 from unlatch.configs.peer_tasks.scene_objects import TURNED, SceneObject, object_on_disk, scene_name, user_object
-from unlatch.configs.peer_tasks.task_builder import TaskBuilder, clipped_duration
+from unlatch.configs.peer_tasks.surroundings import add_cameras, add_distractors, add_words
+from unlatch.configs.peer_tasks.task_builder import TaskBuilder
 from unlatch.configs.peer_tasks.values import (
-    has_reference,
     read_list,
     read_mapping,
     read_number,
     read_numbers,
     read_text,
 )
+from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
 from unlatch.solver.settings.origin import Origin
 from unlatch.tasks.task import TaskCfg
 
-_STEPS_HZ = 30.0
-"""Steps of `max_episode_length` in a second."""
 _CARRY_S = 20.0
 """Time for a `pick` or a `place`, by which the time limit of a task is longer [s]."""
 
@@ -42,7 +51,7 @@ def read_interndata_task(
     *,
     file: Path,
     given_object: str | None,
-    given_robot: str | None,
+    given_robot: RobotCfg | None,
     keep_settings: bool,
     ledger: Ledger,
 ) -> dict[str, Any]:
@@ -62,9 +71,11 @@ class _TaskReader:
         self.path = path
         self.file = file
         self.ledger = ledger
+        self.info_files: dict[str, Path] = {}
+        """Annotation files whose keypoints are used, by place of the skill."""
 
     def read(
-        self, name: str, given_object: str | None, given_robot: str | None, *, keep_settings: bool
+        self, name: str, given_object: str | None, given_robot: RobotCfg | None, *, keep_settings: bool
     ) -> dict[str, Any]:
         chain, robots = read_chain(self.entry.get("skills"), self._at("skills"), self.ledger)
         acting = [skill for skill in chain if skill.acts]
@@ -79,7 +90,15 @@ class _TaskReader:
         robot, robot_path = self._choose_robot(
             robots, {skill.arm for skill in (*acting, *carrying) if skill.arm}, given_robot
         )
-        task = TaskBuilder(name, robot.name, self.ledger, keep_settings, Origin.interndata, robot.hand)
+        task = TaskBuilder(
+            name,
+            given_robot or ROBOTS.load(robot.name)(),
+            self.ledger,
+            keep_settings,
+            Origin.interndata,
+            robot.hand,
+            path=self.path,
+        )
         for label in ("name", "task"):
             if label in self.entry:
                 self.ledger.read(self._at(label), self.entry[label], f"the task is called {name}, after the file")
@@ -92,14 +111,20 @@ class _TaskReader:
             carried.add_objects(given_object)
         self._add_skills(task, chain, parts, carried)
         self._add_regions(task, acting, parts, robot_path, regions, carried)
-        self._add_words(task, least_s=TaskCfg().max_duration_s + _CARRY_S * len(carrying))
+        add_words(task, self.entry, least_s=TaskCfg().max_duration_s + _CARRY_S * len(carrying))
         if carried is not None and not task.language:
             task.language.append(carried.words())
-        self._add_cameras(task)
+        add_cameras(task, self.entry)
+        add_distractors(task, self.entry)
         first = acting[0] if carried is None else None
         content = task.content(None if first is None else (first.name, parts[first.path]))
         self.ledger.leave_rest(dict(self.entry), self.path)
         return content
+
+    def _roots(self) -> list[Path]:
+        """Returns the folders from which paths of the file start."""
+        root = Path(read_text(self.entry.get("asset_root")) or ".").expanduser()
+        return [self.file.parent, self.file.parent / root, root, Path()]
 
     def _at(self, *keys: object) -> str:
         place = self.path
@@ -107,7 +132,7 @@ class _TaskReader:
             place = join_path(place, key)
         return place
 
-    def _choose_robot(self, named: Sequence[str], arms: set[str], given: str | None) -> tuple[Any, str]:
+    def _choose_robot(self, named: Sequence[str], arms: set[str], given: RobotCfg | None) -> tuple[Any, str]:
         """Returns the robot of Unlatch, and the place of theirs in the file; empty if it has none."""
         listed = [(index, read_mapping(item)) for index, item in enumerate(read_list(self.entry.get("robots")))]
         used = next((pair for pair in listed if read_text(pair[1].get("name")) in named), listed[0] if listed else None)
@@ -116,7 +141,7 @@ class _TaskReader:
         texts = [read_text(text) for text in (robot.get("name"), robot.get("target_class"), robot.get("path"), *files)]
         choice = nearest_robot([*texts, *named], arms)
         if given is not None:
-            choice = replace(choice, name=given, why="the command line says so")
+            choice = replace(choice, name=given.name, why="the command line says so")
         path = self._at("robots", index) if used is not None else ""
         if path:
             self.ledger.read(join_path(path, "name"), robot.get("name"), f"read as robot {choice.name}: {choice.why}")
@@ -157,12 +182,11 @@ class _TaskReader:
         self, own: str, item: Mapping[str, Any], index: int | None, skill: PeerSkill, where: str
     ) -> SceneObject:
         path = read_text(item.get("path"))
-        roots = [self.file.parent, Path(read_text(self.entry.get("asset_root")) or "."), Path()]
-        found = object_on_disk(own, [root.expanduser() / path for root in roots] if path else [])
+        found, said = object_on_disk(own, [root / path for root in self._roots()] if path else [])
         if found is not None and index is not None:
-            self.ledger.read(self._at("objects", index, "path"), path, f"read as the object {found[1]}")
+            self.ledger.read(self._at("objects", index, "path"), path, f"read as the object {said}")
             self.ledger.read(where, own)
-            return found[0]
+            return found
         texts = [read_text(item.get(key)) for key in ("category", "art_cat")]
         folders = [part for part in Path(path).parts[:-1] if not part.isdigit()]
         texts += [*reversed(folders), skill.object]
@@ -179,7 +203,7 @@ class _TaskReader:
             )
         self.ledger.read(where, skill.object, f"read as {category} of the library: {why}; object= names another one")
         if index is not None and path:
-            self.ledger.leave(self._at("objects", index, "path"), path, f"there is no such file; {category} is taken")
+            self.ledger.leave(self._at("objects", index, "path"), path, f"{said}; {category} is taken")
         for key in ("category", "art_cat", "target_class"):
             if index is not None and key in item:
                 self.ledger.read(self._at("objects", index, key), item[key])
@@ -189,15 +213,24 @@ class _TaskReader:
         """Chooses the part of each skill, and sets how far parts are open; returns the parts by place of the skill."""
         parts: dict[str, str] = {}
         by_name = {skill.object: scene for skill, scene in self._pairs(task, acting)}
+        items = {read_text(item.get("name")): item for item in map(read_mapping, read_list(self.entry.get("objects")))}
         for skill in acting:
-            scene = by_name[skill.object]
-            parts[skill.path] = scene.part_for(skill.name, self._part_key(skill, acting))
+            scene, key = by_name[skill.object], self._part_key(skill, acting)
+            file = find_info_file(skill, items.get(skill.object, {}), scene, self._roots())
+            said = ""
+            if file is not None:
+                part, problem = read_info_file(scene, file)
+                if part is not None:
+                    scene.parts_by_key[key] = part
+                if not problem:
+                    self.info_files[skill.path] = file
+                said = f", with the keypoints of {file}" if not problem else f", without its keypoints: {problem}"
+            parts[skill.path] = scene.part_for(skill.name, key)
+            said = f"read as part {parts[skill.path]} of {scene.name}{said}"
             if skill.part_key:
-                self.ledger.read(
-                    join_path(skill.path, "obj_info_path"),
-                    skill.part_key,
-                    f"read as part {parts[skill.path]} of {scene.name}",
-                )
+                self.ledger.read(join_path(skill.path, "obj_info_path"), skill.part_key, said)
+            elif file is not None:
+                self.ledger.note(skill.path, said)
         for index, item in enumerate(read_list(self.entry.get("objects"))):
             values = read_mapping(item)
             name = read_text(values.get("name"))
@@ -246,7 +279,7 @@ class _TaskReader:
     ) -> None:
         acting = [skill for skill in chain if skill.acts or skill.carries or skill.name == HOME]
         scenes = {skill.path: scene for skill, scene in self._pairs(task, [s for s in chain if s.acts])}
-        arms = [arm.name for arm in task.robot_cfg().arms]
+        arms = [arm.name for arm in task.robot.arms]
         if len(chain) == len(acting):
             self.ledger.note(self._at("skills"), "a search for a layout is put first, which plans the whole chain")
         for skill in chain:
@@ -265,7 +298,7 @@ class _TaskReader:
             arm = skill.arm if skill.arm in arms and len(arms) > 1 else None
             if skill.arm is not None and arm is None:
                 place = skill.path.rpartition("[")[0] or skill.path
-                self.ledger.note(place, f"read as the only arm of {task.robot}")
+                self.ledger.note(place, f"read as the only arm of {task.robot.name}")
             group = skill.group if len(arms) > 1 else 0
             for key in ("name", "objects", *skill.limits):
                 self.ledger.read(join_path(skill.path, key), skill.entry.get(key))
@@ -283,8 +316,12 @@ class _TaskReader:
                 raw=skill.entry.get("planner_setting"),
                 arm=arm,
                 group=group,
-                extra=dict(skill.limits),
+                extra={**skill.limits, **self._info_keys(skill)},
             )
+
+    def _info_keys(self, skill: PeerSkill) -> dict[str, str]:
+        file = self.info_files.get(skill.path)
+        return {} if file is None else {"obj_info_path": str(file)}
 
     def _add_regions(
         self,
@@ -307,6 +344,10 @@ class _TaskReader:
             self.ledger.read(f"{robot_path}.euler", robot["euler"], f"read as a robot that looks along {yaw:g} degrees")
         skills = {skill.object: skill for skill in reversed(acting)}
         names = {scene_name(name): name for name in (*skills, *(() if carried is None else carried.names()))}
+        beside = (
+            self._stand_beside(task.objects, skills, regions, yaw) if carried is None and len(task.objects) > 1 else {}
+        )
+        most_half_m = SIDE_HALF_M if beside else np.inf if carried is None else MOST_HALF_M
         for scene in task.objects:
             name = names[scene.name]
             skill, place = skills.get(name), regions.get(name)
@@ -316,12 +357,32 @@ class _TaskReader:
                 continue
             usual = None if carried is None else carried.region(name, scene)
             if usual is None and skill is not None:
-                if place is None and carried is None and scene is task.objects[0]:
+                if place is None and len(task.objects) == 1:
                     continue  # derived in each episode
                 usual = task.derived_layout(scene, skill.name, parts[skill.path])["regions"][0]
             if usual is not None:
-                is_crowded = carried is not None
-                task.regions.append(self._region(scene, usual, place, None if is_crowded else own, yaw, is_crowded))
+                if scene.name in beside:
+                    usual["center_m"][1] = beside[scene.name]
+                    usual["half_extent_m"] = [min(half, most_half_m) for half in usual["half_extent_m"]]
+                is_crowded = bool(beside) or carried is not None
+                task.regions.append(self._region(scene, usual, place, None if is_crowded else own, yaw, most_half_m))
+
+    def _stand_beside(
+        self,
+        objects: Sequence[SceneObject],
+        skills: Mapping[str, PeerSkill],
+        regions: Mapping[str, PeerRegion],
+        yaw: float,
+    ) -> dict[str, float]:
+        """Returns y of each object, side by side: in the order of the file's regions, else of the arms [m]."""
+        by_name = {scene_name(name): name for name in skills}
+        names = [by_name[scene.name] for scene in objects]
+        if all(name in regions for name in names):
+            rank = {name: -round(middle_across(regions[name], yaw), 3) for name in names}
+        else:
+            rank = {name: float(skills[name].arm == "right") for name in names}
+        half_m = {scene.name: scene.half_width_m for scene in objects}
+        return side_by_side({own: half_m[own] for own in sorted(half_m, key=lambda own: rank[by_name[own]])})
 
     def _region(
         self,
@@ -330,7 +391,7 @@ class _TaskReader:
         region: PeerRegion | None,
         robot: PeerRegion | None,
         yaw: float,
-        is_crowded: bool,
+        most_half_m: float,
     ) -> dict[str, Any]:
         """Returns an entry of `task.regions`: the usual one of the object, with what the file says about it."""
         if region is None:
@@ -345,7 +406,7 @@ class _TaskReader:
             robot_yaw=yaw,
             ledger=self.ledger,
             config=config,
-            most_half_m=MOST_HALF_M if is_crowded else np.inf,
+            most_half_m=most_half_m,
         )
 
     def _value(self, path: str) -> Any:
@@ -355,44 +416,3 @@ class _TaskReader:
             if key:
                 value = value[int(key)] if isinstance(value, list) else read_mapping(value).get(key)
         return value
-
-    def _add_words(self, task: TaskBuilder, *, least_s: float) -> None:
-        """Reads the instructions and the time limit, which is at least `least_s` [s]."""
-        if least_s > TaskCfg().max_duration_s:
-            task.max_duration_s = least_s
-        data = read_mapping(self.entry.get("data"))
-        for key in ("language_instruction", "detailed_language_instruction"):
-            value = data.get(key)
-            texts = [read_text(text) for text in (value if isinstance(value, list) else [value])]
-            place = self._at("data", key)
-            for text in texts:
-                words = text.split(";")[0].strip()
-                if not words:
-                    continue
-                if has_reference(words) or "{" in words or "}" in words:
-                    self.ledger.leave(place, value, "braces stand for names of objects and parts here")
-                elif words not in task.language:
-                    task.language.append(words)
-                    is_whole = words == text.strip()
-                    self.ledger.read(place, value, "" if is_whole else "the words of the first robot are kept")
-            if place not in {line.path for line in self.ledger.lines} and value:
-                self.ledger.read(place, value)
-        steps = read_number(data.get("max_episode_length"))
-        if steps is not None and steps > 0:
-            seconds = steps / _STEPS_HZ
-            kept = clipped_duration(max(seconds, least_s))
-            task.max_duration_s = kept if kept > TaskCfg().max_duration_s else None
-            self.ledger.read(
-                self._at("data", "max_episode_length"),
-                data["max_episode_length"],
-                f"read as {steps:g} steps of 1/30 s, {seconds:.3g} s; max_duration_s is {kept:g} s, "
-                f"at least {least_s:g}",
-            )
-
-    def _add_cameras(self, task: TaskBuilder) -> None:
-        for index, item in enumerate(read_list(self.entry.get("cameras"))):
-            camera = read_mapping(item)
-            texts = [read_text(camera.get(key)) for key in ("name", "parent", "camera_file")]
-            found = nearest_camera(texts)
-            task.cameras.append(found)
-            self.ledger.read(self._at("cameras", index, "name"), camera.get("name"), f"read as the camera {found}")

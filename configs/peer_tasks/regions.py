@@ -14,6 +14,8 @@ from unlatch.configs.peer_tasks.values import read_list, read_mapping, read_numb
 _SAMPLER, _INSIDE = "A_on_B_region_sampler", "A_in_B_region_sampler"
 _REACH_M = 0.25
 """A middle of a region is kept if it is at most this far from where an arm acts well, in x and in y."""
+SIDE_HALF_M, _SIDE_GAP_M = 0.04, 0.06
+"""Largest half extent of the regions of objects that stand side by side, and least room beside each [m]."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def read_regions(entry: Mapping[str, Any], path: str, ledger: Ledger) -> dict[st
         bounds = [read_numbers(bound, 3) for bound in read_list(config.get("pos_range"))]
         if not name or kind not in (_SAMPLER, _INSIDE) or len(bounds) != 2 or bounds[0] is None or bounds[1] is None:
             if name and kind not in (_SAMPLER, _INSIDE):
-                ledger.leave(join_path(place, "random_type"), kind, "objects stand on the table, or see task.relations")
+                ledger.leave(place, dict(region), f"{kind}: objects stand on the table, or see task.relations")
             continue
         pair = read_numbers(config.get("yaw_rotation"), 2)
         low, high = np.minimum(bounds[0], bounds[1]), np.maximum(bounds[0], bounds[1])
@@ -60,6 +62,23 @@ def robot_yaw_deg(robot: Mapping[str, Any], region: PeerRegion | None) -> float:
     turns = read_numbers(robot.get("euler"), 3)
     yaw = 0.0 if turns is None else turns[2]
     return yaw + (sum(region.yaw_deg) / 2 if region is not None and region.yaw_deg is not None else 0.0)
+
+
+def middle_across(region: PeerRegion, robot_yaw: float) -> float:
+    """Returns how far to the left the middle of a region is, as a robot that looks along `robot_yaw` [deg] sees it."""
+    turn = np.radians(-robot_yaw)
+    x, y = (region.low + region.high)[:2] / 2
+    return float(np.sin(turn) * x + np.cos(turn) * y)
+
+
+def side_by_side(half_widths_m: Mapping[str, float]) -> dict[str, float]:
+    """Returns y of objects that stand side by side before the robot, the first on the left; 0 is the middle [m]."""
+    spans = {name: 2 * (half + SIDE_HALF_M + _SIDE_GAP_M) for name, half in half_widths_m.items()}
+    edge, found = sum(spans.values()) / 2, {}
+    for name, span in spans.items():
+        found[name] = round(edge - span / 2, 3) + 0.0
+        edge -= span
+    return found
 
 
 def our_region(

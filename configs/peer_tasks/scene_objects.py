@@ -70,6 +70,11 @@ class SceneObject:
         """Returns the smallest range of a part [rad or m]."""
         return min(asset.articulation.part(part).openness.span for asset in self.assets)
 
+    @property
+    def half_width_m(self) -> float:
+        """Half the largest width of its instances [m]."""
+        return max(float(asset.bounds_obj[1, 1] - asset.bounds_obj[0, 1]) / 2 for asset in self.assets)
+
     def turns_in_hand(self) -> bool:
         """Whether a part of it can be turned by `rotate`."""
         return any(part.kind.turns_in_hand for part in self.asset.articulation.parts.values())
@@ -150,8 +155,9 @@ def user_object(name: str, value: str) -> SceneObject:
     )
 
 
-def object_on_disk(name: str, paths: Sequence[Path]) -> tuple[SceneObject, Path] | None:
-    """Returns the object of the first path that exists and that can be read, with the path; None without one."""
+def object_on_disk(name: str, paths: Sequence[Path]) -> tuple[SceneObject | None, str]:
+    """Returns the object of the first path that can be read, with the path; without one, why there is none."""
+    why = "there is no such file"
     for path in paths:
         if not path.is_file() and not path.is_dir():
             continue
@@ -159,10 +165,11 @@ def object_on_disk(name: str, paths: Sequence[Path]) -> tuple[SceneObject, Path]
             found = SceneObject(name, "object", describe_object_path(str(path.absolute()), None))
             found.category = str((found.node or {}).get("category", "object"))
             _ = found.asset
-        except SimCoreError:  # a file that cannot be used is like one that is not there
+        except SimCoreError as exc:
+            why = exc.message.rstrip(".")
             continue
-        return found, path
-    return None
+        return found, str(path)
+    return None, why
 
 
 def scene_name(name: str) -> str:

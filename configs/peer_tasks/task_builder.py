@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unlatch.configs.derivation.derived_task import derive_layout
-from unlatch.configs.peer_tasks.ledger import ABSENT, Ledger
+from unlatch.configs.peer_tasks.chain import LIMITS
+from unlatch.configs.peer_tasks.ledger import ABSENT, Ledger, join_path
 from unlatch.configs.peer_tasks.scene_objects import SceneObject
 from unlatch.configs.peer_tasks.values import has_reference, read_mapping, read_number
-from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
 from unlatch.simcore.errors import ConfigError, SimCoreError
@@ -26,7 +26,7 @@ class TaskBuilder:
     """The task as far as it is read."""
 
     name: str
-    robot: str
+    robot: RobotCfg
     ledger: Ledger
     keep_settings: bool
     """Whether planner settings of the file are kept; else they are derived from the parts."""
@@ -46,16 +46,11 @@ class TaskBuilder:
     relations: list[dict[str, Any]] = field(default_factory=list)
     language: list[str] = field(default_factory=list)
     cameras: list[str] = field(default_factory=list)
+    distractors: dict[str, int] | None = None
+    """Their least and largest number."""
     max_duration_s: float | None = None
-
-    def robot_cfg(self) -> RobotCfg:
-        """Returns the description of the robot.
-
-        Raises:
-            PluginError: Its model is not installed.
-        """
-        made: RobotCfg = ROBOTS.load(self.robot)()
-        return made
+    path: str = ""
+    """Its place in the file."""
 
     def add_skill(
         self, skill: str, item: SceneObject, part: str, *, path: str, raw: Any, arm: str | None, group: int, extra: Any
@@ -77,7 +72,7 @@ class TaskBuilder:
         Raises:
             ConfigError: The skill does not fit the part.
         """
-        hand, *_ = hand_shapes(self.robot_cfg())
+        hand, *_ = hand_shapes(self.robot)
         start = self.starts.get((item.name, part))
         given = None if start is None else (start[0], start[1])
         values, _ = derive_layout(skill, item.asset, item.part(part), hand, start=given)
@@ -86,7 +81,7 @@ class TaskBuilder:
     def content(self, derived: tuple[str, str] | None) -> dict[str, Any]:
         """Returns the content of the task's file; `derived` are the skill and part that the rest is derived from."""
         first, *others = self.objects
-        defaults: list[Any] = [{"override /robot": self.robot}]
+        defaults: list[Any] = [{"override /robot": self.robot.name}]
         if first.node is None:
             defaults.append({"override /object": first.category})
         if self.cameras:
@@ -110,6 +105,8 @@ class TaskBuilder:
         found["object"] = first.to_yaml()
         if others:
             found["objects"] = [item.to_yaml() for item in others]
+        if self.distractors is not None:
+            found["randomization"] = {"distractors": self.distractors}
         return {**found, "task": task, "skills": self._chain()}
 
     def _chain(self) -> list[Any]:
@@ -131,7 +128,19 @@ class TaskBuilder:
             for arms in groups.values()
             for stage in _split_stage(arms)
         ]
-        return [*first, {self.robot: stages}]
+        for stage in stages:
+            self._share_limits(stage)
+        return [*first, {self.robot.name: stages}]
+
+    def _share_limits(self, stage: Mapping[str, list[dict[str, Any]]]) -> None:
+        """Switches a limit off for all skills of a stage if it is off for some: the arms share one judge."""
+        entries = [entry for own in stage.values() for entry in own]
+        for key in LIMITS if len(stage) > 1 else ():
+            if len({entry.get(key, True) for entry in entries}) > 1:
+                for entry in entries:
+                    entry[key] = False
+                said = f"{key} is false for all skills of arms that act at the same time, as it is for some of them"
+                self.ledger.note(join_path(self.path, "skills"), said)
 
     def _read_setting(self, raw: Any, path: str, item: SceneObject, part: str) -> PlannerSettingCfg | None:
         """Returns the setting of a skill as Unlatch reads it; None if it is derived, with a line that says why."""
@@ -160,7 +169,7 @@ class TaskBuilder:
     def _check_setting(self, setting: PlannerSettingCfg, item: SceneObject, part: str, path: str) -> None:
         """Raises an error for a keypoint or axis that the hand or the part does not have."""
         found = item.part(part)
-        tool = sorted(set.intersection(*(set(arm.keypoints) for arm in self.robot_cfg().arms)))
+        tool = sorted(set.intersection(*(set(arm.keypoints) for arm in self.robot.arms)))
         check_names(setting, tool, list(found.keypoints), path, list(found.axes))
 
     def _set_goal(

@@ -101,6 +101,21 @@ def with_info_file(part: Part, asset: ObjectAsset, path: Path | str) -> Part:
     return found
 
 
+def find_info_part(asset: ObjectAsset, path: Path) -> str | None:
+    """Returns the part that an `info.json` of InternDataEngine is about; None: no part moves by its joint.
+
+    Raises:
+        AssetError: The file cannot be read.
+    """
+    info, joints = read_json(path), asset.model.joints
+    joint = next((name for key in _JOINT_KEYS if (name := str(info.get(key)).split("/")[-1]) in joints), None)
+    if joint is None:
+        movable = [name for name, each in joints.items() if each.moves]
+        index = next((info[key] for key in _INDEX_KEYS if key in info), None)
+        joint = movable[index] if isinstance(index, int) and 0 <= index < len(movable) else None
+    return next((part.name for part in asset.articulation.parts.values() if part.joint == joint), None)
+
+
 def _take_over(part: Part, peer: PeerInfo, metric: UrdfModel, scale: float) -> Part:
     keypoints, axes = dict(part.keypoints), dict(part.axes)
     T_link_child = _link_from_child(part, metric)

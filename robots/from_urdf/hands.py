@@ -83,8 +83,8 @@ def find_arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
     if not found:
         raise AssetError(
             f"{urdf} has no arm with a gripper that moves. Expected a chain of at least {LEAST_JOINTS} joints, each "
-            "after the other, that ends at a link on which at least two fingers move. Give the URDF a gripper, or "
-            "write the robot by hand (docs/robots.md).",
+            "after the other, that ends at a link on which at least two fingers move. For an arm without a gripper: "
+            "`unlatch new robot URDF gripper=robotiq_2f85`. Else write the robot by hand (docs/robots.md).",
             path=str(urdf),
         )
     return found

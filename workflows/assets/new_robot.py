@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -15,11 +16,12 @@ from unlatch.configs.derivation.derived_task import REACH_CENTER_M, REACH_HALF_M
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
+from unlatch.robots.from_urdf.bare_arm import GRIPPERS, Mount, with_data_sheet, with_gripper
 from unlatch.robots.from_urdf.reach import ReachModel, ReachRegion
 from unlatch.robots.from_urdf.robot_from_urdf import robot_from_urdf
 from unlatch.robots.model import DISTRIBUTION, model_path
 from unlatch.robots.robot import Arm, Robot
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, SimCoreError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
@@ -43,6 +45,8 @@ VALUE_REMARKS = {
     "armature_kg_m2": "inertia of motor and gears at the joints; our own",
 }
 """Remarks for the YAML about values that no URDF states, by key."""
+_OF_GRIPPER = ("max_force_n", "grip_force_n", "max_speed_m_s", "finger_force_limit_n", "armature_kg_m2")
+"""Keys among them that are those of the data sheet if Unlatch puts the gripper on."""
 
 
 @dataclass
@@ -55,8 +59,24 @@ class NewRobotCfg:
     """Folder of YAML files."""
     force: bool = False
     """Whether to replace existing files."""
+    gripper: str | None = None
+    """Gripper that is put on an arm without one; None: the URDF has one."""
+    flange: str | None = None
+    """Link whose frame is the mounting face, z out of it; None: it is found."""
 
     def __post_init__(self) -> None:
+        if self.gripper is not None and self.gripper not in GRIPPERS:
+            raise ConfigError(
+                f"gripper='{self.gripper}' is unknown. Known: {', '.join(GRIPPERS)}. Name one of them, or use a URDF "
+                "that has its gripper.",
+                key="gripper",
+            )
+        if self.flange is not None and self.gripper is None:
+            raise ConfigError(
+                "flange= says where a gripper is put, and there is no gripper=. Expected both. Add "
+                f"gripper={GRIPPERS[0]}.",
+                key="gripper",
+            )
         if self.name is not None and not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", self.name):
             raise ConfigError(
                 f"name='{self.name}' cannot name a robot. Expected letters, digits and '_'. Change it.", key="name"
@@ -74,6 +94,13 @@ class NewRobot:
     """For each arm, the share of hand poses in the region of derived tasks that it reaches."""
     still: list[str]
     """Moving joints of the model that belong to no arm, such as wheels, or a lift below two arms."""
+    mount: Mount | None = None
+    """Where a gripper was put; None: the URDF has its own."""
+
+    @property
+    def remarks(self) -> dict[str, str]:
+        """Remarks about values that must be looked up, by key."""
+        return _remarks(has_data_sheet=self.mount is not None)
 
 
 def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
@@ -87,24 +114,43 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
     name = cfg.name or re.sub(r"[^A-Za-z0-9_]", "_", model.name) or urdf.stem
     folder = Path(cfg.out).expanduser() / "robot"
     yaml_file, picture = folder / f"{name}.yaml", folder / f"{name}.png"
-    for file in (yaml_file, picture):
+    for file in (yaml_file, picture, *([folder / f"{name}.urdf"] if cfg.gripper is not None else [])):
         if file.exists() and not cfg.force:
             raise ConfigError(
                 f"{file} exists already. Expected a new file. Choose another name=, or add force=true.", key="force"
             )
-    robot = robot_from_urdf(urdf.absolute(), name=name, stated=urdf_reference(urdf.absolute()), reach=REACH)
+    mount = None
+    if cfg.gripper is None:
+        robot = robot_from_urdf(urdf.absolute(), name=name, stated=urdf_reference(urdf.absolute()), reach=REACH)
+    else:
+        text, mount = with_gripper(urdf.absolute(), cfg.flange)
+        made = folder.absolute() / f"{name}.urdf"
+        _write_text(made, text)
+        try:
+            robot = with_data_sheet(robot_from_urdf(made, name=name, stated=str(made), reach=REACH))
+        except SimCoreError:
+            made.unlink(missing_ok=True)
+            raise
     check_robot(robot, object_friction=OBJECT_FRICTION)
     shares = list(REACH.shares(robot))
     sheet = compose_sheet(_draw_rows(robot))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        yaml_file.write_text(yaml_text(robot), encoding="utf-8")
-    except OSError as exc:
-        raise ConfigError(f"{yaml_file} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
+    _write_text(yaml_file, yaml_text(robot, _remarks(has_data_sheet=mount is not None)))
     write_picture(sheet, picture)
     used = {joint for arm in robot.arms for joint in (*arm.joints, *arm.gripper.joints)}
     still = [joint.name for joint in model.joints.values() if joint.moves and joint.name not in used]
-    return NewRobot(robot, yaml_file, picture, shares, still)
+    return NewRobot(robot, yaml_file, picture, shares, still, mount)
+
+
+def _remarks(*, has_data_sheet: bool) -> dict[str, str]:
+    return {key: text for key, text in VALUE_REMARKS.items() if not (has_data_sheet and key in _OF_GRIPPER)}
+
+
+def _write_text(file: Path, text: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except OSError as exc:
+        raise ConfigError(f"{file} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
 
 
 def urdf_reference(urdf: Path) -> str:
@@ -120,7 +166,7 @@ def urdf_reference(urdf: Path) -> str:
     return str(urdf)
 
 
-def yaml_text(robot: RobotCfg) -> str:
+def yaml_text(robot: RobotCfg, remarks: Mapping[str, str] = VALUE_REMARKS) -> str:
     """Returns the YAML of a robot, with a remark at each value that no URDF states."""
     # through JSON, tuples become lists, which YAML can write, and one function rounds every float
     plain = json.loads(json.dumps(asdict(robot)), parse_float=lambda text: round(float(text), 6))
@@ -128,9 +174,9 @@ def yaml_text(robot: RobotCfg) -> str:
     lines = [f"# {robot.name}: from its URDF by `unlatch new robot`; see docs/robots.md"]
     for line in text.splitlines():
         key = line.strip().lstrip("- ").partition(":")[0]
-        if key in VALUE_REMARKS:
+        if key in remarks:
             indent = " " * (len(line) - len(line.lstrip()))
-            lines.append(f"{indent}# {VALUE_REMARKS[key]}")
+            lines.append(f"{indent}# {remarks[key]}")
         lines.append(line)
     return "\n".join(lines) + "\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unlatch.configs.config_files import yaml_files
-from unlatch.configs.peer_tasks.importer import ImportCfg, ImportedTask, import_tasks
+from unlatch.configs.peer_tasks.importer import ImportCfg, ImportedTask, import_tasks, own_robot_file
 from unlatch.simcore.errors import ConfigError, count_noun
 from unlatch.simcore.files import write_whole_file
 from unlatch.workflows.cli.arguments import read_pairs
@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
     for item in found:
         _check_free(item.name, files[item.name], force=cfg.force)
     for item in found:
-        _write(item, files[item.name])
+        _write(item, files[item.name], cfg)
     return OK if any(item.error is None for item in found) else BAD_INPUT
 
 
@@ -40,7 +40,7 @@ def _check_free(name: str, file: Path, *, force: bool) -> None:
         raise ConfigError(f"{file} exists already. Expected a new file. Add force=true, name= or out=.", key="out")
 
 
-def _write(item: ImportedTask, file: Path) -> None:
+def _write(item: ImportedTask, file: Path, cfg: ImportCfg) -> None:
     """Writes one task, and prints what became of each value."""
     for line in sorted(item.lines, key=lambda line: not line.is_read):
         print_line(str(line))
@@ -52,9 +52,11 @@ def _write(item: ImportedTask, file: Path) -> None:
         write_whole_file(file, item.text.encode())
     except OSError as exc:
         raise ConfigError(f"{file} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
-    folder = file.parent.parent
+    robot = own_robot_file(cfg.robot)
+    folders = dict.fromkeys([file.parent.parent, *([] if robot is None else [robot.parent.parent])])
+    where = " ".join(f"--config-dir {folder}" for folder in folders)
     left = sum(not line.is_read for line in item.lines)
     print_line(f"task: {file}, {count_noun(len(item.lines) - left, 'value')} read, {left} without a counterpart")
-    print_line(f"next: unlatch check task={item.name} --config-dir {folder}")
-    print_line(f"      unlatch preview task={item.name} --config-dir {folder}")
-    print_line(f"      unlatch collect task={item.name} --config-dir {folder} episodes=4 out=data/{item.name}")
+    print_line(f"next: unlatch check task={item.name} {where}")
+    print_line(f"      unlatch preview task={item.name} {where}")
+    print_line(f"      unlatch collect task={item.name} {where} episodes=4 out=data/{item.name}")

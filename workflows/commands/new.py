@@ -13,11 +13,11 @@ from tempfile import TemporaryDirectory
 
 from unlatch.configs.config_files import yaml_files
 from unlatch.configs.derivation.derived_request import describe_object_path, is_object_path
-from unlatch.robots.hand_shape import describe_hand_frame
+from unlatch.robots.hand_shape import describe_direction, describe_hand_frame
 from unlatch.simcore.errors import ConfigError, close_matches, describe_choices
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.ranking import derivable_skill
-from unlatch.workflows.assets.new_robot import VALUE_REMARKS, NewRobotCfg, new_robot
+from unlatch.workflows.assets.new_robot import NewRobotCfg, new_robot
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.console import OK, print_line
@@ -193,11 +193,15 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
             f"  gripper {1e3 * gripper.max_width_m:.0f} mm, {len(gripper.joints)} joints, {gripper.grip_force_n:g} N"
         )
         print_line(f"  reaches {100 * share:.0f} % of hand poses over the region of derived tasks")
+    if made.mount is not None:
+        place = ", ".join(f"{1e3 * value + 0.0:.0f}" for value in made.mount.T_link_mount.p)
+        out = describe_direction(made.mount.T_link_mount.R[:, 2])
+        print_line(f"{cfg.gripper} on {made.mount.link}: at ({place}) mm, along {out}")
     print_line(f"base at x = {robot.base_x_m:g} m, {robot.base_height_m:g} m above the table")
     if made.still:
         more = f" and {len(made.still) - _MOST_NAMED} more" if len(made.still) > _MOST_NAMED else ""
         print_line(f"held still: {', '.join(made.still[:_MOST_NAMED])}{more}")
-    print_line(f"look up in the data sheet: {', '.join(VALUE_REMARKS)}")
+    print_line(f"look up in the data sheet: {', '.join(made.remarks)}")
     print_line(f"wrote {made.yaml_file} and {made.picture}; check the picture, then:")
     print_line(f"  unlatch collect task=open_drawer robot={name} --config-dir {cfg.out} episodes=10 out=data/{name}")
     return OK

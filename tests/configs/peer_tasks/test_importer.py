@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -14,13 +15,17 @@ import yaml
 
 from unlatch.configs.chain import check_chain_form
 from unlatch.configs.composition import Request, compose_config, to_plain
-from unlatch.configs.cross_checks import check_episode
+from unlatch.configs.cross_checks import check_episode, find_info_files, folders_of_info
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.peer_tasks.chain import read_chain
 from unlatch.configs.peer_tasks.counterparts import nearest_category, nearest_container, nearest_item
 from unlatch.configs.peer_tasks.importer import ImportCfg, ImportedTask, Settings, import_tasks
 from unlatch.configs.peer_tasks.ledger import Ledger
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.annotate.peer_info import make_info
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
+from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import ConfigError, SimCoreError
 from unlatch.skills.contract.config import stages_of
 
@@ -231,8 +236,6 @@ def test_an_object_of_the_command_line_is_used(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_object_file_that_exists_is_used(tmp_path: Path) -> None:
-    from unlatch.objects.procedural.catalog import GENERATORS
-
     made = GENERATORS.load("microwave")(3, name="microwave")
     folder = tmp_path / "microwave" / "7265"
     folder.mkdir(parents=True)
@@ -245,6 +248,81 @@ def test_an_object_file_that_exists_is_used(tmp_path: Path) -> None:
     assert cfg.object.name == "microwave_0"
 
 
+FURNITURE = "art/furniture/0"
+SECOND = f"{FURNITURE}/Kps/second/info.json"
+
+
+def furniture_file(folder: Path, *, item: dict[str, Any], skill: dict[str, Any]) -> Path:
+    """Writes a task that opens a drawer of an object with two drawers, beside the object and its annotation files."""
+    made = GENERATORS.load("drawer")(5, name="drawer")  # it has two drawers
+    own = folder / "assets" / FURNITURE
+    own.mkdir(parents=True)
+    (own / "instance.urdf").write_text(made.model.to_urdf())
+    asset = load_object(ObjectCfg(name="drawer", category="drawer", instances=["5"]), rng=np.random.default_rng(0))
+    for name, part in (("first", "drawer"), ("second", "drawer_2")):
+        (own / "Kps" / name).mkdir(parents=True)
+        info = make_info(asset.articulation.part(part), asset.model, 1.0, instance="0")
+        (own / "Kps" / name / "info.json").write_text(json.dumps(info))
+    entry = {
+        "asset_root": "assets",
+        "objects": [{"name": "desk", "category": "StorageFurniture", "path": f"{FURNITURE}/instance.urdf", **item}],
+        "skills": [{"franka": [{"left": [{"name": "open", "objects": ["desk"], **skill}]}]}],
+    }
+    return written({"tasks": [entry]}, folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("item", "skill"),
+    [
+        ({}, {"obj_info_path": SECOND}),
+        ({"obj_info_path": SECOND}, {}),
+        ({"info_name": "second"}, {}),
+        ({"info_name": "first"}, {"obj_info_path": SECOND}),
+    ],
+)
+def test_the_annotation_file_of_an_object_that_exists_tells_part_and_keypoints(
+    tmp_path: Path, item: dict[str, Any], skill: dict[str, Any]
+) -> None:
+    found = only(furniture_file(tmp_path, item=item, skill=skill))
+    cfg = composed(found, tmp_path)
+    find_info_files(cfg)
+    assert cfg.skills[-1].part == "drawer_2"
+    assert cfg.skills[-1].obj_info_path == str(tmp_path / "assets" / SECOND)
+    assert any("read as part drawer_2 of desk, with the keypoints of" in line.text for line in found.lines)
+
+
+@pytest.mark.slow
+def test_keypoints_that_do_not_fit_are_left_out_with_the_reason(tmp_path: Path) -> None:
+    file = furniture_file(tmp_path, item={}, skill={"obj_info_path": SECOND})
+    info_file = tmp_path / "assets" / SECOND
+    info = json.loads(info_file.read_text())
+    info["object_keypoints"]["articulated_object_head"] = [9.0, 9.0, 9.0]
+    info_file.write_text(json.dumps(info))
+    found = only(file)
+    cfg = composed(found, tmp_path)
+    assert (cfg.skills[-1].part, cfg.skills[-1].obj_info_path) == ("drawer_2", None)
+    (line,) = [line.text for line in found.lines if "without its keypoints: " in line.text]
+    assert "articulated_object_head" in line
+
+
+@pytest.mark.slow
+def test_an_object_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+    file = furniture_file(tmp_path, item={}, skill={})
+    (tmp_path / "assets" / FURNITURE / "instance.urdf").write_text("<robot/>")
+    (line,) = [line.text for line in only(file).lines if line.path == "tasks[0].objects[0].path"]
+    assert line.endswith("instance.urdf: the robot has no links; cabinet is taken")
+
+
+def test_a_path_of_an_annotation_file_starts_three_folders_above_that_of_a_usd(tmp_path: Path) -> None:
+    folder = tmp_path / "art" / "furniture" / "0"
+    folder.mkdir(parents=True)
+    usd = folder / "instance.usd"
+    usd.touch()
+    assert folders_of_info(usd) == folders_of_info(folder)
+    assert folders_of_info(usd)[-1] == tmp_path
+
+
 @pytest.mark.slow
 def test_several_tasks_of_one_file_have_numbers(tmp_path: Path) -> None:
     tree = tree_of(ONE_ARM)
@@ -254,6 +332,63 @@ def test_several_tasks_of_one_file_have_numbers(tmp_path: Path) -> None:
     assert first.error is None
     assert re.search(r"tasks\[1\] has no skill that Unlatch can carry out: .*'wait' is not imported", str(second.error))
     assert third.error is not None
+
+
+def two_objects(folder: Path, **more: Any) -> ImportedTask:
+    drawer, microwave = ({"name": name, "category": name} for name in ("nightstand", "microwave"))
+    left = {"name": "open", "objects": ["nightstand"], "collision_valid": False}
+    skills = [{"lift2": [{"left": [left], "right": [{"name": "close", "objects": ["microwave"]}]}]}]
+    robots = [{"name": "lift2", "euler": [0.0, 0.0, 90.0]}]
+    entry = {"robots": robots, "objects": [microwave, drawer], "skills": skills, **more}
+    return only(written({"tasks": [entry]}, folder))
+
+
+def test_arms_that_act_at_the_same_time_share_their_limits(tmp_path: Path) -> None:
+    item = two_objects(tmp_path)
+    cfg = composed(item, tmp_path)
+    assert [(e.arm, e.collision_valid) for e in cfg.skills[1:]] == [("left", False), ("right", False)]
+    (line,) = [str(line) for line in item.lines if "collision_valid is false for all" in line.text]
+    assert line.startswith("tasks[0].skills: ")
+
+
+def region_at(name: str, x_m: float) -> dict[str, Any]:
+    config = {"pos_range": [[x_m - 0.1, 0.0, 0.0], [x_m + 0.1, 0.2, 0.0]], "yaw_rotation": [-10, 10]}
+    return {"object": name, "random_type": "A_on_B_region_sampler", "random_config": config}
+
+
+@pytest.mark.parametrize(("regions", "sign"), [([], 1.0), ([("nightstand", 0.4), ("microwave", -0.4)], -1.0)])
+def test_objects_of_two_skills_stand_side_by_side(
+    tmp_path: Path, regions: list[tuple[str, float]], sign: float
+) -> None:
+    # without regions, each object stands before its arm; with them, in their order as the robot sees it, along y
+    cfg = composed(two_objects(tmp_path, regions=[region_at(*region) for region in regions]), tmp_path)
+    nightstand, microwave = cfg.task.regions
+    assert (nightstand.object, microwave.object) == ("nightstand", "microwave")
+    assert sign * nightstand.center_m[1] > 0 > sign * microwave.center_m[1]
+    widths = [load_object(o, rng=np.random.default_rng(0)).bounds_obj[:, 1] for o in (cfg.object, *cfg.objects)]
+    room = abs(nightstand.center_m[1] - microwave.center_m[1]) - sum(np.ptp(width) / 2 for width in widths)
+    assert room > nightstand.half_extent_m[1] + microwave.half_extent_m[1]
+
+
+def test_distractors_are_those_of_the_file(tmp_path: Path) -> None:
+    tree = tree_of(TWO_ARMS)
+    tree["tasks"][0]["distractors"] = {"min_num": 1, "max_num": 200, "path": "rigid"}
+    item = only(written(tree, tmp_path))
+    cfg = composed(item, tmp_path)
+    assert (cfg.randomization.distractors.least, cfg.randomization.distractors.most) == (1, 50)
+    assert [line.path for line in item.lines if "distractors" in line.path] == [
+        "tasks[0].distractors.max_num",
+        "tasks[0].distractors.path",
+    ]
+
+
+def test_a_region_of_another_kind_has_one_line(tmp_path: Path) -> None:
+    tree = tree_of(TWO_ARMS)
+    tree["tasks"][0]["regions"].append(
+        {"object": "bowl", "random_type": "A_by_B_circle_sampler", "random_config": {"radius": 0.3}}
+    )
+    lines = [line for line in only(written(tree, tmp_path)).lines if line.path.startswith("tasks[0].regions[1]")]
+    assert [line.path for line in lines] == ["tasks[0].regions[1]"]
 
 
 STORE = Path(__file__).parents[3] / "examples" / "peers" / "interndata_store_in_drawer.yaml"

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from unlatch import command_table
+from unlatch.robots.model import distribution_file
+from unlatch.robots.xarm6 import xarm6
+from unlatch.workflows.assets.new_robot import urdf_reference, yaml_text
 
 DATA = Path(__file__).parents[2] / "data"
 OTHERS = ("evaluate", "plan", "preview")
+XARM = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf", where="the test")
 ONE_ARM = DATA / "peer_tasks" / "open_then_close.yaml"
 
 
@@ -30,6 +35,20 @@ def test_a_written_task_can_be_checked(tmp_path: Path, capsys: pytest.CaptureFix
     assert "theirs.yaml exists already. Expected a new file. Add force=true" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_a_task_is_imported_for_a_robot_of_the_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    robot = tmp_path / "mine" / "robot" / "my_arm.yaml"
+    robot.parent.mkdir(parents=True)
+    robot.write_text(yaml_text(replace(xarm6(), name="my_arm", urdf=urdf_reference(XARM))), encoding="utf-8")
+    out = tmp_path / "imported"
+    assert command_table.main(["import", str(ONE_ARM), f"robot={robot}", f"out={out}"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    own = f"--config-dir {out} --config-dir {tmp_path / 'mine'}"
+    assert said[-3] == f"next: unlatch check task=open_then_close {own}"
+    assert command_table.main(["check", "task=open_then_close", *own.split()]) == 0
+    assert "open_then_close: microwave_0, my_arm: artpreplan, open door, close door" in capsys.readouterr().out
+
+
 def test_a_file_without_a_counterpart_writes_nothing(assert_refused: Callable[..., str], tmp_path: Path) -> None:
     assert_refused(
         "import", DATA / "peer_settings" / "gensim2_rigid.yaml", "out=mine", text="no counterpart", folder=tmp_path
@@ -44,6 +63,7 @@ def test_a_file_without_a_counterpart_writes_nothing(assert_refused: Callable[..
         ([str(ONE_ARM), "name=open_microwave"], "There is a task 'open_microwave' already."),
         ([str(ONE_ARM), "object=microwve"], "Did you mean 'microwave'"),
         ([str(ONE_ARM), "robot=pnda"], "pnda"),
+        ([str(ONE_ARM), f"robot={ONE_ARM}"], "is no description of a robot. Expected FOLDER/robot/NAME.yaml"),
         ([str(ONE_ARM), "setings=derived"], "setings is unknown. Did you mean 'settings'?"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.franka_panda import urdf_path as panda_path
 from unlatch.robots.from_urdf.hands import find_arm_chains, measure_hand, read_mimics
 from unlatch.robots.model import distribution_file, model_path
+from unlatch.robots.robotiq_2f85 import robotiq_2f85
 from unlatch.robots.xarm6 import pad_opening_m, xarm6
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.reader import read_urdf
@@ -144,3 +146,23 @@ def test_what_is_written_is_a_robot_that_collects(tmp_path: Path, capsys: pytest
     assert "3/3" in capsys.readouterr().out
     assert command_table.main(["new", "robot", str(XARM), "name=mine", f"out={tmp_path}"]) == 2
     assert "mine.yaml exists already" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("airo_models") is None, reason="the gripper is in airo-models, of the extra 'robots'")
+def test_an_arm_without_a_gripper_gets_one_and_opens_a_drawer(
+    tmp_path: Path, run_command: Callable[..., tuple[int, str, str]]
+) -> None:
+    urdf = distribution_file("pybullet", "pybullet_data/kuka_iiwa/model.urdf", where="the test")
+    code, out, _ = run_command("new", "robot", urdf, "name=iiwa", "gripper=robotiq_2f85", f"out={tmp_path}")
+    assert code == 0
+    assert "robotiq_2f85 on lbr_iiwa_link_7: at (0, 0, 45) mm, along +z" in out
+    assert "look up in the data sheet: max_acceleration, armature, stiffness\n" in out
+    (arm,) = load("open_drawer", "robot=iiwa", config_dirs=[tmp_path]).robot.arms
+    assert arm.gripper == robotiq_2f85()
+    assert not set(arm.forbidden_links) & set(arm.gripper.finger_links)
+    options = ["--config-dir", str(tmp_path), "episodes=2", "seed=1", "pictures=0", "executor=serial"]
+    code, out, _ = run_command("collect", "task=open_drawer", "robot=iiwa", *options, f"out={tmp_path / 'data'}")
+    assert (code, "2/2" in out) == (0, True)
+    code, out, _ = run_command("check", tmp_path / "robot" / "iiwa.yaml")
+    assert (code, "the robot fits its model" in out) == (0, True)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unlatch.configs.cross_checks import hand_notices
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.from_urdf.hands import Chain, Hand, find_arm_chains, measure_hand, read_mimics
 from unlatch.robots.from_urdf.robot_from_urdf import robot_from_urdf
@@ -144,6 +145,16 @@ def test_a_tilted_hand_frame_is_named_by_its_numbers():
     assert describe_hand_frame(tilted).endswith(
         "approaches along (0.71, 0.00, 0.71), opens along y, holds at (100, 0, 100) mm"
     )
+
+
+@pytest.mark.parametrize("task", ["open_drawer", "close_drawer", "open_microwave", "close_microwave"])
+def test_the_motions_of_a_shipped_task_fit_a_hand_that_approaches_along_x(
+    task: str, write_arm: Callable[..., Path]
+) -> None:
+    _, hand = measure(write_arm(arm_urdf()))
+    cfg = load(task)
+    (arm,) = cfg.robot.arms
+    assert hand_notices(replace(cfg, robot=replace(cfg.robot, arms=[replace(arm, keypoints=hand.keypoints)]))) == []
 
 
 def test_the_lift_below_an_arm_is_one_of_its_joints(write_arm: Callable[..., Path]):
