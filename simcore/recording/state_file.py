@@ -31,8 +31,7 @@ MAX_STATE_BYTES = 1 << 30
 MAX_KEYS = 10_000
 """Largest number of arrays in one episode."""
 
-KEY = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\Z")
-"""What a key looks like: words joined by dots."""
+_KEY = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\Z")
 _KINDS = "biuf"
 _HEADER = re.compile(
     rb"\x93NUMPY\x01\x00.{2}"
@@ -40,7 +39,7 @@ _HEADER = re.compile(
     rb"'shape': \((?P<shape>[0-9, ]{0,200})\), \} *\n",
     re.DOTALL,
 )
-LAYOUT = "layout"
+_LAYOUT = "layout"
 """Name of the member that has type and shape of each array by key, as JSON."""
 _TYPES = frozenset(np.dtype(code).name for code in "?bBhHiIqQefd")
 _PACKED_LEVEL = 6
@@ -48,14 +47,14 @@ _PACKED_LEVEL = 6
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def checked_array(key: str, array: Array) -> Array:
+def _checked_array(key: str, array: Array) -> Array:
     """Returns an array in little-endian byte order.
 
     Raises:
         RecordingError: The key or the array cannot be stored. Only booleans, integers and floats can.
     """
     array = np.asarray(array)
-    if not KEY.match(key) or array.dtype.kind not in _KINDS or array.dtype.itemsize > 8:
+    if not _KEY.match(key) or array.dtype.kind not in _KINDS or array.dtype.itemsize > 8:
         raise RecordingError(
             f"Array '{key}' of type {array.dtype} cannot be recorded. Expected a key of words joined by dots "
             "and booleans, integers or floats. Rename or convert it.",
@@ -78,7 +77,7 @@ def encode_state(arrays: Mapping[str, Array], *, level: int = 1) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
         for key in sorted(arrays):
-            array = checked_array(key, arrays[key])
+            array = _checked_array(key, arrays[key])
             array = np.ascontiguousarray(array).reshape(array.shape)
             total += array.nbytes
             member = io.BytesIO()
@@ -108,15 +107,15 @@ def decode_state(data: bytes, *, where: str) -> dict[str, Array]:
             members = archive.infolist()
             total = sum(member.file_size for member in members)
             if total > MAX_STATE_BYTES or len(members) > MAX_KEYS:
-                raise damage_error(where, f"{total} bytes in {len(members)} arrays, more than {MAX_STATE_BYTES}")
+                raise _damage_error(where, f"{total} bytes in {len(members)} arrays, more than {MAX_STATE_BYTES}")
             arrays: dict[str, Array] = {}
             for member in members:
                 key = member.filename.removesuffix(".npy")
-                if key == member.filename or not KEY.match(key) or key in arrays:
-                    raise damage_error(where, f"the member name {member.filename!r}")
+                if key == member.filename or not _KEY.match(key) or key in arrays:
+                    raise _damage_error(where, f"the member name {member.filename!r}")
                 arrays[key] = _decode_array(archive.read(member), key, where)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError) as exc:
-        raise damage_error(where, str(exc)) from exc
+        raise _damage_error(where, str(exc)) from exc
     return arrays
 
 
@@ -124,18 +123,17 @@ def _decode_array(data: bytes, key: str, where: str) -> Array:
     # NumPy's own reader uses a tokenizer for odd headers, which may raise any error; this program writes one form only
     header = _HEADER.match(data)
     if header is None or len(data) < 10 or header.end() != 10 + int.from_bytes(data[8:10], "little"):
-        raise damage_error(where, f"'{key}' has a header that we never write")
+        raise _damage_error(where, f"'{key}' has a header that we never write")
     dtype = np.dtype(header["dtype"].decode())
     shape = tuple(int(n) for n in header["shape"].replace(b" ", b"").split(b",") if n)
     n_bytes = len(data) - header.end()
     # checked before memory is allocated: a damaged header may claim any shape
     if math.prod(shape) * dtype.itemsize != n_bytes:
-        raise damage_error(where, f"'{key}' has shape {list(shape)} but {n_bytes} bytes")
+        raise _damage_error(where, f"'{key}' has shape {list(shape)} but {n_bytes} bytes")
     return np.frombuffer(data, dtype=dtype, offset=header.end()).reshape(shape).copy()
 
 
-def damage_error(where: str, what: str) -> RecordingError:
-    """Returns the error of a file that is damaged; `what` says where in the file."""
+def _damage_error(where: str, what: str) -> RecordingError:
     return RecordingError(
         f"File '{where}' is damaged or not ours: {what}. Expected arrays as this version writes them. "
         "Remove the episode's folder and run the same command again to remake it.",
@@ -152,7 +150,7 @@ def encode_packed(arrays: Mapping[str, Array]) -> bytes:
     layout: dict[str, tuple[str, tuple[int, ...]]] = {}
     blocks: dict[str, list[Array]] = {}
     for key in sorted(arrays):
-        array = checked_array(key, arrays[key])
+        array = _checked_array(key, arrays[key])
         layout[key] = array.dtype.name, array.shape
         blocks.setdefault(array.dtype.name, []).append(array.ravel(order="F"))
     if len(arrays) > MAX_KEYS:
@@ -162,7 +160,7 @@ def encode_packed(arrays: Mapping[str, Array]) -> bytes:
         )
     packed = {name: _pack(np.concatenate(values)) for name, values in blocks.items()}
     text = json.dumps(layout, separators=(",", ":")).encode()
-    return encode_state({**packed, LAYOUT: np.frombuffer(text, dtype=np.uint8)}, level=_PACKED_LEVEL)
+    return encode_state({**packed, _LAYOUT: np.frombuffer(text, dtype=np.uint8)}, level=_PACKED_LEVEL)
 
 
 def decode_packed(data: bytes, *, where: str) -> dict[str, Array]:
@@ -172,7 +170,7 @@ def decode_packed(data: bytes, *, where: str) -> dict[str, Array]:
         RecordingError: The file is damaged, foreign or larger than allowed.
     """
     members = decode_state(data, where=where)
-    layout = _read_layout(members.pop(LAYOUT, None), where)
+    layout = _read_layout(members.pop(_LAYOUT, None), where)
     values = {name: _unpack(name, planes, where) for name, planes in members.items()}
     used = dict.fromkeys(values, 0)
     arrays = {}
@@ -181,10 +179,10 @@ def decode_packed(data: bytes, *, where: str) -> dict[str, Array]:
         used[name] = end = begin + math.prod(shape)
         # checked before memory is allocated: a damaged layout may claim any shape
         if name not in values or end > values[name].size:
-            raise damage_error(where, f"'{key}' has shape {list(shape)} but too few values of type {name}")
+            raise _damage_error(where, f"'{key}' has shape {list(shape)} but too few values of type {name}")
         arrays[key] = values[name][begin:end].reshape(shape, order="F").copy(order="C")
     if any(used[name] != block.size for name, block in values.items()):
-        raise damage_error(where, "it has more values than its arrays")
+        raise _damage_error(where, "it has more values than its arrays")
     return arrays
 
 
@@ -200,7 +198,7 @@ def _unpack(name: str, planes: Array, where: str) -> Array:
     """Returns the (N,) values of a type from its (bytes of a value, N) planes."""
     dtype = np.dtype(name if name in _TYPES else "V1").newbyteorder("<")
     if dtype.kind == "V" or planes.dtype != np.uint8 or planes.ndim != 2 or len(planes) != dtype.itemsize:
-        raise damage_error(where, f"the member '{name}' of {planes.dtype} and shape {list(planes.shape)}")
+        raise _damage_error(where, f"the member '{name}' of {planes.dtype} and shape {list(planes.shape)}")
     steps = np.ascontiguousarray(planes.T).view(f"<u{dtype.itemsize}").reshape(-1)
     bits: Array = np.cumsum(steps, dtype=steps.dtype)
     return bits.astype(dtype) if dtype.kind == "b" else bits.view(dtype)
@@ -209,12 +207,12 @@ def _unpack(name: str, planes: Array, where: str) -> Array:
 def _read_layout(text: Array | None, where: str) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Returns the name of the type and the shape of every array by key."""
     if text is None:
-        raise damage_error(where, f"it has no member '{LAYOUT}'")
+        raise _damage_error(where, f"it has no member '{_LAYOUT}'")
     try:
         layout = json.loads(text.tobytes())
         return dict(_checked_items(layout))
     except (ValueError, TypeError, AttributeError, RecursionError) as exc:
-        raise damage_error(where, f"the member '{LAYOUT}' ({exc})") from exc
+        raise _damage_error(where, f"the member '{_LAYOUT}' ({exc})") from exc
 
 
 def _checked_items(layout: dict[str, tuple[str, list[int]]]) -> Iterator[tuple[str, tuple[str, tuple[int, ...]]]]:
@@ -226,6 +224,7 @@ def _checked_items(layout: dict[str, tuple[str, list[int]]]) -> Iterator[tuple[s
     if len(layout) > MAX_KEYS:
         raise ValueError(f"{len(layout)} arrays, more than {MAX_KEYS}")
     for key, (name, shape) in layout.items():
-        if not KEY.match(key) or any(type(size) is not int or size < 0 for size in shape):
+        wrong_size = any(type(size) is not int or size < 0 for size in shape)
+        if not _KEY.match(key) or not isinstance(name, str) or wrong_size:
             raise ValueError(f"{key!r} of shape {shape!r}")
         yield key, (name, tuple(shape))

@@ -111,6 +111,7 @@ def packed(layout, **members):
         (packed(b"\xff"), "the member 'layout'"),
         (packed([1]), "the member 'layout'"),
         (packed({"a": 3}), "the member 'layout'"),
+        (packed({"a": [["float64"], [6]]}, float64=PLANES), "the member 'layout'"),
         (packed({"a": ["float64", 3]}), "the member 'layout'"),
         (packed({"../a": ["float64", [6]]}, float64=PLANES), r"'\.\./a' of shape \[6\]"),
         (packed({"a": ["float64", [-6]]}, float64=PLANES), r"'a' of shape \[-6\]"),
