@@ -115,7 +115,8 @@ class Home(InHandSkill):
         """See `Skill.unmet_condition`: a joint is away from its home, or the arm moves."""
         arm = self.context.arm
         away = float(np.abs(arm.joint_positions.get_value() - self.q_home).max())
-        speed = float(np.abs(arm.joint_velocities.get_value()).max())
+        # in the precision of the record, from which the verdict is computed again
+        speed = float(np.abs(np.asarray(arm.joint_velocities.get_value(), dtype=np.float32)).max())
         if away <= MAX_AWAY_FROM_HOME and speed <= MAX_SPEED_AT_HOME:
             return None
         return self.make_failure(

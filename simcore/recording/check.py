@@ -28,6 +28,8 @@ from unlatch.simcore.recording.policy_outcome import PolicyOutcome
 from unlatch.simcore.recording.verdict import contradicts_success, recompute_success
 
 _QUAT_TOLERANCE = 1e-6
+_EARLIER_TYPES = {"float32": "float64"}
+"""Types that arrays had in version 2 of the format."""
 IndexedValues = tuple[bool, str | None, int, PolicyOutcome | None]
 """Success, failure code and seed of an episode, and how far its policy came."""
 
@@ -148,7 +150,7 @@ def _array_problems(record: EpisodeRecord) -> Iterator[str]:
 def _row_problems(
     key: str, array: np.ndarray, spec: KeySpec, names: dict[str, str], sizes: dict[tuple[str, str], tuple[int, str]]
 ) -> Iterator[str]:
-    if array.dtype.name != spec.dtype:
+    if array.dtype.name not in (spec.dtype, _EARLIER_TYPES.get(spec.dtype)):
         yield f"'{key}' is {array.dtype}, expected {spec.dtype}."
     row, wanted = array.shape[1:], spec.shape or ()
     if len(row) != len(wanted):

@@ -14,13 +14,16 @@ from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.simcore.recording.json_values import encode_sealed, plain, read_sealed
 from unlatch.simcore.recording.keys import STATE, kind_of
-from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_state
+from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_packed, decode_state
 
 Array = np.ndarray
 
 EPISODE_FORMAT = "unlatch-episode"
-FORMAT_VERSION = 2
-"""Version of the format of data sets and episodes."""
+FORMAT_VERSION = 3
+"""Version of the format of data sets and episodes that is written."""
+READ_VERSIONS = (2, FORMAT_VERSION)
+"""Versions that are read. A file `state.npz` of version 2 has the arrays themselves, all floats in double precision."""
+_PLAIN_VERSION = 2
 EPISODE_FILE = "episode.json"
 STATE_FILE = "state.npz"
 MAX_JSON_BYTES = 64 << 20
@@ -165,7 +168,7 @@ def verify_episode(folder: Path) -> None:
         FormatVersionError: It was written in a format that this version does not read.
         RecordingError: A file is missing, damaged, truncated or not ours.
     """
-    _read_state_bytes(folder, _read_content(folder)[1])
+    _read_state_bytes(folder, _read_content(folder)[1]["state"])
 
 
 def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
@@ -175,16 +178,17 @@ def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
         FormatVersionError: It was written in a format that this version does not read.
         RecordingError: A file is missing, damaged, truncated or not ours.
     """
-    record, state = _read_content(folder)
+    record, content = _read_content(folder)
     if arrays:
-        record.arrays = decode_state(_read_state_bytes(folder, state), where=str(folder / STATE_FILE))
+        decode = decode_state if content["format_version"] == _PLAIN_VERSION else decode_packed
+        record.arrays = decode(_read_state_bytes(folder, content["state"]), where=str(folder / STATE_FILE))
     return record
 
 
 def _read_content(folder: Path) -> tuple[EpisodeRecord, dict[str, Any]]:
-    """Returns the record without its arrays, and the entry of `episode.json` about their file."""
+    """Returns the record without its arrays, and all that `episode.json` holds."""
     path = folder / EPISODE_FILE
-    content = read_sealed(path, expected=EPISODE_FORMAT, version=FORMAT_VERSION, limit=MAX_JSON_BYTES)
+    content = read_sealed(path, expected=EPISODE_FORMAT, versions=READ_VERSIONS, limit=MAX_JSON_BYTES)
     for name, types in _FIELDS.items():
         value = content.get(name)
         if name not in content or not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
@@ -196,7 +200,7 @@ def _read_content(folder: Path) -> tuple[EpisodeRecord, dict[str, Any]]:
         record = EpisodeRecord(**{name: content[name] for name in _FIELDS})
     except RecordingError as exc:
         raise RecordingError(f"File '{path}' contradicts itself: {exc}", path=str(path)) from exc
-    return record, state
+    return record, content
 
 
 def _read_state_bytes(folder: Path, state: dict[str, Any]) -> bytes:

@@ -79,7 +79,9 @@ damaged/                                            damaged episodes that were m
 
 An episode folder is either complete or absent. Units are SI, with radians and seconds. Quaternions are x, y, z, w. The
 world frame has z up, and z = 0 at the top of the table. In JSON files, numbers that are not finite are the
-strings "nan", "inf" and "-inf". No file uses Python's pickle. `numpy.load` reads `state.npz`.
+strings "nan", "inf" and "-inf". No file uses Python's pickle.
+
+Sets and episodes of version 2 are read, checked and replayed too.
 
 ## Arrays in state.npz
 
@@ -88,6 +90,37 @@ the states t and t+1.
 `n` is the number of arm joints, `k` that of gripper joints, and `m` that of an object's movable joints. `ee` is the
 frame of the arm's `ee_link` (the hand), and `tcp` a frame between the fingertips. An attempt that fails before its
 first frame has no arrays.
+
+What a world is driven with, set to or judged by has 64 bits: targets of joints and gripper, times, positions of
+joints, poses of roots, forces and largest speeds. What is measured beside that, or follows from it, is rounded to 32
+bits: velocities, efforts, and the poses of hands, fingers, keypoints and targets. A replay rounds what it simulates in
+the same way, and the result must then be equal. The speed of an arm at its home is judged as it is rounded. In records
+of version 2, all floats have 64 bits.
+
+`unlatch.open_dataset(FOLDER)[NUMBER].arrays` has the arrays of an episode by key. This function reads a file with NumPy
+alone:
+
+```python
+import json, math
+import numpy as np
+
+
+def read_arrays(path):
+    with np.load(path) as file:
+        values, arrays = {{}}, {{}}
+        for name in set(file.files) - {{"layout"}}:
+            steps = np.ascontiguousarray(file[name].T).view(f"<u{{len(file[name])}}").ravel()
+            values[name] = np.cumsum(steps, dtype=steps.dtype).view(name)
+        for key, (name, shape) in json.loads(file["layout"].tobytes()).items():
+            arrays[key], values[name] = np.split(values[name], [math.prod(shape)])
+            arrays[key] = arrays[key].reshape(shape, order="F")
+    return arrays
+```
+
+The file has one member of bytes for each type of value, and `layout`: the type and shape of each array by key, as JSON.
+The values of a type stand one after another, array by array in the order of `layout`, each in column order. Their bits
+are read as unsigned little-endian integers. Each integer is replaced by its difference from the one before, modulo its
+size. The member has all first bytes, then all second bytes, and so on. In version 2, each array is a member of its own.
 """
 
 
@@ -110,8 +143,8 @@ needed: time with the rate of frames, poses of hands, targets and keypoints with
 layout, the largest speeds and forces of a row with other values of that row.
 
 **`unlatch check DATA replay=true`** also simulates every episode again. Layout and randomization are drawn anew, and
-only the actions are those of the record. Every array of the world must be the same. On another machine, or with other
-versions, a replay may differ; the messages then name what is different.
+only the actions are those of the record. Every array of the world must be the same, in the type of the record. On
+another machine, or with other versions, a replay may differ; the messages then name what is different.
 
 Some things are read from the record, because only the planner or the policy decides them: the actions; when a skill
 began and ended, in which strategy and, after a search for a layout, with which arm; which of the drawn layouts a

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -95,18 +95,18 @@ def _encode_lines(content: dict[str, Any]) -> bytes:
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode("utf-8", errors="backslashreplace")
 
 
-def read_sealed(path: Path, *, expected: str, version: int, limit: int) -> dict[str, Any]:
+def read_sealed(path: Path, *, expected: str, versions: Sequence[int], limit: int) -> dict[str, Any]:
     """Reads and verifies a file that `encode_sealed` made.
 
     Args:
         path: The file.
         expected: Its `format`.
-        version: Its `format_version`.
+        versions: The values of `format_version` that are read.
         limit: Largest size that is read [bytes].
 
     Raises:
         RecordingError: It is missing, damaged, changed or not ours.
-        FormatVersionError: It is of another version.
+        FormatVersionError: It is of no such version.
     """
     content = decode_json_object(read_bounded(path, limit=limit), where=str(path))
     if content.get("format") != expected:
@@ -116,10 +116,11 @@ def read_sealed(path: Path, *, expected: str, version: int, limit: int) -> dict[
             path=str(path),
         )
     found = content.get("format_version")
-    if found != version or isinstance(found, bool):
+    if found not in versions or isinstance(found, bool):
+        wanted = " or ".join(map(str, versions))
         raise FormatVersionError(
-            f"File '{path}' has format version {found!r}, expected {version}. Make it again with its command, or read "
-            "it with the version of unlatch that wrote it; dataset.json has both.",
+            f"File '{path}' has format version {found!r}, expected {wanted}. Make it again with its command, "
+            "or read it with the version of unlatch that wrote it; dataset.json has both.",
             path=str(path),
             version=found,
         )

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+
+import numpy as np
+
+Array = np.ndarray
 
 STATE = "state"
 """T+1 rows: values at the moment of a frame."""
@@ -39,7 +44,10 @@ class KeySpec:
     meaning: str
     """Meaning of the values, and their frame."""
     dtype: str = "float64"
-    """`float64`, `int64` or `bool`."""
+    """`float64`, `float32`, `int64` or `bool`: the type in the file.
+
+    What a world is driven with, set to or judged by has 64 bits. What is measured beside that, or follows from it, has
+    32 bits."""
     required: bool = True
     """Whether every record has this key for every robot arm and object."""
 
@@ -69,6 +77,7 @@ def _force_specs(view: str, meaning: str) -> tuple[KeySpec, KeySpec]:
     )
 
 
+_SINGLE = "float32"
 _FINGERS = "Positions of the gripper's joints, in the order of `robot.arms[].gripper.joints`."
 _FINGER_SPEEDS = "Velocities of the gripper's joints."
 _SKILL_INDEX = "Index of the current skill in `skills` of episode.json; -1 before the first."
@@ -96,27 +105,38 @@ _FINGER_LOADS = {
 KEYS: tuple[KeySpec, ...] = (
     KeySpec("time", (), "s", "Simulated time since the episode began."),
     KeySpec(f"{_ARM}.joint_positions", ("n",), "rad", "Arm joint positions q, from base to ee."),
-    KeySpec(f"{_ARM}.joint_velocities", ("n",), "rad/s", "Arm joint velocities dq at the frame."),
+    KeySpec(f"{_ARM}.joint_velocities", ("n",), "rad/s", "Arm joint velocities dq at the frame.", dtype=_SINGLE),
     KeySpec(
-        f"{_ARM}.joint_efforts", ("n",), "N m", "Efforts of the arm's motors at the frame: in its last physics step."
+        f"{_ARM}.joint_efforts",
+        ("n",),
+        "N m",
+        "Efforts of the arm's motors at the frame: in its last physics step.",
+        dtype=_SINGLE,
     ),
-    KeySpec(f"{_ARM}.ee_position", (3,), "m", "Origin of the ee link, world frame."),
-    KeySpec(f"{_ARM}.ee_quat_xyzw", (4,), "-", "Orientation of the ee link, world frame."),
-    KeySpec(f"{_ARM}.tcp_position", (3,), "m", "The point between the fingertips, world frame."),
-    KeySpec(f"{_ARM}.tcp_quat_xyzw", (4,), "-", "Orientation of the tcp frame, world frame."),
+    KeySpec(f"{_ARM}.ee_position", (3,), "m", "Origin of the ee link, world frame.", dtype=_SINGLE),
+    KeySpec(f"{_ARM}.ee_quat_xyzw", (4,), "-", "Orientation of the ee link, world frame.", dtype=_SINGLE),
+    KeySpec(f"{_ARM}.tcp_position", (3,), "m", "The point between the fingertips, world frame.", dtype=_SINGLE),
+    KeySpec(f"{_ARM}.tcp_quat_xyzw", (4,), "-", "Orientation of the tcp frame, world frame.", dtype=_SINGLE),
     KeySpec(f"{_ARM}.gripper_joint_positions", ("k",), "m or rad", _FINGERS, required=False),
-    KeySpec(f"{_ARM}.gripper_joint_velocities", ("k",), "m/s or rad/s", _FINGER_SPEEDS, required=False),
-    KeySpec(f"{_ARM}.gripper_opening", (1,), "m", "Distance between the finger pads."),
+    KeySpec(f"{_ARM}.gripper_joint_velocities", ("k",), "m/s or rad/s", _FINGER_SPEEDS, dtype=_SINGLE, required=False),
+    KeySpec(f"{_ARM}.gripper_opening", (1,), "m", "Distance between the finger pads.", dtype=_SINGLE),
     KeySpec(f"{_ARM}.gripper_target", (1,), "m", "Last commanded distance between the finger pads."),
     KeySpec("objects.<object>.root_position", (3,), "m", "Origin of the object's root link, world frame."),
     KeySpec("objects.<object>.root_quat_xyzw", (4,), "-", "Orientation of the object's root link, world frame."),
     KeySpec("objects.<object>.joint_positions", ("m",), "rad or m", "Positions s of the object's movable joints."),
-    KeySpec("objects.<object>.joint_velocities", ("m",), "rad/s or m/s", "Velocities of the object's movable joints."),
+    KeySpec(
+        "objects.<object>.joint_velocities",
+        ("m",),
+        "rad/s or m/s",
+        "Velocities of the object's movable joints.",
+        dtype=_SINGLE,
+    ),
     KeySpec(
         "objects.<object>.root_linear_velocity",
         (3,),
         "m/s",
         "Only for free objects: velocity of the origin of the root link, world frame.",
+        dtype=_SINGLE,
         required=False,
     ),
     KeySpec(
@@ -124,9 +144,12 @@ KEYS: tuple[KeySpec, ...] = (
         (3,),
         "rad/s",
         "Only for free objects: angular velocity of the root link, world frame.",
+        dtype=_SINGLE,
         required=False,
     ),
-    KeySpec("keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame."),
+    KeySpec(
+        "keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame.", dtype=_SINGLE
+    ),
     KeySpec(
         "regions.<object>.<region>.position",
         (3,),
@@ -157,9 +180,19 @@ KEYS: tuple[KeySpec, ...] = (
         "rad",
         "Action: control point of the motors' targets. A repeated action is reached at the end of the next frame.",
     ),
-    KeySpec(f"{_ARM_ACTION}.ee_target_position", (3,), "m", "Origin of the ee link at joint_targets, world frame."),
     KeySpec(
-        f"{_ARM_ACTION}.ee_target_quat_xyzw", (4,), "-", "Orientation of the ee link at joint_targets, world frame."
+        f"{_ARM_ACTION}.ee_target_position",
+        (3,),
+        "m",
+        "Origin of the ee link at joint_targets, world frame.",
+        dtype=_SINGLE,
+    ),
+    KeySpec(
+        f"{_ARM_ACTION}.ee_target_quat_xyzw",
+        (4,),
+        "-",
+        "Orientation of the ee link at joint_targets, world frame.",
+        dtype=_SINGLE,
     ),
     KeySpec(f"{_ARM_ACTION}.gripper_target", (1,), "m", "Distance between the finger pads to reach."),
     KeySpec(
@@ -178,13 +211,19 @@ KEYS: tuple[KeySpec, ...] = (
     ),
     KeySpec(f"{_ARM_LABEL}.joint_targets", ("n",), "rad", f"{_LABEL} `joint_targets`.", required=False),
     KeySpec(
-        f"{_ARM_LABEL}.ee_target_position", (3,), "m", f"{_LABEL} `ee_target_position`, world frame.", required=False
+        f"{_ARM_LABEL}.ee_target_position",
+        (3,),
+        "m",
+        f"{_LABEL} `ee_target_position`, world frame.",
+        dtype=_SINGLE,
+        required=False,
     ),
     KeySpec(
         f"{_ARM_LABEL}.ee_target_quat_xyzw",
         (4,),
         "-",
         f"{_LABEL} `ee_target_quat_xyzw`, world frame.",
+        dtype=_SINGLE,
         required=False,
     ),
     KeySpec(f"{_ARM_LABEL}.gripper_target", (1,), "m", f"{_LABEL} `gripper_target`.", required=False),
@@ -204,7 +243,13 @@ KEYS: tuple[KeySpec, ...] = (
         KeySpec(f"contacts.<robot>.<arm>.fingers.force_{key}_n", (), "N", meaning)
         for key, meaning in _FINGER_LOADS.items()
     ),
-    KeySpec(f"{_ARM}{_EFFORTS_MEAN}", ("n",), "N m", "Efforts of the arm's motors: mean over the physics steps."),
+    KeySpec(
+        f"{_ARM}{_EFFORTS_MEAN}",
+        ("n",),
+        "N m",
+        "Efforts of the arm's motors: mean over the physics steps.",
+        dtype=_SINGLE,
+    ),
     KeySpec("speeds.<body>.max", (), "rad/s or m/s", "Largest joint speed of a robot or object in a physics step."),
 )
 """Every key of `state.npz`, in the order of the page."""
@@ -307,6 +352,16 @@ SETTLE_FIELDS: dict[str, str] = {
 def is_name(text: str) -> bool:
     """Returns whether the name of a robot, arm, object, ... is valid as `<robot>`, `<arm>`, ... in a key."""
     return re.fullmatch(_NAME, text) is not None
+
+
+def convert_to_stored_types(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Returns arrays by key, with those in single precision that a file keeps in single precision."""
+    found = {}
+    for key, array in arrays.items():
+        known = match_key(key)
+        rounds = known is not None and known[0].dtype == _SINGLE
+        found[key] = array.astype(_SINGLE) if rounds else array
+    return found
 
 
 @lru_cache(maxsize=4096)

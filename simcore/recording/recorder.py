@@ -52,7 +52,7 @@ class _Table:
         return given.astype(dtype)
 
     def _first_type(self, key: str, given: np.dtype) -> np.dtype:
-        """Returns the type in the table of keys; for other keys doubles, 64-bit integers or booleans.
+        """Returns the type in the table of keys, doubles for floats; for other keys the 64-bit type or booleans.
 
         So the type of a record does not depend on the type of the first value.
         """
@@ -67,7 +67,7 @@ class _Table:
             )
         known = match_key(key)
         if known is not None and known[0].shape is not None:
-            return np.dtype(known[0].dtype)
+            given = np.dtype(known[0].dtype)
         return np.dtype({"f": np.float64, "b": np.bool_}.get(given.kind, np.int64))
 
     def arrays(self, n_rows: int) -> dict[str, Array]:
@@ -143,7 +143,7 @@ class EpisodeRecorder:
         return {key: value for row in rows for key, value in row.items()}
 
     def arrays(self) -> dict[str, Array]:
-        """Returns copies of the arrays of `state.npz` by key."""
+        """Returns copies of the arrays by key, all floats in double precision; see `convert_to_stored_types`."""
         counts = {self._states: self.n_states, self._actions: self.n_actions, self._intervals: self.n_actions}
         return {key: array for table, n_rows in counts.items() for key, array in table.arrays(n_rows).items()}
 

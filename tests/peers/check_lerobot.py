@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from lerobot.datasets import LeRobotDataset, aggregate_datasets
 from lerobot.utils.constants import DEFAULT_FEATURES
+from record_arrays import read_arrays
 
 DELTAS = {"action": [0.0, 1 / 30, 2 / 30], "observation.state": [-1 / 30, 0.0]}
 
@@ -25,8 +26,8 @@ DELTAS = {"action": [0.0, 1 / 30, 2 / 30], "observation.state": [-1 / 30, 0.0]}
 def recorded(data: Path, number: int) -> dict[str, np.ndarray]:
     """State and action of an episode by the default conventions, out of its record."""
     folder = data / "episodes" / f"{number // 1000:07d}" / f"{number:010d}"
-    arrays = np.load(folder / "state.npz")
-    (prefix,) = {key.removesuffix(".joint_targets") for key in arrays.files if key.endswith(".joint_targets")}
+    arrays = read_arrays(folder / "state.npz")
+    (prefix,) = {key.removesuffix(".joint_targets") for key in arrays if key.endswith(".joint_targets")}
     arm = prefix.replace("actions.", "robots.")
     return {
         "observation.state": np.hstack([arrays[f"{arm}.joint_positions"], arrays[f"{arm}.gripper_opening"]])[:-1],

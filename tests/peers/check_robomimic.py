@@ -10,6 +10,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+from record_arrays import read_arrays
 from robomimic.utils import file_utils, obs_utils
 from robomimic.utils.dataset import SequenceDataset
 
@@ -39,8 +40,8 @@ def main() -> None:
     )
     count = 0
     for index, number in enumerate(numbers):
-        arrays = np.load(data / "episodes" / f"{number // 1000:07d}" / f"{number:010d}" / "state.npz")
-        (prefix,) = {key.removesuffix(".joint_targets") for key in arrays.files if key.endswith(".joint_targets")}
+        arrays = read_arrays(data / "episodes" / f"{number // 1000:07d}" / f"{number:010d}" / "state.npz")
+        (prefix,) = {key.removesuffix(".joint_targets") for key in arrays if key.endswith(".joint_targets")}
         arm = prefix.replace("actions.", "robots.")
         action = np.hstack([arrays[f"{prefix}.joint_targets"], arrays[f"{prefix}.gripper_target"]])
         state = np.hstack([arrays[f"{arm}.joint_positions"], arrays[f"{arm}.gripper_opening"]])

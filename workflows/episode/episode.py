@@ -22,6 +22,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.errors import RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.keys import convert_to_stored_types
 from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.simcore.rng import EpisodeStreams, episode_seed
 from unlatch.simcore.sim.collision import BulletCollisionChecker
@@ -315,7 +316,7 @@ class Episode:
             settle=self.settle,
             events=list(self.events),
             timings_ms=dict(self.timings_ms),
-            arrays=self.frames.recorder.arrays() if last_frame >= 0 else {},
+            arrays=convert_to_stored_types(self.frames.recorder.arrays()) if last_frame >= 0 else {},
         )
 
     def layout(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from unlatch.simcore.errors import ConfigError, PluginError, close_matches
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.export.columns import IMAGE, ObservationColumns, Part
 from unlatch.simcore.recording.json_values import plain
+from unlatch.simcore.recording.keys import convert_to_stored_types
 from unlatch.simcore.recording.observed.scene import ObservedScene
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
@@ -158,7 +159,7 @@ class UnlatchEnv(gymnasium.Env[Any, Array]):
         robot = self.cfg.robot
         step = self.episode.frames.recorder.last_step()
         found = self._columns.make(
-            {key: value[None] for key, value in {**step, **values}.items()},
+            convert_to_stored_types({key: value[None] for key, value in {**step, **values}.items()}),
             robot=robot.name,
             arms=sorted(arm.name for arm in robot.arms),
             parts=parts,

@@ -198,6 +198,8 @@ def largest_deviation(found: Mapping[str, Array], wanted: Mapping[str, Array]) -
 def deviations(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> list[Deviation]:
     """Returns one deviation for each array that differs, sorted by key.
 
+    Where the record has single precision, the doubles of the replay are rounded to it first.
+
     Args:
         found: The arrays of the replay.
         wanted: The recorded arrays; keys that are not in `found` are left out.
@@ -208,6 +210,8 @@ def deviations(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> list[
         if other is None or other.shape != array.shape:
             differing.append(Deviation(float("inf"), key, 0, len(found)))
             continue
+        if other.dtype == np.float32:
+            array = array.astype(np.float32)
         if array.tobytes() == other.tobytes() or not array.size:
             continue
         a: Array = array.astype(float).reshape(len(array), -1)

@@ -37,6 +37,7 @@ from unlatch.simcore.recording.data_set.summaries import OnDamaged, each_summary
 from unlatch.simcore.recording.episode import (
     EPISODE_FILE,
     FORMAT_VERSION,
+    READ_VERSIONS,
     STATE_FILE,
     EpisodeRecord,
     encode_episode,
@@ -44,7 +45,7 @@ from unlatch.simcore.recording.episode import (
     verify_episode,
 )
 from unlatch.simcore.recording.json_values import plain, read_sealed
-from unlatch.simcore.recording.state_file import encode_state
+from unlatch.simcore.recording.state_file import encode_packed
 
 EPISODES = "episodes"
 """Name of the folder of all shards."""
@@ -214,7 +215,7 @@ class DataSet(EpisodeFolders):
             RecordingError: A value cannot be stored, or the disk cannot be written.
         """
         started = time.perf_counter()
-        state = encode_state(record.arrays)
+        state = encode_packed(record.arrays)
         record.timings_ms["write"] = _ms_since(started)
         content = encode_episode(record, state)
         if self._keeps(record.number):
@@ -361,7 +362,7 @@ def _read_header(folder: Path) -> dict[str, dict[str, Any]]:
         FormatVersionError: It was written in a format that this version does not read.
     """
     path = folder / DATASET_FILE
-    content = read_sealed(path, expected=DATASET_FORMAT, version=FORMAT_VERSION, limit=_MAX_HEADER_BYTES)
+    content = read_sealed(path, expected=DATASET_FORMAT, versions=READ_VERSIONS, limit=_MAX_HEADER_BYTES)
     found: dict[str, Any] = {key: content.get(key) for key in ("header", "info")}
     if not all(isinstance(value, dict) for value in found.values()):
         raise RecordingError(

@@ -25,7 +25,7 @@ class Column:
 
 
 def read_array(arrays: Mapping[str, Array], key: str, number: int) -> Array:
-    """Returns an array of a record.
+    """Returns an array of a record, floats in double precision.
 
     Raises:
         RecordingError: It is missing.
@@ -38,7 +38,7 @@ def read_array(arrays: Mapping[str, Array], key: str, number: int) -> Array:
             number=number,
             key=key,
         )
-    return found
+    return found.astype(np.float64, copy=False) if found.dtype.kind == "f" else found
 
 
 def prefix_names(prefix: str, words: Sequence[str]) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ class ObservationColumns:
         if self._cfg.objects:
             columns[ENVIRONMENT] = join_columns(_object_columns(arrays, parts, read))
         if self._cfg.keypoints:
-            columns[KEYPOINTS] = join_columns(_keypoint_columns(arrays, parts))
+            columns[KEYPOINTS] = join_columns(_keypoint_columns(arrays, parts, read))
         if self._cfg.point_cloud:
             for arm, task in tasks.items():
                 ending = "" if len(tasks) == 1 else f".{arm}"
@@ -146,11 +146,11 @@ def _object_columns(arrays: Mapping[str, Array], parts: Sequence[Part], read: Ca
     return columns
 
 
-def _keypoint_columns(arrays: Mapping[str, Array], parts: Sequence[Part]) -> list[Column]:
+def _keypoint_columns(arrays: Mapping[str, Array], parts: Sequence[Part], read: Callable[[str], Array]) -> list[Column]:
     columns = []
     for place, (name, part, _) in enumerate(parts):
         prefix = f"keypoints.{name}.{part}."
         for key in sorted(key for key in arrays if key.startswith(prefix)):
             names = prefix_names(f"{name}.part{place}.{key[len(prefix) :]}", AXES)
-            columns.append(Column(names, arrays[key]))
+            columns.append(Column(names, read(key)))
     return columns

@@ -60,7 +60,7 @@ class RenderedEpisode:
         self._streams = streams
         self._cameras = cameras
         self._content = read_sealed(
-            folder / FRAMES_FILE, expected=FRAMES_FORMAT, version=FORMAT_VERSION, limit=MAX_JSON_BYTES
+            folder / FRAMES_FILE, expected=FRAMES_FORMAT, versions=(FORMAT_VERSION,), limit=MAX_JSON_BYTES
         )
         self.number = int(self._content["number"])
         """Episode number."""

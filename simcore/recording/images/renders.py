@@ -89,7 +89,7 @@ class RenderSet(EpisodeFolders):
                 path=str(folder),
             )
         file = folder / RENDER_FILE
-        content = read_sealed(file, expected=RENDER_FORMAT, version=FORMAT_VERSION, limit=MAX_JSON_BYTES)
+        content = read_sealed(file, expected=RENDER_FORMAT, versions=(FORMAT_VERSION,), limit=MAX_JSON_BYTES)
         return cls(folder, dict(content["header"]))
 
     @property

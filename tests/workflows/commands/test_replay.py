@@ -13,8 +13,13 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.recording import episode
+from unlatch.simcore.recording.data_set import data_set as data_set_module
 from unlatch.simcore.recording.data_set.data_set import DataSet
-from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, encode_episode
+from unlatch.simcore.recording.state_file import encode_state
+from unlatch.workflows.checks.check_data_set import check_data_set
+from unlatch.workflows.checks.replayed_arrays import replay_arrays
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.runs import header
 from unlatch.workflows.runs.loading import load
@@ -24,6 +29,7 @@ from unlatch.workflows.runs.runner import EpisodeRunner
 
 Run = Callable[..., tuple[int, str, str]]
 ACTIONS = "actions.franka_panda.left.joint_targets"
+VELOCITIES = "robots.franka_panda.left.joint_velocities"
 
 
 def collected(out: Path, *overrides: str) -> DataSet:
@@ -72,7 +78,61 @@ def test_every_array_that_the_world_fills_is_replayed(data_set):
         replayed = runner.replay(record)
     left_out = {key for key in record.arrays if key not in replayed}
     assert all(key.startswith(("skills.", "validity.")) for key in left_out)
-    assert all(np.array_equal(record.arrays[key], value) for key, value in replayed.items())
+    assert all(
+        np.array_equal(record.arrays[key], value.astype(record.arrays[key].dtype)) for key, value in replayed.items()
+    )
+
+
+@pytest.fixture(scope="module")
+def data_set_of_version_2(data_set: DataSet, tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+    """Episode 1 of the data set as version 2 wrote it: every array a member of its own, all floats in 64 bits."""
+    path, record = tmp_path_factory.mktemp("replay") / "earlier", data_set.read(1)
+    with EpisodeRunner(config_of(data_set)) as runner:
+        record.arrays |= runner.replay(record)
+    assert record.arrays[VELOCITIES].dtype == np.float64
+    state = encode_state(record.arrays)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(episode, "FORMAT_VERSION", 2)
+        patch.setattr(data_set_module, "FORMAT_VERSION", 2)
+        with DataSet.create_or_resume(path, header=data_set.header, info=data_set.info) as earlier:
+            folder = earlier.folder_of(1)
+            folder.mkdir(parents=True)
+            (folder / STATE_FILE).write_bytes(state)
+            (folder / EPISODE_FILE).write_bytes(encode_episode(record, state))
+    assert '"format_version": 2' in (path / "dataset.json").read_text()
+    return DataSet.open(path)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("mode", ["action", "state"])
+def test_an_episode_of_version_2_replays_to_the_bit(data_set_of_version_2, run, mode):
+    code, out, _ = run(data_set_of_version_2.path, "episode=1", f"mode={mode}", "check=true")
+    assert code == 0
+    assert "largest deviation 0 in" in out
+
+
+@pytest.mark.integration
+def test_an_episode_of_version_2_is_compared_in_64_bits(data_set, data_set_of_version_2):
+    record = data_set_of_version_2.read(1)
+    rounded = record.arrays[VELOCITIES].astype(np.float32)
+    assert np.array_equal(rounded, data_set.read(1).arrays[VELOCITIES])
+    record.arrays = {**record.arrays, VELOCITIES: rounded.astype(np.float64)}
+    with EpisodeRunner(config_of(data_set)) as runner:
+        deviation = replay_deviation(runner, record, ReplayMode.action)
+    assert deviation.key == VELOCITIES
+    assert 0.0 < deviation.value < 1e-6
+
+
+@pytest.mark.integration
+def test_an_episode_of_version_2_passes_the_check_beside_one_of_version_3(data_set, data_set_of_version_2, tmp_path):
+    shutil.copytree(data_set_of_version_2.path, tmp_path / "mixed")
+    with DataSet.create_or_resume(tmp_path / "mixed", header=data_set.header) as mixed:
+        assert mixed.write(data_set.read(2))
+        versions = [(mixed.folder_of(n) / EPISODE_FILE).read_text().count('"format_version": 3') for n in (1, 2)]
+    assert versions == [0, 1]
+    mixed = DataSet.open(tmp_path / "mixed")
+    assert check_data_set(mixed) == []
+    assert [outcome.problems for outcome in replay_arrays(mixed, workers=1)] == [(), ()]
 
 
 @pytest.mark.integration
@@ -171,3 +231,14 @@ def test_differing_versions_are_named(data_set, run, monkeypatch: pytest.MonkeyP
 def test_the_largest_deviation_is_found(found: list[Any], wanted: list[Any], value: float, frame: int):
     deviation = largest_deviation({"x": np.array(found)}, {"x": np.array(wanted), "y": np.zeros(3)})
     assert (deviation.value, deviation.frame) == (value, frame)
+
+
+def test_what_a_record_has_in_32_bits_is_compared_in_32_bits():
+    recorded = np.array([0.1, 0.2], dtype=np.float32)
+    assert largest_deviation({"x": np.array([0.1, 0.2])}, {"x": recorded}).value == 0.0
+    deviation = largest_deviation({"x": np.array([0.1, 0.2])}, {"x": np.nextafter(recorded, np.float32(1.0))})
+    assert 0.0 < deviation.value < 1e-7
+
+
+def test_what_a_record_has_as_integers_is_not_rounded():
+    assert largest_deviation({"x": np.array([1.7])}, {"x": np.array([1])}).value == pytest.approx(0.7)
