@@ -31,7 +31,7 @@ class PointEncoder(nn.Module):
         return torch.cat([features, (share.mT @ points[..., :6]).flatten(1)], dim=1)
 
     def _show(self, points: Tensor) -> Tensor:
-        """Returns which points count (N, P, 1): all; in training, without those of the body beyond a random distance."""
+        """Returns which points count (N, P, 1): in training, those of the body only up to a random distance."""
         if not (self.training and self.hide):
             return torch.ones_like(points[..., :1], dtype=torch.bool)
         reach = self.hide * torch.rand(len(points), 1, 1)
