@@ -149,6 +149,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "learning_points": lambda: points_table("every_category_dense"),
     "learning_points_even": lambda: points_table("every_category"),
     "learning_real": lambda: real_objects_table("every_category_dense"),
+    "learning_real_hidden": lambda: real_objects_table("every_category_hidden"),
     "learning_real_more": lambda: real_objects_table("every_category_more_wide"),
     "learning_real_even": lambda: real_objects_table("every_category"),
     "learning_demonstrations": demonstrations_table,
