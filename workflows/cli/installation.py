@@ -67,7 +67,7 @@ def describe_packages(name: str = PROGRAM) -> Iterator[Finding]:
             broken=True,
         )
         return
-    accepted = SpecifierSet(metadata["Requires-Python"] or "")
+    accepted = SpecifierSet("".join(metadata.get_all("Requires-Python") or []))
     fits = accepted.contains(running, prereleases=True)
     advice = (
         "" if fits else f"{name} needs Python {accepted}: make an environment with such a Python, and install there"
