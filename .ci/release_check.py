@@ -154,6 +154,8 @@ def write_sbom() -> list[str]:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         environment = make_environment(python, Path(folder) / "venv", wheel)
+        # Unlatch needs neither: they are tools of the environment
+        run(environment / "python", "-m", "pip", "uninstall", "--quiet", "--yes", "setuptools", "pip", cwd=Path(folder))
         writer = (sys.executable, "-m", "cyclonedx_py", "environment", "--pyproject", ROOT / "pyproject.toml")
         run(
             *writer, "--output-reproducible", "--output-format", "JSON", "--output-file", target, environment / "python"
