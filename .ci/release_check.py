@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -62,8 +63,13 @@ def check_version() -> list[str]:
     (cited,) = re.findall(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
     if cited != version:
         raise StepError(f"CITATION.cff has version {cited}, pyproject.toml {version}. Expected the same. Change one.")
-    if not re.search(rf"^## {re.escape(version)}\b", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE):
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    if not re.search(rf"^## {re.escape(version)}\b", changelog, re.MULTILINE):
         remaining.append(f"CHANGELOG.md has no section '## {version}': rename 'Unreleased', and add the date.")
+    elif re.search(r"^## Unreleased\n(?!\s*(## |\Z))", changelog, re.MULTILINE):
+        remaining.append(
+            f"CHANGELOG.md has entries under 'Unreleased' beside '## {version}': move them, or raise the version."
+        )
     if run("git", "status", "--porcelain"):
         remaining.append("The working tree has changes without a commit: commit them, and run the check again.")
     return remaining
@@ -108,7 +114,8 @@ def build_engine() -> list[str]:
                     f"No Python {version} is on this machine: install one, and run the step 'engine' again."
                 )
                 continue
-            run(python, ROOT / ".ci" / "build_pybullet_wheel.py")
+            print(f"  builds PyBullet for Python {version}: ten minutes or more", flush=True)
+            print(f"  {run(python, ROOT / '.ci' / 'build_pybullet_wheel.py').splitlines()[-1]}")
         (wheel,) = ENGINE.glob(f"pybullet-*-{tag}-{tag}-*.whl")
         print(f"  {wheel.relative_to(ROOT)} ({wheel.stat().st_size / 1e6:.1f} MB)")
     return remaining
@@ -129,7 +136,7 @@ def check_install() -> list[str]:
             options = ("task=open_microwave", "episodes=2", "pictures=0", "workers=1", "out=data/release")
             run(command, "collect", *options, cwd=Path(folder))
             said = run(command, "check", "data/release", cwd=Path(folder))
-        print(f"  Python {version} ({python}): {said.splitlines()[-1]}")
+        print(f"  Python {version} ({python}): {said.splitlines()[-1]}", flush=True)
     if len(remaining) == len(PYTHONS):
         raise StepError(f"None of Python {', '.join(PYTHONS)} is on this machine. Install one.")
     return remaining
@@ -147,6 +154,8 @@ def write_sbom() -> list[str]:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         environment = make_environment(python, Path(folder) / "venv", wheel)
+        # Unlatch needs neither: they are tools of the environment
+        run(environment / "python", "-m", "pip", "uninstall", "--quiet", "--yes", "setuptools", "pip", cwd=Path(folder))
         writer = (sys.executable, "-m", "cyclonedx_py", "environment", "--pyproject", ROOT / "pyproject.toml")
         run(
             *writer, "--output-reproducible", "--output-format", "JSON", "--output-file", target, environment / "python"
@@ -209,12 +218,13 @@ def main(names: Sequence[str]) -> int:
     remaining = []
     for name in names or listed:
         print(f"[ ] {name}", flush=True)
+        started = time.monotonic()
         try:
             remaining += STEPS[name]()
         except StepError as exc:
             print(f"[!] {name}: {exc}", file=sys.stderr)
             return 1
-        print(f"[x] {name}", flush=True)
+        print(f"[x] {name} ({time.monotonic() - started:.0f} s)", flush=True)
     print("\nThis remains to do by hand:")
     for item in (*remaining, *manual):
         print(f"[ ] {item}")

@@ -52,6 +52,26 @@ def test_a_step_that_fails_ends_the_check(
     assert "Steps: version, build" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("sections", "remains"),
+    [
+        ("## Unreleased\n\n## 1.2.0 - 2026-01-01\n\n- a change\n", ""),
+        ("## 1.2.0 - 2026-01-01\n\n- a change\n", ""),
+        ("## Unreleased\n\n- a change\n\n## 1.2.0 - 2026-01-01\n", "has entries under 'Unreleased' beside '## 1.2.0'"),
+        ("## Unreleased\n\n- a change\n", "has no section '## 1.2.0'"),
+    ],
+)
+def test_changes_that_no_section_of_the_version_names_remain_to_be_moved(
+    sections: str, remains: str, release: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    monkeypatch.setattr(release, "read_version", lambda: "1.2.0")
+    monkeypatch.setattr(release, "run", lambda *command: "")
+    (tmp_path / "CITATION.cff").write_text("version: 1.2.0\n")
+    (tmp_path / "CHANGELOG.md").write_text(f"# Changelog\n\n{sections}")
+    assert [remains in item for item in release.check_version()] == ([True] if remains else [])
+
+
 def test_an_interpreter_of_another_version_is_not_taken(
     release: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):

@@ -67,9 +67,11 @@ def describe_packages(name: str = PROGRAM) -> Iterator[Finding]:
             broken=True,
         )
         return
-    accepted = SpecifierSet(metadata["Requires-Python"] or "")
+    accepted = SpecifierSet("".join(metadata.get_all("Requires-Python") or []))
     fits = accepted.contains(running, prereleases=True)
-    advice = "" if fits else f"{name} needs Python {accepted}: make an environment with such a one and install there"
+    advice = (
+        "" if fits else f"{name} needs Python {accepted}: make an environment with such a Python, and install there"
+    )
     yield Finding("Python", f"{running} on {platform.system()} {platform.machine()}", advice, broken=not fits)
     required = [Requirement(text) for text in metadata.get_all("Requires-Dist") or []]
     yield _describe_core([item for item in required if _is_needed(item, extra="")])
@@ -168,7 +170,9 @@ def _describe_extra(name: str, extra: str, required: list[Requirement]) -> Findi
         return Finding(label, ", ".join(f"{item.name} {_installed(item.name)}" for item in required))
     state = "not installed" if len(wrong) == len(required) else ", ".join(wrong)
     if sys.version_info < (least := _LEAST_PYTHON.get(extra, (0, 0))):
-        return Finding(label, state, "needs Python {}.{} or later: make an environment with such a one".format(*least))
+        return Finding(
+            label, state, "needs Python {}.{} or later, in an environment of its own: docs/start.md".format(*least)
+        )
     return Finding(label, state, f"pip install '{name}[{extra}]'")
 
 

@@ -14,7 +14,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import parse_command_line, split_paths
-from unlatch.workflows.cli.console import OK, print_line
+from unlatch.workflows.cli.console import OK, print_line, relative_path
 from unlatch.workflows.runs.recorded_config import check_episode, config_of
 from unlatch.workflows.viewing.clips.clip import ClipCfg, OnFrame, check_clip_file, write_clip
 from unlatch.workflows.viewing.episode_files import CLIP
@@ -47,8 +47,8 @@ def main(arguments: list[str]) -> int:
     with _progress_bar() as on_frame:
         made = write_clip(config_of(data_set), record, cfg, out, config_dirs=line.config_dirs, on_frame=on_frame)
     print_line(
-        f"clip: {made.path} ({made.frames} pictures, {made.length_s:.1f} s, {made.path.stat().st_size / 1e6:.1f} MB; "
-        f"renderer {made.renderer}, {time.perf_counter() - started:.1f} s)"
+        f"clip: {relative_path(made.path)} ({made.frames} pictures, {made.length_s:.1f} s, "
+        f"{made.path.stat().st_size / 1e6:.1f} MB; renderer {made.renderer}, {time.perf_counter() - started:.1f} s)"
     )
     return OK
 

@@ -11,7 +11,7 @@ from unlatch.simcore.recording.export.run import ExportReport
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_paths
-from unlatch.workflows.cli.console import OK, print_line, print_note
+from unlatch.workflows.cli.console import OK, print_line, print_note, relative_path
 from unlatch.workflows.hub.config import HubCfg
 from unlatch.workflows.images.export import DEFAULT_FORMAT, HUB_KEYS, export_data_set
 
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
         pace = f", {report.seconds / wall:.0f} times real time" if report.taken else ""
         print_line(
             f"{name}: {count_noun(report.taken, 'episode')}, {count_noun(report.frames, 'frame')} in {wall:.1f} s"
-            f"{pace}; {report.there} existed before: {report.target}"
+            f"{pace}; {report.there} existed before: {relative_path(report.target)}"
         )
         if hub.push:
             print_note(f"unlatch: pushing to {hub.push}")

@@ -6,7 +6,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.assets.make_object import USD_FOLDER, MakeObjectCfg, make_objects
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
-from unlatch.workflows.cli.console import OK, print_line
+from unlatch.workflows.cli.console import OK, print_line, relative_path
 
 
 @command
@@ -25,5 +25,5 @@ def main(arguments: list[str]) -> int:
         usd = f"; {item.folder / USD_FOLDER / 'object.usd'}" if cfg.usd else ""
         print_line(f"{item.category} {item.seed}: {item.urdf}; {parts}{usd}")
     if picture is not None:
-        print_line(f"picture: {picture}")
+        print_line(f"picture: {relative_path(picture)}")
     return OK

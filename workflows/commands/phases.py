@@ -11,7 +11,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_paths
-from unlatch.workflows.cli.console import OK, print_line
+from unlatch.workflows.cli.console import OK, print_line, relative_path
 from unlatch.workflows.runs.recorded_config import check_episode, config_of
 from unlatch.workflows.viewing.episode_files import PHASES
 from unlatch.workflows.viewing.output_file import check_suffix, output_path
@@ -46,7 +46,9 @@ def main(arguments: list[str]) -> int:
     (path,), pairs = split_paths("phases", arguments, count=1)
     started = time.perf_counter()
     file, moments = draw_phases(DataSet.open(path), read_pairs(PhasesCfg, pairs))
-    print_line(f"phases: {file} ({count_noun(moments, 'moment')}, {time.perf_counter() - started:.1f} s)")
+    print_line(
+        f"phases: {relative_path(file)} ({count_noun(moments, 'moment')}, {time.perf_counter() - started:.1f} s)"
+    )
     return OK
 
 

@@ -12,7 +12,7 @@ from unlatch.skills.contract.skill import Skill
 from unlatch.workflows.cli.arguments import configs_to_run
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import parse_command_line
-from unlatch.workflows.cli.console import FAILED, OK, print_line, print_note, print_wrapped
+from unlatch.workflows.cli.console import FAILED, OK, print_line, print_note, print_wrapped, relative_path
 from unlatch.workflows.cli.debugger import debugging
 from unlatch.workflows.runs.plan import planned_scene
 from unlatch.workflows.runs.schema import PlanCfg
@@ -54,7 +54,9 @@ def plan_and_report(cfg: PlanCfg) -> int:
             print_wrapped(text)
         if path is not None:
             write_picture(_draw_scene(scene, skills), path)
-            print_line(f"picture: {path}" + ("" if plan.found else " (the scene: there is no plan to draw)"))
+            print_line(
+                f"picture: {relative_path(path)}" + ("" if plan.found else " (the scene: there is no plan to draw)")
+            )
     return OK if plan.found else FAILED
 
 

@@ -9,7 +9,7 @@ from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.workflows.cli.arguments import configs_to_run
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import parse_command_line
-from unlatch.workflows.cli.console import OK, print_line
+from unlatch.workflows.cli.console import OK, print_line, relative_path
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.schema import PreviewCfg
 from unlatch.workflows.viewing.output_file import check_suffix, output_path
@@ -46,5 +46,5 @@ def draw_preview(cfg: PreviewCfg) -> Path:
         write_picture(overlay.picture(), path)
         for text in scene.description():
             print_line(text)
-    print_line(f"picture: {path}")
+    print_line(f"picture: {relative_path(path)}")
     return path

@@ -13,7 +13,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_some_paths
-from unlatch.workflows.cli.console import OK, print_line, print_note
+from unlatch.workflows.cli.console import OK, print_line, print_note, relative_path
 from unlatch.workflows.runs.data_folders import data_sets_in, short_names
 from unlatch.workflows.viewing.episode_files import REPORT
 from unlatch.workflows.viewing.output_file import check_suffix, output_path, write_output
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
             "its damaged episodes again, if you run it once more"
         )
     took = f"{page.stat().st_size / 1e6:.1f} MB, {time.perf_counter() - started:.1f} s"
-    print_line(f"report: {page} ({took}), its numbers beside it in {page.with_suffix('.json').name}")
+    print_line(f"report: {relative_path(page)} ({took}), its numbers beside it in {page.with_suffix('.json').name}")
     return OK
 
 

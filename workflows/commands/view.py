@@ -10,7 +10,7 @@ from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_paths
-from unlatch.workflows.cli.console import OK, print_line, print_note
+from unlatch.workflows.cli.console import OK, print_line, print_note, relative_path
 from unlatch.workflows.runs.recorded_config import check_episode
 from unlatch.workflows.viewing.episode_files import VIEW
 from unlatch.workflows.viewing.output_file import check_suffix, output_path, write_output
@@ -38,7 +38,9 @@ def main(arguments: list[str]) -> int:
     file, notices = write_view(DataSet.open(path), read_pairs(ViewCfg, pairs))
     for notice in notices:
         print_note(f"unlatch: {notice}")
-    print_line(f"view: {file} ({file.stat().st_size / 1e6:.1f} MB, {time.perf_counter() - started:.1f} s)")
+    print_line(
+        f"view: {relative_path(file)} ({file.stat().st_size / 1e6:.1f} MB, {time.perf_counter() - started:.1f} s)"
+    )
     return OK
 
 

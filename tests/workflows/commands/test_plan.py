@@ -89,8 +89,8 @@ def test_two_arms_that_begin_together_are_both_printed(capsys):
 
 def test_randomized_values_are_printed_before_the_plan_and_visible_in_the_picture(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.setattr("unlatch.workflows.commands.plan.PICTURE_SIZE", (240, 180))
-    picture = tmp_path / "plan.png"
-    assert main(["task=open_drawer", "randomization=full", "picture=true", f"out={picture}"]) == 0
+    monkeypatch.chdir(tmp_path)
+    assert main(["task=open_drawer", "randomization=full", "picture=true", "out=drawn/plan.png"]) == 0
     out = capsys.readouterr().out.splitlines()
     title = next(index for index, line in enumerate(out) if line.startswith("randomization full: "))
     count = int(out[title].split()[2])
@@ -108,6 +108,6 @@ def test_randomized_values_are_printed_before_the_plan_and_visible_in_the_pictur
         assert part in told
     assert re.fullmatch(r"  distractors: \d", out[title + 1 + count])
     assert out[title + 2 + count].startswith("KeyframePlan(found=True")
-    assert out[-1] == f"picture: {picture}"
-    with Image.open(picture) as drawn:
+    assert out[-1] == "picture: drawn/plan.png"
+    with Image.open("drawn/plan.png") as drawn:
         assert drawn.size == (240, 180)
