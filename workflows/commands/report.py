@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.console import Console
+
 from unlatch.simcore.errors import ConfigError, check_range
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs
@@ -47,7 +49,9 @@ def main(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
     paths, pairs = split_some_paths("report", arguments)
     started = time.perf_counter()
-    page, tallies = write_report(paths, read_pairs(ReportCfg, pairs))
+    cfg = read_pairs(ReportCfg, pairs)
+    with Console(stderr=True).status("drawing pictures and clips"):  # shown on a terminal only
+        page, tallies = write_report(paths, cfg)
     for item in tallies:
         for line in item.damaged.lines():
             print_note(f"unlatch: {item.name}: {line}")
