@@ -68,7 +68,6 @@ class PygfxRenderer(Renderer):
         """See `Renderer`."""
         import_extra("pygfx", extra="render", needed_by="renderer=pygfx", error=WorldError)
         self._device = open_device()
-        self._on_card = self._device.adapter.info["adapter_type"] != "CPU"
         self._exact, self._geometries, self._targets = _open_shared()
         self.stage = Stage()
         """The scene of pygfx that is drawn."""
@@ -91,11 +90,14 @@ class PygfxRenderer(Renderer):
         else:
             link_ids, depth_m = np.zeros(shape, dtype=np.int32), np.full(shape, np.inf, dtype=np.float32)
         rgb = np.zeros((*shape, 3), dtype=np.uint8) if target is None else target.read()
-        return RawImages(darken_corners(rgb, depth_m, pinhole) if request.fine else rgb, depth_m, link_ids)
+        if request.colours and request.fine:
+            glowing = [link.link.link_id for link in shown if link.glows]
+            rgb = darken_corners(rgb, depth_m, pinhole, glows=np.isin(link_ids, glowing))
+        return RawImages(rgb, depth_m, link_ids)
 
     def _draw_colours(self, world: RenderedWorld, pinhole: Pinhole, request: RenderRequest) -> _Target:
         """Begins to draw a picture; returns where it is read."""
-        scale = _FINE_SCALE if request.smooth and (request.fine or self._on_card) else 1
+        scale = _FINE_SCALE if request.smooth and request.fine else 1
         size = (pinhole.width, pinhole.height, scale, request.smooth and scale == 1)
         target = self._targets.get(size, lambda: _Target(*size))
         self.stage.set_light(world.light, shadow=request.shadow and world.light.shadow)
@@ -152,6 +154,11 @@ class _ShownLink:
         self.objects: list[Any] = []
         """Meshes of pygfx, one for each material."""
         self._T_world_link: Pose | None = None
+
+    @property
+    def glows(self) -> bool:
+        """Whether all of it emits light."""
+        return all(shape.finish.emission > 0.0 for shape in self.geometry.shapes)
 
     def placed(self) -> PlacedMesh:
         """Returns the link for the exact drawing."""

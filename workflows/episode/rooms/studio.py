@@ -15,7 +15,7 @@ FLOOR_Z_M = -0.8
 _RADIUS_M, _BEND_M = 3.6, 1.6
 """Radius of the backdrop, and of its bend between floor and wall [m]."""
 _BACKDROPS: tuple[Rgb, ...] = ((0.78, 0.79, 0.80), (0.70, 0.73, 0.76), (0.80, 0.77, 0.73), (0.60, 0.63, 0.66))
-_TOPS: tuple[Rgb, ...] = ((0.80, 0.69, 0.54), (0.66, 0.52, 0.38), (0.86, 0.79, 0.68))
+_TOPS: tuple[Rgb, ...] = ((0.68, 0.55, 0.40), (0.52, 0.38, 0.26), (0.74, 0.66, 0.54))
 
 
 def build_studio(room: RoomBuilder) -> Light:
