@@ -12,7 +12,7 @@ from unlatch.simcore.geometry import Pinhole
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.renderers.renderer import Light, RenderRequest
-from unlatch.simcore.sim.visuals.pictures import link_labels, require_visuals
+from unlatch.simcore.sim.visuals.pictures import link_labels, require_visuals, visible_links
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.episode.rooms import pictures
 from unlatch.workflows.episode.rooms.room import Room
@@ -135,6 +135,19 @@ def test_rules_of_floor_and_walls_replace_the_room() -> None:
     with open_scene(load("open_drawer", rule, "scenery=kitchen"), 0, renderer="tiny") as scene:
         assert not [name for name in scene.world.scenery if name.startswith("room_")]
         assert "floor" in scene.world.scenery
+
+
+@pytest.mark.parametrize(("task", "robot"), [("open_drawer", "franka_panda"), ("open_drawer", "dual_panda")])
+@pytest.mark.parametrize("kind", [Scenery.kitchen, Scenery.office])
+def test_the_view_of_a_scene_shows_robot_and_object_whatever_the_room(task: str, robot: str, kind: Scenery) -> None:
+    with open_scene(load(task, f"robot={robot}", f"scenery={kind.value}"), 0, renderer="tiny") as scene:
+        seen = visible_links(scene.world, scene.view, width=160, height=120)
+    shares = {
+        body.name: sum(seen.get(body.label(link), 0) for link in body.link_names) / (160 * 120)
+        for body in scene.world.seen_bodies()
+    }
+    assert shares[robot] > 0.02
+    assert shares["drawer"] > 0.02
 
 
 def test_a_misspelt_room_is_reported() -> None:

@@ -67,9 +67,9 @@ _ARM_POINTS_M = (
 """Points around an arm at its home pose, from its foot [m]."""
 _OPENING_M = 0.2
 """How far before an object its parts are seen while they open [m]."""
-_BEHIND_SHOULDER, _BETWEEN_SHOULDERS, _FAR_SIDE = (-0.8, -0.88, 0.5), (-0.95, -0.12, 0.8), (1.05, -0.8, 0.62)
+_BEHIND_SHOULDER, _BETWEEN_SHOULDERS, _RIGHT_SIDE = (-0.8, -0.88, 0.5), (-0.95, -0.12, 0.8), (0.05, -1.0, 0.8)
 """Directions from the scene to the camera."""
-_ON_TABLE_M = 0.01
+_ON_TABLE_M = 0.05
 """Greatest height of an arm's foot above the table if it stands on it [m]."""
 _FOV_DEG = 40.0
 
@@ -112,7 +112,7 @@ class EpisodeScene:
         looks_from = _BEHIND_SHOULDER
         if len(arms) > 1:
             on_table = all(abs(foot[2]) < _ON_TABLE_M for foot in arms)
-            looks_from = _BETWEEN_SHOULDERS if on_table else _FAR_SIDE
+            looks_from = _BETWEEN_SHOULDERS if on_table else _RIGHT_SIDE
         return framing_camera(points, looks_from, fov_deg=_FOV_DEG, aspect=aspect, margin=1.12)
 
     def hold_flags(self, held: Mapping[str, frozenset[str]]) -> dict[str, tuple[bool, ...]]:

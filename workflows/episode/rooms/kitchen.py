@@ -88,7 +88,7 @@ def build_kitchen(room: RoomBuilder) -> Light:
     return Light(
         direction=(float(-0.55 * np.cos(yaw)) - 0.4, float(np.sin(yaw)) * 0.8, 1.9),
         colour=(1.0, 0.97, 0.92),
-        ambient=float(rng.uniform(0.5, 0.6)),
+        ambient=float(rng.uniform(0.62, 0.72)),
         diffuse=float(rng.uniform(0.32, 0.42)),
     )
 

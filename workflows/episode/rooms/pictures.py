@@ -61,7 +61,7 @@ def draw_boards(rng: np.random.Generator, colour: Rgb, *, boards: int, contrast:
         tone = 1.0 + contrast * rng.uniform(-0.6, 0.6)
         grain = _noise(rng, 3, 24)[:count] * 0.5 + _noise(rng, 6, 96)[:count] * 0.3 + _noise(rng, 12, 200)[:count] * 0.2
         shade = tone * (1.0 - 0.8 * contrast * (grain - 0.5))
-        tint = 1.0 + rng.uniform(-0.02, 0.02, size=3)
+        tint = 1.0 + rng.uniform(-0.03, 0.03) * np.array([0.5, 0.0, -1.0])  # warmer or colder, never green
         picture[rows] = shade[..., None] * np.array(colour) * tint
         picture[rows.start : rows.start + gap_px] *= 0.55
         joint = int(rng.integers(PIXELS))

@@ -26,7 +26,7 @@ def build_studio(room: RoomBuilder) -> Light:
     curve = np.linspace(0.0, np.pi / 2, 12)
     bend = [(_RADIUS_M - _BEND_M * (1.0 - np.sin(a)), _BEND_M * (1.0 - np.cos(a))) for a in curve]
     room.backdrop(FLOOR, paper, (0.5, 0.0, FLOOR_Z_M), [(1e-3, 0.0), *bend, (_RADIUS_M, 4.5)])
-    wood = picture_file(draw_boards, rng, _TOPS[int(rng.integers(len(_TOPS)))], boards=12, contrast=0.08, gap_px=0)
+    wood = picture_file(draw_boards, rng, _TOPS[int(rng.integers(len(_TOPS)))], boards=12, contrast=0.12, gap_px=0)
     cover_table(room, Material(finish=Finish(0.45), picture=wood, tile_m=(1.3, 0.9), turned=True))
     base = Material((0.20, 0.21, 0.23), Finish(0.6))
     (x0, x1), (y0, y1) = TABLE_X_M, TABLE_Y_M
