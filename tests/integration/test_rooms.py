@@ -137,17 +137,14 @@ def test_rules_of_floor_and_walls_replace_the_room() -> None:
         assert "floor" in scene.world.scenery
 
 
-@pytest.mark.parametrize(("task", "robot"), [("open_drawer", "franka_panda"), ("open_drawer", "dual_panda")])
+@pytest.mark.parametrize("task", ["open_drawer", "open_refrigerator"])
 @pytest.mark.parametrize("kind", [Scenery.kitchen, Scenery.office])
-def test_the_view_of_a_scene_shows_robot_and_object_whatever_the_room(task: str, robot: str, kind: Scenery) -> None:
-    with open_scene(load(task, f"robot={robot}", f"scenery={kind.value}"), 0, renderer="tiny") as scene:
-        seen = visible_links(scene.world, scene.view, width=160, height=120)
-    shares = {
-        body.name: sum(seen.get(body.label(link), 0) for link in body.link_names) / (160 * 120)
-        for body in scene.world.seen_bodies()
-    }
-    assert shares[robot] > 0.02
-    assert shares["drawer"] > 0.02
+def test_furniture_does_not_hide_robot_and_object_from_the_view_of_a_scene(task: str, kind: Scenery) -> None:
+    with open_scene(load(task, f"scenery={kind.value}"), 0, renderer="tiny") as drawn_scene:
+        seen = visible_links(drawn_scene.world, drawn_scene.view, width=160, height=120)
+        scene = drawn_scene.episode.scene
+        for body in (scene.robot.body, *(item.body for item in scene.objects.values())):
+            assert sum(seen.get(body.label(link), 0) for link in body.link_names) > 0.02 * 160 * 120
 
 
 def test_a_misspelt_room_is_reported() -> None:
