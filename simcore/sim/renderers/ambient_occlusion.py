@@ -16,7 +16,7 @@ Array = np.ndarray
 _RADIUS_M = 0.14
 """Distance of the surfaces that darken a point [m]."""
 _SAMPLES = 10
-_BIAS, _STRENGTH = 0.015, 0.85
+_BIAS, _STRENGTH = 0.015, 0.7
 _LEAST_PX, _MOST_PX = 3.0, 90.0
 _TILE = 4
 _BESIDE = 0.03
