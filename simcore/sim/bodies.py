@@ -71,7 +71,7 @@ class Body:
         self.finish = Finish()
         """The finish of its shapes, where neither their colour nor their mesh file states one."""
         self.finish_by_colour: Mapping[tuple[float, float, float, float], Finish] = {}
-        """Finishes of its shapes by their own colour, as Bullet reports it."""
+        """Finishes of its shapes by their own colour, of at most four decimals."""
         root, _ = p.getBodyInfo(body_id, physicsClientId=client)
         # a box has no model that names its link: its link has the name of the body
         self.root_link: str = root.decode() if has_model else name

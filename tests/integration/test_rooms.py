@@ -12,7 +12,7 @@ from unlatch.simcore.geometry import Pinhole
 from unlatch.simcore.sim.renderers.bullet_image import TinyRenderer
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.renderers.renderer import Light, RenderRequest
-from unlatch.simcore.sim.visuals.pictures import link_labels, require_visuals
+from unlatch.simcore.sim.visuals.pictures import link_labels, require_visuals, visible_links
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.episode.rooms import pictures
 from unlatch.workflows.episode.rooms.room import Room
@@ -135,6 +135,16 @@ def test_rules_of_floor_and_walls_replace_the_room() -> None:
     with open_scene(load("open_drawer", rule, "scenery=kitchen"), 0, renderer="tiny") as scene:
         assert not [name for name in scene.world.scenery if name.startswith("room_")]
         assert "floor" in scene.world.scenery
+
+
+@pytest.mark.parametrize("task", ["open_drawer", "open_refrigerator"])
+@pytest.mark.parametrize("kind", [Scenery.kitchen, Scenery.office])
+def test_furniture_does_not_hide_robot_and_object_from_the_view_of_a_scene(task: str, kind: Scenery) -> None:
+    with open_scene(load(task, f"scenery={kind.value}"), 0, renderer="tiny") as drawn_scene:
+        seen = visible_links(drawn_scene.world, drawn_scene.view, width=160, height=120)
+        scene = drawn_scene.episode.scene
+        for body in (scene.robot.body, *(item.body for item in scene.objects.values())):
+            assert sum(seen.get(body.label(link), 0) for link in body.link_names) > 0.02 * 160 * 120
 
 
 def test_a_misspelt_room_is_reported() -> None:

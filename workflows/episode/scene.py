@@ -67,7 +67,10 @@ _ARM_POINTS_M = (
 """Points around an arm at its home pose, from its foot [m]."""
 _OPENING_M = 0.2
 """How far before an object its parts are seen while they open [m]."""
-_BEHIND_SHOULDER, _FAR_SIDE = (-0.62, -1.05, 0.44), (1.05, -0.8, 0.62)
+_BEHIND_SHOULDER, _BETWEEN_SHOULDERS, _RIGHT_SIDE = (-0.8, -0.88, 0.5), (-0.95, -0.12, 0.8), (0.05, -1.0, 0.8)
+"""Directions from the scene to the camera."""
+_ON_TABLE_M = 0.05
+"""Greatest height of an arm's foot above the table if it stands on it [m]."""
 _FOV_DEG = 40.0
 
 
@@ -104,9 +107,12 @@ class EpisodeScene:
             low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
             points += [np.where(pick, high, low) for pick in np.ndindex(2, 2, 2)]
             points.append(np.array([low[0] - _OPENING_M, (low[1] + high[1]) / 2, low[2]]))
-        # from behind the robot's right shoulder: the object's front and the hand are both seen; the shoulders of two
-        # arms would hide the object, so they are seen from the far side
-        looks_from = _BEHIND_SHOULDER if len(arms) == 1 else _FAR_SIDE
+        # objects turn their front to the robot: over its right shoulder, front and hand are both seen. The right one
+        # of two arms would hide the object, and a torso between the arms hides it from behind
+        looks_from = _BEHIND_SHOULDER
+        if len(arms) > 1:
+            on_table = all(abs(foot[2]) < _ON_TABLE_M for foot in arms)
+            looks_from = _BETWEEN_SHOULDERS if on_table else _RIGHT_SIDE
         return framing_camera(points, looks_from, fov_deg=_FOV_DEG, aspect=aspect, margin=1.12)
 
     def hold_flags(self, held: Mapping[str, frozenset[str]]) -> dict[str, tuple[bool, ...]]:
@@ -333,7 +339,7 @@ def build_scene(
     urdf = drawn_model_path(robot_cfg) if world.visuals else model_path(robot_cfg)
     robot = Robot(world, robot_cfg, urdf, T_world_root=base_pose(robot_cfg))
     robot.body.semantic_class = "robot"
-    robot.body.finish = FINISHES["plastic"]
+    robot.body.finish = FINISHES["lacquer"]
     robot.body.stand_on(table)
     for name, arm in robot.arms.items():
         arm.reset(layout.q_home[name], gripper_m=arm.cfg.gripper.max_width_m)

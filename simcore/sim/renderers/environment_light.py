@@ -10,9 +10,17 @@ Array = np.ndarray
 
 HEADROOM = 1.6
 """Brightness that a renderer may draw, as a multiple of what a white surface shows as white."""
-SUN, SKY = 0.74, 0.64
+SUN, SKY = 0.88, 0.54
 """Share of a surface's colour that shows under the light along its normal, at the default `Light.diffuse`, and under
 the surroundings, at the default `Light.ambient`."""
+_LAMPS = (
+    ((-0.59, -0.81), 0.55, (0.22, 0.22), 6.0),
+    ((0.94, -0.35), 0.45, (0.16, 0.16), 4.0),
+    ((0.1, 0.995), 0.35, (0.45, 0.25), 1.6),
+)
+"""Two soft boxes and a window: direction over the ground, height, half width and height, brightness."""
+_CARDS, _CARD_HALF = ((-0.94, 0.34), (0.5, -0.87)), 0.25
+"""Directions and half width of the dark cards that photographers set up so that metal shows its shape."""
 _KNEE = 0.72
 _BRIGHTEST = _KNEE + (1.0 - _KNEE) * (HEADROOM - _KNEE) / (HEADROOM - _KNEE + 1.0 - _KNEE)
 
@@ -20,18 +28,23 @@ _BRIGHTEST = _KNEE + (1.0 - _KNEE) * (HEADROOM - _KNEE) / (HEADROOM - _KNEE + 1.
 def environment_light(directions: Array) -> Array:
     """Returns the light (..., 3) from unit directions (..., 3) of the world frame, linear.
 
-    A bright ceiling with two soft boxes, walls that darken downwards, and a floor that reflects a little warm light.
+    A bright ceiling, walls that darken downwards, two soft boxes, a window, two dark cards, and a table that
+    reflects warm light.
     """
     x, y, z = directions[..., 0], directions[..., 1], directions[..., 2]
     up = 0.5 + 0.5 * z
-    wall = 0.30 + 0.45 * up**1.5
+    wall = 0.24 + 0.50 * up**1.5
     light = wall[..., None] * np.array([0.98, 1.0, 1.03])
-    floor = np.clip(-z * 3.0, 0.0, 1.0)[..., None]
-    light = light * (1.0 - floor) + floor * np.array([0.30, 0.28, 0.26])
-    for along, up_m, half, strength in (((-0.55, -0.75), 0.55, 0.35, 2.2), ((0.8, -0.3), 0.45, 0.25, 1.2)):
+    floor = np.clip(-z * 4.0 - 0.2, 0.0, 1.0)[..., None]
+    light = light * (1.0 - floor) + floor * np.array([0.72, 0.69, 0.65])
+    across = np.maximum(np.hypot(x, y), 1e-9)
+    for along in _CARDS:
+        card = _edge(_CARD_HALF - np.hypot(x / across - along[0], y / across - along[1]))
+        light = light * (1.0 - 0.6 * card)[..., None]
+    for along, up_m, (wide, high), strength in _LAMPS:
         ahead = x * along[0] + y * along[1]
         aside = np.abs(x * along[1] - y * along[0])
-        box = _edge(half - aside) * _edge(half - np.abs(z - up_m)) * (ahead > 0.0)
+        box = _edge(wide - aside) * _edge(high - np.abs(z - up_m)) * (ahead > 0.0)
         light = light + strength * box[..., None]
     return light
 

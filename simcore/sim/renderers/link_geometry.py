@@ -17,6 +17,9 @@ from unlatch.simcore.sim.visuals.visual_shapes import VisualShape
 
 Array = np.ndarray
 
+_COLOUR_DECIMALS = 4
+"""Bullet reports colours in single precision: 0.72 as 0.72000003."""
+
 
 @dataclass(frozen=True, eq=False)
 class ShapeGeometry:
@@ -47,7 +50,7 @@ def shape_geometry(body: Body, shape: VisualShape) -> ShapeGeometry:
     """
     surface = shape_surface(body, shape)
     made = RayShape.from_surface(surface, np.array(shape_scale(body, shape)))
-    finish = body.finish_by_colour.get(shape.rgba, body.finish)
+    finish = _colour_finish(body, shape)
     if surface.finish is not None:
         finish = Finish(*surface.finish)
     corners = made.mesh.faces.ravel()
@@ -70,12 +73,17 @@ def geometry_key(body: Body, shapes: Sequence[VisualShape]) -> tuple[object, ...
     return tuple(
         (
             shape_key(body, shape),
-            body.finish_by_colour.get(shape.rgba, body.finish),
+            _colour_finish(body, shape),
             *shape.T_link_shape.p.tolist(),
             *shape.T_link_shape.quat_xyzw.tolist(),
         )
         for shape in shapes
     )
+
+
+def _colour_finish(body: Body, shape: VisualShape) -> Finish:
+    r, g, b, a = (round(value, _COLOUR_DECIMALS) for value in shape.rgba)
+    return body.finish_by_colour.get((r, g, b, a), body.finish)
 
 
 def _corner_keys(vertex: Array, normals: Array, uvs: Array) -> Array:

@@ -90,7 +90,10 @@ class PygfxRenderer(Renderer):
         else:
             link_ids, depth_m = np.zeros(shape, dtype=np.int32), np.full(shape, np.inf, dtype=np.float32)
         rgb = np.zeros((*shape, 3), dtype=np.uint8) if target is None else target.read()
-        return RawImages(darken_corners(rgb, depth_m, pinhole) if request.fine else rgb, depth_m, link_ids)
+        if request.colours and request.fine:
+            glowing = [link.link.link_id for link in shown if link.glows]
+            rgb = darken_corners(rgb, depth_m, pinhole, glows=np.isin(link_ids, glowing))
+        return RawImages(rgb, depth_m, link_ids)
 
     def _draw_colours(self, world: RenderedWorld, pinhole: Pinhole, request: RenderRequest) -> _Target:
         """Begins to draw a picture; returns where it is read."""
@@ -151,6 +154,11 @@ class _ShownLink:
         self.objects: list[Any] = []
         """Meshes of pygfx, one for each material."""
         self._T_world_link: Pose | None = None
+
+    @property
+    def glows(self) -> bool:
+        """Whether all of it emits light."""
+        return all(shape.finish.emission > 0.0 for shape in self.geometry.shapes)
 
     def placed(self) -> PlacedMesh:
         """Returns the link for the exact drawing."""

@@ -26,6 +26,7 @@ FINISHES = {
     "enamel": Finish(0.25),
     "glass": Finish(0.06),
     "hammered_metal": Finish(0.5, 0.6),
+    "lacquer": Finish(0.28),
     "lamp": Finish(0.5, 0.0, 1.0),
     "paint": Finish(0.5),
     "painted_wood": Finish(0.42),

@@ -15,8 +15,9 @@ from unlatch.simcore.sim.world import World, WorldCfg
 
 def test_a_box_keeps_its_triangles_and_gets_one_vertex_a_side_and_corner() -> None:
     with World(WorldCfg(), visuals=True) as world:
-        body = world.add_box("box", size_m=(0.2, 0.3, 0.4), T_world_box=Pose.identity(), rgba=(1.0, 0.0, 0.0, 1.0))
-        body.finish_by_colour = {(1.0, 0.0, 0.0, 1.0): FINISHES["chrome"]}
+        colour = (0.72, 0.2, 0.17, 1.0)  # Bullet reports 0.72000003
+        body = world.add_box("box", size_m=(0.2, 0.3, 0.4), T_world_box=Pose.identity(), rgba=colour)
+        body.finish_by_colour = {colour: FINISHES["chrome"]}
         made = shape_geometry(body, body.visual_shapes[0])
         expected = link_mesh(body, body.root_link)
     assert len(made.vertices) == 24

@@ -77,7 +77,7 @@ def build_kitchen(room: RoomBuilder) -> Light:
     else:
         stone, vein = _STONES[int(rng.integers(len(_STONES)))]
         picture = picture_file(draw_stone, rng, stone, vein, specks=float(rng.choice([0.06, 0.22])))
-        top = Material(finish=Finish(0.28), picture=picture, tile_m=(1.1, 1.1))
+        top = Material(finish=Finish(0.28), picture=picture, tile_m=(2.4, 2.4))
     front = Material(_FRONTS[int(rng.integers(len(_FRONTS)))], FINISHES["painted_wood"])
     cover_table(room, top)
     _add_island(room, front)
@@ -88,7 +88,7 @@ def build_kitchen(room: RoomBuilder) -> Light:
     return Light(
         direction=(float(-0.55 * np.cos(yaw)) - 0.4, float(np.sin(yaw)) * 0.8, 1.9),
         colour=(1.0, 0.97, 0.92),
-        ambient=float(rng.uniform(0.5, 0.6)),
+        ambient=float(rng.uniform(0.62, 0.72)),
         diffuse=float(rng.uniform(0.32, 0.42)),
     )
 

@@ -61,7 +61,7 @@ def draw_boards(rng: np.random.Generator, colour: Rgb, *, boards: int, contrast:
         tone = 1.0 + contrast * rng.uniform(-0.6, 0.6)
         grain = _noise(rng, 3, 24)[:count] * 0.5 + _noise(rng, 6, 96)[:count] * 0.3 + _noise(rng, 12, 200)[:count] * 0.2
         shade = tone * (1.0 - 0.8 * contrast * (grain - 0.5))
-        tint = 1.0 + rng.uniform(-0.02, 0.02, size=3)
+        tint = 1.0 + rng.uniform(-0.03, 0.03) * np.array([0.5, 0.0, -1.0])  # warmer or colder, never green
         picture[rows] = shade[..., None] * np.array(colour) * tint
         picture[rows.start : rows.start + gap_px] *= 0.55
         joint = int(rng.integers(PIXELS))
@@ -101,11 +101,11 @@ def draw_mottled(
 
 def draw_stone(rng: np.random.Generator, colour: Rgb, vein: Rgb, *, specks: float) -> Array:
     """Draws polished stone: soft veins, and fine grains of a contrast of `specks`."""
-    warp = 0.6 * _noise(rng, 3, 3) + 0.25 * _noise(rng, 11, 11) + 0.15 * _noise(rng, 41, 41)
-    veins = np.exp(-(((warp - 0.5) / 0.012) ** 2)) * np.clip(2.0 * _noise(rng, 4, 4) - 0.6, 0.0, 1.0)
+    warp = 0.75 * _noise(rng, 2, 3) + 0.18 * _noise(rng, 7, 9) + 0.07 * _noise(rng, 29, 31)
+    veins = np.exp(-(((warp - 0.5) / 0.02) ** 2)) * np.clip(1.6 * _noise(rng, 4, 4) - 0.4, 0.0, 1.0)
     clouds = _noise(rng, 5, 5) * 0.6 + _noise(rng, 23, 23) * 0.4 - 0.5
     base = np.array(colour) * (1.0 + 0.10 * clouds[..., None])
-    picture = base + 0.6 * veins[..., None] * (np.array(vein) - base)
+    picture = base + 0.4 * veins[..., None] * (np.array(vein) - base)
     if specks > 0.0:
         grains = 0.5 * _noise(rng, 256, 256) + 0.5 * rng.random((PIXELS, PIXELS))
         picture = picture * (1.0 + specks * (grains - 0.5)[..., None])
@@ -126,18 +126,18 @@ def draw_holes(_rng: np.random.Generator, colour: Rgb, *, count: int) -> Array:
 
 
 def draw_view(rng: np.random.Generator) -> Array:
-    """Draws what is outside of a window: sky, clouds and hills, out of focus."""
+    """Draws what is outside of a window: sky, clouds and trees, out of focus and nearly too bright for a picture."""
     up = np.linspace(1.0, 0.0, PIXELS)[:, None]
     low, high = np.array([0.93, 0.95, 0.97]), np.array([0.62, 0.78, 0.95])
     sky = low + (high - low) * up[..., None] ** 0.8 * np.ones((1, PIXELS, 1))
     clouds = np.clip(1.8 * (_noise(rng, 5, 3) * 0.6 + _noise(rng, 11, 7) * 0.4 - 0.45), 0.0, 1.0)[..., None]
     sky = sky + 0.8 * clouds * (0.98 - sky)
-    for height, rough, colour in ((0.2, 0.03, (0.66, 0.73, 0.76)), (0.13, 0.05, (0.52, 0.61, 0.50))):
-        line = height + 0.08 * _noise(rng, 4, 1)[:1] + rough * _noise(rng, 31, 1)[:1]
-        hills = np.clip((line - up) * 60.0, 0.0, 1.0)[..., None]
-        leaves = np.array(colour) * (0.9 + 0.2 * _noise(rng, 60, 60)[..., None])
-        sky = sky * (1.0 - hills) + leaves * hills
-    return sky
+    for height, rough, colour in ((0.22, 0.03, (0.76, 0.82, 0.86)), (0.15, 0.06, (0.66, 0.73, 0.62))):
+        line = height + 0.08 * _noise(rng, 4, 1)[:1] + rough * _noise(rng, 17, 1)[:1]
+        trees = np.clip((line - up) * 25.0 + 0.5, 0.0, 1.0)[..., None]
+        crowns = 0.6 * _noise(rng, 13, 19) + 0.4 * _noise(rng, 29, 37)
+        sky = sky * (1.0 - trees) + np.array(colour) * (0.85 + 0.3 * crowns[..., None]) * trees
+    return 1.0 - 0.75 * (1.0 - sky)
 
 
 def _noise(rng: np.random.Generator, across: int, down: int) -> Array:

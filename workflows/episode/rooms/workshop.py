@@ -67,7 +67,7 @@ def build_workshop(room: RoomBuilder) -> Light:
     return Light(
         direction=(float(rng.uniform(-0.9, -0.3)), float(rng.uniform(0.2, 0.9)), 2.2),
         colour=(0.98, 0.99, 1.0),
-        ambient=float(rng.uniform(0.5, 0.58)),
+        ambient=float(rng.uniform(0.6, 0.68)),
         diffuse=float(rng.uniform(0.32, 0.4)),
     )
 
