@@ -28,6 +28,10 @@ PRESSED_DEPTH_M = 0.014
 """Fingers do not fit around a switch that is thinner."""
 _BALANCED = 0.5
 """A switch reaches to either side of its axis by at least this share of what it reaches to the other."""
+_SASH = 5.0
+"""A panel that slides in its own plane is this many times longer, along its motion and upwards, than thick."""
+_PULL_SHARE = 0.2
+"""A panel has a pull on one side if it stands out there by this share of the depth of the panel more."""
 _PANEL = 3.0
 """A panel is this many times longer than thick; its long direction is then clear."""
 
@@ -77,6 +81,8 @@ class PosedObject:
     """(2, 3) of the closed object with all its links [m]."""
     is_switch: bool = False
     """Whether a finger presses the part on one side of its axis."""
+    plane_front: np.ndarray | None = None
+    """(3,) unit direction out of the front of a panel that slides sideways in its own plane; None for other parts."""
 
     @property
     def opens(self) -> float:
@@ -136,7 +142,8 @@ def pose_object(
     outward = _outward_direction(joint, T_root_joint.p, axis, opens, points, surface) if pressed is None else pressed
     kind = part_kind(joint, names, spread, axis, outward, is_pressed=pressed is not None)
     work = _work_frame(kind, spread, axis, outward, points, middle)
-    R_front = _turn_to_front(kind, work, T_root_joint.p, axis, points, middle)
+    plane = _plane_normal(work[:, 0], points, middle) if kind is PartKind.slider else None
+    R_front = _turn_to_front(kind, work, T_root_joint.p, axis, points, middle, plane=plane)
 
     corners = np.concatenate([pose @ item.mesh.vertices for pose, item in around if item.is_collider])
     turned = corners @ R_front.T * scale
@@ -165,6 +172,7 @@ def pose_object(
         info_head=_find_info_head(source, joint, T_root_joint, T_root_old, scale),
         bounds=np.stack([low + T_root_old.p, high + T_root_old.p]),
         is_switch=pressed is not None,
+        plane_front=None if plane is None else R_front @ plane,
     )
 
 
@@ -302,15 +310,42 @@ def _work_frame(
     return np.column_stack([x, np.cross(z, x), z])
 
 
+def _plane_normal(motion: np.ndarray, points: np.ndarray, body_middle: np.ndarray) -> np.ndarray | None:
+    """Returns (3,) the unit direction out of the front of a panel that slides sideways in its own plane; or None.
+
+    `motion` is the unit direction of the slide. A pull stands out to the front; without one, the panel is in front of
+    the middle of the body.
+    """
+    if abs(float(motion[2])) > _ALIGNED:
+        return None
+    normal = np.cross([0.0, 0.0, 1.0], motion)
+    normal /= np.linalg.norm(normal)
+    depths = points @ normal
+    low, middle, high = np.percentile(depths, (5, 50, 95))
+    if _SASH * (high - low) > min(float(np.ptp(points @ motion)), float(np.ptp(points[:, 2]))):
+        return None
+    pull = (float(depths.max()) - middle) - (middle - float(depths.min()))
+    if abs(pull) < _PULL_SHARE * np.ptp(depths):
+        pull = middle - float(body_middle @ normal)
+    return normal * (1.0 if pull >= 0.0 else -1.0)
+
+
 def _turn_to_front(
-    kind: PartKind, work: np.ndarray, origin: np.ndarray, axis: np.ndarray, points: np.ndarray, body_middle: np.ndarray
+    kind: PartKind,
+    work: np.ndarray,
+    origin: np.ndarray,
+    axis: np.ndarray,
+    points: np.ndarray,
+    body_middle: np.ndarray,
+    *,
+    plane: np.ndarray | None,
 ) -> np.ndarray:
     """Returns (3, 3) the turn about z, by a multiple of 90 degrees, that brings the object's front to +x.
 
-    The front is the side to which the part opens. For a lid it is the side of the free edge; for a part that moves up
-    and down or turns about an upright axis, the side on which the part stands out.
+    The front is the side to which the part opens, or `plane`, that of `_plane_normal`. For a lid it is the side of the
+    free edge; for a part that moves up and down or turns about an upright axis, the side on which the part stands out.
     """
-    direction = work[:, 0].copy()
+    direction = work[:, 0].copy() if plane is None else plane
     if abs(float(direction[2])) > 0.7:
         if kind in (PartKind.knob, PartKind.slider):
             direction = _box_middle([points]) - body_middle

@@ -34,6 +34,8 @@ EXPECTED = {
     "knob": ("knob", PartKind.knob, HandleType.knob),
     "lever": ("lever", PartKind.lever, HandleType.bar),
     "press": ("slider", PartKind.slider, HandleType.knob),
+    "sash": ("slider", PartKind.slider, HandleType.knob),
+    "sash_pull": ("slider", PartKind.slider, HandleType.knob),
 }
 HEADS = {
     "door": (0.01, 0.478, 0.0),
@@ -51,6 +53,8 @@ HEADS = {
     "knob": (0.018, 0.0, 0.0),
     "lever": (0.045, 0.123, 0.0),
     "press": (0.02, 0.0, 0.0),
+    "sash": (0.009, -0.115, 0.0),
+    "sash_pull": (0.034, 0.11, 0.0),
 }
 """Where the fingers act, in the frame of the moving link [m]."""
 OUTWARD = {
@@ -69,6 +73,8 @@ OUTWARD = {
     "knob": (1, 0, 0),
     "lever": (1, 0, 0),
     "press": (0, 0, 1),
+    "sash": (0, -1, 0),
+    "sash_pull": (0, -1, 0),
 }
 """`cross(tail - head, contact axis)`: where a hand comes from."""
 

@@ -51,6 +51,7 @@ def span(part: Part) -> float:
 
 FITTING = [("open", kind, handle) for kind in PartKind for handle in HandleType if handle is not HandleType.none]
 FITTING += [("close", kind, HandleType.none) for kind in PartKind if kind not in (PartKind.knob, PartKind.lever)]
+FITTING += [("close", PartKind.knob, HandleType.knob)]
 
 
 @pytest.mark.parametrize(("skill", "kind", "handle"), FITTING)
@@ -142,9 +143,9 @@ def test_a_part_that_starts_open_starts_beyond_the_reach_of_its_catch():
             assert min(start_range("open", caught, asset)) > reach
 
 
-def test_a_knob_is_not_pushed_shut():
-    asset, part = asset_of(PartKind.knob, HandleType.knob)
-    with pytest.raises(ConfigError, match="skill=close does not fit part 'door': it is a knob, which is turned"):
+def test_a_knob_that_no_hand_can_hold_is_not_turned_back():
+    asset, part = asset_of(PartKind.knob, HandleType.none)
+    with pytest.raises(ConfigError, match="skill=close does not fit part 'door': it is a knob, which is turned back"):
         derive_task("close", asset, part, HAND)
 
 
