@@ -125,8 +125,8 @@ def _derive_grasps(
         fitting += _grip_knob_along_hinge(fit, start)
     for shift_m in fit.grasp_shifts(start) if skill == "open" else (0.0,):
         grasp = fit.grasp_over(start, shift_m=shift_m)
-        if grasp is None and shift_m != 0.0:
-            continue
+        if shift_m != 0.0 and (grasp is None or not fit.closes_on_part(start[0], grasp, shift_m=shift_m)):
+            continue  # a straight shift leads off the rim of a round door
         if skill == "rotate":
             setting = rotate_setting(part, grasp)
         else:
