@@ -307,3 +307,16 @@ def test_a_skill_acts_on_the_first_part_that_it_is_for(skill: str, part: str | N
 def test_a_free_object_has_no_part_for_a_skill_that_moves_one(capsys: pytest.CaptureFixture[str]):
     assert command_table.main(["preview", "object=mug"]) == 2
     assert "so skill=open does not fit it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("skill", "expected"), [("open", "dial"), ("rotate", "dial"), ("close", "button")])
+def test_open_leaves_a_button_to_close_if_there_is_another_part(skill: str, expected: str):
+    asset, part = asset_of(PartKind.slider, HandleType.none)
+    closed = part.openness.closed
+    button = replace(part, name="button", openness=replace(part.openness, open=closed + 0.003))
+    assert button.is_button
+    dial = replace(part, name="dial", kind=PartKind.knob)
+    articulation = replace(asset.articulation, parts={"button": button, "dial": dial})
+    assert part_acted_on(skill, None, articulation).name == expected
+    alone = replace(articulation, parts={"button": button})
+    assert part_acted_on("open", None, alone).name == "button"
