@@ -16,6 +16,12 @@ _LEVER_TASK = [
     "rotate the {part} of the {object}",
     "take the {part} of the {object} and turn it",
 ]
+_BACK_TASK = [
+    "turn the {part} of the {object} back",
+    "turn back the {part} of the {object}",
+    "rotate the {object}'s {part} back",
+    "take the {part} of the {object} and turn it back",
+]
 _TASKS: dict[tuple[str, Manner], list[str]] = {
     ("open", Manner.swing): [
         "open the {part} of the {object}",
@@ -85,6 +91,7 @@ _TASKS: dict[tuple[str, Manner], list[str]] = {
         "press the {object}'s {part}",
         "push the {object}'s {part} with a finger",
     ],
+    ("close", Manner.turn): _BACK_TASK,
     ("rotate", Manner.turn): _KNOB_TASK,
     ("rotate", Manner.lever): _LEVER_TASK,
     ("pick", Manner.carry): [
@@ -116,6 +123,7 @@ _STEPS: dict[tuple[str, Manner], list[str]] = {
     ("close", Manner.rise): ["press the {part} down", "push the {part} down", "lower the {part}"],
     ("close", Manner.slide): ["slide the {part} shut", "push the {part} back", "close the {part}"],
     ("close", Manner.press): ["press the {part}", "push the {part} in", "push the {part} with a finger"],
+    ("close", Manner.turn): ["take the {part} and turn it back", "turn the {part} back", "turn back the {part}"],
     ("rotate", Manner.turn): _KNOB_STEP,
     ("rotate", Manner.lever): _LEVER_STEP,
     ("pick", Manner.carry): ["pick up the {object}", "take the {object}", "grasp the {object} and lift it"],

@@ -229,7 +229,8 @@ def _make_entry(geometry: ObjectGeometry, item: PosedPart, name: str, peer: Peer
 def _name_entry(item: PosedPart, used: list[str]) -> str:
     """Returns `door`, `drawer`, ..., numbered from the second of its kind."""
     name = _PART_NAMES[item.posed.kind]
-    if item.posed.kind is PartKind.slider and abs(float(item.posed.axis[2])) > 0.7:
+    rises = item.posed.kind is PartKind.slider and abs(float(item.posed.axis[2])) > 0.7
+    if rises or item.posed.plane_front is not None:
         name = "slider"
     if _is_button(item.choice, item.posed, item.view):
         name = "button" if item.view.slides else "switch"

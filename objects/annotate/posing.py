@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unlatch.objects.annotate.geometry import LinkMesh, ObjectGeometry
+from unlatch.objects.annotate.grip.cross_section import heights_in_front
 from unlatch.objects.annotate.kinds import UPRIGHT, Spread, measure_spread, part_kind
 from unlatch.objects.annotate.source import SourceObject
 from unlatch.objects.annotation import SMALL_RANGE_RAD, PartKind
@@ -28,6 +29,13 @@ PRESSED_DEPTH_M = 0.014
 """Fingers do not fit around a switch that is thinner."""
 _BALANCED = 0.5
 """A switch reaches to either side of its axis by at least this share of what it reaches to the other."""
+_RAYS = 100
+_COVERED = 0.05
+"""The body is in front of an end of a part if it covers more than this share of the lines along the axis."""
+_SASH = 5.0
+"""A panel that slides in its own plane is this many times longer, along its motion and upwards, than thick."""
+_PULL_SHARE = 0.2
+"""A panel has a pull on one side if it stands out there by this share of the depth of the panel more."""
 _PANEL = 3.0
 """A panel is this many times longer than thick; its long direction is then clear."""
 
@@ -77,6 +85,8 @@ class PosedObject:
     """(2, 3) of the closed object with all its links [m]."""
     is_switch: bool = False
     """Whether a finger presses the part on one side of its axis."""
+    plane_front: np.ndarray | None = None
+    """(3,) unit direction out of the front of a panel that slides sideways in its own plane; None for other parts."""
 
     @property
     def opens(self) -> float:
@@ -135,8 +145,10 @@ def pose_object(
     pressed = _press_direction(joint, T_root_joint.p, axis, points, middle, most=PRESSED_DEPTH_M / scale)
     outward = _outward_direction(joint, T_root_joint.p, axis, opens, points, surface) if pressed is None else pressed
     kind = part_kind(joint, names, spread, axis, outward, is_pressed=pressed is not None)
-    work = _work_frame(kind, spread, axis, outward, points, middle)
-    R_front = _turn_to_front(kind, work, T_root_joint.p, axis, points, middle)
+    free = _free_end(points, axis, [pose @ item.mesh.triangles for pose, item in body]) if kind.turns_in_hand else 0.0
+    work = _work_frame(kind, spread, axis, outward, points, middle, free)
+    plane = _plane_normal(work[:, 0], points, middle) if kind is PartKind.slider else None
+    R_front = _turn_to_front(kind, work, T_root_joint.p, axis, points, middle, plane=plane)
 
     corners = np.concatenate([pose @ item.mesh.vertices for pose, item in around if item.is_collider])
     turned = corners @ R_front.T * scale
@@ -165,6 +177,7 @@ def pose_object(
         info_head=_find_info_head(source, joint, T_root_joint, T_root_old, scale),
         bounds=np.stack([low + T_root_old.p, high + T_root_old.p]),
         is_switch=pressed is not None,
+        plane_front=None if plane is None else R_front @ plane,
     )
 
 
@@ -273,8 +286,12 @@ def _work_frame(
     outward: np.ndarray,
     points: np.ndarray,
     body_middle: np.ndarray,
+    free_end: float,
 ) -> np.ndarray:
-    """Returns (3, 3) the work frame in the root frame of the source, see `PosedObject.R_root_work`."""
+    """Returns (3, 3) the work frame in the root frame of the source, see `PosedObject.R_root_work`.
+
+    `free_end` is that of `_free_end`.
+    """
     up = np.array([0.0, 0.0, 1.0])
     if kind is PartKind.slider:
         x = axis * float(np.sign(outward @ axis) or 1.0)
@@ -286,8 +303,8 @@ def _work_frame(
         else:
             # Turned in its own plane: a hand comes along the axis, from the side away from the body.
             away = _box_middle([points]) - body_middle
-            side = float(away @ axis)
-            if abs(side) < 0.1 * max(spread.reach, spread.along) and abs(axis[2]) > UPRIGHT:
+            side = free_end or float(away @ axis)
+            if free_end == 0.0 and abs(side) < 0.1 * max(spread.reach, spread.along) and abs(axis[2]) > UPRIGHT:
                 side = float(axis[2])
             x = axis * (1.0 if side >= 0 else -1.0)
             z = spread.radial
@@ -302,15 +319,67 @@ def _work_frame(
     return np.column_stack([x, np.cross(z, x), z])
 
 
+def _plane_normal(motion: np.ndarray, points: np.ndarray, body_middle: np.ndarray) -> np.ndarray | None:
+    """Returns (3,) the unit direction out of the front of a panel that slides sideways in its own plane; or None.
+
+    `motion` is the unit direction of the slide. A pull stands out to the front; without one, the panel is in front of
+    the middle of the body.
+    """
+    if abs(float(motion[2])) > _ALIGNED:
+        return None
+    normal = np.cross([0.0, 0.0, 1.0], motion)
+    normal /= np.linalg.norm(normal)
+    depths = points @ normal
+    low, middle, high = np.percentile(depths, (5, 50, 95))
+    if _SASH * (high - low) > min(float(np.ptp(points @ motion)), float(np.ptp(points[:, 2]))):
+        return None
+    pull = (float(depths.max()) - middle) - (middle - float(depths.min()))
+    if abs(pull) < _PULL_SHARE * np.ptp(depths):
+        pull = middle - float(body_middle @ normal)
+    return normal * (1.0 if pull >= 0.0 else -1.0)
+
+
+def _free_end(points: np.ndarray, axis: np.ndarray, body: list[np.ndarray]) -> float:
+    """Returns +1 if the body is only behind a part along its axis, -1 if it is only in front of it, and 0 otherwise.
+
+    Args:
+        points: (N, 3) points of the part.
+        axis: (3,) unit axis of its joint.
+        body: Corners (N, 3, 3) of the triangles of the body.
+    """
+    corners = np.concatenate(body) if body else np.zeros((0, 3, 3))
+    if not len(corners):
+        return 0.0
+    x = axis
+    y = _any_perpendicular(x)
+    R = np.column_stack([x, y, np.cross(x, y)])
+    faces = np.arange(3 * len(corners)).reshape(-1, 3)
+    seen = points[:: max(1, len(points) // _RAYS)] @ R
+    covered = []
+    for sign in (1.0, -1.0):
+        flip = np.array([sign, 1.0, 1.0])
+        heights = heights_in_front(TriangleMesh(corners.reshape(-1, 3) @ R * flip, faces), seen[:, 1:])
+        covered.append(float(np.mean(heights > float((seen[:, 0] * sign).max()))))
+    before, behind = (share > _COVERED for share in covered)
+    return float(behind) - float(before)
+
+
 def _turn_to_front(
-    kind: PartKind, work: np.ndarray, origin: np.ndarray, axis: np.ndarray, points: np.ndarray, body_middle: np.ndarray
+    kind: PartKind,
+    work: np.ndarray,
+    origin: np.ndarray,
+    axis: np.ndarray,
+    points: np.ndarray,
+    body_middle: np.ndarray,
+    *,
+    plane: np.ndarray | None,
 ) -> np.ndarray:
     """Returns (3, 3) the turn about z, by a multiple of 90 degrees, that brings the object's front to +x.
 
-    The front is the side to which the part opens. For a lid it is the side of the free edge; for a part that moves up
-    and down or turns about an upright axis, the side on which the part stands out.
+    The front is the side to which the part opens, or `plane`, that of `_plane_normal`. For a lid it is the side of the
+    free edge; for a part that moves up and down or turns about an upright axis, the side on which the part stands out.
     """
-    direction = work[:, 0].copy()
+    direction = work[:, 0].copy() if plane is None else plane
     if abs(float(direction[2])) > 0.7:
         if kind in (PartKind.knob, PartKind.slider):
             direction = _box_middle([points]) - body_middle

@@ -71,6 +71,8 @@ class PartView:
     """Visuals of the part; its colliders if it has none."""
     body: list[NamedMesh]
     """Visuals of the rest; its colliders if it has none."""
+    front: np.ndarray | None
+    """(3,) `PosedObject.plane_front`."""
     hint: np.ndarray | None
     """(3,) where another project holds the part; None if that is unknown or not used."""
 
@@ -87,6 +89,7 @@ class PartView:
             rises=bool(abs(posed.axis[2]) > 0.7),
             part=_turn_meshes(posed.part_visuals or posed.part_collisions, R),
             body=_turn_meshes(posed.body_visuals or posed.body_collisions, R),
+            front=None if posed.plane_front is None else R @ posed.plane_front,
             hint=None if hint is None else R @ hint,
         )
 

@@ -20,7 +20,8 @@ StageSequences = list[list[int]]
 def part_acted_on(skill: str, part: str | None, articulation: Articulation) -> Part:
     """Returns the part that a skill acts on: the named one, else the first that the skill fits, else the first.
 
-    `rotate` fits parts that turn in the hand; `open` and `close` fit all others.
+    `rotate` fits parts that turn in the hand; `open` and `close` fit all others. A button or switch is pressed, so
+    `open` takes it only if there is nothing else.
 
     Raises:
         AssetError: There is no such part, or nothing of the object opens, closes or turns.
@@ -33,8 +34,9 @@ def part_acted_on(skill: str, part: str | None, articulation: Articulation) -> P
             f"{articulation.title} has no part that opens, closes or turns, so skill={skill} does not fit it. Name "
             "another object. A hand can carry a free object, as in `unlatch collect task=place_can object=mug`."
         )
-    fitting = (item for item in parts if item.kind.turns_in_hand == (skill == "rotate"))
-    return next(fitting, parts[0])
+    held = [item for item in parts if skill != "open" or not item.is_button] or parts
+    fitting = (item for item in held if item.kind.turns_in_hand == (skill == "rotate"))
+    return next(fitting, held[0])
 
 
 @dataclass

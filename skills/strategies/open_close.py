@@ -378,17 +378,7 @@ def beside_setting(part: Part, start: tuple[float, float], back: np.ndarray, sid
 
 
 def push_setting(part: Part, asset: ObjectAsset, hand: HandShape, start: tuple[float, float]) -> PlannerSettingCfg:
-    """Returns the planner setting for pushing a part closed with closed fingers, from a start of `start_range`.
-
-    Raises:
-        ConfigError: The part is a knob, which has no side to push.
-    """
-    if part.kind is PartKind.knob:
-        raise ConfigError(
-            f"skill=close does not fit part '{part.name}': it is a knob, which is turned, not pushed. Use "
-            "skill=rotate, or name another part.",
-            key="skill",
-        )
+    """Returns the planner setting for pushing a part closed with closed fingers, from a start of `start_range`."""
     threshold = goal_value("close", part, start)
     # the palm is wide along tool_side, so this axis is constrained
     side: AxisAngle

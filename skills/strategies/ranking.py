@@ -16,7 +16,7 @@ from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
-from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, held_at_edge
+from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
 from unlatch.skills.strategies.open_close import (
     EDGE_APPROACH_M,
     SKIN_M,
@@ -125,8 +125,8 @@ def _derive_grasps(
         fitting += _grip_knob_along_hinge(fit, start)
     for shift_m in fit.grasp_shifts(start) if skill == "open" else (0.0,):
         grasp = fit.grasp_over(start, shift_m=shift_m)
-        if grasp is None and shift_m != 0.0:
-            continue
+        if shift_m != 0.0 and (grasp is None or not fit.closes_on_part(start[0], grasp, shift_m=shift_m)):
+            continue  # a straight shift leads off the rim of a round door
         if skill == "rotate":
             setting = rotate_setting(part, grasp)
         else:
@@ -227,6 +227,32 @@ def _derive_lever_returns(
     return found + _derive_lever_pushes(asset, part, hand, start, opens=False, is_last=not found)
 
 
+def _derive_knob_returns(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> list[Strategy]:
+    """Returns the strategies that turn a knob back to closed: the fingers close across it or, on a blade, along it.
+
+    Raises:
+        ConfigError: Nothing of the knob fits between the fingers.
+    """
+    if part.handle.type is HandleType.none:
+        raise ConfigError(
+            f"skill=close does not fit part '{part.name}': it is a knob, which is turned back, and nothing of it fits "
+            "between fingers (handle.type is none). Name another part, or set the handle in an articulation.yaml.",
+            key="skill",
+        )
+    fit = HandFit(asset, part, hand, approach_m=approach_m(part))
+    fitting: list[Strategy] = []
+    others: list[Strategy] = []
+    kind = part.handle.type.value
+    for name, along in ((kind, False), *(() if is_round(part) else ((f"{kind}_along", True),))):
+        grasp = fit.grasp_over((*dict.fromkeys(start), 0.0), along=along)
+        setting = grasp_setting(part, start, grasp or HandGrasp(hand.max_width_m, 0.0), along=along)
+        setting = led_back(setting, part, start)
+        if kind == "knob":
+            setting = replace(setting, slips=list(KNOB_ACROSS_SLIPS))
+        (others if grasp is None else fitting).append((name, setting))
+    return fitting or others[:1]
+
+
 def _derive_lever_openings(
     asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
 ) -> list[Strategy]:
@@ -267,11 +293,13 @@ def _numbered(name: str, settings: list[PlannerSettingCfg]) -> list[Strategy]:
 def _derive_pushes(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> list[Strategy]:
     """Returns a push at the annotated spot, if the hand fits there, and at the nearest other spots where it fits.
 
-    A slider that moves along the front, such as the lever of a toaster, is also grasped and led back; the grasp comes
-    first if a push fits nowhere.
+    Levers and knobs are led back. A slider that moves along the front, such as the lever of a toaster, is also grasped
+    and led back; the grasp comes first if a push fits nowhere.
     """
     if part.kind is PartKind.lever:
         return _derive_lever_returns(asset, part, hand, start)
+    if part.kind is PartKind.knob:
+        return _derive_knob_returns(asset, part, hand, start)
     setting = push_setting(part, asset, hand, start)
     fit = HandFit(asset, part, hand, approach_m=0.0)
     if part.moves_little:

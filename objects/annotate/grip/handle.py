@@ -6,6 +6,7 @@ import numpy as np
 
 from unlatch.objects.annotate.grip.cross_section import cut_mesh, heights_in_front, outermost_interval
 from unlatch.objects.annotate.grip.edge import door_edge_grip, knob_grip, lever_grip, slider_edge_grip, stub_grip
+from unlatch.objects.annotate.grip.front_pull import front_pull
 from unlatch.objects.annotate.grip.protrusion import find_protrusions
 from unlatch.objects.annotate.view import (
     FINGER_DEPTH_M,
@@ -35,6 +36,8 @@ def find_grip(view: PartView) -> Grip:
         return knob_grip(view)
     if view.kind is PartKind.lever:
         return lever_grip(view)
+    if (pull := front_pull(view)) is not None:
+        return pull
     others = (_named_meshes(view, LOCK_NAMES), find_protrusions(view))
     for found in (_named_meshes(view, HANDLE_NAMES), *(_far_from_hinge(view, items) for items in others)):
         grips = [grip for item in found if (grip := handle_grip(view, item)) is not None]

@@ -32,8 +32,11 @@ EXPECTED = {
     "drawer_knob": ("drawer", PartKind.slider, HandleType.knob),
     "lid": ("lid", PartKind.lid, HandleType.edge),
     "knob": ("knob", PartKind.knob, HandleType.knob),
+    "knob_low": ("knob", PartKind.knob, HandleType.knob),
     "lever": ("lever", PartKind.lever, HandleType.bar),
     "press": ("slider", PartKind.slider, HandleType.knob),
+    "sash": ("slider", PartKind.slider, HandleType.knob),
+    "sash_pull": ("slider", PartKind.slider, HandleType.knob),
 }
 HEADS = {
     "door": (0.01, 0.478, 0.0),
@@ -49,8 +52,11 @@ HEADS = {
     "drawer_knob": (0.05, 0.0, 0.0),
     "lid": (0.288, 0.0, 0.01),
     "knob": (0.018, 0.0, 0.0),
+    "knob_low": (0.0, 0.0, 0.012),
     "lever": (0.045, 0.123, 0.0),
     "press": (0.02, 0.0, 0.0),
+    "sash": (0.009, -0.115, 0.0),
+    "sash_pull": (0.034, 0.11, 0.0),
 }
 """Where the fingers act, in the frame of the moving link [m]."""
 OUTWARD = {
@@ -67,8 +73,11 @@ OUTWARD = {
     "drawer_knob": (1, 0, 0),
     "lid": (0, 0, 1),
     "knob": (1, 0, 0),
+    "knob_low": (0, 0, 1),
     "lever": (1, 0, 0),
     "press": (0, 0, 1),
+    "sash": (0, -1, 0),
+    "sash_pull": (0, -1, 0),
 }
 """`cross(tail - head, contact axis)`: where a hand comes from."""
 

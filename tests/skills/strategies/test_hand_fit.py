@@ -258,3 +258,32 @@ def test_a_lever_is_led_down_by_a_grasp_where_no_push_fits(make_object: MakeObje
     assert grasp.follow_joint is not None
     assert grasp.follow_joint.to == 0.0
     assert grasp.success_threshold == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(("is_round", "shifts"), [(False, {"edge+9cm", "edge-9cm"}), (True, set())])
+def test_the_edge_of_a_panel_is_also_held_beside_its_head_but_not_off_a_round_rim(
+    make_object: MakeObject, is_round: bool, shifts: set[str]
+):
+    body, link = LinkBuilder("body"), LinkBuilder("door")
+    body.box("wall", (-0.4, 0.0, -0.2), (-0.05, 0.36, 0.2), rgba=GREY)
+    if is_round:
+        link.cylinder("disc", (0.01, 0.15, 0.0), axis="x", radius=0.15, length=0.02, rgba=GREY)
+    else:
+        link.box("panel", (0.0, 0.0, -0.15), (0.02, 0.3, 0.15), rgba=GREY)
+    head = np.array([0.01, 0.288, 0.0])
+    R_handle = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    asset, part = make_object(
+        body,
+        link,
+        kind=PartKind.hinge_vertical,
+        axis=(0, 0, -1),
+        upper=1.6,
+        head=head,
+        across=(0, 1, 0),
+        along=(0, 0, 1),
+        spot=(0.02, 0.2, 0.0),
+        handle=Handle(HandleType.edge, np.array([0.024, 0.02, 0.3]), Pose(R_handle, head)),
+    )
+    names = [name for name, _ in derive_strategies("open", asset, part, HAND, (0.4, 0.48))]
+    assert names[0] == "edge"
+    assert {name for name in names if name.endswith("cm")} == shifts

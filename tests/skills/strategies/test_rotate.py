@@ -14,9 +14,11 @@ from unlatch.objects.library import load_object
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
-from unlatch.skills.strategies.open_close import is_round
+from unlatch.skills.strategies.open_close import is_round, start_range
 from unlatch.skills.strategies.ranking import derive_strategies
 from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_by, turned_to
+
+HAND = hand_shape("franka_panda", franka_panda().arms[0])
 
 
 def dial() -> tuple[ObjectAsset, Part]:
@@ -77,11 +79,25 @@ def test_rotate_refuses_a_part_that_fingers_cannot_hold():
         check_turns(replace(part, handle=replace(part.handle, type=HandleType.none)))
 
 
+def test_close_turns_a_knob_back_to_closed_in_a_hand_that_holds_it():
+    asset, part = dial()
+    ((name, setting),) = derive_strategies("close", asset, part, HAND, start_range("close", part, asset))
+    assert name == "knob"
+    assert setting.follow_joint.to == pytest.approx(part.openness.closed)
+    assert setting.approach_width_m > float(part.handle.size[1])
+
+
+def test_close_refuses_a_knob_that_fingers_cannot_hold():
+    asset, part = dial()
+    bare = replace(part, handle=replace(part.handle, type=HandleType.none))
+    with pytest.raises(ConfigError, match=r"'knob': it is a knob, which is turned back, and nothing of it fits"):
+        derive_strategies("close", asset, bare, HAND, (0.5, 0.9))
+
+
 def test_a_blade_is_held_flat_between_the_pads_across_it_or_along_it():
     asset = load_object(ObjectCfg(name="faucet", category="faucet", instance="0"), rng=np.random.default_rng(0))
     part = asset.articulation.parts["knob"]
-    hand = hand_shape("franka_panda", franka_panda().arms[0])
-    strategies = dict(derive_strategies("rotate", asset, part, hand, (0.0, 0.0)))
+    strategies = dict(derive_strategies("rotate", asset, part, HAND, (0.0, 0.0)))
     assert list(strategies) == ["knob", "knob_along"]
     closing = [strategies[name].constraint_list[1] for name in strategies]
     assert [item.axis_to_keypoint_name for item in closing] == ["tool_side", "tool_side"]
@@ -90,6 +106,6 @@ def test_a_blade_is_held_flat_between_the_pads_across_it_or_along_it():
     assert max(item.tolerance for item in closing) < 0.01
     widths = [strategies[name].approach_width_m for name in strategies]
     assert widths[0] < float(part.handle.size[2]) < widths[1]
-    assert list(dict(derive_strategies("rotate", *dial(), hand, (0.0, 0.0)))) == [
+    assert list(dict(derive_strategies("rotate", *dial(), HAND, (0.0, 0.0)))) == [
         "knob"
     ]  # round: one strategy for all angles

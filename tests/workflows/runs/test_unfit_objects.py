@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -12,6 +13,7 @@ import pytest
 
 pytest.importorskip("gymnasium")
 
+from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -41,10 +43,14 @@ MISFIT = "'object' (urdf hand_wheel hand_wheel): skill=close does not fit part '
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of a drawer, which closes, and a hand wheel, which does not; the drawer is the first."""
+    """A folder of a drawer, which closes, and a hand wheel that no hand can hold; the drawer is the first."""
     folder = tmp_path_factory.mktemp("mixed")
     for kind in ("drawer", "hand_wheel"):
         assert make_object_main([kind, "seed=1", f"out={folder}/{kind}"]) == 0
+    annotation = folder / "hand_wheel" / ANNOTATION_FILE
+    text, count = re.subn(r"(handle:\s+type:) \w+", r"\1 none", annotation.read_text())
+    assert count == 1
+    annotation.write_text(text)
     return folder
 
 

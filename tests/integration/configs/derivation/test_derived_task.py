@@ -51,6 +51,7 @@ def span(part: Part) -> float:
 
 FITTING = [("open", kind, handle) for kind in PartKind for handle in HandleType if handle is not HandleType.none]
 FITTING += [("close", kind, HandleType.none) for kind in PartKind if kind not in (PartKind.knob, PartKind.lever)]
+FITTING += [("close", PartKind.knob, HandleType.knob)]
 
 
 @pytest.mark.parametrize(("skill", "kind", "handle"), FITTING)
@@ -142,9 +143,9 @@ def test_a_part_that_starts_open_starts_beyond_the_reach_of_its_catch():
             assert min(start_range("open", caught, asset)) > reach
 
 
-def test_a_knob_is_not_pushed_shut():
-    asset, part = asset_of(PartKind.knob, HandleType.knob)
-    with pytest.raises(ConfigError, match="skill=close does not fit part 'door': it is a knob, which is turned"):
+def test_a_knob_that_no_hand_can_hold_is_not_turned_back():
+    asset, part = asset_of(PartKind.knob, HandleType.none)
+    with pytest.raises(ConfigError, match="skill=close does not fit part 'door': it is a knob, which is turned back"):
         derive_task("close", asset, part, HAND)
 
 
@@ -306,3 +307,16 @@ def test_a_skill_acts_on_the_first_part_that_it_is_for(skill: str, part: str | N
 def test_a_free_object_has_no_part_for_a_skill_that_moves_one(capsys: pytest.CaptureFixture[str]):
     assert command_table.main(["preview", "object=mug"]) == 2
     assert "so skill=open does not fit it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("skill", "expected"), [("open", "dial"), ("rotate", "dial"), ("close", "button")])
+def test_open_leaves_a_button_to_close_if_there_is_another_part(skill: str, expected: str):
+    asset, part = asset_of(PartKind.slider, HandleType.none)
+    closed = part.openness.closed
+    button = replace(part, name="button", openness=replace(part.openness, open=closed + 0.003))
+    assert button.is_button
+    dial = replace(part, name="dial", kind=PartKind.knob)
+    articulation = replace(asset.articulation, parts={"button": button, "dial": dial})
+    assert part_acted_on(skill, None, articulation).name == expected
+    alone = replace(articulation, parts={"button": button})
+    assert part_acted_on("open", None, alone).name == "button"
