@@ -205,7 +205,8 @@ def commands_of(kind: str) -> list[str]:
         commits = sorted({entry["commit"] for entry in some})
         robots = "" if kind in ("real", PEERS) else f" robots={robot}"
         search = " search_off=true" if any(entry["failed_without_search"] is not None for entry in some) else ""
-        command = f"python benchmarks/{KINDS[kind][1]} n={n} seed={seed} seed_is={seed_is}{robots}{search}"
+        whole = " categories=all" if kind == "real" else ""
+        command = f"python benchmarks/{KINDS[kind][1]}{whole} n={n} seed={seed} seed_is={seed_is}{robots}{search}"
         lines.append(f"- `{command} results=benchmarks/results.json` (commit {', '.join(commits)})")
     return lines
 
