@@ -195,7 +195,7 @@ def _rename_or_keep(temporary: Path, folder: Path) -> None:
 
 def _cache_error(folder: Path, exc: OSError) -> AssetError:
     source = exc.filename if isinstance(exc, FileNotFoundError) else None
-    if isinstance(source, str) and not Path(source).is_relative_to(folder.parent):
+    if isinstance(source, str) and not Path(source).is_relative_to(folder.parent) and not folder.is_relative_to(source):
         return AssetError(
             f"{source} is missing. {folder} is made from it. If it belongs to a Python package, install that again.",
             path=source,

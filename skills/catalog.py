@@ -12,7 +12,8 @@ SKILLS = Catalog(
             "search for a layout in which the whole chain plans; nothing is executed",
         ),
         "close": CatalogEntry(
-            "unlatch.skills.close:Close", "push a door, lid or drawer closed with the fingers closed, or press a button"
+            "unlatch.skills.close:Close",
+            "push a door, lid or drawer closed with the fingers closed, press a button, or turn a knob back",
         ),
         "hold": CatalogEntry(
             "unlatch.skills.hold:Hold", "hold a handle of an object while another arm moves a part of it"

@@ -116,10 +116,16 @@ def _read_robot(value: str) -> RobotCfg:
         made: RobotCfg = ROBOTS.load(value)()
         return made
     found = read_robot_file(file)
-    if found is None or file.absolute().parent.name != "robot":
+    if found is None:
         raise ConfigError(
             f"robot='{value}' is no description of a robot. Expected FOLDER/robot/NAME.yaml, as `unlatch new robot` "
             "writes it. Change it.",
+            key="robot",
+        )
+    if file.absolute().parent.name != "robot":
+        raise ConfigError(
+            f"robot='{value}' is not in a folder 'robot'. Expected FOLDER/robot/NAME.yaml, so that --config-dir FOLDER "
+            "finds it. Move it.",
             key="robot",
         )
     return replace(found, name=file.stem)

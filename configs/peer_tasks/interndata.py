@@ -186,6 +186,7 @@ class _TaskReader:
         if found is not None and index is not None:
             self.ledger.read(self._at("objects", index, "path"), path, f"read as the object {said}")
             self.ledger.read(where, own)
+            self.ledger.read(self._at("asset_root"), self.entry.get("asset_root"))
             return found
         texts = [read_text(item.get(key)) for key in ("category", "art_cat")]
         folders = [part for part in Path(path).parts[:-1] if not part.isdigit()]
@@ -213,7 +214,9 @@ class _TaskReader:
         """Chooses the part of each skill, and sets how far parts are open; returns the parts by place of the skill."""
         parts: dict[str, str] = {}
         by_name = {skill.object: scene for skill, scene in self._pairs(task, acting)}
-        items = {read_text(item.get("name")): item for item in map(read_mapping, read_list(self.entry.get("objects")))}
+        entries = [read_mapping(item) for item in read_list(self.entry.get("objects"))]
+        items = {read_text(item.get("name")): item for item in entries}
+        places = {read_text(item.get("name")): index for index, item in enumerate(entries)}
         for skill in acting:
             scene, key = by_name[skill.object], self._part_key(skill, acting)
             file = find_info_file(skill, items.get(skill.object, {}), scene, self._roots())
@@ -230,6 +233,9 @@ class _TaskReader:
             if skill.part_key:
                 self.ledger.read(join_path(skill.path, "obj_info_path"), skill.part_key, said)
             elif file is not None:
+                item = items[skill.object]
+                key = "obj_info_path" if read_text(item.get("obj_info_path")) else "info_name"
+                self.ledger.read(self._at("objects", places[skill.object], key), item[key])
                 self.ledger.note(skill.path, said)
         for index, item in enumerate(read_list(self.entry.get("objects"))):
             values = read_mapping(item)

@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.objects.annotate.geometry import ObjectGeometry
 from unlatch.objects.annotate.grip.edge import button_grip, is_small_stud
-from unlatch.objects.annotate.grip.handle import HANDLE_NAMES, find_grip
+from unlatch.objects.annotate.grip.handle import find_grip
 from unlatch.objects.annotate.joints import (
     JointChoice,
     all_joint_ends,
@@ -24,7 +24,7 @@ from unlatch.objects.annotate.posing import Ends, PosedObject, pose_object
 from unlatch.objects.annotate.shaped_links import shaped_base, shaped_link
 from unlatch.objects.annotate.size import LARGEST_EXTENT_M, base_scale, check_extent
 from unlatch.objects.annotate.source import SourceObject
-from unlatch.objects.annotate.view import Grip, PartView, root_grip
+from unlatch.objects.annotate.view import HANDLE_NAMES, Grip, PartView, root_grip
 from unlatch.objects.annotation import SMALL_RANGE_M, Articulation, Part, PartKind
 from unlatch.objects.scaled_model import scaled_model, scaled_pose
 from unlatch.objects.validation import articulation_problems, raise_problems

@@ -30,9 +30,12 @@ PRESSED_DEPTH_M = 0.014
 _BALANCED = 0.5
 """A switch reaches to either side of its axis by at least this share of what it reaches to the other."""
 _RAYS = 100
+"""Points of a part from which lines along its axis begin."""
 _COVERED = 0.05
 """The body is in front of an end of a part if it covers more than this share of the lines along the axis."""
-_SASH = 5.0
+_DRAWER_SHARE = 0.05
+"""The body goes on beyond a closed panel by at least this share of the panel's length."""
+_THINNER = 5.0
 """A panel that slides in its own plane is this many times longer, along its motion and upwards, than thick."""
 _PULL_SHARE = 0.2
 """A panel has a pull on one side if it stands out there by this share of the depth of the panel more."""
@@ -147,7 +150,12 @@ def pose_object(
     kind = part_kind(joint, names, spread, axis, outward, is_pressed=pressed is not None)
     free = _free_end(points, axis, [pose @ item.mesh.triangles for pose, item in body]) if kind.turns_in_hand else 0.0
     work = _work_frame(kind, spread, axis, outward, points, middle, free)
-    plane = _plane_normal(work[:, 0], points, middle) if kind is PartKind.slider else None
+    ends_of_body = [float((pose @ item.mesh.vertices @ work[:, 0]).max()) for pose, item in body]
+    plane = (
+        _plane_normal(work[:, 0], points, middle, max(ends_of_body, default=-np.inf))
+        if kind is PartKind.slider
+        else None
+    )
     R_front = _turn_to_front(kind, work, T_root_joint.p, axis, points, middle, plane=plane)
 
     corners = np.concatenate([pose @ item.mesh.vertices for pose, item in around if item.is_collider])
@@ -319,19 +327,23 @@ def _work_frame(
     return np.column_stack([x, np.cross(z, x), z])
 
 
-def _plane_normal(motion: np.ndarray, points: np.ndarray, body_middle: np.ndarray) -> np.ndarray | None:
+def _plane_normal(
+    motion: np.ndarray, points: np.ndarray, body_middle: np.ndarray, end_of_body: float
+) -> np.ndarray | None:
     """Returns (3,) the unit direction out of the front of a panel that slides sideways in its own plane; or None.
 
-    `motion` is the unit direction of the slide. A pull stands out to the front; without one, the panel is in front of
-    the middle of the body.
+    `motion` is the unit direction of the slide, and `end_of_body` where the body ends along it: beyond the closed
+    panel, but not beyond a narrow drawer. A pull stands out to the front; without one, the panel is in front of the
+    middle of the body.
     """
-    if abs(float(motion[2])) > _ALIGNED:
+    along = points @ motion
+    if abs(float(motion[2])) > _ALIGNED or end_of_body < along.max() + _DRAWER_SHARE * np.ptp(along):
         return None
     normal = np.cross([0.0, 0.0, 1.0], motion)
     normal /= np.linalg.norm(normal)
     depths = points @ normal
     low, middle, high = np.percentile(depths, (5, 50, 95))
-    if _SASH * (high - low) > min(float(np.ptp(points @ motion)), float(np.ptp(points[:, 2]))):
+    if _THINNER * (high - low) > min(float(np.ptp(along)), float(np.ptp(points[:, 2]))):
         return None
     pull = (float(depths.max()) - middle) - (middle - float(depths.min()))
     if abs(pull) < _PULL_SHARE * np.ptp(depths):

@@ -11,6 +11,7 @@ from unlatch.objects.annotate.posing import PosedMesh, PosedObject
 from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 
+HANDLE_NAMES = ("handle",)
 GRIP_MIN_M = 0.003
 GRIP_MAX_M = 0.07
 """Thicknesses that a hand of 8 cm can hold."""
@@ -129,3 +130,14 @@ def _turn_meshes(items: list[PosedMesh], R: np.ndarray) -> list[NamedMesh]:
     if np.array_equal(R, np.eye(3)):
         return [NamedMesh(p.shape.name, p.mesh) for p in items]
     return [NamedMesh(p.shape.name, TriangleMesh(p.mesh.vertices @ R.T, p.mesh.faces)) for p in items]
+
+
+def named_meshes(view: PartView, prefixes: tuple[str, ...]) -> list[NamedMesh]:
+    """Returns the meshes whose names begin with a prefix; none if the part consists only of them."""
+    groups: dict[str, list[TriangleMesh]] = {}
+    for item in view.part:
+        if item.name.startswith(prefixes):
+            groups.setdefault(item.name, []).append(item.mesh)
+    if sum(len(meshes) for meshes in groups.values()) == len(view.part):
+        return []
+    return [NamedMesh(name, join_meshes(meshes)) for name, meshes in groups.items()]

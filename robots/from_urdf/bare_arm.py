@@ -86,8 +86,9 @@ def _last_link(model: UrdfModel, urdf: Path) -> str:
     if len(ends) != 1:
         named = f" ({', '.join(ends)})" if ends else ""
         raise AssetError(
-            f"{urdf} has {len(ends)} chains of at least {LEAST_JOINTS} joints{named}, expected one arm. Name the link "
-            "that carries the gripper: flange=LINK.",
+            f"{urdf} has {len(ends)} chains of at least {LEAST_JOINTS} joints{named}, expected one arm without a "
+            "gripper. If the URDF has a gripper, leave out gripper=. Otherwise name the link that carries the gripper: "
+            "flange=LINK.",
             path=str(urdf),
         )
     return ends[0]

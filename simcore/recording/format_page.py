@@ -91,11 +91,12 @@ the states t and t+1.
 frame of the arm's `ee_link` (the hand), and `tcp` a frame between the fingertips. An attempt that fails before its
 first frame has no arrays.
 
-What a world is driven with, set to or judged by has 64 bits: targets of joints and gripper, times, positions of
-joints, poses of roots, forces and largest speeds. What is measured beside that, or follows from it, is rounded to 32
-bits: velocities, efforts, and the poses of hands, fingers, keypoints and targets. A replay rounds what it simulates in
-the same way, and the result must then be equal. The speed of an arm at its home is judged as it is rounded. In records
-of version 2, all floats have 64 bits.
+Arrays that drive a world, that a world is set to, or by which an episode is judged have 64 bits: targets of joints and
+gripper, times, positions of joints, poses of roots, forces and largest speeds. All other floats have 32 bits:
+velocities, efforts, the opening of the gripper, and poses of hands, keypoints and targets. A replay rounds what it
+simulates in the same way, and the result must then be equal. One rule uses rounded values: that of the speed of an arm
+at its home. In records of version 2, all floats have 64 bits. If a set of version 2 is continued, its `dataset.json`
+keeps version 2, and new episodes state version 3.
 
 `unlatch.open_dataset(FOLDER)[NUMBER].arrays` has the arrays of an episode by key. This function reads a file with NumPy
 alone:

@@ -46,7 +46,7 @@ class KeySpec:
     dtype: str = "float64"
     """`float64`, `float32`, `int64` or `bool`: the type in the file.
 
-    What a world is driven with, set to or judged by has 64 bits. What is measured beside that, or follows from it, has
+    Arrays that drive a world, that a world is set to, or by which an episode is judged have 64 bits. Other floats have
     32 bits."""
     required: bool = True
     """Whether every record has this key for every robot arm and object."""

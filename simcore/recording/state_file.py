@@ -42,6 +42,7 @@ _HEADER = re.compile(
 _LAYOUT = "layout"
 """Name of the member that has type and shape of each array by key, as JSON."""
 _TYPES = frozenset(np.dtype(code).name for code in "?bBhHiIqQefd")
+_MAX_DIMENSIONS = 8
 _PACKED_LEVEL = 6
 """Level of compression: 3 % smaller than level 3, for 1 ms more an episode."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -224,7 +225,8 @@ def _checked_items(layout: dict[str, tuple[str, list[int]]]) -> Iterator[tuple[s
     if len(layout) > MAX_KEYS:
         raise ValueError(f"{len(layout)} arrays, more than {MAX_KEYS}")
     for key, (name, shape) in layout.items():
-        wrong_size = any(type(size) is not int or size < 0 for size in shape)
+        sizes = shape if isinstance(shape, list) and len(shape) <= _MAX_DIMENSIONS else [None]
+        wrong_size = any(type(size) is not int or not 0 <= size <= MAX_STATE_BYTES for size in sizes)
         if not _KEY.match(key) or not isinstance(name, str) or wrong_size:
             raise ValueError(f"{key!r} of shape {shape!r}")
         yield key, (name, tuple(shape))

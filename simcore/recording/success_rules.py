@@ -34,6 +34,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from unlatch.simcore.errors import RecordingError
 
 INITIAL_S = 0.16
@@ -54,8 +56,9 @@ FORBIDDEN_VIEWS = ("fingers_base", "forbid_collision", "environment")
 """Contact views in which a force above the skill's threshold is a collision."""
 MAX_AWAY_FROM_HOME = 0.03
 """Largest distance of a joint of an arm from its home that counts as being there [rad or m]."""
-MAX_SPEED_AT_HOME = 0.05
-"""Largest speed of a joint of an arm that counts as standing still at home [rad/s or m/s]."""
+MAX_SPEED_AT_HOME = float(np.float32(0.05))
+"""Largest speed of a joint of an arm that counts as standing still at home [rad/s or m/s]; records
+have speeds with 32 bits."""
 HOLD_PHASE = 8
 """Value of `skills.phase` while a skill holds something for other arms."""
 

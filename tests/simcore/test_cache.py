@@ -114,6 +114,12 @@ def test_an_unwritable_cache_is_an_error_that_names_the_setting(tmp_path: Path) 
     )
 
 
+def test_a_cache_that_cannot_be_made_is_not_called_a_missing_source() -> None:
+    folder = Path("/proc/nobody/cache/x")
+    with pytest.raises(AssetError, match=f"The asset cache at {folder.parent} cannot be"), replaced_folder(folder):
+        pass
+
+
 def test_a_missing_source_is_an_error_that_names_it_not_the_cache(tmp_path: Path) -> None:
     source = tmp_path / "model.urdf"
     with pytest.raises(AssetError) as caught, replaced_folder(tmp_path / "cache" / "x"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -21,7 +22,8 @@ from unlatch.robots.from_urdf.reach import ReachModel, ReachRegion
 from unlatch.robots.from_urdf.robot_from_urdf import robot_from_urdf
 from unlatch.robots.model import DISTRIBUTION, model_path
 from unlatch.robots.robot import Arm, Robot
-from unlatch.simcore.errors import ConfigError, SimCoreError
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.files import write_whole_file
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
@@ -119,26 +121,42 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
             raise ConfigError(
                 f"{file} exists already. Expected a new file. Choose another name=, or add force=true.", key="force"
             )
+    made = folder.absolute() / f"{name}.urdf"
     mount = None
-    if cfg.gripper is None:
-        robot = robot_from_urdf(urdf.absolute(), name=name, stated=urdf_reference(urdf.absolute()), reach=REACH)
-    else:
-        text, mount = with_gripper(urdf.absolute(), cfg.flange)
-        made = folder.absolute() / f"{name}.urdf"
-        _write_text(made, text)
-        try:
+    with _restored_after_an_error(made) if cfg.gripper is not None else nullcontext():
+        if cfg.gripper is None:
+            robot = robot_from_urdf(urdf.absolute(), name=name, stated=urdf_reference(urdf.absolute()), reach=REACH)
+        else:
+            if made.resolve() == urdf.resolve():
+                raise ConfigError(
+                    f"{made} is the URDF of the arm itself. Expected another file. Choose another name= or out=.",
+                    key="name",
+                )
+            text, mount = with_gripper(urdf.absolute(), cfg.flange)
+            _write_text(made, text)
             robot = with_data_sheet(robot_from_urdf(made, name=name, stated=str(made), reach=REACH))
-        except SimCoreError:
-            made.unlink(missing_ok=True)
-            raise
-    check_robot(robot, object_friction=OBJECT_FRICTION)
-    shares = list(REACH.shares(robot))
-    sheet = compose_sheet(_draw_rows(robot))
-    _write_text(yaml_file, yaml_text(robot, _remarks(has_data_sheet=mount is not None)))
-    write_picture(sheet, picture)
+        check_robot(robot, object_friction=OBJECT_FRICTION)
+        shares = list(REACH.shares(robot))
+        sheet = compose_sheet(_draw_rows(robot))
+        _write_text(yaml_file, yaml_text(robot, _remarks(has_data_sheet=mount is not None)))
+        write_picture(sheet, picture)
     used = {joint for arm in robot.arms for joint in (*arm.joints, *arm.gripper.joints)}
     still = [joint.name for joint in model.joints.values() if joint.moves and joint.name not in used]
     return NewRobot(robot, yaml_file, picture, shares, still, mount)
+
+
+@contextmanager
+def _restored_after_an_error(file: Path) -> Iterator[None]:
+    """After an error, a file is as it was before, or gone if it was not there."""
+    before = file.read_bytes() if file.exists() else None
+    try:
+        yield
+    except BaseException:
+        if before is None:
+            file.unlink(missing_ok=True)
+        else:
+            file.write_bytes(before)
+        raise
 
 
 def _remarks(*, has_data_sheet: bool) -> dict[str, str]:
@@ -147,8 +165,7 @@ def _remarks(*, has_data_sheet: bool) -> dict[str, str]:
 
 def _write_text(file: Path, text: str) -> None:
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        write_whole_file(file, text.encode())
     except OSError as exc:
         raise ConfigError(f"{file} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
 

@@ -195,7 +195,7 @@ def _differing(
 
 
 def _below(key: str, got: Array, least: Array, *, why: str) -> Iterator[str]:
-    # rounding keeps the order of two numbers, so both are compared in the precision of the lesser one
+    # rounding keeps the order of two numbers; `least` may have 32 bits, `got` has 64
     rows = np.flatnonzero(got.astype(least.dtype) < least - TOLERANCE)
     if rows.size:
         row = int(rows[0])

@@ -66,7 +66,8 @@ class ReplayArraysJob:
                     problems = list(replay_problems(runner, record))
                 except (SimCoreError, KeyError, TypeError) as exc:
                     problems = [f"it cannot be replayed: {type(exc).__name__}: {exc}"]
-                problems[:1] = [f"{problem}{self.machine}" for problem in problems[:1]]
+                if problems:
+                    problems[0] += self.machine
                 return ReplayOutcome(number, not problems, "deviates" if problems else None, problems=tuple(problems))
 
             yield replay_episode

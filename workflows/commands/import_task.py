@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from unlatch.configs.config_files import yaml_files
@@ -11,7 +12,7 @@ from unlatch.simcore.files import write_whole_file
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import command
 from unlatch.workflows.cli.command_line import split_some_paths
-from unlatch.workflows.cli.console import BAD_INPUT, OK, print_line, print_note
+from unlatch.workflows.cli.console import BAD_INPUT, OK, print_line, print_note, relative_path
 
 
 @command
@@ -53,8 +54,9 @@ def _write(item: ImportedTask, file: Path, cfg: ImportCfg) -> None:
     except OSError as exc:
         raise ConfigError(f"{file} cannot be written: {exc.strerror}. Choose another out=.", key="out") from exc
     robot = own_robot_file(cfg.robot)
-    folders = dict.fromkeys([file.parent.parent, *([] if robot is None else [robot.parent.parent])])
-    where = " ".join(f"--config-dir {folder}" for folder in folders)
+    of_robot = [] if robot is None else [relative_path(robot.absolute().parent.parent)]
+    folders = dict.fromkeys([str(file.parent.parent), *of_robot])
+    where = " ".join(f"--config-dir {shlex.quote(folder)}" for folder in folders)
     left = sum(not line.is_read for line in item.lines)
     print_line(f"task: {file}, {count_noun(len(item.lines) - left, 'value')} read, {left} without a counterpart")
     print_line(f"next: unlatch check task={item.name} {where}")

@@ -12,10 +12,12 @@ from unlatch.objects.annotate.view import (
     FINGER_DEPTH_M,
     GRIP_MAX_M,
     GRIP_MIN_M,
+    HANDLE_NAMES,
     PROTRUSION_MIN_M,
     Grip,
     NamedMesh,
     PartView,
+    named_meshes,
 )
 from unlatch.objects.annotation import HandleType
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface
@@ -25,7 +27,7 @@ _STILE_MIN_M = 0.009
 
 
 def front_pull(view: PartView) -> Grip | None:
-    """Returns the grip of a pull or, without one, of the upright stile that goes ahead when the panel opens.
+    """Returns the grip of a named handle, else of a pull, else of the upright stile that goes ahead as the panel opens.
 
     The fingers close along the motion. None: the part does not slide in its plane, or nothing of it can be held so.
     """
@@ -33,8 +35,11 @@ def front_pull(view: PartView) -> Grip | None:
         return None
     R = np.column_stack([view.front, np.cross([0.0, 0.0, 1.0], view.front), [0.0, 0.0, 1.0]])
     turned = replace(view, part=_turn_all(view.part, R), body=_turn_all(view.body, R))
-    found = [_pull_box(item.mesh) for item in find_protrusions(turned)]
-    box = next((each for each in found if each is not None), None) or _stile_box(turned, float(R[0, 1]))
+    named = named_meshes(turned, HANDLE_NAMES)
+    found = [_pull_box(item.mesh) for item in named or find_protrusions(turned)]
+    box = next((each for each in found if each is not None), None)
+    if box is None and not named:
+        box = _stile_box(turned, float(R[0, 1]))
     if box is None:
         return None
     low, high = box

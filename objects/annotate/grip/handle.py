@@ -12,16 +12,17 @@ from unlatch.objects.annotate.view import (
     FINGER_DEPTH_M,
     GRIP_MAX_M,
     GRIP_MIN_M,
+    HANDLE_NAMES,
     PROTRUSION_MIN_M,
     SIDE_MIN_M,
     Grip,
     NamedMesh,
     PartView,
+    named_meshes,
 )
 from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes, sample_surface
 
-HANDLE_NAMES = ("handle",)
 LOCK_NAMES = ("switch", "knob")
 """Lock wheels and dials count as fixed: a hand can pull a door by them if it has no handle."""
 _ROUNDING_M = 1e-5
@@ -31,15 +32,17 @@ _FLOATING_M = 0.005
 
 
 def find_grip(view: PartView) -> Grip:
-    """Returns the best grip: of a named handle, else of a protrusion, else of the free edge."""
+    """Returns the best grip: from the front if the panel slides in its own plane, else of a named handle, else of a
+    protrusion, else of the free edge.
+    """
     if view.kind is PartKind.knob:
         return knob_grip(view)
     if view.kind is PartKind.lever:
         return lever_grip(view)
     if (pull := front_pull(view)) is not None:
         return pull
-    others = (_named_meshes(view, LOCK_NAMES), find_protrusions(view))
-    for found in (_named_meshes(view, HANDLE_NAMES), *(_far_from_hinge(view, items) for items in others)):
+    others = (named_meshes(view, LOCK_NAMES), find_protrusions(view))
+    for found in (named_meshes(view, HANDLE_NAMES), *(_far_from_hinge(view, items) for items in others)):
         grips = [grip for item in found if (grip := handle_grip(view, item)) is not None]
         if grips:
             return _best_grip(view, grips)
@@ -50,7 +53,7 @@ def find_grip(view: PartView) -> Grip:
 
 def handle_names(view: PartView) -> set[str]:
     """Returns the names of the meshes that a hand could hold; empty if the part consists only of them."""
-    return {item.name for item in _named_meshes(view, HANDLE_NAMES + LOCK_NAMES)}
+    return {item.name for item in named_meshes(view, HANDLE_NAMES + LOCK_NAMES)}
 
 
 def handle_grip(view: PartView, handle: NamedMesh) -> Grip | None:
@@ -101,17 +104,6 @@ def _best_grip(view: PartView, grips: list[Grip]) -> Grip:
         return min(grips, key=lambda grip: float(np.linalg.norm(grip.centre - hint)))
     # Bars come before knobs, and longer ones first.
     return max(grips, key=lambda grip: (grip.type is HandleType.bar, float(grip.size[2])))
-
-
-def _named_meshes(view: PartView, prefixes: tuple[str, ...]) -> list[NamedMesh]:
-    """Returns the meshes whose names begin with a prefix; none if the part consists only of them."""
-    groups: dict[str, list[TriangleMesh]] = {}
-    for item in view.part:
-        if item.name.startswith(prefixes):
-            groups.setdefault(item.name, []).append(item.mesh)
-    if sum(len(meshes) for meshes in groups.values()) == len(view.part):
-        return []
-    return [NamedMesh(name, join_meshes(meshes)) for name, meshes in groups.items()]
 
 
 def _far_from_hinge(view: PartView, found: list[NamedMesh]) -> list[NamedMesh]:

@@ -290,6 +290,9 @@ def test_the_annotation_file_of_an_object_that_exists_tells_part_and_keypoints(
     assert cfg.skills[-1].part == "drawer_2"
     assert cfg.skills[-1].obj_info_path == str(tmp_path / "assets" / SECOND)
     assert any("read as part drawer_2 of desk, with the keypoints of" in line.text for line in found.lines)
+    left = {line.path.rpartition(".")[2] for line in found.lines if not line.is_read}
+    assert left.isdisjoint({"asset_root", "obj_info_path"})
+    assert ("info_name" in left) == ("first" in item.values()), "only what nothing was read from is left"
 
 
 @pytest.mark.slow

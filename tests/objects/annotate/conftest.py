@@ -87,6 +87,9 @@ PULL = (
 )
 SLIDE = [joint("j", "prismatic", "b", "0.018 0.115 0.23", "0 1 0", -0.215, 0.0)]
 
+RACK = box("-0.18 0 0", "0.38 0.06 0.34")
+"""A narrow drawer, in its link: its front at x = 0.01, thinner than it is deep and high."""
+
 SPOUT = box("0 0 0.01", "0.24 0.3 0.02") + box("-0.06 0 0.15", "0.03 0.03 0.26") + cylinder("0.06 0.1 0.05", 0.01, 0.06)
 """A basin with the stem of a knob at x = 0.06, y = 0.1, and a spout that is much higher."""
 
@@ -96,6 +99,7 @@ OBJECTS = {
         {"b": cylinder("0 0 0.012", 0.022, 0.024)},
         [joint("j", "revolute", "b", "0.06 0.1 0.08", "0 0 1", 0.0, 3.0)],
     ),
+    "rack": (CASE, {"b": RACK}, [joint("j", "prismatic", "b", "0.2 0 0.2", "1 0 0", 0.0, 0.3)]),
     "sash": (WINDOW, {"b": SASH}, SLIDE),
     "sash_pull": (WINDOW, {"b": SASH + PULL}, SLIDE),
     "door": (CASE, {"b": DOOR}, [joint("j", "revolute", "b", "0.2 -0.245 0.2", "0 0 -1", 0.0, 1.6)]),

@@ -35,6 +35,7 @@ EXPECTED = {
     "knob_low": ("knob", PartKind.knob, HandleType.knob),
     "lever": ("lever", PartKind.lever, HandleType.bar),
     "press": ("slider", PartKind.slider, HandleType.knob),
+    "rack": ("drawer", PartKind.slider, HandleType.edge),
     "sash": ("slider", PartKind.slider, HandleType.knob),
     "sash_pull": ("slider", PartKind.slider, HandleType.knob),
 }
@@ -55,6 +56,7 @@ HEADS = {
     "knob_low": (0.0, 0.0, 0.012),
     "lever": (0.045, 0.123, 0.0),
     "press": (0.02, 0.0, 0.0),
+    "rack": (0.01, 0.0, 0.158),
     "sash": (0.009, -0.115, 0.0),
     "sash_pull": (0.034, 0.11, 0.0),
 }
@@ -76,6 +78,7 @@ OUTWARD = {
     "knob_low": (0, 0, 1),
     "lever": (1, 0, 0),
     "press": (0, 0, 1),
+    "rack": (1, 0, 0),
     "sash": (0, -1, 0),
     "sash_pull": (0, -1, 0),
 }

@@ -166,3 +166,35 @@ def test_an_arm_without_a_gripper_gets_one_and_opens_a_drawer(
     assert (code, "2/2" in out) == (0, True)
     code, out, _ = run_command("check", tmp_path / "robot" / "iiwa.yaml")
     assert (code, "the robot fits its model" in out) == (0, True)
+
+
+def test_the_urdf_of_the_arm_is_not_replaced_by_one_with_a_gripper(
+    tmp_path: Path, assert_refused: Callable[..., str]
+) -> None:
+    source = distribution_file("pybullet", "pybullet_data/kuka_iiwa/model.urdf", where="the test")
+    urdf = tmp_path / "robot" / "iiwa.urdf"
+    urdf.parent.mkdir()
+    urdf.write_text(source.read_text().replace('filename="', f'filename="{source.parent}/'))
+    before = urdf.read_bytes()
+    arguments = ["new", "robot", urdf, "name=iiwa", "gripper=robotiq_2f85", f"out={tmp_path}", "force=true"]
+    assert_refused(*arguments, text="is the URDF of the arm itself. Expected another file", folder=tmp_path)
+    assert urdf.read_bytes() == before
+
+
+def test_after_an_error_the_urdf_of_an_earlier_robot_is_still_there(
+    tmp_path: Path, run_command: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urdf = distribution_file("pybullet", "pybullet_data/kuka_iiwa/model.urdf", where="the test")
+    made = tmp_path / "robot" / "iiwa.urdf"
+
+    def fail(*_: object, **__: object) -> None:
+        raise AssetError("no arm")
+
+    monkeypatch.setattr("unlatch.workflows.assets.new_robot.robot_from_urdf", fail)
+    arguments = ["new", "robot", urdf, "name=iiwa", "gripper=robotiq_2f85", f"out={tmp_path}", "force=true"]
+    assert run_command(*arguments)[0] == 2
+    assert not made.exists()
+    made.parent.mkdir(exist_ok=True)
+    made.write_text("<robot/>")
+    assert run_command(*arguments)[0] == 2
+    assert made.read_text() == "<robot/>"
