@@ -1,4 +1,3 @@
-from .handle import HANDLE_NAMES as HANDLE_NAMES
 from .handle import find_grip as find_grip
 from .push import body_point as body_point
 from .push import push_point as push_point
