@@ -22,7 +22,7 @@ from pathlib import Path
 
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord
-from unlatch.simcore.recording.state_file import decode_packed, encode_packed
+from unlatch.simcore.recording.state_file import decode_state, encode_state
 from unlatch.workflows.cli.arguments import load_configs, read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.command_line import CommandLine
@@ -73,22 +73,22 @@ def _measure_episode(data_set: DataSet, record: EpisodeRecord) -> dict[str, floa
     """Returns sizes [kB] and times [ms] of an episode, by title of the column."""
     folder = data_set.folder_of(record.number)
     state, text = ((folder / name).stat().st_size / 1e3 for name in (STATE_FILE, EPISODE_FILE))
-    packed = encode_packed(record.arrays)
+    packed = encode_state(record.arrays)
     return {
         "actions": record.n_actions,
         "kB": state + text,
         STATE_FILE: state,
         EPISODE_FILE: text,
-        "encode": _time_ms(lambda: encode_packed(record.arrays)),
-        "decode": _time_ms(lambda: decode_packed(packed, where=STATE_FILE)),
+        "encode": _time_ms(lambda: encode_state(record.arrays)),
+        "decode": _time_ms(lambda: decode_state(packed, where=STATE_FILE)),
     }
 
 
 def _array_bytes(record: EpisodeRecord) -> dict[str, int]:
     """Returns by array how many bytes larger `state.npz` is with it than without it."""
-    whole = len(encode_packed(record.arrays))
+    whole = len(encode_state(record.arrays))
     return {
-        key: whole - len(encode_packed({other: array for other, array in record.arrays.items() if other != key}))
+        key: whole - len(encode_state({other: array for other, array in record.arrays.items() if other != key}))
         for key in record.arrays
     }
 

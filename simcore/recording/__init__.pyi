@@ -20,7 +20,7 @@ from .keys import is_name as is_name
 from .motion_share import compute_motion_share as compute_motion_share
 from .policy_outcome import PolicyOutcome as PolicyOutcome
 from .recorder import EpisodeRecorder as EpisodeRecorder
-from .state_file import encode_state as encode_state
+from .state_file import encode_npz as encode_npz
 from .success_rules import INITIAL_S as INITIAL_S
 from .success_rules import MAX_JOINT_SPEED as MAX_JOINT_SPEED
 from .success_rules import MAX_SETTLE_CHANGE_M as MAX_SETTLE_CHANGE_M

@@ -14,7 +14,7 @@ from unlatch.simcore.files import read_bounded
 from unlatch.simcore.recording.codes import FAILURE_CODES
 from unlatch.simcore.recording.json_values import encode_sealed, plain, read_sealed
 from unlatch.simcore.recording.keys import STATE, kind_of
-from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_packed, decode_state
+from unlatch.simcore.recording.state_file import MAX_STATE_BYTES, decode_npz, decode_state
 
 Array = np.ndarray
 
@@ -180,7 +180,7 @@ def read_episode(folder: Path, *, arrays: bool = True) -> EpisodeRecord:
     """
     record, content = _read_content(folder)
     if arrays:
-        decode = decode_state if content["format_version"] == _PLAIN_VERSION else decode_packed
+        decode = decode_npz if content["format_version"] == _PLAIN_VERSION else decode_state
         record.arrays = decode(_read_state_bytes(folder, content["state"]), where=str(folder / STATE_FILE))
     return record
 

@@ -64,7 +64,7 @@ def _checked_array(key: str, array: Array) -> Array:
     return array.astype(array.dtype.newbyteorder("<"), copy=False)
 
 
-def encode_state(arrays: Mapping[str, Array], *, level: int = 1) -> bytes:
+def encode_npz(arrays: Mapping[str, Array], *, level: int = 1) -> bytes:
     """Returns the bytes of an `.npz` file: sorted keys, fixed timestamps, little-endian C-ordered arrays.
 
     Args:
@@ -97,7 +97,7 @@ def encode_state(arrays: Mapping[str, Array], *, level: int = 1) -> bytes:
     return out.getvalue()
 
 
-def decode_state(data: bytes, *, where: str) -> dict[str, Array]:
+def decode_npz(data: bytes, *, where: str) -> dict[str, Array]:
     """Returns the arrays of an `.npz` file by key.
 
     Raises:
@@ -142,7 +142,7 @@ def _damage_error(where: str, what: str) -> RecordingError:
     )
 
 
-def encode_packed(arrays: Mapping[str, Array]) -> bytes:
+def encode_state(arrays: Mapping[str, Array]) -> bytes:
     """Returns the bytes of `state.npz`; equal arrays give equal bytes.
 
     Raises:
@@ -161,16 +161,16 @@ def encode_packed(arrays: Mapping[str, Array]) -> bytes:
         )
     packed = {name: _pack(np.concatenate(values)) for name, values in blocks.items()}
     text = json.dumps(layout, separators=(",", ":")).encode()
-    return encode_state({**packed, _LAYOUT: np.frombuffer(text, dtype=np.uint8)}, level=_PACKED_LEVEL)
+    return encode_npz({**packed, _LAYOUT: np.frombuffer(text, dtype=np.uint8)}, level=_PACKED_LEVEL)
 
 
-def decode_packed(data: bytes, *, where: str) -> dict[str, Array]:
+def decode_state(data: bytes, *, where: str) -> dict[str, Array]:
     """Returns the arrays of `state.npz` by key.
 
     Raises:
         RecordingError: The file is damaged, foreign or larger than allowed.
     """
-    members = decode_state(data, where=where)
+    members = decode_npz(data, where=where)
     layout = _read_layout(members.pop(_LAYOUT, None), where)
     values = {name: _unpack(name, planes, where) for name, planes in members.items()}
     used = dict.fromkeys(values, 0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.recording.images.rendered_annotations import annotations_file
-from unlatch.simcore.recording.state_file import encode_state
+from unlatch.simcore.recording.state_file import encode_npz
 from unlatch.simcore.sim.annotators.annotated_frame import take_annotated_frame
 from unlatch.simcore.sim.annotators.annotations import Annotations, annotate
 from unlatch.simcore.sim.annotators.config import AnnotationCfg
@@ -58,7 +58,7 @@ class EpisodeAnnotations:
         """Writes one file per camera; returns their descriptions for `frames.json`."""
         for name, rows in self._rows.items():
             arrays = {key: np.stack(values) for key, values in rows.items()}
-            (folder / annotations_file(name)).write_bytes(encode_state(arrays))
+            (folder / annotations_file(name)).write_bytes(encode_npz(arrays))
         return self._descriptions
 
 

@@ -22,7 +22,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.images.frame_video import FrameVideoWriter
 from unlatch.simcore.recording.images.rendered_episode import CAMERAS_FILE, stream_file
 from unlatch.simcore.recording.images.renders import RenderSet
-from unlatch.simcore.recording.state_file import encode_state
+from unlatch.simcore.recording.state_file import encode_npz
 from unlatch.simcore.rng import derived_seed
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
@@ -161,7 +161,7 @@ class EpisodeImages:
                     for key, value in camera.pose_and_intrinsics().items():
                         tracks.setdefault(f"{camera.cfg.name}.{key}", []).append(value)
         arrays = {key: np.stack(rows) for key, rows in tracks.items()}
-        (folder / CAMERAS_FILE).write_bytes(encode_state(arrays))
+        (folder / CAMERAS_FILE).write_bytes(encode_npz(arrays))
 
     def _open_writers(self, folder: Path, stack: ExitStack) -> dict[tuple[str, str], FrameVideoWriter]:
         """Opens a writer for every camera and modality; the stack closes them."""

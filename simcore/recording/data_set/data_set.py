@@ -45,7 +45,7 @@ from unlatch.simcore.recording.episode import (
     verify_episode,
 )
 from unlatch.simcore.recording.json_values import plain, read_sealed
-from unlatch.simcore.recording.state_file import encode_packed
+from unlatch.simcore.recording.state_file import encode_state
 
 EPISODES = "episodes"
 """Name of the folder of all shards."""
@@ -215,7 +215,7 @@ class DataSet(EpisodeFolders):
             RecordingError: A value cannot be stored, or the disk cannot be written.
         """
         started = time.perf_counter()
-        state = encode_packed(record.arrays)
+        state = encode_state(record.arrays)
         record.timings_ms["write"] = _ms_since(started)
         content = encode_episode(record, state)
         if self._keeps(record.number):

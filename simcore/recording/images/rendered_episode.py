@@ -18,7 +18,7 @@ from unlatch.simcore.recording.images.frame_video import ENCODINGS, read_frames
 from unlatch.simcore.recording.images.modality import DISTANCE, ImageStream
 from unlatch.simcore.recording.images.rendered_annotations import ANNOTATIONS, RenderedAnnotations, annotations_file
 from unlatch.simcore.recording.json_values import read_sealed
-from unlatch.simcore.recording.state_file import decode_state
+from unlatch.simcore.recording.state_file import decode_npz
 
 Array = np.ndarray
 
@@ -144,7 +144,7 @@ class RenderedEpisode:
             )
         path = self.folder / annotations_file(camera)
         return RenderedAnnotations(
-            decode_state(read_bounded(path, limit=_MAX_POSES_BYTES), where=str(path)),
+            decode_npz(read_bounded(path, limit=_MAX_POSES_BYTES), where=str(path)),
             tuple(about["paths"]),
             tuple(about["semantic_ids"]),
             {int(number): dict(labels) for number, labels in about["id_to_labels"].items()},
@@ -155,7 +155,7 @@ class RenderedEpisode:
     def tracks(self) -> dict[str, CameraTrack]:
         """Pose and intrinsics of every camera in every frame."""
         path = self.folder / CAMERAS_FILE
-        arrays = decode_state(read_bounded(path, limit=_MAX_POSES_BYTES), where=str(path))
+        arrays = decode_npz(read_bounded(path, limit=_MAX_POSES_BYTES), where=str(path))
         return {
             camera: CameraTrack(*(arrays[f"{camera}.{key}"] for key in ("position", "quat_xyzw", "intrinsics")))
             for camera in self._streams

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording import state_file
-from unlatch.simcore.recording.state_file import decode_packed, encode_packed, encode_state
+from unlatch.simcore.recording.state_file import decode_state, encode_npz, encode_state
 
 ROOT = Path(__file__).parents[3]
 KEYS = st.from_regex(r"[a-z0-9_-]{1,4}(\.[a-z0-9_-]{1,4}){0,2}", fullmatch=True)
@@ -23,7 +23,7 @@ ARRAYS = DTYPES.flatmap(lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dim
 @pytest.mark.property
 @given(arrays=st.dictionaries(KEYS, ARRAYS, max_size=4))
 def test_arrays_come_back_to_the_last_bit(arrays):
-    back = decode_packed(encode_packed(arrays), where="state.npz")
+    back = decode_state(encode_state(arrays), where="state.npz")
     assert back.keys() == arrays.keys()
     for key, array in arrays.items():
         assert (back[key].dtype, back[key].shape) == (array.dtype, array.shape)
@@ -46,13 +46,13 @@ def smooth_arrays():
 def test_the_same_arrays_give_the_same_bytes_in_whatever_order():
     arrays = smooth_arrays()
     shuffled = {key: np.asfortranarray(arrays[key]) for key in reversed(arrays)}
-    assert encode_packed(shuffled) == encode_packed(arrays)
+    assert encode_state(shuffled) == encode_state(arrays)
     swapped = {key: array.astype(array.dtype.newbyteorder(">")) for key, array in arrays.items()}
-    assert encode_packed(swapped) == encode_packed(arrays)
+    assert encode_state(swapped) == encode_state(arrays)
 
 
 def test_packed_arrays_of_a_smooth_motion_take_less_space_than_plain_ones():
-    assert len(encode_packed(smooth_arrays())) < len(encode_state(smooth_arrays()))
+    assert len(encode_state(smooth_arrays())) < len(encode_npz(smooth_arrays()))
 
 
 def readers():
@@ -69,7 +69,7 @@ def readers():
 @pytest.mark.parametrize("reader", ["page", "peers"])
 def test_the_published_reader_gives_the_same_arrays(reader, tmp_path):
     arrays = smooth_arrays()
-    (tmp_path / "state.npz").write_bytes(encode_packed(arrays))
+    (tmp_path / "state.npz").write_bytes(encode_state(arrays))
     found = readers()[reader](tmp_path / "state.npz")
     assert found.keys() == arrays.keys()
     for key, array in arrays.items():
@@ -80,19 +80,19 @@ def test_the_published_reader_gives_the_same_arrays(reader, tmp_path):
 @pytest.mark.parametrize("array", [np.array([None]), np.array(["a"]), np.array([1j]), np.array([b"x"])])
 def test_only_booleans_and_real_numbers_are_stored(array):
     with pytest.raises(RecordingError, match=r"Array 'a' of type .* cannot be recorded"):
-        encode_packed({"a": array})
+        encode_state({"a": array})
 
 
 def test_a_key_that_could_be_a_path_is_refused():
     with pytest.raises(RecordingError, match="cannot be recorded"):
-        encode_packed({"../a": np.zeros(1)})
+        encode_state({"../a": np.zeros(1)})
 
 
 def test_a_file_that_is_cut_anywhere_is_refused():
-    data = encode_packed(smooth_arrays())
+    data = encode_state(smooth_arrays())
     for length in range(0, len(data), 7):
         with pytest.raises(RecordingError, match=r"'state\.npz' is damaged or not ours"):
-            decode_packed(data[:length], where="state.npz")
+            decode_state(data[:length], where="state.npz")
 
 
 PLANES = np.zeros((8, 6), dtype=np.uint8)
@@ -100,13 +100,13 @@ PLANES = np.zeros((8, 6), dtype=np.uint8)
 
 def packed(layout, **members):
     text = layout if isinstance(layout, bytes) else json.dumps(layout).encode()
-    return encode_state({"layout": np.frombuffer(text, dtype=np.uint8), **members})
+    return encode_npz({"layout": np.frombuffer(text, dtype=np.uint8), **members})
 
 
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (encode_state({"float64": PLANES}), "it has no member 'layout'"),
+        (encode_npz({"float64": PLANES}), "it has no member 'layout'"),
         (packed(b"{"), "the member 'layout'"),
         (packed(b"\xff"), "the member 'layout'"),
         (packed([1]), "the member 'layout'"),
@@ -132,14 +132,14 @@ def packed(layout, **members):
 )
 def test_a_file_that_we_would_not_write_is_refused(data, problem):
     with pytest.raises(RecordingError, match=problem):
-        decode_packed(data, where="state.npz")
+        decode_state(data, where="state.npz")
 
 
 def test_more_than_the_allowed_number_of_arrays_is_neither_written_nor_read(monkeypatch):
     arrays = {f"a{i}": np.zeros(1) for i in range(5)}
-    many = encode_packed(arrays)
+    many = encode_state(arrays)
     monkeypatch.setattr(state_file, "MAX_KEYS", 4)
     with pytest.raises(RecordingError, match="has 5 arrays, expected at most 4"):
-        encode_packed(arrays)
+        encode_state(arrays)
     with pytest.raises(RecordingError, match="5 arrays, more than 4"):
-        decode_packed(many, where="state.npz")
+        decode_state(many, where="state.npz")

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording import state_file
-from unlatch.simcore.recording.state_file import decode_state, encode_state
+from unlatch.simcore.recording.state_file import decode_npz, encode_npz
 
 KEYS = st.from_regex(r"[a-z0-9_-]{1,4}(\.[a-z0-9_-]{1,4}){0,2}", fullmatch=True)
 DTYPES = st.sampled_from([np.float64, np.float32, np.int64, np.int32, np.uint8, np.bool_])
@@ -21,7 +21,7 @@ ARRAYS = DTYPES.flatmap(lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dim
 @pytest.mark.property
 @given(arrays=st.dictionaries(KEYS, ARRAYS, max_size=4))
 def test_arrays_come_back_to_the_last_bit(arrays):
-    back = decode_state(encode_state(arrays), where="state.npz")
+    back = decode_npz(encode_npz(arrays), where="state.npz")
     assert back.keys() == arrays.keys()
     for key, array in arrays.items():
         assert (back[key].dtype, back[key].shape) == (array.dtype, array.shape)
@@ -31,21 +31,21 @@ def test_arrays_come_back_to_the_last_bit(arrays):
 def test_the_same_arrays_give_the_same_bytes_whenever_and_in_whatever_order(monkeypatch):
     rng = np.random.default_rng(0)
     arrays = {f"robots.r{i}.q": rng.normal(size=(50, 7)) for i in range(5)}
-    first = encode_state(arrays)
+    first = encode_npz(arrays)
     monkeypatch.setattr("time.localtime", lambda *_: (2031, 1, 2, 3, 4, 5, 0, 0, 0))
     shuffled = {key: np.asfortranarray(arrays[key]) for key in reversed(arrays)}
-    assert encode_state(shuffled) == first
+    assert encode_npz(shuffled) == first
     assert {info.date_time for info in zipfile.ZipFile(io.BytesIO(first)).infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
 def test_byte_order_of_the_machine_does_not_matter():
     array = np.arange(5.0)
-    assert encode_state({"a": array.astype(">f8")}) == encode_state({"a": array})
+    assert encode_npz({"a": array.astype(">f8")}) == encode_npz({"a": array})
 
 
 def test_numpy_reads_the_file_too():
     arrays = {"objects.microwave.joint_positions": np.arange(6.0).reshape(3, 2), "time": np.arange(3.0)}
-    with np.load(io.BytesIO(encode_state(arrays)), allow_pickle=False) as loaded:
+    with np.load(io.BytesIO(encode_npz(arrays)), allow_pickle=False) as loaded:
         assert set(loaded.files) == set(arrays)
         np.testing.assert_array_equal(loaded["objects.microwave.joint_positions"], arrays[loaded.files[0]])
 
@@ -53,36 +53,36 @@ def test_numpy_reads_the_file_too():
 @pytest.mark.parametrize("array", [np.array([None]), np.array(["a"]), np.array([1j]), np.array([b"x"])])
 def test_only_booleans_and_real_numbers_are_stored(array):
     with pytest.raises(RecordingError, match=r"Array 'a' of type .* cannot be recorded"):
-        encode_state({"a": array})
+        encode_npz({"a": array})
 
 
 @pytest.mark.parametrize("key", ["", "a/b", "../a", "a..b", ".a", "a b", "a\n"])
 def test_a_key_that_could_be_a_path_is_refused(key):
     with pytest.raises(RecordingError, match="cannot be recorded"):
-        encode_state({key: np.zeros(1)})
+        encode_npz({key: np.zeros(1)})
 
 
 @pytest.fixture
 def data():
     rng = np.random.default_rng(0)
-    return encode_state({"a.b": rng.normal(size=(40, 3)), "flag": np.ones(40, dtype=bool), "time": np.arange(40.0)})
+    return encode_npz({"a.b": rng.normal(size=(40, 3)), "flag": np.ones(40, dtype=bool), "time": np.arange(40.0)})
 
 
 def test_a_file_that_is_cut_anywhere_is_refused(data):
     for length in range(0, len(data), 7):
         with pytest.raises(RecordingError, match=r"'state\.npz' is damaged or not ours"):
-            decode_state(data[:length], where="state.npz")
+            decode_npz(data[:length], where="state.npz")
 
 
 def test_a_flipped_bit_gives_an_error_or_the_true_arrays(data):
     # some bytes of a zip mean nothing; the checksum in episode.json finds those too
-    true = decode_state(data, where="state.npz")
+    true = decode_npz(data, where="state.npz")
     refused = 0
     for position in range(0, len(data), 5):
         flipped = bytearray(data)
         flipped[position] ^= 1 << (position % 8)
         try:
-            read = decode_state(bytes(flipped), where="state.npz")
+            read = decode_npz(bytes(flipped), where="state.npz")
         except RecordingError:
             refused += 1
             continue
@@ -110,39 +110,39 @@ def test_a_pickle_inside_is_never_loaded():
 
     body = npy(np.array([Bomb()], dtype=object), allow_pickle=True)
     with pytest.raises(RecordingError, match="a header that we never write"):
-        decode_state(member("a.npy", body), where="state.npz")
+        decode_npz(member("a.npy", body), where="state.npz")
 
 
 def test_a_header_that_claims_a_huge_shape_is_refused_before_memory_is_taken():
     body = npy(np.zeros(10)).replace(b"(10,), }" + b" " * 10, b"(100000000000,), }")
     with pytest.raises(RecordingError, match=r"'a' has shape \[100000000000\] but 80 bytes"):
-        decode_state(member("a.npy", body), where="state.npz")
+        decode_npz(member("a.npy", body), where="state.npz")
 
 
 @pytest.mark.parametrize("name", ["a.txt", "../a.npy", "/etc/a.npy", "a b.npy", ".npy"])
 def test_a_member_that_we_would_not_write_is_refused(name):
     with pytest.raises(RecordingError, match="the member name"):
-        decode_state(member(name, npy(np.zeros(2))), where="state.npz")
+        decode_npz(member(name, npy(np.zeros(2))), where="state.npz")
 
 
 def test_an_array_in_fortran_order_or_another_version_is_refused():
     with pytest.raises(RecordingError, match="a header that we never write"):
-        decode_state(member("a.npy", npy(np.asfortranarray(np.zeros((2, 3))))), where="x")
+        decode_npz(member("a.npy", npy(np.asfortranarray(np.zeros((2, 3))))), where="x")
     with pytest.raises(RecordingError, match="a header that we never write"):
-        decode_state(member("a.npy", npy(np.zeros(2), version=(2, 0))), where="x")
+        decode_npz(member("a.npy", npy(np.zeros(2), version=(2, 0))), where="x")
 
 
 def test_more_than_the_allowed_size_is_neither_written_nor_unpacked(monkeypatch):
-    big = encode_state({"a": np.zeros(1000)})
+    big = encode_npz({"a": np.zeros(1000)})
     monkeypatch.setattr(state_file, "MAX_STATE_BYTES", 4000)
     with pytest.raises(RecordingError, match="take 8000 bytes in 1 keys, expected at most 4000"):
-        encode_state({"a": np.zeros(1000)})
+        encode_npz({"a": np.zeros(1000)})
     with pytest.raises(RecordingError, match="more than 4000"):
-        decode_state(big, where="state.npz")
+        decode_npz(big, where="state.npz")
 
 
 def test_more_than_the_allowed_number_of_arrays_is_refused(monkeypatch):
-    many = encode_state({f"a{i}": np.zeros(1) for i in range(5)})
+    many = encode_npz({f"a{i}": np.zeros(1) for i in range(5)})
     monkeypatch.setattr(state_file, "MAX_KEYS", 4)
     with pytest.raises(RecordingError, match="in 5 arrays"):
-        decode_state(many, where="state.npz")
+        decode_npz(many, where="state.npz")

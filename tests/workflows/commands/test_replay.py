@@ -17,7 +17,7 @@ from unlatch.simcore.recording import episode
 from unlatch.simcore.recording.data_set import data_set as data_set_module
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, encode_episode
-from unlatch.simcore.recording.state_file import encode_state
+from unlatch.simcore.recording.state_file import encode_npz
 from unlatch.workflows.checks.check_data_set import check_data_set
 from unlatch.workflows.checks.replayed_arrays import replay_arrays
 from unlatch.workflows.commands.collect import collect_and_report
@@ -90,7 +90,7 @@ def data_set_of_version_2(data_set: DataSet, tmp_path_factory: pytest.TempPathFa
     with EpisodeRunner(config_of(data_set)) as runner:
         record.arrays |= runner.replay(record)
     assert record.arrays[VELOCITIES].dtype == np.float64
-    state = encode_state(record.arrays)
+    state = encode_npz(record.arrays)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(episode, "FORMAT_VERSION", 2)
         patch.setattr(data_set_module, "FORMAT_VERSION", 2)

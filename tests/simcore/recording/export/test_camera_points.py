@@ -18,7 +18,7 @@ from unlatch.simcore.recording.images.modality import LENGTHS, LINKS, ImageStrea
 from unlatch.simcore.recording.images.rendered_episode import CAMERAS_FILE, stream_file
 from unlatch.simcore.recording.images.renders import RenderSet
 from unlatch.simcore.recording.observed import CameraCloud, CameraView, ObservedScene, PointSource
-from unlatch.simcore.recording.state_file import encode_state
+from unlatch.simcore.recording.state_file import encode_npz
 
 MakeScene = Callable[[Pose], ObservedScene]
 LABELS = ["nothing", "table", "microwave/body", "microwave/door", "microwave_2/door"]
@@ -143,7 +143,7 @@ def write_renders(data_set: DataSet, modalities: Iterable[str], *, name: str = "
                     "intrinsics": np.tile([PINHOLE.fx, PINHOLE.fy, PINHOLE.cx, PINHOLE.cy], (n, 1)),
                 }
                 arrays = {f"front.{key}": values for key, values in track.items()}
-                (folder / CAMERAS_FILE).write_bytes(encode_state(arrays))
+                (folder / CAMERAS_FILE).write_bytes(encode_npz(arrays))
                 return {"n_frames": n, "state_sha256": sha256, "labels": {LINKS: LABELS}}
 
             renders.write(summary.number, fill)

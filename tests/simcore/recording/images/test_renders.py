@@ -12,7 +12,7 @@ from unlatch.simcore.recording.images.frame_video import FrameVideoWriter
 from unlatch.simcore.recording.images.modality import MODALITIES, ImageStream
 from unlatch.simcore.recording.images.rendered_episode import CAMERAS_FILE, stream_file
 from unlatch.simcore.recording.images.renders import RenderSet
-from unlatch.simcore.recording.state_file import encode_state
+from unlatch.simcore.recording.state_file import encode_npz
 
 WIDTH, HEIGHT, FRAMES = 32, 24, 5
 
@@ -53,7 +53,7 @@ def written(render_set: RenderSet, number: int, images: dict[str, list[np.ndarra
             "quat_xyzw": np.eye(4)[[3] * FRAMES],
             "intrinsics": np.ones((FRAMES, 4)),
         }
-        (folder / CAMERAS_FILE).write_bytes(encode_state({f"top.{key}": value for key, value in rows.items()}))
+        (folder / CAMERAS_FILE).write_bytes(encode_npz({f"top.{key}": value for key, value in rows.items()}))
         return {"n_frames": FRAMES, "state_sha256": "0", "labels": {"segmentation": ["nothing", "table"]}}
 
     return render_set.write(number, fill)
