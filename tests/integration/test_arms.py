@@ -47,7 +47,8 @@ def test_a_named_arm_acts(arm: str):
     assert moved[other].max() == 0.0
     assert check_record(record, CriteriaSource(cfg).derive) == []
     assert recompute_success(record).success
-    assert largest_deviation(again, record.arrays).value == 0.0
+    deviation = largest_deviation(again, record.arrays)
+    assert (deviation.value, deviation.arrays > 20) == (0.0, True), deviation
 
 
 def test_a_search_tries_the_nearest_arm_first_and_then_the_other(monkeypatch: pytest.MonkeyPatch):

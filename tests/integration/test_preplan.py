@@ -312,7 +312,8 @@ def test_a_replay_takes_the_recorded_layout_without_a_search():
     with EpisodeRunner(config(candidates=2)) as runner:
         record = runner.run(0)
         again = runner.replay(record)
-    assert largest_deviation(again, record.arrays).value == 0.0
+    deviation = largest_deviation(again, record.arrays)
+    assert (deviation.value, deviation.arrays > 20) == (0.0, True), deviation
 
 
 @pytest.mark.parametrize("place", [1, None])

@@ -68,7 +68,8 @@ def test_replay_and_second_run_are_exact(record: EpisodeRecord):
     with EpisodeRunner(config(search=True)) as runner:
         replayed = runner.replay(record)
         again = runner.run(0)
-    assert largest_deviation(replayed, record.arrays).value == 0.0
+    deviation = largest_deviation(replayed, record.arrays)
+    assert (deviation.value, deviation.arrays > 20) == (0.0, True), deviation
     for key, array in again.arrays.items():
         assert np.array_equal(array, record.arrays[key]), key
 

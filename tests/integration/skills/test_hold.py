@@ -70,4 +70,5 @@ def test_a_lid_that_moves_before_the_handle_is_held_was_not_held(record: Episode
 def test_its_replay_is_exact(cfg: CollectCfg, record: EpisodeRecord) -> None:
     with EpisodeRunner(cfg) as runner:
         replayed = runner.replay(record)
-    assert largest_deviation(replayed, record.arrays).value == 0.0
+    deviation = largest_deviation(replayed, record.arrays)
+    assert (deviation.value, deviation.arrays > 20) == (0.0, True), deviation
