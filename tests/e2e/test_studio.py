@@ -237,7 +237,7 @@ def mend_a_diagnosis(page: Any) -> None:
         "        - {type: point2point_constraint, keypoint_name: tool_head, "
         "target_keypoint_name: link_contact_point, tolerance: 0.01}\n"
     )
-    after = "      pre_actuation_motions"
+    after = "      hand: panda"
     page.fill("#text", page.input_value("#text").replace(after, entry + after))
     page.wait_for_function(f"{PLANNED} && !window.studio.plan.found")
     assert "not found" in page.inner_text("#planned")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from unlatch.simcore.errors import RecordingError
@@ -35,7 +36,7 @@ RULE = SuccessRule("abs", 0.7, True, True, False, 1.5, 140.0)
         ("FORBIDDEN_VIEWS", ("fingers_base", "forbid_collision", "environment")),
         ("HOLD_PHASE", 8),
         ("MAX_AWAY_FROM_HOME", 0.03),
-        ("MAX_SPEED_AT_HOME", 0.05),
+        ("MAX_SPEED_AT_HOME", float(np.float32(0.05))),
     ],
 )
 def test_a_limit_is_the_one_that_results_are_published_with(name: str, value: Any):
