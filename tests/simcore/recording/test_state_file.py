@@ -11,21 +11,24 @@ from hypothesis.extra import numpy as hnp
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording import state_file
-from unlatch.simcore.recording.state_file import decode_npz, encode_npz
+from unlatch.simcore.recording.state_file import decode_npz, decode_state, encode_npz, encode_state
 
 KEYS = st.from_regex(r"[a-z0-9_-]{1,4}(\.[a-z0-9_-]{1,4}){0,2}", fullmatch=True)
-DTYPES = st.sampled_from([np.float64, np.float32, np.int64, np.int32, np.uint8, np.bool_])
+DTYPES = st.sampled_from([np.float64, np.float32, np.float16, np.int64, np.int32, np.uint8, np.bool_])
 ARRAYS = DTYPES.flatmap(lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, min_side=0, max_side=4)))
 
 
 @pytest.mark.property
+@pytest.mark.parametrize(("encode", "decode"), [(encode_npz, decode_npz), (encode_state, decode_state)])
 @given(arrays=st.dictionaries(KEYS, ARRAYS, max_size=4))
-def test_arrays_come_back_to_the_last_bit(arrays):
-    back = decode_npz(encode_npz(arrays), where="state.npz")
+def test_arrays_come_back_to_the_last_bit(encode, decode, arrays):
+    back = decode(encode(arrays), where="state.npz")
     assert back.keys() == arrays.keys()
     for key, array in arrays.items():
         assert (back[key].dtype, back[key].shape) == (array.dtype, array.shape)
         assert back[key].tobytes() == array.tobytes()
+        assert back[key].flags.c_contiguous
+        assert back[key].flags.writeable
 
 
 def test_the_same_arrays_give_the_same_bytes_whenever_and_in_whatever_order(monkeypatch):

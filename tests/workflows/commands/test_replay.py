@@ -65,8 +65,9 @@ def test_an_episode_without_a_frame_has_nothing_to_replay(data_set: DataSet, tmp
 
 @pytest.mark.integration
 @pytest.mark.parametrize("mode", ["action", "state"])
-def test_a_recorded_episode_replays_to_the_bit(data_set, run, mode):
-    code, out, _ = run(data_set.path, "episode=1", f"mode={mode}", "check=true")
+@pytest.mark.parametrize("fixture", ["data_set", "data_set_of_version_2"])
+def test_a_recorded_episode_replays_to_the_bit(fixture, request, run, mode):
+    code, out, _ = run(request.getfixturevalue(fixture).path, "episode=1", f"mode={mode}", "check=true")
     assert code == 0
     assert "largest deviation 0 in" in out
 
@@ -101,14 +102,6 @@ def data_set_of_version_2(data_set: DataSet, tmp_path_factory: pytest.TempPathFa
             (folder / EPISODE_FILE).write_bytes(encode_episode(record, state))
     assert '"format_version": 2' in (path / "dataset.json").read_text()
     return DataSet.open(path)
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("mode", ["action", "state"])
-def test_an_episode_of_version_2_replays_to_the_bit(data_set_of_version_2, run, mode):
-    code, out, _ = run(data_set_of_version_2.path, "episode=1", f"mode={mode}", "check=true")
-    assert code == 0
-    assert "largest deviation 0 in" in out
 
 
 @pytest.mark.integration
