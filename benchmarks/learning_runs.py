@@ -101,6 +101,8 @@ class Training:
     view: View
     options: tuple[str, ...] = ("width=256", "batch=512", "steps=6000")
     executed: int = EXECUTED
+    networks: int = 1
+    """Networks, trained with seeds from 0, that act together."""
     rounds: int = 0
     """Rounds of corrections (docs/recovery.md): the policy of the round before acts, and the planner corrects it."""
     corrections: int = 150
@@ -192,7 +194,8 @@ class TrainingRuns:
 
     def _name_evaluation(self, training: Training, task: str) -> str:
         """Returns a name that is equal only for evaluations that give the same result."""
-        return f"{training.key}-{training.executed}-{as_file_name(task)}-s{self._seed}-n{training.episodes}"
+        several = f"-x{training.networks}" if training.networks > 1 else ""
+        return f"{training.key}{several}-{training.executed}-{as_file_name(task)}-s{self._seed}-n{training.episodes}"
 
     def run(self, trainings: Sequence[Training]) -> list[str]:
         """Makes all evaluations that are missing; returns the problems."""
@@ -201,9 +204,9 @@ class TrainingRuns:
         def run_one(rank: int, training: Training) -> None:
             tasks = [task for task in training.tasks if (training.name, task) not in done]
             if tasks:
-                network, trained = self._train(rank, training)
+                networks, trained = self._train_all(rank, training)
                 with ThreadPoolExecutor(len(tasks)) as pool:
-                    list(pool.map(lambda task: self._evaluate(rank, training, task, network, trained), tasks))
+                    list(pool.map(lambda task: self._evaluate(rank, training, task, networks, trained), tasks))
 
         with ThreadPoolExecutor(max(len(trainings), 1)) as pool:
             futures = {item.name: pool.submit(run_one, rank, item) for rank, item in enumerate(trainings)}
@@ -213,6 +216,15 @@ class TrainingRuns:
                 _STOPPED.set()
                 raise
         return [f"{name}: {problem}" for name, problem in problems.items() if problem is not None]
+
+    def _train_all(self, rank: int, training: Training) -> tuple[list[Path], dict[str, Any]]:
+        """Returns the files of the networks of a training, and what the log of the slowest says of it."""
+        members = [training]
+        for seed in range(1, training.networks):
+            members.append(replace(training, options=(*training.options, f"seed={seed}")))
+        with ThreadPoolExecutor(len(members)) as pool:
+            found = list(pool.map(lambda member: self._train(rank, member), members))
+        return [path for path, _ in found], max((about for _, about in found), key=lambda about: about["train_s"])
 
     def _train(self, rank: int, training: Training) -> tuple[Path, dict[str, Any]]:
         """Returns the file of the network of a training, and what its log says of it."""
@@ -262,7 +274,7 @@ class TrainingRuns:
         command = ["collect", *task_options(training.tasks[0]), f"seed={5000 + training.rounds}", "variety=0"]
         command += ["policy=policy:ChunkPolicy", "takeover=random"]
         command += training.view.observation_options(training.executed)
-        acting = {**_describe_policy(network, training), "CUDA_VISIBLE_DEVICES": ""}
+        acting = {**_describe_policy([network], training), "CUDA_VISIBLE_DEVICES": ""}
         name = f"corrections-{training.key}"
         return self._make_sets(rank, name, command, training.view, training.corrections, part=10, environment=acting)
 
@@ -312,10 +324,12 @@ class TrainingRuns:
             outs = pool.map(lambda numbers: self._once(f"{view} {name} {numbers}", lambda: export(numbers)), parts)
             return [out for out in outs if out.exists()]
 
-    def _evaluate(self, rank: int, training: Training, task: str, network: Path, trained: Mapping[str, Any]) -> None:
-        """Evaluates a network in one task, prints the result and stores it."""
+    def _evaluate(
+        self, rank: int, training: Training, task: str, networks: Sequence[Path], trained: Mapping[str, Any]
+    ) -> None:
+        """Evaluates networks in one task, prints the result and stores it."""
         name = self._name_evaluation(training, task)
-        version = hashlib.sha256(network.read_bytes()).hexdigest()[:8]
+        version = hashlib.sha256(b"".join(path.read_bytes() for path in networks)).hexdigest()[:8]
         out, log = self._folder / "evaluations" / f"{name}-{version}", self._folder / "logs" / f"{name}.log"
         workers = min(self._n_cores, _EVALUATION_WORKERS, max(training.episodes // 8, 1))
         command = ["evaluate", *task_options(task), "policy=policy:ChunkPolicy", f"episodes={training.episodes}"]
@@ -323,7 +337,7 @@ class TrainingRuns:
         command += [f"seed={self._seed}", f"workers={workers}", "pictures=0", f"out={out}"]
         card = str(rank % self._n_cards) if self._n_cards else ""
         acting = {
-            **_describe_policy(network, training),
+            **_describe_policy(networks, training),
             "CUDA_VISIBLE_DEVICES": card,
             "EGL_VISIBLE_DEVICES": card or "0",
         }
@@ -359,8 +373,8 @@ def task_options(task: str) -> list[str]:
     return shlex.split(task) if "=" in task else [f"task={task}"]
 
 
-def _describe_policy(network: Path, training: Training) -> dict[str, str]:
-    return {"UNLATCH_POLICY": str(network), "UNLATCH_EXECUTED": str(training.executed)}
+def _describe_policy(networks: Sequence[Path], training: Training) -> dict[str, str]:
+    return {"UNLATCH_POLICY": os.pathsep.join(map(str, networks)), "UNLATCH_EXECUTED": str(training.executed)}
 
 
 def _make_row(training: Training, task: str, found: RunStatistics) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The example that learns: its networks look at the object."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,14 @@ def test_a_network_learns_from_points_and_images_and_acts_on_them(pictured, tmp_
     expected = network.act({key: values[:2] for key, values in some.items()})[:, 0].numpy()
     np.testing.assert_allclose(acted, expected, atol=5e-3)  # the file has 16-bit numbers
 
+    other = tmp_path / "other.pt"
+    train.train([pictured], {**options, "out": str(other), "seed": 1, "steps": 4})
+    monkeypatch.setenv("UNLATCH_POLICY", os.pathsep.join(map(str, (path, path, other))))
+    three = policy.ChunkPolicy(None, None)
+    three.reset(0, {}, {})
+    acted = three.act_batch({key: values[rows[:1]] for key, values in seen.items()}, [0])
+    np.testing.assert_allclose(acted, expected[:1], atol=5e-3)  # the one that differs has no say
+
 
 @pytest.mark.slow
 def test_the_shipped_policy_opens_microwaves_and_one_that_never_looks_does_not(tmp_path, monkeypatch):
@@ -94,7 +103,8 @@ def test_the_shipped_policy_opens_microwaves_and_one_that_never_looks_does_not(t
 
         def act_batch(self, observations: Mapping[str, Any], slots: Sequence[int]) -> list[np.ndarray]:
             seen = np.array(observations["observation.state"])
-            of_object = [i for i, name in enumerate(self._network.cfg.names) if any(word in name for word in OF_OBJECT)]
+            names = self._networks[0].cfg.names
+            of_object = [i for i, name in enumerate(names) if any(word in name for word in OF_OBJECT)]
             if not hasattr(self, "_told"):
                 self._told = seen[0, of_object]
             seen[:, of_object] = self._told
