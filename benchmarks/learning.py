@@ -15,7 +15,7 @@ If the environment variable UNLATCH_PARTNET_DIR names a folder of PartNet-Mobili
 evaluates its policy on those of them that `any_urdf.py` opens, in five episodes of each object.
 
   cores     processes at a time, by default one for each core
-  cards     graphics cards; 0: networks train on the cores
+  cards     graphics cards, on which networks train and images are drawn; 0: networks train on the cores
   only      only trainings whose name, such as `tasks/open_drawer`, has this text
   renderer  of images: `tiny`, or `pygfx` with a graphics card
   scale     factor of the numbers of demonstrations, training steps and evaluated episodes, to try it out

@@ -20,6 +20,7 @@ from queue import Queue
 from typing import Any
 
 import unlatch
+from unlatch.simcore.sim.renderers.graphics_card import CARD_VARIABLE
 from unlatch.workflows.runs.statistics import RunStatistics
 
 LEARN = Path(__file__).parents[1] / "examples" / "learn"
@@ -291,12 +292,18 @@ class TrainingRuns:
     ) -> list[Path]:
         """Collects and exports episodes in parts of `part` episodes; returns the sets of those with a success."""
 
+        def choose_card(numbers: range) -> dict[str, str]:
+            """Returns the variables that make Bullet's OpenGL and pygfx draw the parts on all cards in turn."""
+            card = str(numbers.start // part % max(self._n_cards, 1))
+            return {"EGL_VISIBLE_DEVICES": card} | ({CARD_VARIABLE: card} if self._n_cards else {})
+
         def collect(numbers: range) -> Path:
             data = self._folder / "data" / name / f"{numbers.start}-{numbers.stop}"
             options = [f"only=[{','.join(map(str, numbers))}]", "executor=serial", "give_up_after=null", "pictures=0"]
             with self._cores.use(rank, 1):
                 log = self._folder / "logs" / f"{name}-{numbers.start}.log"
-                _run([*UNLATCH, *command, *options, f"out={data}"], log, environment=environment)
+                variables = {**environment, **choose_card(numbers)}
+                _run([*UNLATCH, *command, *options, f"out={data}"], log, environment=variables)
             return data
 
         def export(numbers: range) -> Path:
@@ -313,9 +320,8 @@ class TrainingRuns:
             ):
                 if view.cameras:
                     render = ["render", str(data), *view.camera_options("cameras"), f"renderer={view.renderer}"]
-                    card = numbers.start // part % max(self._n_cards, 1)
-                    chosen = {"EGL_VISIBLE_DEVICES": str(card)}  # the card of Bullet's OpenGL renderer
-                    _run([*UNLATCH, *render, f"name={view.key}", "executor=serial"], log, environment=chosen)
+                    variables = choose_card(numbers)
+                    _run([*UNLATCH, *render, f"name={view.key}", "executor=serial"], log, environment=variables)
                 _run([*UNLATCH, "export", str(data), f"out={out}", *view.export_options()], log)
             return out
 

@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -99,8 +101,8 @@ def runs_with_stub(learning: ModuleType, tmp_path: Path, monkeypatch: pytest.Mon
         learning_runs, "_make_row", lambda training, task, found: {"training": training.name, "task": task, **counts}
     )
 
-    def make(*, seed: int = 1):
-        return learning_runs.TrainingRuns(tmp_path, seed=seed, cores=2, cards=0)
+    def make(*, seed: int = 1, cards: int = 0):
+        return learning_runs.TrainingRuns(tmp_path, seed=seed, cores=2, cards=cards)
 
     return make, commands
 
@@ -124,6 +126,25 @@ def test_a_training_with_more_demonstrations_reuses_the_parts_of_a_smaller_one(l
     collected = [command for command in commands if "collect" in command]
     assert len(collected) == 3  # of 50 episodes each
     assert len({command[-1] for command in collected}) == 3
+
+
+def test_parts_are_rendered_on_all_cards_in_turn(learning: ModuleType, runs_with_stub, monkeypatch: pytest.MonkeyPatch):
+    import learning_runs
+
+    make, _ = runs_with_stub
+    stub, cards = learning_runs._run, []
+
+    def note_card(command: Sequence[str], log: Path, *, environment: Mapping[str, str] | None = None) -> None:
+        if "render" in command or "collect" in command:
+            cards.append((command[3], (environment or {})["UNLATCH_CARD"]))
+        if "render" not in command:  # it has no out=
+            stub(command, log, environment=environment)
+
+    monkeypatch.setattr(learning_runs, "_run", note_card)
+    view = replace(learning.IMAGES, renderer="pygfx")
+    training = replace(learning.train_for_curve("seen", learning.Demos("close_drawer", 150)), view=view)
+    assert make(cards=2).run([training]) == []
+    assert Counter(cards) == {("collect", "0"): 2, ("collect", "1"): 1, ("render", "0"): 2, ("render", "1"): 1}
 
 
 def test_equal_trainings_make_one_network(learning: ModuleType, runs_with_stub):

@@ -18,7 +18,7 @@ from packaging.specifiers import SpecifierSet
 
 from unlatch import __version__
 from unlatch.simcore.cache import CACHE_VARIABLE, cache_root
-from unlatch.simcore.errors import WorldError
+from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.sim.renderers.auto import picture_renderer
 from unlatch.solver.codegen import COMPILE_VARIABLE, find_compiler
 
@@ -127,7 +127,10 @@ def describe_compiler() -> Finding:
 
 def describe_renderer() -> Finding:
     """Returns the renderer that `auto` takes for pictures, and its graphics driver."""
-    name = picture_renderer()
+    try:
+        name = picture_renderer()
+    except ConfigError as exc:
+        return Finding("renderer", "none", exc.message, broken=True)
     if name == "pygfx":
         from unlatch.simcore.sim.renderers.pygfx import open_device
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
@@ -28,6 +29,7 @@ from unlatch.simcore.sim.renderers.environment_light import (
     environment_faces,
 )
 from unlatch.simcore.sim.renderers.geometry_pass import GeometryPass, PlacedMesh, UploadedMesh
+from unlatch.simcore.sim.renderers.graphics_card import find_adapter
 from unlatch.simcore.sim.renderers.link_geometry import ShapeGeometry, geometry_key, shape_geometry
 from unlatch.simcore.sim.renderers.picture_pass import make_picture_pass
 from unlatch.simcore.sim.renderers.renderer import Light, RawImages, RenderedWorld, Renderer, RenderRequest
@@ -394,21 +396,22 @@ def open_device() -> Any:
     """Returns the device of wgpu, which all renderers of a process share.
 
     Raises:
+        ConfigError: `UNLATCH_CARD` is not the number of a graphics card.
         WorldError: There is no Vulkan driver, nor Metal or Direct3D.
     """
-    import wgpu
-
     _read_struct_types()
     try:
         with hide_native_output():  # drivers complain about displays that they do not need
-            adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
+            adapter = find_adapter()
     except RuntimeError as exc:
         raise _no_driver(str(exc)) from exc
-    if adapter is None or adapter.info["backend_type"] not in ("Vulkan", "Metal", "D3D12"):
+    if adapter is None:
         raise _no_driver("no adapter")
     import pygfx as gfx
 
     with hide_native_output():
+        if "PYGFX_WGPU_ADAPTER_NAME" not in os.environ:  # pygfx's own choice
+            gfx.renderers.wgpu.select_adapter(adapter)
         return gfx.renderers.wgpu.get_shared().device
 
 

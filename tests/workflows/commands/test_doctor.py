@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from unlatch.simcore.cache import CACHE_VARIABLE
+from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli import installation
 from unlatch.workflows.cli.installation import (
     Finding,
@@ -16,6 +17,7 @@ from unlatch.workflows.cli.installation import (
     describe_compiler,
     describe_engine,
     describe_packages,
+    describe_renderer,
 )
 from unlatch.workflows.commands.doctor import main
 
@@ -133,3 +135,13 @@ def test_the_exit_code_is_1_only_if_something_is_broken(
 
 def test_arguments_are_refused(tmp_path: Path, assert_refused: Callable[..., str]):
     assert_refused("doctor", "task=open_box", text="expected nothing", folder=tmp_path)
+
+
+def test_a_graphics_card_that_is_not_there_is_broken(monkeypatch: pytest.MonkeyPatch):
+    def find_no_card() -> str:
+        raise ConfigError("UNLATCH_CARD='9' is not the number of a graphics card.")
+
+    monkeypatch.setattr(installation, "picture_renderer", find_no_card)
+    found = describe_renderer()
+    assert found.broken
+    assert "UNLATCH_CARD='9'" in found.advice

@@ -26,6 +26,7 @@ from loky.backend.process import LokyProcess
 from loky.backend.resource_tracker import ensure_running
 
 from unlatch.simcore.errors import SimCoreError
+from unlatch.simcore.sim.renderers.graphics_card import WORKER_VARIABLE
 from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits
 from unlatch.workflows.runs.executors.workers import Worker, WorkerError, WorkerExecutor
 
@@ -72,7 +73,7 @@ class ProcessExecutor(WorkerExecutor[_Worker]):
             args=(theirs, packed, name),
             name=f"unlatch-{name}",
             daemon=True,
-            env=single_thread_variables(),
+            env={**single_thread_variables(), WORKER_VARIABLE: name.removeprefix(self.name_prefix)},
         )
         with blocking_ctrl_c():
             process.start()

@@ -17,6 +17,7 @@ import psutil
 
 from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.extras import import_extra
+from unlatch.simcore.sim.renderers.graphics_card import WORKER_VARIABLE
 from unlatch.workflows.runs.executors.executor import Job, Outcome, WorkerLimits, never_ended
 from unlatch.workflows.runs.executors.workers import Worker, WorkerError, WorkerExecutor
 
@@ -172,6 +173,7 @@ class EpisodeActor:
 
     def set_up(self) -> tuple[None, float]:
         """Builds what all episodes need; returns None and the memory in use [MB]."""
+        os.environ[WORKER_VARIABLE] = self._name.removeprefix(RayExecutor.name_prefix)
         self._make_episode = self._stack.enter_context(self._job.open(self._name))
         return None, _used_mb()
 

@@ -130,6 +130,20 @@ def test_workers_are_recycled(tmp_path: Path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["w0", "w1", "w2"]
 
 
+@dataclass
+class WorkerNumberJob(NumberJob):
+    """Tells the number of its worker, which decides on its graphics card."""
+
+    @contextmanager
+    def open(self, worker: str) -> Iterator[EpisodeMaker]:
+        yield lambda number: Outcome(number, True, f"{worker} {os.environ['UNLATCH_WORKER']}")
+
+
+def test_every_worker_knows_its_number():
+    outcomes = ProcessExecutor(1, WorkerLimits(recycle_after=1)).run(WorkerNumberJob(), range(3))
+    assert [outcome.code for outcome in outcomes] == ["w0 0", "w1 1", "w2 2"]
+
+
 def test_numbers_are_taken_when_a_worker_is_free():
     taken = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 import time
@@ -83,6 +84,7 @@ def job_that_names_its_node() -> Job:
             def opened() -> Iterator[EpisodeMaker]:
                 import ray
 
+                assert os.environ["UNLATCH_WORKER"] == worker.removeprefix("r")
                 node = ray.get_runtime_context().get_node_id()
                 yield lambda number: Outcome(number, success=True, code=node)
 
