@@ -14,6 +14,9 @@ three networks train on one card at a time, so their training times depend on ea
 If the environment variable UNLATCH_PARTNET_DIR names a folder of PartNet-Mobility objects, the study `points` also
 evaluates its policy on those of them that `any_urdf.py` opens, in five episodes of each object.
 
+The study `lerobot` trains ACT and Diffusion Policy of LeRobot in place of that network, and needs the extra `lerobot`.
+Without the name of a study, all others run.
+
   cores     processes at a time, by default one for each core
   cards     graphics cards, on which networks train and images are drawn; 0: networks train on the cores
   only      only trainings whose name, such as `tasks/open_drawer`, has this text
@@ -36,17 +39,20 @@ from pathlib import Path
 from typing import Any
 
 from any_urdf import AnyUrdfCfg, objects_of
-from learning_runs import EXECUTED, Demos, Training, TrainingRuns, View
+from learning_runs import EXECUTED, LEROBOT, Demos, Training, TrainingRuns, View
 from learning_tables import describe, describe_counts
 from rich.box import MARKDOWN
 from rich.table import Table
 
 from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.extras import import_extra
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
 from unlatch.workflows.cli.console import OK, print_line, result_console
 
 NUMBERS = View("numbers", ("joint_position", "gripper", "hand_keypoints", "openness", "geometry"))
+NUMBERS_AND_OBJECTS = replace(NUMBERS, objects=True)
+"""Policies of LeRobot want a column besides the state: `observation.environment_state`, the poses of the objects."""
 SKILLS = replace(NUMBERS, name="skills", state=(*NUMBERS.state, "skill"))
 POINTS = View("points", ("joint_position", "gripper"), points=1024)
 DENSE_POINTS = replace(POINTS, name="dense", points=2048, part_share=0.75)
@@ -165,6 +171,29 @@ def list_images() -> Iterator[Training]:
         yield Training(name, (Demos(task, number),), (task,), IMAGES, options=options, executed=SLOW_EXECUTED)
 
 
+LEROBOT_POLICIES = {
+    "act": (
+        6, "policy.chunk_size=12", "policy.dim_model=256", "policy.dim_feedforward=2048",
+        "policy.n_vae_encoder_layers=2", "policy.optimizer_lr=1e-4", "steps=10000",
+    ),
+    "diffusion": (
+        8, "policy.horizon=16", "policy.down_dims=[128,256,512]", "policy.noise_scheduler_type=DDIM",
+        "policy.num_inference_steps=10", "steps=15000",
+    ),
+}  # fmt: skip
+"""Executed actions and options of `lerobot-train`, by type of the policy."""
+
+
+def list_lerobot() -> Iterator[Training]:
+    """ACT and Diffusion Policy of LeRobot, from numbers."""
+    for kind, (executed, *more) in LEROBOT_POLICIES.items():
+        options = (f"policy.type={kind}", f"policy.n_action_steps={executed}", "batch_size=256", *more)
+        for name in BASE:
+            task = f"task={name} {SLOW}"
+            demos = Demos(task, 1000 if name == CURVE_TASK else 600)
+            yield Training(f"{kind}/{name}", (demos,), (task,), NUMBERS_AND_OBJECTS, options, executed, LEROBOT)
+
+
 STUDIES: dict[str, Callable[[], Iterator[Training]]] = {
     "tasks": list_tasks,
     "demonstrations": list_demonstrations,
@@ -175,6 +204,7 @@ STUDIES: dict[str, Callable[[], Iterator[Training]]] = {
     "one_policy": list_one_policy,
     "points": list_points,
     "images": list_images,
+    "lerobot": list_lerobot,
 }
 
 
@@ -234,12 +264,14 @@ def _adapt(training: Training, cfg: Cfg) -> Training:
 
 def main(arguments: list[str]) -> int:
     """Runs the studies that are named."""
-    names = [word for word in arguments if "=" not in word] or [*STUDIES]
+    names = [word for word in arguments if "=" not in word] or [name for name in STUDIES if name != "lerobot"]
     for name in names:
         if name not in STUDIES:
             raise ConfigError(
                 f"Study '{name}' is unknown.{close_matches(name, STUDIES)} Studies: {', '.join(STUDIES)}.", study=name
             )
+    if "lerobot" in names:
+        import_extra("lerobot", extra="lerobot", needed_by="the study 'lerobot'")
     cfg = read_pairs(Cfg, [word for word in arguments if "=" in word])
     trainings = [replace(item, name=f"{name}/{item.name}") for name in names for item in STUDIES[name]()]
     chosen = [_adapt(item, cfg) for item in trainings if cfg.only in item.name]

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Queue
 from typing import Any
@@ -24,6 +24,8 @@ from unlatch.simcore.sim.renderers.graphics_card import CARD_VARIABLE
 from unlatch.workflows.runs.statistics import RunStatistics
 
 LEARN = Path(__file__).parents[1] / "examples" / "learn"
+LEROBOT = "../lerobot_train.py"
+"""Program that trains policies of LeRobot."""
 UNLATCH = (sys.executable, "-m", "unlatch")
 EXECUTED = 20
 """Executed actions of a chunk of 32."""
@@ -50,15 +52,17 @@ class View:
     size_px: int = 128
     renderer: str = "tiny"
     """Renderer of the images."""
+    objects: bool = field(default=False, repr=False)
+    """Whether the poses of the objects are observed, beside the state."""
 
     @property
     def key(self) -> str:
         """Name of its folders and render sets; another one for each other observation."""
-        return f"{self.name}-{hashlib.sha256(repr(self).encode()).hexdigest()[:8]}"
+        return f"{self.name}{'-objects' * self.objects}-{hashlib.sha256(repr(self).encode()).hexdigest()[:8]}"
 
     def export_options(self) -> list[str]:
         """Returns the options of `unlatch export`."""
-        options = [f"state=[{','.join(self.state)}]", "objects=false", "keypoints=false"]
+        options = [f"state=[{','.join(self.state)}]", f"objects={str(self.objects).lower()}", "keypoints=false"]
         options += [f"point_cloud={self.points}"] * bool(self.points)
         options += [f"point_cloud_part_share={self.part_share}"] * (self.part_share is not None)
         return options + [f"render={self.key}"] * bool(self.cameras)
@@ -102,6 +106,8 @@ class Training:
     view: View
     options: tuple[str, ...] = ("width=256", "batch=512", "steps=6000")
     executed: int = EXECUTED
+    trainer: str = "train.py"
+    """Program that trains; the options of `LEROBOT` are others."""
     networks: int = 1
     """Networks, trained with seeds from 0, that act together."""
     rounds: int = 0
@@ -117,6 +123,13 @@ class Training:
         rounds = self.rounds and (self.rounds, self.corrections, self.executed)
         made_of = (self.demos, self.view, self.options, rounds)
         return f"{as_file_name(self.demos[0].task)}-{hashlib.sha256(repr(made_of).encode()).hexdigest()[:8]}"
+
+    def describe_policy(self, networks: Sequence[Path]) -> tuple[str, dict[str, str]]:
+        """Returns the option `policy` for the files of networks, and variables of the process."""
+        if self.trainer == LEROBOT:
+            return f"policy=lerobot:{networks[0].parent}", {}
+        files = os.pathsep.join(map(str, networks))
+        return "policy=policy:ChunkPolicy", {"UNLATCH_POLICY": files, "UNLATCH_EXECUTED": str(self.executed)}
 
     def scaled(self, factor: float) -> Training:
         """Returns a training with fewer demonstrations, steps and episodes."""
@@ -232,9 +245,9 @@ class TrainingRuns:
         return self._once(training.key, lambda: self._make_network(rank, training))
 
     def _make_network(self, rank: int, training: Training) -> tuple[Path, dict[str, Any]]:
-        path = self._folder / "networks" / f"{training.key}.pt"
-        log = path.with_suffix(".log")
-        if not path.exists():
+        made = self._folder / "networks" / f"{training.key}.pt"
+        log = made.with_suffix(".log")
+        if not made.exists():
             with ThreadPoolExecutor(len(training.demos)) as pool:
                 found = list(pool.map(lambda demos: self._collect(rank, demos, training.view), training.demos))
             sets = [folder for folders in found for folder in folders]
@@ -243,13 +256,14 @@ class TrainingRuns:
                 sets += self._correct(rank, replace(training, rounds=number), network)
             if not sets:
                 raise RuntimeError("no demonstration succeeded.")
-            draft = path.with_suffix(".draft")
+            draft = made.with_suffix(".draft")
             with self._use_card(rank) as environment:
-                command = [sys.executable, "train.py", *map(str, sets), *training.options, f"out={draft}"]
+                command = [sys.executable, training.trainer, *map(str, sets), *training.options, f"out={draft}"]
                 _run(command, log, environment=environment)
-            draft.replace(path)
+            draft.replace(made)
         lines = log.read_text().splitlines()
         last, data = ([line for line in lines if line.startswith(word)][-1] for word in ("step ", "data: "))
+        path = made / "model.safetensors" if made.is_dir() else made  # LeRobot's policies are folders
         return path, {"train_s": round(float(last.split()[-2])), "trained_on": int(data.split()[1])}
 
     @contextmanager
@@ -272,10 +286,11 @@ class TrainingRuns:
 
     def _correct(self, rank: int, training: Training, network: Path) -> list[Path]:
         """Collects and exports corrections of a policy; returns the sets."""
+        policy, variables = training.describe_policy([network])
         command = ["collect", *task_options(training.tasks[0]), f"seed={5000 + training.rounds}", "variety=0"]
-        command += ["policy=policy:ChunkPolicy", "takeover=random"]
+        command += [policy, "takeover=random"]
         command += training.view.observation_options(training.executed)
-        acting = {**_describe_policy([network], training), "CUDA_VISIBLE_DEVICES": ""}
+        acting = {**variables, "CUDA_VISIBLE_DEVICES": ""}
         name = f"corrections-{training.key}"
         return self._make_sets(rank, name, command, training.view, training.corrections, part=10, environment=acting)
 
@@ -338,12 +353,13 @@ class TrainingRuns:
         version = hashlib.sha256(b"".join(path.read_bytes() for path in networks)).hexdigest()[:8]
         out, log = self._folder / "evaluations" / f"{name}-{version}", self._folder / "logs" / f"{name}.log"
         workers = min(self._n_cores, _EVALUATION_WORKERS, max(training.episodes // 8, 1))
-        command = ["evaluate", *task_options(task), "policy=policy:ChunkPolicy", f"episodes={training.episodes}"]
+        policy, variables = training.describe_policy(networks)
+        command = ["evaluate", *task_options(task), policy, f"episodes={training.episodes}"]
         command += training.view.observation_options(training.executed)
         command += [f"seed={self._seed}", f"workers={workers}", "pictures=0", f"out={out}"]
         card = str(rank % self._n_cards) if self._n_cards else ""
         acting = {
-            **_describe_policy(networks, training),
+            **variables,
             "CUDA_VISIBLE_DEVICES": card,
             "EGL_VISIBLE_DEVICES": card or "0",
         }
@@ -377,10 +393,6 @@ class TrainingRuns:
 def task_options(task: str) -> list[str]:
     """Returns the options of a task."""
     return shlex.split(task) if "=" in task else [f"task={task}"]
-
-
-def _describe_policy(networks: Sequence[Path], training: Training) -> dict[str, str]:
-    return {"UNLATCH_POLICY": os.pathsep.join(map(str, networks)), "UNLATCH_EXECUTED": str(training.executed)}
 
 
 def _make_row(training: Training, task: str, found: RunStatistics) -> dict[str, Any]:

@@ -143,6 +143,14 @@ def corrections_table() -> list[str]:
     return lines
 
 
+def lerobot_table() -> list[str]:
+    """Returns the table of the policies of LeRobot, by kind of policy and task."""
+    names = {"act": "ACT", "diffusion": "Diffusion Policy"}
+    columns = {"policy": lambda row: names[row["training"].split("/")[1]], "task": task_of, **RATES, **DEMONSTRATIONS}
+    more: dict[str, Column] = {**FAILURES, "training": lambda row: f"{row['train_s']} s"}
+    return make_table(read_evaluations("lerobot"), {**columns, **more})
+
+
 TABLES: dict[str, Callable[[], list[str]]] = {
     "learning_one_policy": lambda: tasks_table("one_policy", more=FAILURES),
     "learning_images": lambda: tasks_table("images", more={**DEMONSTRATIONS, **FAILURES}),
@@ -155,5 +163,6 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "learning_demonstrations": demonstrations_table,
     "learning_chunks": chunks_table,
     "learning_corrections": corrections_table,
+    "learning_lerobot": lerobot_table,
 }
 """Tables of docs/learning.md by name."""

@@ -78,7 +78,11 @@ def runs_with_stub(learning: ModuleType, tmp_path: Path, monkeypatch: pytest.Mon
     def list_command(command: Sequence[str], log: Path, *, environment: Mapping[str, str] | None = None) -> None:
         commands.append(list(command))
         out = next(Path(word.partition("=")[2]) for word in command if word.startswith("out="))
-        if "train.py" in command:
+        if "../lerobot_train.py" in command:
+            out.mkdir(parents=True)
+            (out / "model.safetensors").write_text("network")
+            log.write_text("data: 12 episodes to train on, 99 frames\nINFO step:20\nstep 20: trained in 4 s\n")
+        elif "train.py" in command:
             out.parent.mkdir(parents=True, exist_ok=True)
             out.write_text("network")
             log.write_text(
@@ -145,6 +149,75 @@ def test_parts_are_rendered_on_all_cards_in_turn(learning: ModuleType, runs_with
     training = replace(learning.train_for_curve("seen", learning.Demos("close_drawer", 150)), view=view)
     assert make(cards=2).run([training]) == []
     assert Counter(cards) == {("collect", "0"): 2, ("collect", "1"): 1, ("render", "0"): 2, ("render", "1"): 1}
+
+
+@pytest.mark.parametrize(("kind", "executed"), [("act", 6), ("diffusion", 8)])
+def test_policies_of_lerobot_learn_from_all_parts_and_observe_the_objects(
+    learning: ModuleType, runs_with_stub, tmp_path: Path, kind: str, executed: int
+):
+    make, commands = runs_with_stub
+    (training,) = [item for item in learning.list_lerobot() if item.name == f"{kind}/close_drawer"]
+    training = replace(training, demos=(replace(training.demos[0], episodes=100),))
+    assert make().run([training]) == []
+    exports, (trained,), (evaluated,) = (
+        [command for command in commands if word in command] for word in ("export", "../lerobot_train.py", "evaluate")
+    )
+    assert len(exports) == 2
+    assert all("objects=true" in command for command in exports)
+    assert {f"out={word}" for word in trained if "=" not in word and "/sets/" in word} == {
+        word for command in exports for word in command if word.startswith("out=")
+    }
+    assert {f"policy.type={kind}", f"policy.n_action_steps={executed}"} <= {*trained}
+    (policy,) = (tmp_path / "networks").glob("*.pt")
+    assert {f"policy=lerobot:{policy}", "observation.objects=true", "world.record_hz=10"} <= {*evaluated}
+    (row,) = make().rows([training])
+    assert (row["trained_on"], row["train_s"]) == (12, 4)
+    count = len(commands)
+    assert make().run([training]) == []
+    assert len(commands) == count  # nothing is made again
+
+
+def test_lerobot_trains_on_the_joined_sets_and_leaves_the_policy(
+    learning: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    import lerobot_train
+
+    def join(names: list[str], name: str, *, roots: list[Path], aggr_root: Path) -> None:
+        assert len(names) == len(roots)
+        counts = {"total_episodes": sum(int(root.name) for root in roots), "total_frames": 99}
+        (aggr_root / "meta").mkdir(parents=True)
+        (aggr_root / "meta" / "info.json").write_text(json.dumps(counts))
+
+    commands: list[dict[str, str]] = []
+
+    def train(command: Sequence[str], *, check: bool) -> None:
+        assert check
+        assert command[:3] == [sys.executable, "-m", "lerobot.scripts.lerobot_train"]
+        commands.append(dict(word.removeprefix("--").split("=", 1) for word in command[3:]))
+        checkpoints = Path(commands[-1]["output_dir"], "checkpoints")
+        (checkpoints / "20" / "pretrained_model").mkdir(parents=True)
+        (checkpoints / "20" / "pretrained_model" / "model.safetensors").write_text("network")
+        (checkpoints / "last").symlink_to("20")
+
+    datasets = ModuleType("lerobot.datasets")
+    datasets.aggregate_datasets = join  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "lerobot", ModuleType("lerobot"))
+    monkeypatch.setitem(sys.modules, "lerobot.datasets", datasets)
+    monkeypatch.setattr(lerobot_train.subprocess, "run", train)
+    out = tmp_path / "policy"
+    words = [str(tmp_path / "3"), str(tmp_path / "4"), f"out={out}", "policy.type=act", "steps=20", "num_workers=0"]
+    lerobot_train.main(words)
+    assert [path.name for path in tmp_path.iterdir()] == ["policy"]  # and nothing else is left
+    assert (out / "model.safetensors").read_text() == "network"
+    (options,) = commands
+    assert options.items() >= {"policy.type": "act", "steps": "20", "num_workers": "0", "log_freq": "500"}.items()
+    assert Path(options["dataset.root"]).name == "joined"
+    data, step = capsys.readouterr().out.splitlines()
+    assert data == "data: 7 episodes to train on, 99 frames"
+    assert step.startswith("step 20: trained in ")
+    with pytest.raises(SystemExit, match="exists"):
+        lerobot_train.main(words)
 
 
 def test_equal_trainings_make_one_network(learning: ModuleType, runs_with_stub):
