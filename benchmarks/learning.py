@@ -174,11 +174,11 @@ def list_images() -> Iterator[Training]:
 LEROBOT_POLICIES = {
     "act": (
         6, "policy.chunk_size=12", "policy.dim_model=256", "policy.dim_feedforward=2048",
-        "policy.n_vae_encoder_layers=2", "policy.optimizer_lr=1e-4", "steps=10000",
+        "policy.n_vae_encoder_layers=2", "policy.optimizer_lr=1e-4", "steps=15000",
     ),
     "diffusion": (
         8, "policy.horizon=16", "policy.down_dims=[128,256,512]", "policy.noise_scheduler_type=DDIM",
-        "policy.num_inference_steps=10", "steps=15000",
+        "policy.num_inference_steps=10", "steps=20000",
     ),
 }  # fmt: skip
 """Executed actions and options of `lerobot-train`, by type of the policy."""
@@ -187,7 +187,7 @@ LEROBOT_POLICIES = {
 def list_lerobot() -> Iterator[Training]:
     """ACT and Diffusion Policy of LeRobot, from numbers."""
     for kind, (executed, *more) in LEROBOT_POLICIES.items():
-        options = (f"policy.type={kind}", f"policy.n_action_steps={executed}", "batch_size=256", *more)
+        options = (f"policy.type={kind}", f"policy.n_action_steps={executed}", "batch_size=128", *more)
         for name in BASE:
             task = f"task={name} {SLOW}"
             demos = Demos(task, 1000 if name == CURVE_TASK else 600)
