@@ -85,10 +85,9 @@ class PygfxRenderer(Renderer):
         target = self._draw_colours(world, pinhole, request) if request.colours else None
         if request.labels or request.depth or request.normals or request.fine:
             placed = [link.placed() for link in shown]
-            near_m, far_m = request.near_m, request.far_m
             # drawn before the colours are awaited, so that one wait is for both
-            self._exact.draw(placed, pinhole, request.T_world_camera, near_m=near_m)
-            link_ids, depth_m = self._exact.read(far_m=far_m)
+            self._exact.draw(placed, pinhole, request.T_world_camera, near_m=request.near_m, far_m=request.far_m)
+            link_ids, depth_m = self._exact.read()
         else:
             link_ids, depth_m = np.zeros(shape, dtype=np.int32), np.full(shape, np.inf, dtype=np.float32)
         rgb = np.zeros((*shape, 3), dtype=np.uint8) if target is None else target.read()
