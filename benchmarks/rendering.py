@@ -142,6 +142,7 @@ def pace(data_set: DataSet, cameras: list[str], frames: int) -> None:
                 poses.append((renderer.stage.camera.local.matrix.copy(), renderer.stage.poses()))
             picture = bare_pygfx(width, height)
             for T_world_camera, matrices in poses:
+                renderer.stage.renew_sun()
                 with cpu_times(bare):
                     renderer.stage.camera.local.matrix = T_world_camera
                     renderer.stage.set_poses(matrices)

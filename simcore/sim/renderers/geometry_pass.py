@@ -14,8 +14,11 @@ from unlatch.simcore.sim.renderers.readback import ROW_ALIGNMENT, Readback
 
 Array = np.ndarray
 
+_INFINITY = int(np.float32(np.inf).view(np.uint32))
+"""The bits of an infinite depth."""
 _SHADER = """
-struct Camera { scale: vec2f, shift: vec2f, near: f32 };
+const INFINITY = INFINITY_BITSu;
+struct Camera { scale: vec2f, shift: vec2f, near: f32, far: f32 };
 struct Link { T_camera_link: mat4x4f, id: u32, pad_a: u32, pad_b: u32, pad_c: u32 };
 struct Corner { @builtin(position) clip: vec4f, @location(0) depth: f32, @location(1) @interpolate(flat) id: u32 };
 @group(0) @binding(0) var<uniform> camera: Camera;
@@ -32,9 +35,13 @@ struct Corner { @builtin(position) clip: vec4f, @location(0) depth: f32, @locati
 }
 
 @fragment fn fs_main(corner: Corner) -> @location(0) vec2u {
+    if (corner.depth > camera.far) {
+        return vec2u(0u, INFINITY);
+    }
     return vec2u(corner.id, bitcast<u32>(corner.depth));
 }
 """
+_VALUES_FORMAT, _DEPTH_FORMAT = "rg32uint", "depth32float"
 _LINK = np.dtype([("T_camera_link", np.float32, (4, 4)), ("id", np.uint32, 4)])
 _LEAST_LINKS = 64
 
@@ -67,17 +74,20 @@ class GeometryPass:
         import wgpu
 
         self._device, self._wgpu = device, wgpu
-        self._module = device.create_shader_module(code=_SHADER)
+        self._module = device.create_shader_module(code=_SHADER.replace("INFINITY_BITS", str(_INFINITY)))
+        stages = wgpu.ShaderStage
         self._layout = device.create_bind_group_layout(
             entries=[
-                {"binding": 0, "visibility": wgpu.ShaderStage.VERTEX, "buffer": {"type": "uniform"}},
-                {"binding": 1, "visibility": wgpu.ShaderStage.VERTEX, "buffer": {"type": "read-only-storage"}},
+                {"binding": 0, "visibility": stages.VERTEX | stages.FRAGMENT, "buffer": {"type": "uniform"}},
+                {"binding": 1, "visibility": stages.VERTEX, "buffer": {"type": "read-only-storage"}},
             ]
         )
         self._pipelines = {sheet: self._make_pipeline("back" if sheet else "none") for sheet in (False, True)}
         self._camera = device.create_buffer(size=32, usage=wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST)
         self._links, self._group = self._make_links(_LEAST_LINKS)
         self._target: _GeometryTarget | None = None
+        self._recorded: list[tuple[UploadedMesh, bool]] = []
+        self._bundle: Any = None
 
     def upload(self, vertices: Array, faces: Array) -> UploadedMesh:
         """Uploads vertices (V, 3) [m] and faces (F, 3)."""
@@ -91,10 +101,12 @@ class GeometryPass:
             indices.size,
         )
 
-    def draw(self, meshes: Sequence[PlacedMesh], pinhole: Pinhole, T_world_camera: Pose, *, near_m: float) -> None:
-        """Draws and asks for the values, which `read` returns."""
+    def draw(
+        self, meshes: Sequence[PlacedMesh], pinhole: Pinhole, T_world_camera: Pose, *, near_m: float, far_m: float
+    ) -> None:
+        """Draws and asks for the values, which `read` returns; nothing is visible beyond `far_m`."""
         size = (pinhole.width, pinhole.height)
-        self._write_camera(pinhole, near_m)
+        self._write_camera(pinhole, near_m, far_m)
         self._write_links(meshes, T_world_camera)
         if self._target is None or self._target.size != size:
             self._target = _GeometryTarget(self._device, size)
@@ -102,7 +114,12 @@ class GeometryPass:
         encoder = self._device.create_command_encoder()
         drawing = encoder.begin_render_pass(
             color_attachments=[
-                {"view": target.values_view, "load_op": "clear", "store_op": "store", "clear_value": (0, 0, 0, 0)}
+                {
+                    "view": target.values_view,
+                    "load_op": "clear",
+                    "store_op": "store",
+                    "clear_value": (0, _INFINITY, 0, 0),
+                }
             ],
             depth_stencil_attachment={
                 "view": target.depth_view,
@@ -111,18 +128,13 @@ class GeometryPass:
                 "depth_clear_value": 0.0,  # the inverse of an infinite depth
             },
         )
-        drawing.set_bind_group(0, self._group)
-        for place, placed in enumerate(meshes):
-            drawing.set_pipeline(self._pipelines[placed.sheet])
-            drawing.set_vertex_buffer(0, placed.mesh.vertices)
-            drawing.set_index_buffer(placed.mesh.indices, "uint32")
-            drawing.draw_indexed(placed.mesh.n_indices, 1, 0, 0, place)
+        drawing.execute_bundles([self._record(meshes)])
         drawing.end()
         target.copy(encoder)
         self._device.queue.submit([encoder.finish()])
         target.readback.start()
 
-    def read(self, *, far_m: float) -> tuple[Array, Array]:
+    def read(self) -> tuple[Array, Array]:
         """Returns link ids (height, width) int32 and depth (height, width) float32 [m], as `RawImages` has them.
 
         Raises:
@@ -130,23 +142,35 @@ class GeometryPass:
         """
         if self._target is None:
             raise WorldError("GeometryPass.read() was called before draw(), so there is nothing to read.")
-        values = self._target.read()  # (height, width, 2)
-        depth_m: Array = values[..., 1].view(np.float32).copy()
-        ids: Array = values[..., 0].astype(np.int32)
-        ids[depth_m > far_m] = 0
-        depth_m[ids == 0] = np.inf
-        return ids, depth_m
+        return self._target.read()
 
-    def _write_camera(self, pinhole: Pinhole, near_m: float) -> None:
+    def _record(self, meshes: Sequence[PlacedMesh]) -> Any:
+        """Returns the commands that draw the meshes, which are recorded again only if there are other meshes."""
+        wanted = [(placed.mesh, placed.sheet) for placed in meshes]
+        if self._bundle is None or self._recorded != wanted:
+            drawing = self._device.create_render_bundle_encoder(
+                color_formats=[_VALUES_FORMAT], depth_stencil_format=_DEPTH_FORMAT
+            )
+            drawing.set_bind_group(0, self._group)
+            for place, (mesh, sheet) in enumerate(wanted):
+                drawing.set_pipeline(self._pipelines[sheet])
+                drawing.set_vertex_buffer(0, mesh.vertices)
+                drawing.set_index_buffer(mesh.indices, "uint32")
+                drawing.draw_indexed(mesh.n_indices, 1, 0, 0, place)
+            self._recorded, self._bundle = wanted, drawing.finish()
+        return self._bundle
+
+    def _write_camera(self, pinhole: Pinhole, near_m: float, far_m: float) -> None:
         width, height = pinhole.width, pinhole.height
         # the centre of pixel (u, v) is at (u + 0.5, v + 0.5) of the target, whose y points up
         shift = ((2.0 * pinhole.cx + 1.0) / width - 1.0, 1.0 - (2.0 * pinhole.cy + 1.0) / height)
-        values = (2.0 * pinhole.fx / width, -2.0 * pinhole.fy / height, *shift, near_m, 0.0, 0.0, 0.0)
+        values = (2.0 * pinhole.fx / width, -2.0 * pinhole.fy / height, *shift, near_m, far_m, 0.0, 0.0)
         self._device.queue.write_buffer(self._camera, 0, np.array(values, dtype=np.float32))
 
     def _write_links(self, meshes: Sequence[PlacedMesh], T_world_camera: Pose) -> None:
         if len(meshes) * _LINK.itemsize > self._links.size:
             self._links, self._group = self._make_links(2 * len(meshes))
+            self._bundle = None
         values: Array = np.zeros(len(meshes), dtype=_LINK)
         T_camera_world = T_world_camera.inverse().matrix
         # in double precision; WGSL's matrices are stored column by column
@@ -180,8 +204,8 @@ class GeometryPass:
                 ],
             },
             primitive={"topology": "triangle-list", "cull_mode": cull_mode, "front_face": "ccw"},
-            depth_stencil={"format": "depth32float", "depth_write_enabled": True, "depth_compare": "greater"},
-            fragment={"module": self._module, "entry_point": "fs_main", "targets": [{"format": "rg32uint"}]},
+            depth_stencil={"format": _DEPTH_FORMAT, "depth_write_enabled": True, "depth_compare": "greater"},
+            fragment={"module": self._module, "entry_point": "fs_main", "targets": [{"format": _VALUES_FORMAT}]},
         )
 
 
@@ -194,9 +218,9 @@ class _GeometryTarget:
         usage = wgpu.TextureUsage
         self.size = size
         self._values = device.create_texture(
-            size=(*size, 1), format="rg32uint", usage=usage.RENDER_ATTACHMENT | usage.COPY_SRC
+            size=(*size, 1), format=_VALUES_FORMAT, usage=usage.RENDER_ATTACHMENT | usage.COPY_SRC
         )
-        depth = device.create_texture(size=(*size, 1), format="depth32float", usage=usage.RENDER_ATTACHMENT)
+        depth = device.create_texture(size=(*size, 1), format=_DEPTH_FORMAT, usage=usage.RENDER_ATTACHMENT)
         self.values_view, self.depth_view = self._values.create_view(), depth.create_view()
         self._row = -(-8 * size[0] // ROW_ALIGNMENT) * ROW_ALIGNMENT
         self.readback = Readback(device, self._row * size[1])
@@ -209,7 +233,9 @@ class _GeometryTarget:
             (*self.size, 1),
         )
 
-    def read(self) -> Array:
-        """Returns the values (height, width, 2) uint32."""
+    def read(self) -> tuple[Array, Array]:
+        """Returns link ids (height, width) int32 and depth (height, width) float32 [m]."""
         width, height = self.size
-        return self.readback.read(np.uint32).reshape(height, -1, 2)[:, :width]
+        with self.readback.values(np.uint32) as values:
+            pixels = values.reshape(height, -1, 2)[:, :width]
+            return pixels[..., 0].astype(np.int32), pixels[..., 1].copy().view(np.float32)

@@ -118,6 +118,7 @@ def _make_class() -> type:
 
         def read_picture(self) -> Array:
             """Returns the picture (height, width, 3) uint8."""
-            return self._readback.read(np.uint8).reshape(*self._shape, 3)
+            with self._readback.values(np.uint8) as values:
+                return values.reshape(*self._shape, 3).copy()
 
     return PicturePass

@@ -74,6 +74,7 @@ class PygfxRenderer(Renderer):
         self.stage = Stage()
         """The scene of pygfx that is drawn."""
         self._shown: dict[int, _ShownLink] = {}
+        self._read: tuple[list[Any], dict[tuple[int, int, int], Paint], list[DrawnLink]] | None = None
 
     def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
         """See `Renderer`."""
@@ -85,10 +86,9 @@ class PygfxRenderer(Renderer):
         target = self._draw_colours(world, pinhole, request) if request.colours else None
         if request.labels or request.depth or request.normals or request.fine:
             placed = [link.placed() for link in shown]
-            near_m, far_m = request.near_m, request.far_m
             # drawn before the colours are awaited, so that one wait is for both
-            self._exact.draw(placed, pinhole, request.T_world_camera, near_m=near_m)
-            link_ids, depth_m = self._exact.read(far_m=far_m)
+            self._exact.draw(placed, pinhole, request.T_world_camera, near_m=request.near_m, far_m=request.far_m)
+            link_ids, depth_m = self._exact.read()
         else:
             link_ids, depth_m = np.zeros(shape, dtype=np.int32), np.full(shape, np.inf, dtype=np.float32)
         rgb = np.zeros((*shape, 3), dtype=np.uint8) if target is None else target.read()
@@ -110,7 +110,7 @@ class PygfxRenderer(Renderer):
     def _update_links(self, world: RenderedWorld, *, colours: bool) -> list[_ShownLink]:
         """Brings the drawn scene up to date with the world; returns its links."""
         found: dict[int, _ShownLink] = {}
-        for link in drawn_links(world):
+        for link in self._read_links(world):
             shown = self._shown.pop(link.link_id, None)
             if shown is None or shown.body is not link.body or shown.link.shapes != link.shapes:
                 if shown is not None:
@@ -127,6 +127,13 @@ class PygfxRenderer(Renderer):
             self.stage.remove(gone)
         self._shown = found
         return list(found.values())
+
+    def _read_links(self, world: RenderedWorld) -> list[DrawnLink]:
+        """Returns the visible links of the world, which are read again only if bodies or paint have changed."""
+        shapes = [(body, body.visual_shapes) for body in world.seen_bodies()]
+        if self._read is None or self._read[0] != shapes or self._read[1] != world.paint:
+            self._read = (shapes, dict(world.paint), list(drawn_links(world)))
+        return self._read[2]
 
     def _make_geometry(self, link: DrawnLink) -> _LinkGeometry:
         shapes = [shape_geometry(link.body, shape) for shape in link.shapes]
@@ -253,7 +260,7 @@ class Stage:
 
         self.scene = gfx.Scene()
         self.camera = _make_camera()
-        self._sun = gfx.DirectionalLight(cast_shadow=True)
+        self._sun = _make_sun_class()()
         self._sun.shadow.camera.width = self._sun.shadow.camera.height = _SHADOW_SPAN_M
         self._sun.shadow.camera.depth_range = (0.0, 2.0 * _SHADOW_SPAN_M)
         self._sun.shadow.bias = _SHADOW_BIAS
@@ -304,6 +311,11 @@ class Stage:
         self._strength = SKY / HEADROOM * light.ambient / default.ambient
         for mesh in self._meshes:
             mesh.material.env_map_intensity = self._strength
+        self.renew_sun()
+
+    def renew_sun(self) -> None:
+        """Makes the next drawing compute what follows from the pose of the sun, as pygfx does in every drawing."""
+        self._sun.is_new = True
 
     def set_camera(self, pinhole: Pinhole, request: RenderRequest) -> None:
         """Sets lens and pose of the camera."""
@@ -334,6 +346,34 @@ def _make_camera_class() -> type:
             return self.frustum
 
     return PinholeCamera
+
+
+@cache
+def _make_sun_class() -> type:
+    import pygfx as gfx
+
+    class Shadow(type(gfx.DirectionalLight().shadow)):  # type: ignore[misc]  # pygfx has no types
+        """A shadow whose matrices are computed only if the sun is new."""
+
+        def _gfx_update_uniform_buffer(self, light: Any) -> None:
+            if light.is_new:
+                super()._gfx_update_uniform_buffer(light)
+                light.is_new = False
+
+    class Sun(gfx.DirectionalLight):  # type: ignore[misc]
+        """A light that stands still: pygfx would spend a tenth of each drawing on computing the same matrices."""
+
+        is_new = True
+
+        def __init__(self) -> None:
+            super().__init__(cast_shadow=True)
+            self._shadow = Shadow()
+
+        def _gfx_update_uniform_buffer(self) -> None:
+            if self.is_new:
+                super()._gfx_update_uniform_buffer()
+
+    return Sun
 
 
 def _make_camera() -> Any:

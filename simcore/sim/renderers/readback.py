@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ ROW_ALIGNMENT = 256
 
 
 class Readback:
-    """One block of memory. The copy to it is recorded, `start` follows the submission, and `read` waits for it.
+    """One block of memory. The copy to it is recorded, `start` follows the submission, and `values` waits for them.
 
     wgpu's own `read_texture` makes and frees such a block for every image, and waits before anything else can be
     submitted.
@@ -33,10 +35,11 @@ class Readback:
         """Asks for the values of everything that was submitted before."""
         self._mapped = self.buffer.map_async("READ")
 
-    def read(self, dtype: DTypeLike) -> Array:
-        """Returns the values, as a copy (N,)."""
+    @contextmanager
+    def values(self, dtype: DTypeLike) -> Iterator[Array]:
+        """Yields the values (N,); they are gone afterwards."""
         self._mapped.sync_wait()
         try:
-            return np.frombuffer(self.buffer.read_mapped(copy=False)[: self._n_bytes], dtype=dtype).copy()
+            yield np.frombuffer(self.buffer.read_mapped(copy=False)[: self._n_bytes], dtype=dtype)
         finally:
             self.buffer.unmap()
