@@ -14,6 +14,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.workflows.viewing.picture import draw_caption
+from unlatch.workflows.viewing.scene_picture import make_picture_renderer
 
 Array = np.ndarray
 
@@ -24,7 +25,7 @@ LARGE_PX = 360
 _SHARES = (0.0, 0.0, 0.3, 0.45, 0.7, 1.0)
 """How far the objects of a row are opened, as shares of their range."""
 _OVERSAMPLED = 3
-"""Bullet's renderer does not smooth edges: pictures are drawn this many times larger, then shrunk."""
+"""Pictures are drawn this many times larger, then shrunk, which smooths edges with every renderer."""
 _VIEW_DIRECTION = (-0.80, -0.52, 0.42)
 _FOV_DEG = 24.0
 _MARGIN = 1.06
@@ -41,7 +42,7 @@ def object_sheet(objects: Sequence[tuple[str, GeneratedObject, Path]]) -> Array:
     """Draws objects, given by category, object and URDF file and sorted by category; (height, width, 3) uint8."""
     side = LARGE_PX if len(objects) <= 3 else TILE_PX
     rows: list[Array] = []
-    with World(WorldCfg(), visuals=True) as world:
+    with World(WorldCfg(), visuals=True, renderer=make_picture_renderer()) as world:
         for category, members in groupby(objects, key=lambda item: item[0]):
             tiles = [
                 _draw_object(world, made, path, share=_SHARES[number % len(_SHARES)], side=side)
