@@ -20,7 +20,7 @@ from queue import Queue
 from typing import Any
 
 import unlatch
-from unlatch.simcore.sim.renderers.graphics_card import CARD_VARIABLE
+from unlatch.simcore.sim.graphics_card import CARD_VARIABLE
 from unlatch.workflows.runs.statistics import RunStatistics
 
 LEARN = Path(__file__).parents[1] / "examples" / "learn"

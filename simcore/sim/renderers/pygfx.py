@@ -18,6 +18,7 @@ from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pinhole, Pose
 from unlatch.simcore.lru_cache import LRUCache
 from unlatch.simcore.native_output import hide_native_output
+from unlatch.simcore.sim.graphics_card import find_adapter
 from unlatch.simcore.sim.renderers.ambient_occlusion import darken_corners
 from unlatch.simcore.sim.renderers.drawn_links import DrawnLink, drawn_links
 from unlatch.simcore.sim.renderers.environment_light import (
@@ -29,7 +30,6 @@ from unlatch.simcore.sim.renderers.environment_light import (
     environment_faces,
 )
 from unlatch.simcore.sim.renderers.geometry_pass import GeometryPass, PlacedMesh, UploadedMesh
-from unlatch.simcore.sim.renderers.graphics_card import find_adapter
 from unlatch.simcore.sim.renderers.link_geometry import ShapeGeometry, geometry_key, shape_geometry
 from unlatch.simcore.sim.renderers.picture_pass import make_picture_pass
 from unlatch.simcore.sim.renderers.renderer import Light, RawImages, RenderedWorld, Renderer, RenderRequest
