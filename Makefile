@@ -1,5 +1,6 @@
 # demo             Collects 20 verified episodes.
 # test             Runs the test suite.
+# test-all         Runs every test that needs no screen, also the slow and the heavy ones. Takes an hour on two cores.
 # check            Checks format, lint, types and layers, and runs the test suite.
 # lint             Checks format, lint, types and layers.
 # format           Formats the code.
@@ -16,7 +17,7 @@
 # check-maniskill  Opens an export with ManiSkill, in a separate environment (torch, several GB).
 # release-check    Builds the packages, installs them with every supported Python, and says what remains to do by hand.
 # clean            Removes environments, builds and caches.
-.PHONY: demo test check lint format fuzz mutants docs notebooks pybullet-wheel check-lerobot check-robomimic check-maniskill release-check clean
+.PHONY: demo test test-all check lint format fuzz mutants docs notebooks pybullet-wheel check-lerobot check-robomimic check-maniskill release-check clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -52,6 +53,9 @@ demo: $(RUNNABLE)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2
+
+test-all: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not gui"
 
 check: lint test
 

@@ -1,4 +1,4 @@
-"""What every generated object must be, for every category: some seeds of each here, 200 in the slow tests."""
+"""What every generated object must be, for every category: some seeds of each here, 200 in the heavy tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FREE = sorted(name for name, entry in GENERATORS.entries().items() if ".items." 
 """Categories of things to carry: they have no parts."""
 MOVING = [name for name in CATEGORIES if name not in FREE]
 FEW = range(8)
-MANY = pytest.param(range(200), marks=pytest.mark.slow, id="200")
+MANY = pytest.param(range(200), marks=pytest.mark.heavy, id="200")
 FIRST = ("microwave", "drawer")
 """The first two categories: more is known of them, and more of their seeds are tried."""
 SHARES = np.linspace(0.0, 1.0, 9)
