@@ -58,11 +58,17 @@ def test_the_wheel_holds_our_packages_with_their_yaml_and_no_tests(wheel: Path):
     assert "unlatch/py.typed" in names
 
 
-def test_the_installed_wheel_runs_among_foreign_packages(wheel: Path, tmp_path: Path):
+@pytest.mark.parametrize("requirements", ["beside", pytest.param("installed", marks=pytest.mark.heavy)])
+def test_the_installed_wheel_runs_among_foreign_packages(wheel: Path, requirements: str, tmp_path: Path):
+    """What the wheel requires is installed with it, or found beside the tests: pip takes most of the time."""
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
-    installed = run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=tmp_path)
+    options = ["--quiet", "--disable-pip-version-check", *(["--no-deps"] if requirements == "beside" else [])]
+    installed = run(python, "-m", "pip", "install", *options, wheel, cwd=tmp_path)
     assert installed.returncode == 0, installed.stderr
+    if requirements == "beside":
+        (site,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+        (site / "beside.pth").write_text("\n".join(path for path in sys.path if "site-packages" in path) + "\n")
 
     folder = tmp_path / "elsewhere"
     for name in ("configs", "tasks"):
