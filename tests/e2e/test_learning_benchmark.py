@@ -246,6 +246,7 @@ def test_a_command_that_fails_is_a_problem_and_no_result(
     assert make().rows([training]) == []
 
 
+@pytest.mark.heavy
 @pytest.mark.slow
 @pytest.mark.e2e
 def test_a_small_study_runs_from_demonstrations_to_the_table(tmp_path: Path):

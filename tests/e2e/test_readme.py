@@ -9,7 +9,7 @@ To be quick, commands run in copies of a process that has everything imported (`
 process where they name no workers, and draw one episode where they do not say how many. What one page has collected
 another one that says the same is given as a copy, with the images that it made of it: who made a data set is not seen
 in it. `unlatch` as a process of its own, its workers and a sheet of several episodes are what the other files here
-test.
+test. The pages of `HEAVY` take a third of a minute or resemble another page.
 """
 
 import json
@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -43,6 +43,27 @@ PAGES = [
     for path in (ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
     if any(language in ("bash", *FILES) for language, _ in blocks(path))
 ]
+HEAVY = {
+    "docs/any_urdf.md",
+    "docs/coming_from/interndataengine.md",
+    "docs/configuration.md",
+    "docs/failures.md",
+    "docs/howto/ray.md",
+    "docs/howto/sweep.md",
+    "docs/objects.md",
+    "docs/planner_settings.md",
+    "docs/policies.md",
+    "docs/recovery.md",
+    "docs/rendering.md",
+    "docs/sensors.md",
+    "docs/skills/artpreplan.md",
+    "docs/skills/hold.md",
+    "docs/skills/home.md",
+    "docs/skills/open.md",
+    "docs/skills/place.md",
+    "docs/skills/rotate.md",
+    "docs/tasks.md",
+}
 
 
 class Commands:
@@ -106,7 +127,21 @@ def install(folder: Path, distributions: list[str]) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("page", PAGES)
+def commands_of(pages: Iterable[str]) -> set[str]:
+    """The commands of Unlatch that the `bash` blocks of pages run."""
+    texts = [text for page in pages for language, text in blocks(ROOT / page) if language == "bash"]
+    words = [shlex.split(line, comments=True) for text in texts for line in text.strip().splitlines()]
+    return {argv[1] for argv in words if argv[0] == "unlatch"}
+
+
+def test_every_command_of_a_page_is_run_by_a_page_that_is_not_heavy():
+    assert HEAVY <= set(PAGES)
+    assert commands_of(HEAVY) <= commands_of(set(PAGES) - HEAVY)
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.heavy if page in HEAVY else ()) for page in PAGES]
+)
 def test_code_blocks_run(page: str, tmp_path: Path, commands: Commands, collected: dict[tuple[str, ...], Path]):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for language, text in blocks(ROOT / page):
