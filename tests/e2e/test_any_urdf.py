@@ -74,8 +74,15 @@ def run(words: list[str], cwd: Path) -> None:
     assert (done.returncode, others) == (0, [])
 
 
-@pytest.mark.parametrize("skill", ["open", "close"])
-@pytest.mark.parametrize(("name", "text"), [("cabinet", CABINET), ("chest", CHEST)])
+@pytest.mark.parametrize(
+    ("name", "text", "skill"),
+    [
+        pytest.param("cabinet", CABINET, "open"),
+        pytest.param("cabinet", CABINET, "close", marks=pytest.mark.heavy),
+        pytest.param("chest", CHEST, "open", marks=pytest.mark.heavy),
+        pytest.param("chest", CHEST, "close"),
+    ],
+)
 def test_a_urdf_without_any_other_file_is_opened_and_closed(name: str, text: str, skill: str, tmp_path: Path):
     (tmp_path / f"{name}.urdf").write_text(text)
     words = ["collect", f"object={name}.urdf", f"skill={skill}", "episodes=3", "pictures=0", "out=made"]
@@ -94,8 +101,11 @@ def test_a_urdf_without_any_other_file_is_opened_and_closed(name: str, text: str
 
 @pytest.mark.parametrize(
     ("text", "range_of_part"),
-    [(button(0.009, 0.003), 0.003), (button(0.02, 0.008), 0.008), (SWITCH, 0.14)],
-    ids=["button of 3 mm", "button of 8 mm", "switch"],
+    [
+        pytest.param(button(0.009, 0.003), 0.003, id="button of 3 mm"),
+        pytest.param(button(0.02, 0.008), 0.008, id="button of 8 mm", marks=pytest.mark.heavy),
+        pytest.param(SWITCH, 0.14, id="switch"),
+    ],
 )
 def test_a_button_is_pressed_until_most_of_its_way_is_done(text: str, range_of_part: float, tmp_path: Path):
     (tmp_path / "thing.urdf").write_text(text)

@@ -72,19 +72,19 @@ def microwaves(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
 
 
 def test_a_run_leaves_a_whole_data_set_and_nothing_else(tmp_path: Path):
-    code, out, err = run(["collect", "task=open_microwave", "episodes=3", "workers=2"], tmp_path)
+    code, out, err = run(["collect", "task=close_drawer", "episodes=3", "workers=2"], tmp_path)
     assert (code, err) == (0, "")
-    folder = tmp_path / "data" / "open_microwave-franka_panda-s0"
+    folder = tmp_path / "data" / "close_drawer-franka_panda-s0"
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
     assert check_dataset(folder) == []
     assert DataSet.open(folder).numbers() == [0, 1, 2]
     assert "3 of 3 episodes done, 3 made" in out
     assert "95 % interval" in out
-    assert "picture: data/open_microwave-franka_panda-s0/preview.png" in out
+    assert "picture: data/close_drawer-franka_panda-s0/preview.png" in out
     with Image.open(folder / "preview.png") as picture:
         assert picture.width == 960
 
-    code, out, err = run(["collect", "task=open_microwave", "episodes=4", "workers=1"], tmp_path)
+    code, out, err = run(["collect", "task=close_drawer", "episodes=4", "workers=1"], tmp_path)
     assert (code, err) == (0, "")
     assert "4 of 4 episodes done, 1 made" in out
     code, out, err = run(["check", str(folder)], tmp_path)
@@ -113,7 +113,7 @@ def test_an_episode_depends_on_configuration_and_number_only(
 def test_a_killed_run_leaves_nothing_half_written_and_the_rerun_completes_it(tmp_path: Path, executor: str):
     arguments = [
         "collect",
-        "task=open_microwave",
+        "task=close_drawer",
         "episodes=5",
         "workers=1",
         f"executor={executor}",

@@ -364,10 +364,13 @@ def test_a_seed_gives_the_same_bytes_on_every_machine(category: str) -> None:
     assert tuple(_digest(make(category, seed)) for seed in (0, 1)) == HASHES[category]
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "seeds",
+    [pytest.param(range(2), marks=pytest.mark.slow, id="2"), pytest.param(range(6), marks=pytest.mark.heavy, id="6")],
+)
 @pytest.mark.parametrize("category", FOUND_AGAIN, indirect=True, scope="module")
-def test_the_annotator_finds_the_same_from_the_urdf_alone(category: str, tmp_path: Path) -> None:
-    for seed in range(6):
+def test_the_annotator_finds_the_same_from_the_urdf_alone(category: str, seeds: range, tmp_path: Path) -> None:
+    for seed in seeds:
         made = make(category, seed)
         path = tmp_path / str(seed) / "object.urdf"
         path.parent.mkdir()
