@@ -51,8 +51,9 @@ endef
 demo: $(RUNNABLE)
 	$(BIN)/unlatch collect task=open_microwave episodes=20 seed=0 out=data/demo
 
+# neighbouring tests run in one worker: they share what they prepare
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not gui"

@@ -49,6 +49,7 @@ HEAVY = {
     "docs/configuration.md",
     "docs/failures.md",
     "docs/howto/ray.md",
+    "docs/howto/slurm.md",
     "docs/howto/sweep.md",
     "docs/objects.md",
     "docs/planner_settings.md",
