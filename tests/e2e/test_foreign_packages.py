@@ -57,13 +57,20 @@ def run(arguments: list[str], project: Path) -> str:
     return done.stdout
 
 
-def programs() -> list[list[str]]:
-    """`python -m unlatch`, whose first place for modules is the current folder, and the console script."""
-    script = Path(sys.executable).with_name("unlatch")
-    return [[sys.executable, "-m", "unlatch"], *([[str(script)]] if script.exists() else [])]
+SCRIPT = Path(sys.executable).with_name("unlatch")
 
 
-@pytest.mark.parametrize("program", programs(), ids=lambda program: Path(program[-1]).name)
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param([sys.executable, "-m", "unlatch"], id="python -m"),  # looks for modules in the current folder first
+        pytest.param(
+            [str(SCRIPT)],
+            id="console script",  # test_wheel.py runs it too
+            marks=[pytest.mark.heavy, pytest.mark.skipif(not SCRIPT.exists(), reason="Unlatch is not installed")],
+        ),
+    ],
+)
 def test_commands_with_workers_a_policy_and_a_plugin(program: list[str], project: Path):
     assert "2 of 2 episodes done" in run([*program, *COLLECT, "out=data/collected"], project)
     evaluated = run([*program, *EVALUATE, "policy=stay:act", "out=data/evaluated"], project)

@@ -57,6 +57,7 @@ def test_a_script_without_a_main_guard(tmp_path: Path):
     assert run_python(["script.py"], tmp_path) == (0, PRINTED + 2 * EVALUATED, "")
 
 
+@pytest.mark.heavy  # its main module has no file, like that of a notebook
 def test_code_on_standard_input(tmp_path: Path):
     assert run_python(["-"], tmp_path, input=BEGINNING + OF_FUNCTION) == (0, PRINTED + EVALUATED, "")
 

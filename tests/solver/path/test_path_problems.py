@@ -115,6 +115,7 @@ def test_waypoints_keep_the_step_bound_and_the_limits(planned, paths):
         assert np.all(path.q <= arm.q_upper)
 
 
+@pytest.mark.heavy
 def test_a_path_near_a_joint_limit_gets_more_room_where_that_can_be_had(planned):
     arm, _ = planned
     before, after = [], []
