@@ -84,7 +84,7 @@ def test_a_run_leaves_a_whole_data_set_and_nothing_else(tmp_path: Path):
     with Image.open(folder / "preview.png") as picture:
         assert picture.width == 960
 
-    code, out, err = run(["collect", "task=close_drawer", "episodes=4", "workers=1"], tmp_path)
+    code, out, err = run(["collect", "task=close_drawer", "episodes=4", "workers=1", "pictures=0"], tmp_path)
     assert (code, err) == (0, "")
     assert "4 of 4 episodes done, 1 made" in out
     code, out, err = run(["check", str(folder)], tmp_path)

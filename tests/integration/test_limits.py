@@ -15,10 +15,7 @@ from unlatch.workflows.runs.runner import EpisodeRunner
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-TASKS = (
-    *("open_microwave", "close_drawer"),
-    *(pytest.param(task, marks=pytest.mark.heavy) for task in ("close_microwave", "open_drawer")),
-)
+TASKS = ("open_microwave", "close_microwave", "open_drawer", "close_drawer")
 PLANS = 25
 EPISODES = 4
 ARM = "franka_panda.left"
