@@ -63,7 +63,8 @@ SCRIPT = Path(sys.executable).with_name("unlatch")
 @pytest.mark.parametrize(
     "program",
     [
-        pytest.param([sys.executable, "-m", "unlatch"], id="python -m"),  # looks for modules in the current folder first
+        # looks for modules in the current folder first
+        pytest.param([sys.executable, "-m", "unlatch"], id="python -m"),
         pytest.param(
             [str(SCRIPT)],
             id="console script",  # test_wheel.py runs it too

@@ -9,7 +9,7 @@ To be quick, commands run in copies of a process that has everything imported (`
 process where they name no workers, and draw one episode where they do not say how many. What one page has collected
 another one that says the same is given as a copy, with the images that it made of it: who made a data set is not seen
 in it. `unlatch` as a process of its own, its workers and a sheet of several episodes are what the other files here
-test. The pages of `HEAVY` take a third of a minute or resemble another page.
+test. Pages of `HEAVY` are long, or resemble a page that is not: continuous integration leaves them out.
 """
 
 import json
@@ -136,8 +136,9 @@ def commands_of(pages: Iterable[str]) -> set[str]:
 
 
 def test_every_command_of_a_page_is_run_by_a_page_that_is_not_heavy():
-    assert HEAVY <= set(PAGES)
-    assert commands_of(HEAVY) <= commands_of(set(PAGES) - HEAVY)
+    light = set(PAGES) - HEAVY
+    assert len(light) + len(HEAVY) == len(PAGES)  # each heavy one is a page
+    assert commands_of(HEAVY) <= commands_of(light)
 
 
 @pytest.mark.parametrize(
