@@ -104,7 +104,7 @@ def test_a_urdf_without_any_other_file_is_opened_and_closed(name: str, text: str
     [
         pytest.param(button(0.009, 0.003), 0.003, id="button of 3 mm"),
         pytest.param(button(0.02, 0.008), 0.008, id="button of 8 mm", marks=pytest.mark.heavy),
-        pytest.param(SWITCH, 0.14, id="switch"),
+        pytest.param(SWITCH, 0.14, id="switch", marks=pytest.mark.heavy),
     ],
 )
 def test_a_button_is_pressed_until_most_of_its_way_is_done(text: str, range_of_part: float, tmp_path: Path):
