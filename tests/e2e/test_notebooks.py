@@ -60,7 +60,7 @@ def test_the_notebooks_are_small():
 
 @pytest.mark.e2e
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [NAMES[0], *(pytest.param(name, marks=pytest.mark.heavy) for name in NAMES[1:])])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_runs_from_an_empty_folder_and_ends_with_its_result(name: str, tmp_path: Path):
     if name == "train_policy":
         pytest.importorskip("torch", reason="extra train")
