@@ -137,7 +137,7 @@ def list_points() -> Iterator[Training]:
     wide = replace(more, name="every_category_more_wide", options=("width=768", *options[1:]))
     attention = replace(dense, name="every_category_attention", options=(*options, "heads=32"))
     hidden = replace(dense, name="every_category_hidden", options=(*options, "heads=32", "hide=1.5"))
-    several = replace(hidden, name="every_category_several", networks=3)
+    several = replace(hidden, name="every_category_several", networks=2)
     longer = replace(several, name="every_category_several_longer", executed=10)
     for every in (even, dense, more, wide, attention, hidden, several, longer):
         yield every

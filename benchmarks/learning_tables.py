@@ -78,9 +78,7 @@ def real_objects_table(training: str) -> list[str]:
     rows = [row for row in read_evaluations("points") if row["training"].startswith(f"points/{training}/real_")]
     rows.sort(key=lambda row: -row["share"])
     stages = {name: sum(row["stages"].get(name, 0) for row in rows) for name in _STAGES}
-    total = {key: sum(row[key] for row in rows) for key in ("n", "goal", "clean")}
-    total |= {"task": "all", "stages": {name: n for name, n in stages.items() if n}}
-    total["share"] = sum(row["share"] * row["n"] for row in rows) / max(total["n"], 1)
+    total = {**_sum(rows), "task": "all", "stages": {name: n for name, n in stages.items() if n}}
     columns: dict[str, Column] = {
         "objects": lambda row: "all" if row is total else task_of(row),
         "episodes": lambda row: str(row["n"]),
@@ -90,6 +88,43 @@ def real_objects_table(training: str) -> list[str]:
         "how far they came": describe_stages,
     }
     return make_table([*rows, total], columns)
+
+
+_RECIPES = {
+    "every_category": "1,024 points of even density",
+    "every_category_dense": "2,048 points, three quarters on the part",
+    "every_category_more": "the same, 250 demonstrations of each category",
+    "every_category_more_wide": "the same, `width=768`",
+    "every_category_hidden": "150 of each again, with `heads=32 hide=1.5`",
+    "every_category_several": "two such networks together",
+    "every_category_several_longer": "the same, 10 actions executed",
+}
+"""Trainings of the study of points, and how each differs from the one before."""
+
+
+def every_category_table() -> list[str]:
+    """Returns goals and mean shares of all policies from points, in the library and on real objects."""
+    rows = read_evaluations("points")
+    lines = ["| policy | library: goal | share | real objects: goal | clean | share |", "|---" * 6 + "|"]
+    for training, label in _RECIPES.items():
+        library = [row for row in rows if row["training"] == f"points/{training}"]
+        real = [row for row in rows if row["training"].startswith(f"points/{training}/real_")]
+        cells = [*_cells(library, "goal"), *_cells(real, "goal", "clean")]
+        lines.append(f"| {' | '.join([label, *cells])} |")
+    return lines
+
+
+def _cells(rows: list[Evaluation], *rates: str) -> list[str]:
+    """Returns counts and the mean share of some evaluations together; empty without any."""
+    if not rows:
+        return [""] * (len(rates) + 1)
+    total = _sum(rows)
+    return [*(f"{total[key]} of {total['n']}" for key in rates), f"{total['share']:.2f}"]
+
+
+def _sum(rows: list[Evaluation]) -> Evaluation:
+    total = {key: sum(row[key] for row in rows) for key in ("n", "goal", "clean")}
+    return {**total, "share": sum(row["share"] * row["n"] for row in rows) / max(total["n"], 1)}
 
 
 _STAGES = ("never_touched", "touched", "moved", "reached", "goal")
@@ -154,12 +189,10 @@ def lerobot_table() -> list[str]:
 TABLES: dict[str, Callable[[], list[str]]] = {
     "learning_one_policy": lambda: tasks_table("one_policy", more=FAILURES),
     "learning_images": lambda: tasks_table("images", more={**DEMONSTRATIONS, **FAILURES}),
+    "learning_images_plain": lambda: tasks_table("images_plain", more={**DEMONSTRATIONS, **FAILURES}),
     "learning_points": lambda: points_table("every_category_dense"),
-    "learning_points_even": lambda: points_table("every_category"),
-    "learning_real": lambda: real_objects_table("every_category_dense"),
+    "learning_every_category": every_category_table,
     "learning_real_hidden": lambda: real_objects_table("every_category_hidden"),
-    "learning_real_more": lambda: real_objects_table("every_category_more_wide"),
-    "learning_real_even": lambda: real_objects_table("every_category"),
     "learning_demonstrations": demonstrations_table,
     "learning_chunks": chunks_table,
     "learning_corrections": corrections_table,
