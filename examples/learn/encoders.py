@@ -12,8 +12,8 @@ class PointEncoder(nn.Module):
         super().__init__()
         self.heads, self.hide, features = heads, hide, 256
         self.size = features + 6 * heads
-        self.near = nn.Sequential(nn.Linear(7, 64), nn.GELU(), nn.Linear(64, 128), nn.GELU())
-        self.far, self.norm = nn.Linear(128, features), nn.LayerNorm(features)
+        self.point_layers = nn.Sequential(nn.Linear(7, 64), nn.GELU(), nn.Linear(64, 128), nn.GELU())
+        self.last_layer, self.norm = nn.Linear(128, features), nn.LayerNorm(features)
         if heads:
             self.query, self.key, self.attend = nn.Linear(features, 64), nn.Linear(128, 64), nn.Linear(64, heads)
 
@@ -22,11 +22,11 @@ class PointEncoder(nn.Module):
         if self.training and self.hide:
             points = points[:, torch.rand(points.shape[1]).topk(points.shape[1] // 2).indices]
         shown = self._show(points)
-        near = self.near(points)
-        features = self.norm(self.far(near).masked_fill(~shown, -1e4).amax(dim=1))
+        each = self.point_layers(points)
+        features = self.norm(self.last_layer(each).masked_fill(~shown, -1e4).amax(dim=1))
         if not self.heads:
             return features
-        scores = self.attend(nn.functional.gelu(self.key(near) + self.query(features)[:, None]))
+        scores = self.attend(nn.functional.gelu(self.key(each) + self.query(features)[:, None]))
         share = scores.masked_fill(~shown, -1e4).softmax(dim=1)
         return torch.cat([features, (share.mT @ points[..., :6]).flatten(1)], dim=1)
 
