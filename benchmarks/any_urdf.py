@@ -147,7 +147,9 @@ def main(arguments: list[str]) -> int:
         for keypoints in cfg.keypoints.split(","):
             copy = Path(cfg.out) / "objects" / name
             source = folder if keypoints == "derived" else copy_with_hand_keypoints(folder, copy)
-            jobs += [Job("real", name, skill, str(source), keypoints=keypoints) for skill in cfg.skills.split(",")]
+            jobs += [
+                Job(cfg.kind("real"), name, skill, str(source), keypoints=keypoints) for skill in cfg.skills.split(",")
+            ]
     results = run_or_read(jobs, cfg)
     result_console().print(instance_table(results))
     for line in summary_lines(results):

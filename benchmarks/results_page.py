@@ -22,7 +22,7 @@ import learning_tables
 import summary_tables
 from peer_settings import KIND as PEERS
 from peer_settings import peer_table
-from success_runs import DOES_NOT_FIT, RESULTS, ROBOT, STRICT_SHARE, TASK, Job, Result, Seed, read_results
+from success_runs import DOES_NOT_FIT, RESULTS, ROBOT, STRICT_SHARE, TASK, WIDE, Job, Result, Seed, read_results
 
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.command import run_guarded
@@ -45,6 +45,8 @@ ROBOTS = {
 KINDS = {
     "library": ("Object library", "skill_matrix.py", "one skill on one category of generated objects"),
     "real": ("Real objects", "any_urdf.py", "one skill on one PartNet-Mobility object, from its URDF alone"),
+    "library_wide": ("Object library, opened to 0.9", "skill_matrix.py", "one category, opened with `openness=0.9`"),
+    "real_wide": ("Real objects, opened to 0.9", "any_urdf.py", "one PartNet-Mobility object, with `openness=0.9`"),
     "tasks": ("Shipped tasks", "task_matrix.py", "one task"),
     PEERS: ("Settings of other systems", "peer_settings.py", "one file of `benchmarks/peer_settings`, run unchanged"),
 }
@@ -203,9 +205,10 @@ def commands_of(kind: str) -> list[str]:
         seed, seed_is, robot, n = key
         some = list(group)
         commits = sorted({entry["commit"] for entry in some})
-        robots = "" if kind in ("real", PEERS) else f" robots={robot}"
+        robots = "" if kind.startswith("real") or kind == PEERS else f" robots={robot}"
         search = " search_off=true" if any(entry["failed_without_search"] is not None for entry in some) else ""
-        whole = " categories=all" if kind == "real" else ""
+        whole = " categories=all" if kind.startswith("real") else ""
+        whole += f" skills=open openness={WIDE}" if kind.endswith("_wide") else ""
         command = f"python benchmarks/{KINDS[kind][1]}{whole} n={n} seed={seed} seed_is={seed_is}{robots}{search}"
         lines.append(f"- `{command} results=benchmarks/results.json` (commit {', '.join(commits)})")
     return lines
@@ -234,6 +237,8 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "second_engine": summary_tables.second_engine_table,
     "library_all": lambda: table_of("library", brief=True),
     "real": lambda: table_of("real", brief=True),
+    "library_wide": lambda: table_of("library_wide", brief=True),
+    "real_wide": lambda: table_of("real_wide", brief=True),
     "tasks": lambda: table_of("tasks", brief=True),
     PEERS: table_of_peers,
     **learning_tables.TABLES,

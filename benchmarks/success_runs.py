@@ -32,6 +32,8 @@ _MOVED = (None, "collision", "overspeed", "unsettled")
 """Codes of episodes in which the part reached its goal."""
 _KEYS = ("kind", "robot", "name", "skill", "keypoints", "seed")
 """Keys that tell the entries of a file of results apart."""
+WIDE = "0.9"
+"""Share of the range in the tables of wide openings."""
 _NO_CONTACT_FAULT = (None, "overspeed", "unsettled")
 
 
@@ -70,12 +72,16 @@ class RunCfg:
     """File of counts. Entries with as many episodes of this seed are read from it; others run and are added."""
 
     def __post_init__(self) -> None:
-        if self.openness and self.results is not None:
+        if self.openness not in ("", WIDE) and self.results is not None:
             raise ConfigError(
                 f"openness={self.openness} does not fit results={self.results}: a file of results has only openings "
-                "by default. Remove one of them.",
+                f"by default and by {WIDE}. Remove one of them.",
                 key="openness",
             )
+
+    def kind(self, name: str) -> str:
+        """Returns the name of the table for runs of a kind, which is another one for wide openings."""
+        return f"{name}_wide" if self.openness else name
 
     def wants(self, text: str) -> bool:
         """Returns whether `only` selects a name or path."""
@@ -88,7 +94,7 @@ class Job:
     """A run with one object, one skill, one robot and one source of keypoints."""
 
     kind: str
-    """Name of the table to which it belongs: `library`, `real`, `tasks` or `peers`."""
+    """Name of the table to which it belongs: `library`, `library_wide`, `real`, `real_wide`, `tasks` or `peers`."""
     name: str
     skill: str
     source: str
