@@ -73,6 +73,11 @@ CATEGORIES_THAT_OPEN = (
     "washing_machine",
 )  # fmt: skip
 
+CATEGORIES_WITH_EDGES = (
+    "box", "cabinet", "dishwasher", "drawer_cabinet", "refrigerator", "trash_can", "washing_machine",
+)  # fmt: skip
+"""Categories of which some objects have no handle."""
+
 
 def train_for_curve(name: str, *demos: Demos, **more: Any) -> Training:
     """Returns a training for one point of a curve."""
@@ -137,11 +142,17 @@ def list_points() -> Iterator[Training]:
     wide = replace(more, name="every_category_more_wide", options=("width=768", *options[1:]))
     attention = replace(dense, name="every_category_attention", options=(*options, "heads=32"))
     hidden = replace(dense, name="every_category_hidden", options=(*options, "heads=32", "hide=1.5"))
+    edges = replace(hidden, name="every_category_edges", demos=(*demos, *map(_without_handle, CATEGORIES_WITH_EDGES)))
     several = replace(hidden, name="every_category_several", networks=2)
     longer = replace(several, name="every_category_several_longer", executed=10)
-    for every in (even, dense, more, wide, attention, hidden, several, longer):
+    for every in (even, dense, more, wide, attention, hidden, edges, several, longer):
         yield every
         yield from _list_real_objects(every)
+
+
+def _without_handle(category: str) -> Demos:
+    """Objects without a handle, which start ajar: the hand holds the edge of the part, as with many real objects."""
+    return Demos(f"object={category} skill=open object.where.handle_kind=edge {SLOW}", 150)
 
 
 def _list_real_objects(every: Training) -> Iterator[Training]:
