@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.simcore.randomization.config import RandomizationCfg
+from unlatch.configs.schema import Scenery
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
-from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.viewing.clips.views import choose_view
 from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
@@ -31,20 +30,9 @@ EPISODES = {
     "carton": ["task=close_carton_both", "robot=dual_panda"],
     "faucet": ["task=turn_faucet"],
 }
-COLUMNS, TILE_PX, CAPTION_PX, OVERSAMPLED = 3, (256, 216), 20, 2
+COLUMNS, TILE_PX, CAPTION_PX = 3, (256, 216), 20
 FRAMES, LAST_FRAMES, FRAME_MS = 72, 10, 83
 WHITE, INK = (255, 255, 255), (40, 48, 56)
-ROOM = {
-    "name": "studio",
-    "rules": [
-        {"view": "floor", "attribute": "colour", "distribution": [0.62, 0.66, 0.70]},
-        {"view": "walls", "attribute": "colour", "distribution": [0.80, 0.85, 0.88]},
-        {"view": "table", "attribute": "colour", "distribution": [0.80, 0.72, 0.62]},
-        {"view": "light", "attribute": "direction", "distribution": [-1.0, -0.6, 2.0]},
-        {"view": "light", "attribute": "ambient", "distribution": 0.55},
-        {"view": "light", "attribute": "diffuse", "distribution": 0.45},
-    ],
-}
 
 
 def main(data: Path, out: Path) -> None:
@@ -84,9 +72,8 @@ def film_success(data: Path, words: list[str]) -> list[Image.Image]:
 
 def film(data_set: DataSet, number: int, frames: int | None = None) -> list[Image.Image]:
     """Returns pictures of an episode, at equal time steps; of its first `frames` frames, or of all."""
-    record, cfg = data_set.read(number), config_of(data_set)
-    room = VisualDraw(read_dataclass(RandomizationCfg, ROOM, where="randomization"), record.seed)
-    with open_record(cfg, record, visual_draw=room) as shown:
+    record, cfg = data_set.read(number), replace(config_of(data_set), scenery=Scenery.studio)
+    with open_record(cfg, record) as shown:
         view = choose_view(shown, whole_robot=False, aspect=TILE_PX[0] / TILE_PX[1])
         images = []
         last = frames or record.n_actions
@@ -98,10 +85,9 @@ def film(data_set: DataSet, number: int, frames: int | None = None) -> list[Imag
 
 def captioned(shown: RecordedWorld, view: LookAtCamera, text: str) -> Image.Image:
     """Returns a picture with the instruction as its caption."""
-    width, height = (OVERSAMPLED * side for side in TILE_PX)
-    picture = Image.fromarray(take_picture(shown.world, view, width=width, height=height))
+    picture = take_picture(shown.world, view, width=TILE_PX[0], height=TILE_PX[1])
     tile = Image.new("RGB", (TILE_PX[0], TILE_PX[1] + CAPTION_PX), WHITE)
-    tile.paste(picture.resize(TILE_PX, Image.Resampling.LANCZOS), (0, 0))
+    tile.paste(Image.fromarray(picture), (0, 0))
     place = (TILE_PX[0] / 2, TILE_PX[1] + CAPTION_PX / 2)
     ImageDraw.Draw(tile).text(place, text, fill=INK, anchor="mm", font=ImageFont.load_default(size=12))
     return tile
