@@ -45,7 +45,7 @@ _NUMBER_GAP_PX = 8
 """Least gap between two numbers on the time line."""
 _SINGLE_PENALTY = 2
 """A single picture in the last row counts like this many empty places."""
-_COLORS_KEPT = 96
+_COLORS_KEPT = 80
 """Number of colours, each the mean of the pixels that it stands for: few colours make a small file."""
 
 
