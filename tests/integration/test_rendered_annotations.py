@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -90,7 +91,10 @@ def test_a_fisheye_has_annotations_labels_and_points(rendered: Path):
     column, row = np.rint(found.arrays["keypoints_px"][0, index]).astype(int)
     assert np.linalg.norm(points[row, column] - record.arrays[f"keypoints.{name}"][0]) < 0.06
     assert label([str(rendered), "cameras=[fisheye]", f"out={rendered / 'labels'}", "every=60", *small]) == 0
-    assert (rendered / "labels" / "fisheye" / "coco.json").exists()
+    coco = json.loads((rendered / "labels" / "fisheye" / "coco.json").read_text())
+    named = {category["name"] for category in coco["categories"]}
+    assert "drawer" in named
+    assert not named & {"table", "floor"}
 
 
 def test_annotators_of_plugins_are_listed_without_a_record(monkeypatch: pytest.MonkeyPatch):

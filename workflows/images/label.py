@@ -30,6 +30,8 @@ from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 
 _COCO_FILE = "coco.json"
 _PICTURE = "annotated.png"
+_SURROUNDINGS = ("table", "floor", "wall", "ceiling", "window", "furniture", "robot_mount")
+"""Classes of the table and of rooms."""
 
 
 @dataclass
@@ -48,7 +50,7 @@ class LabelCfg:
     """Types of the labels: `class` of whole bodies, `part`, `link`, ..."""
     camera_rotation_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
     """Rotation from our camera frame to that of annotated poses [degrees]."""
-    leave_out: list[str] = field(default_factory=lambda: ["table"])
+    leave_out: list[str] = field(default_factory=lambda: list(_SURROUNDINGS))
     """Classes that are not labelled."""
 
     def __post_init__(self) -> None:
