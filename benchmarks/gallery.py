@@ -4,8 +4,8 @@ Usage: python benchmarks/gallery.py [clips=true] [only=TEXT] [data=data/gallery]
 
 Without `clips`, it writes the page from the tasks, the counts in benchmarks/results.json, and benchmarks/gallery.json,
 which says what each clip shows. `clips=true` first collects the episodes and writes the clips and that file; this takes
-seven minutes of CPU time. A clip shows episode 0 of one seed, or the first success after it. `only=TEXT` takes the tasks
-whose name contains a text. `check=true` writes nothing and ends with exit code 1 if the page differs.
+seven minutes of CPU time. A clip shows episode 0 of one seed, or the first success after it. `only=TEXT` takes the
+tasks whose name contains a text. `check=true` writes nothing and ends with exit code 1 if the page differs.
 """
 
 from __future__ import annotations
