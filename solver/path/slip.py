@@ -67,37 +67,48 @@ def bar_axis(scene: PlanningScene) -> Array | None:
 def slide_line(scene: PlanningScene, slip: Slip, inward: Array) -> Array | None:
     """Returns the (3,) unit direction in which the contact may slide, base frame; None if it may not slide.
 
-    `inward` (3,) is the inward direction of the part.
+    `inward` (3,) is the inward direction of the part: a part without a front is slid on at right angles to it. On the
+    front, a hand that comes over the edge or from inside slides as one from outside: a line along the normal would lead
+    it off the part.
     """
     bar = bar_axis(scene)
     if slip.slide is Slide.none or slip.slide_m <= 0.0 or bar is None:
         return None
     if slip.slide is Slide.edge:
         return bar
-    across = np.cross(bar, inward)
+    normal = front_normal(scene)
+    across = np.cross(bar, inward if normal is None else normal)
     return unit(across) if float(np.linalg.norm(across)) > 1e-6 else None
+
+
+def front_normal(scene: PlanningScene) -> Array | None:
+    """Returns the (3,) outward normal of the front of the part, base frame; None if the annotation lacks a name.
+
+    By the convention of the annotation, it is `cross(tail - head, contact_axis)`.
+    """
+    names = ("articulated_object_head", "articulated_object_tail")
+    contact = bar_axis(scene)
+    if contact is None or any(name not in scene.keypoints for name in names):
+        return None
+    normal = np.cross(scene.keypoints[names[1]] - scene.keypoints[names[0]], contact)
+    return unit(normal) if float(np.linalg.norm(normal)) > 1e-6 else None
 
 
 def inward_direction(scene: PlanningScene, approaches: Array) -> Array:
     """Returns the (3,) direction in which the hand comes to the part, base frame.
 
-    It points into the front of the part or, if every hand comes from another side, over its edge. By the convention of
-    the annotation, `cross(tail - head, contact_axis)` is the outward normal of the front. The first approach axis is
-    returned if the annotation lacks a name.
+    It points into the front of the part or, if every hand comes from another side, over its edge. The first approach
+    axis is returned if the annotation lacks a name.
 
     Args:
         scene: The part.
         approaches: (3,) or (G, 3) approach axes of the hand at its goals, base frame.
     """
     axes = np.atleast_2d(approaches)
-    names = ("articulated_object_head", "articulated_object_tail")
-    contact = bar_axis(scene)
-    if contact is None or any(name not in scene.keypoints for name in names):
+    contact, normal = bar_axis(scene), front_normal(scene)
+    if contact is None or normal is None:
         return unit(axes[0])
-    normal = np.cross(scene.keypoints[names[1]] - scene.keypoints[names[0]], contact)
-    if float(np.linalg.norm(normal)) <= 1e-6:
-        return unit(axes[0])
-    inward, over_edge = -unit(normal), unit(np.cross(contact, normal))
+    inward, over_edge = -normal, unit(np.cross(contact, normal))
     if np.any(axes @ inward >= np.abs(axes @ over_edge)):
         return inward
     return over_edge if float(np.sum(axes @ over_edge)) >= 0.0 else -over_edge

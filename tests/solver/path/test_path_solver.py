@@ -104,6 +104,17 @@ def test_inward_direction_points_over_the_edge_if_every_hand_comes_from_there(do
             np.testing.assert_allclose(inward_direction(scene, np.vstack([leaning, inward])), inward, atol=1e-12)
 
 
+def test_a_hand_slides_on_the_front_from_wherever_it_comes(door, drawer):
+    across = Slip(SlipMode.cone, slide=Slide.across)
+    for scene in (door(yaw=0.3, hinge=-1.0), drawer(yaw=-0.2)):
+        outside, bar = inward_direction(scene, np.zeros(3)), scene.axes["link0_contact_axis"]
+        expected = np.cross(bar, outside)
+        for lean in (-1.0, -0.3, 0.3, 1.0):
+            from_inside = -np.cos(lean) * outside + np.sin(lean) * expected
+            line = slide_line(scene, across, inward_direction(scene, from_inside))
+            assert abs(line @ expected) == pytest.approx(1.0)
+
+
 def rows_of(setting, arm, scene):
     return [term.row(arm.tool_keypoints, scene) for term in setting.constraint_list]
 
