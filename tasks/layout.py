@@ -28,10 +28,9 @@ _PLINTH_INSET_M = 0.02
 _PLINTH_FRONT_INSET_M = 0.06
 _LEAST_PLINTH_SHARE = 0.5
 """A plinth is at least this share of its object deep and wide. It stands back less below a narrow one, as a bottle."""
-_LEAST_SWEPT_SHARE = 0.3
-"""Where a part swings below the underside of its object, a plinth is at least this share of the object deep."""
 _SWEEP_GAP_M, _SWEEP_SAMPLES = 0.005, 25
-"""Room between a plinth and such a part [m], and number of openings at which the part is compared with it."""
+"""Room between a plinth and a part that swings below the underside of its object [m], and number of openings at which
+the part is compared with it."""
 _MIN_PLINTH_M = 0.005
 _FEET_M = 0.004
 """Every object stands on feet of this height: the table would brake a door that grazes it. With such a contact, Bullet
@@ -294,8 +293,10 @@ def _plinth_box(
         return None, None
     low, high = asset.bounds_obj
     back_inset, front_inset = _limit_insets(high[0] - low[0], _PLINTH_INSET_M, _PLINTH_FRONT_INSET_M)
-    most = high[0] - low[0] - back_inset - _LEAST_SWEPT_SHARE * (high[0] - low[0])
-    front_inset = max(front_inset, min(high[0] - _swept_from(asset) + _SWEEP_GAP_M, most))
+    least = _LEAST_PLINTH_SHARE * (high[0] - low[0] - back_inset - front_inset)
+    front_inset = max(front_inset, high[0] - _swept_from(asset) + _SWEEP_GAP_M)
+    # the lid of a suitcase hangs below all of it in the end: the plinth, to which it is fixed, then stands at its back
+    back_inset = min(back_inset, high[0] - low[0] - front_inset - least)
     depth = high[0] - low[0] - back_inset - front_inset
     width = high[1] - low[1] - sum(_limit_insets(high[1] - low[1], _PLINTH_INSET_M, _PLINTH_INSET_M))
     below = low[2] - _FEET_M - 0.5 * height_m

@@ -197,3 +197,26 @@ def test_a_shell_that_swings_below_its_case_passes_plinth_and_table(tmp_path: Pa
         item = PlacedObject(case, place.T_world_root, {shell.joint: shell.openness.position(float(opening))})
         assert not item.meets(np.array([-half, half]), place.T_world_plinth, 0.0), f"meets the plinth at {opening:.2f}"
         assert item.box()[0, 2] - case.bounds_obj[0, 2] + lowest_m > 0.0, f"meets the table at {opening:.2f} rad"
+
+
+@pytest.mark.parametrize("depth_m", [0.2, 0.05])
+def test_a_shell_that_hangs_down_in_the_end_passes_the_plinth(tmp_path: Path, depth_m: float) -> None:
+    urdf = SUITCASE.replace('"-0.025 0 0.2"', f'"{-depth_m / 2} 0 0.2"')
+    urdf = urdf.replace('"0.05 0.4 0.4"', f'"{depth_m} 0.4 0.4"', 1)
+    (tmp_path / "suitcase.urdf").write_text(urdf)
+    cfg = ObjectCfg(
+        name="suitcase", category="suitcase", source=ObjectSource.urdf, root=str(tmp_path / "suitcase.urdf")
+    )
+    case = load_object(cfg, rng=np.random.default_rng(0))
+    (shell,) = case.articulation.parts.values()
+    task = TaskCfg(name="t", regions=[RegionCfg(object="suitcase", center_m=[0.6, 0.0], height_m=[0.35, 0.35])])
+    place = sample_layout(task, {"suitcase": case}, HOMES, stream(0, "layout")).objects["suitcase"]
+    assert place.plinth_size_m is not None
+    assert place.T_world_plinth is not None
+    half = 0.5 * np.array(place.plinth_size_m)
+    for opening in np.linspace(0.0, shell.openness.span, 29):
+        item = PlacedObject(case, place.T_world_root, {shell.joint: shell.openness.position(float(opening))})
+        assert not item.meets(np.array([-half, half]), place.T_world_plinth, 0.0), f"meets the plinth at {opening:.2f}"
+    front_x = (place.T_world_root.inverse() @ place.T_world_plinth.p)[0] + half[0]
+    assert front_x == pytest.approx(min(-0.05, case.bounds_obj[1, 0] - 0.06) - 0.005, abs=0.003)
+    assert half[0] > 0.01
