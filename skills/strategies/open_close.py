@@ -73,6 +73,10 @@ _INSIDE_LEAD_RAD = 0.2
 by up to 15 mm, and the part falls behind by as much when the hand turns upright."""
 _SECOND_HOLD_RAD = 0.2
 """Smallest angle for which a lid is grasped a second time. A single hold leads it so much further than its default."""
+_LONGEST_PULL_RAD = 2.0
+"""Largest opening to which a hand at its handle leads a door: further, the door meets the forearm in front of it."""
+_HANGING = 0.5
+"""A part that turns down hangs if its head is lower than its hinge by more than this share of their distance."""
 _LONGEST_HOLD_M = 0.24
 """Longest way of the edge of a lid that one hold leads past upright."""
 _LEAST_SHARE = 0.02
@@ -194,16 +198,20 @@ def opened_to(part: Part, start: tuple[float, float], asked: float | None = None
     return min(rounded(asked + min(_ASKED_LEAD * (asked - start[0]), most)), part.openness.span)
 
 
-def led_to(setting: PlannerSettingCfg, part: Part, start: tuple[float, float], asked: float) -> PlannerSettingCfg:
+def led_to(
+    setting: PlannerSettingCfg, part: Part, start: tuple[float, float], asked: float, *, most: float | None = None
+) -> PlannerSettingCfg:
     """Returns the setting of a grasp, or of a push from inside, that leads a part to the opening that a user asks for.
 
     The opening is in rad or m from closed. The threshold of the skill is the displacement from the largest opening at
-    the start. The task judges the opening.
+    the start. The task judges the opening. The hand leads the part to `most` at the most [rad or m]; None: no limit.
     """
     moved = min(max(asked - start[1], _LEAST_SHARE * part.openness.span), MAX_THRESHOLD)
     opening = opened_to(part, start, asked)
     if SPOT in setting.keypoint_shifts:
         opening = max(opening, min(asked + _INSIDE_LEAD_RAD, part.openness.span))
+    if most is not None:
+        opening = min(opening, most)
     return replace(
         setting,
         success_threshold=rounded(moved),
@@ -216,9 +224,14 @@ def count_holds(part: Part, asset: ObjectAsset, start: tuple[float, float], aske
 
     The arm that lifts a lid from the front would have to reach over it: another grasp, at its edge or from inside,
     leads it on. Where the way that is left is longer than an arm leads in one pose, a hold in between leads the part
-    as far as by default.
+    as far as by default. A flap that hangs down in the end, which the arm would have to reach below, and a door that
+    turns far are led by their handle as far as by default, and then pushed from inside or held elsewhere.
     """
     reached, holds = opened_to(part, start), 1
+    if part.kind is PartKind.hinge_horizontal and asked - reached > _SECOND_HOLD_RAD:
+        return 2 if _hangs(part, asset, asked) else 1
+    if part.kind is PartKind.hinge_vertical and not held_at_edge(part):
+        return 2 if asked > _LONGEST_PULL_RAD else 1
     if part.kind is not PartKind.lid:
         return holds
     lever = lever_m(asset.model, part, part.keypoint(HEAD).xyz)
@@ -228,6 +241,15 @@ def count_holds(part: Part, asset: ObjectAsset, start: tuple[float, float], aske
             break
         reached = opened_to(part, (reached, reached))
     return holds
+
+
+def _hangs(part: Part, asset: ObjectAsset, opening: float) -> bool:
+    """Returns whether the head of a part is well below its hinge at an opening from closed [rad]."""
+    model, head = asset.model, part.keypoint(HEAD).xyz
+    positions = {part.joint: part.openness.position(opening)}
+    hinge = model.link_pose(model.joints[part.joint].child, positions).p
+    drop_m = float(hinge[2] - (model.link_pose(part.link, positions) @ head)[2])
+    return drop_m > _HANGING * lever_m(model, part, head)
 
 
 def opening_of_share(share: float | str, part: Part) -> float:

@@ -103,6 +103,23 @@ def test_a_lid_takes_more_holds_the_further_its_edge_is_led(category: str, name:
     assert count_holds(part, asset, (0.4, 0.48), asked) == holds
 
 
+@pytest.mark.parametrize(("asked", "holds"), [(1.4, 1), (1.6, 1), (2.2, 2), (2.8, 2)])
+def test_a_flap_that_hangs_down_in_the_end_takes_a_second_hold(asked: float, holds: int):
+    asset = load_object(ObjectCfg("oven", "oven", instance="0"), rng=np.random.default_rng(0))
+    door = moves_by(asset.articulation.parts["door"], 3.1)
+    assert door.kind is PartKind.hinge_horizontal
+    assert count_holds(door, asset, (0.0, 0.0), asked) == holds
+
+
+@pytest.mark.parametrize(("handle", "asked", "holds"), [("bar", 1.4, 1), ("bar", 2.5, 2), ("edge", 2.5, 1)])
+def test_a_door_that_a_hand_leads_far_by_its_handle_takes_a_second_hold(handle: str, asked: float, holds: int):
+    asset = load_object(ObjectCfg("microwave", "microwave", instance="0"), rng=np.random.default_rng(0))
+    found = asset.articulation.parts["door"]
+    made = Handle(HandleType(handle), np.array([0.02, 0.02, 0.2]))
+    door = replace(moves_by(found, 3.1), handle=made)
+    assert count_holds(door, asset, (0.0, 0.0), asked) == holds
+
+
 def test_a_push_from_inside_aims_further_beyond_what_is_asked_than_a_hold():
     part, start, asked = moves_by(part_of("laptop", "lid"), 3.1), (2.3, 2.3), 2.8
     held, pushed = (

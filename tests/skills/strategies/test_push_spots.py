@@ -106,12 +106,14 @@ def test_a_part_that_stands_open_is_pushed_further_from_inside(category: str):
     assert not any(name.startswith("inside") for name in closed)
 
 
-def bail(make_object: MakeObject, *, body_below: float) -> tuple[ObjectAsset, Part]:
+def bail(make_object: MakeObject, *, body_below: float, rim_z: float | None = None) -> tuple[ObjectAsset, Part]:
     """A bail on a hinge along y: closed, it stands straight up from the hinge; it opens towards -x.
 
-    The body reaches up to `body_below` under the bar, on the side of +x.
+    The body reaches up to `body_below` under the bar, on the side of +x. On the other side it may have a rim.
     """
     body, loop = LinkBuilder("body"), LinkBuilder("loop")
+    if rim_z is not None:
+        body.box("rim", (-0.45, -0.2, -0.3), (-0.25, 0.2, rim_z), rgba=GREY)
     body.box("wall", (0.02, -0.2, -0.3), (0.3, 0.2, 0.3 - body_below), rgba=GREY)
     loop.box("bar", (-0.005, -0.15, 0.295), (0.005, 0.15, 0.305), rgba=GREY)
     head = np.array([0.0, 0.0, 0.3])
@@ -151,6 +153,20 @@ def test_a_bail_is_grasped_where_the_hand_fits_to_the_end_and_else_pushed(make_o
     assert push.follow_joint.to == pytest.approx(0.5 * push.success_threshold)
     near = derive_strategies("close", *bail(make_object, body_below=-0.05), HAND, (0.5, 0.9))
     assert {name.partition("_")[0] for name, _ in near} == {"push"}
+
+
+@pytest.mark.parametrize(("rim_z", "room"), [(None, 1.44), (-0.2, 1.44), (-0.02, 1.32), (-0.01, 1.26)])
+def test_a_bail_is_led_beyond_what_is_asked_only_where_the_hand_has_room(
+    make_object: MakeObject, rim_z: float | None, room: float
+):
+    asset, part = bail(make_object, body_below=0.2, rim_z=rim_z)
+    fit = HandFit(asset, part, HAND, approach_m=0.1)
+    assert fit.grasp(room) is not None
+    assert room == 1.44 or fit.grasp(room + 0.06) is None
+    led = dict(derive_strategies("open", asset, part, HAND, (0.0, 0.0), asked=1.2))["bar"].follow_joint
+    assert led is not None
+    # at least a tenth of a radian beyond, as the arm lags
+    assert led.to == pytest.approx(max(room, 1.3), abs=0.02)
 
 
 def tongue(
