@@ -56,6 +56,7 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-all: $(STAMP)
+	$(BIN)/python -m pip install $(PIP_FLAGS) 'torch>=2.4'
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not gui"
 
 check: lint test

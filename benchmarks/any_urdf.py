@@ -148,7 +148,8 @@ def main(arguments: list[str]) -> int:
             copy = Path(cfg.out) / "objects" / name
             source = folder if keypoints == "derived" else copy_with_hand_keypoints(folder, copy)
             jobs += [
-                Job(cfg.kind("real"), name, skill, str(source), keypoints=keypoints) for skill in cfg.skills.split(",")
+                Job(cfg.kind("real", skill), name, skill, str(source), keypoints=keypoints)
+                for skill in cfg.skills.split(",")
             ]
     results = run_or_read(jobs, cfg)
     result_console().print(instance_table(results))

@@ -15,7 +15,7 @@ If the environment variable UNLATCH_PARTNET_DIR names a folder of PartNet-Mobili
 evaluates its policy on those of them that `any_urdf.py` opens, in five episodes of each object.
 
 The study `lerobot` trains ACT and Diffusion Policy of LeRobot in place of that network, and needs the extra `lerobot`.
-Without the name of a study, all others run.
+If no study is named, all but `lerobot` run.
 
   cores     processes at a time, by default one for each core
   cards     graphics cards, on which networks train and images are drawn; 0: networks train on the cores

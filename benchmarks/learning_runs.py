@@ -362,6 +362,7 @@ class TrainingRuns:
             **variables,
             "CUDA_VISIBLE_DEVICES": card,
             "EGL_VISIBLE_DEVICES": card or "0",
+            **({CARD_VARIABLE: card} if card else {}),
         }
 
         def act() -> float:

@@ -99,7 +99,7 @@ _RECIPES = {
     "every_category_several": "two such networks together",
     "every_category_several_longer": "the same, 10 actions executed",
 }
-"""Trainings of the study of points, and how each differs from the one before."""
+"""Trainings of the study of points, and what they learn from."""
 
 
 def every_category_table() -> list[str]:

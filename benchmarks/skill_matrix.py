@@ -164,7 +164,7 @@ def main(arguments: list[str]) -> int:
     generators = {name: GENERATORS.load(name) for name in GENERATORS.names() if cfg.wants(name)}
     names = [name for name, generate in generators.items() if not generate(0).articulation.free]
     jobs = [
-        Job(cfg.kind("library"), name, skill, name, robot=robot)
+        Job(cfg.kind("library", skill), name, skill, name, robot=robot)
         for robot in cfg.robots.split(",")
         for name in names
         for skill in cfg.skills.split(",")

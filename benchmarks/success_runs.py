@@ -79,9 +79,9 @@ class RunCfg:
                 key="openness",
             )
 
-    def kind(self, name: str) -> str:
+    def kind(self, name: str, skill: str) -> str:
         """Returns the name of the table for runs of a kind, which is another one for wide openings."""
-        return f"{name}_wide" if self.openness else name
+        return f"{name}_wide" if self.openness and skill == "open" else name
 
     def wants(self, text: str) -> bool:
         """Returns whether `only` selects a name or path."""

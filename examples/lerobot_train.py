@@ -2,8 +2,8 @@
 
     python lerobot_train.py data/lerobot data/more out=outputs/drawers policy.type=act steps=10000 batch_size=256
 
-All options but `out` are those of `lerobot-train`, without the dashes. `out` becomes the folder of the trained policy,
-for `unlatch evaluate policy=lerobot:outputs/drawers`. Needs the extra `lerobot`.
+All options but `out` are those of `lerobot-train`, without the dashes; `steps` is needed. `out` becomes the folder of
+the trained policy, for `unlatch evaluate policy=lerobot:outputs/drawers`. Needs the extra `lerobot`.
 """
 
 import json
@@ -37,12 +37,15 @@ def join(sets: list[Path], out: Path) -> Path:
 def main(words: list[str]) -> None:
     """Joins, trains, and keeps the trained policy."""
     options = DEFAULTS | dict(word.split("=", 1) for word in words if "=" in word)
+    sets = [Path(word).absolute() for word in words if "=" not in word]
+    if not sets or not {"out", "steps"} <= options.keys():
+        sys.exit(__doc__)
     out = Path(options.pop("out")).absolute()
     if out.exists():
         sys.exit(f"{out} exists. Remove it, or take another folder.")
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent) as folder:
-        root = join([Path(word).absolute() for word in words if "=" not in word], Path(folder, "joined"))
+        root = join(sets, Path(folder, "joined"))
         info = json.loads((root / "meta" / "info.json").read_text(encoding="utf-8"))
         print(f"data: {info['total_episodes']} episodes to train on, {info['total_frames']} frames", flush=True)
         options |= {"dataset.root": str(root), "output_dir": f"{folder}/run"}

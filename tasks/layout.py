@@ -27,7 +27,8 @@ from unlatch.tasks.task import OpennessCfg, RegionCfg, TaskCfg
 _PLINTH_INSET_M = 0.02
 _PLINTH_FRONT_INSET_M = 0.06
 _LEAST_PLINTH_SHARE = 0.5
-"""A plinth is at least this share of its object deep and wide. It stands back less below a narrow one, as a bottle."""
+"""A plinth is at least this share of its object deep and wide. It stands back less below a narrow one, as a bottle.
+Where a part swings below its object, the plinth has at least this share of the depth that it would have otherwise."""
 _SWEEP_GAP_M, _SWEEP_SAMPLES = 0.005, 25
 """Room between a plinth and a part that swings below the underside of its object [m], and number of openings at which
 the part is compared with it."""

@@ -2,7 +2,8 @@
 
 UNLATCH_POLICY=data/policy.pt unlatch evaluate policy=policy:ChunkPolicy observation.columns=true observation.state=...
 
-Of several networks, `UNLATCH_POLICY=first.pt:second.pt:third.pt`, each number of an action is the median.
+Of several networks, `UNLATCH_POLICY=first.pt:second.pt:third.pt`, each number of an action is the median; of two, the
+mean.
 """
 
 import os

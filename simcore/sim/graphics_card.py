@@ -13,7 +13,8 @@ CARD_VARIABLE = "UNLATCH_CARD"
 WORKER_VARIABLE = "UNLATCH_WORKER"
 """The environment variable with the number of a worker, from 0; executors set it."""
 _BACKENDS = ("Vulkan", "Metal", "D3D12")
-_FAST_TO_SLOW = ("DiscreteGPU", "IntegratedGPU", "Unknown", "CPU")
+_RANKS = {"DiscreteGPU": 0, "IntegratedGPU": 1, "CPU": 3}
+"""Kinds of cards, the fastest first; the rank of others is 2."""
 
 
 def find_adapter() -> Any:
@@ -45,7 +46,7 @@ def choose_card(adapters: Sequence[Any], number: str) -> Any:
     Raises:
         ConfigError: There is no such card.
     """
-    cards = sorted(filter(is_usable, adapters), key=lambda card: _FAST_TO_SLOW.index(card.info["adapter_type"]))
+    cards = sorted(filter(is_usable, adapters), key=lambda card: _RANKS.get(card.info["adapter_type"], 2))
     if number.isdecimal() and int(number) < len(cards):
         return cards[int(number)]
     known = ", ".join(f"{index} ({card.info['device']})" for index, card in enumerate(cards))

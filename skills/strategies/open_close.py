@@ -72,7 +72,8 @@ _INSIDE_LEAD_RAD = 0.2
 """The least of it for a push from inside. The corner of leaning fingertips that pushes first is ahead of their middle
 by up to 15 mm, and the part falls behind by as much when the hand turns upright."""
 _SECOND_HOLD_RAD = 0.2
-"""Smallest angle for which a lid is grasped a second time. A single hold leads it so much further than its default."""
+"""Smallest angle for which a lid, a flap or a door takes another hold. A single hold leads it so much further
+than its default."""
 _LONGEST_PULL_RAD = 2.0
 """Largest opening to which a hand at its handle leads a door: further, the door meets the forearm in front of it."""
 _HANGING = 0.5
@@ -231,7 +232,7 @@ def count_holds(part: Part, asset: ObjectAsset, start: tuple[float, float], aske
     if part.kind is PartKind.hinge_horizontal and asked - reached > _SECOND_HOLD_RAD:
         return 2 if _hangs(part, asset, asked) else 1
     if part.kind is PartKind.hinge_vertical and not held_at_edge(part):
-        return 2 if asked > _LONGEST_PULL_RAD else 1
+        return 2 if asked > _LONGEST_PULL_RAD and asked - reached > _SECOND_HOLD_RAD else 1
     if part.kind is not PartKind.lid:
         return holds
     lever = lever_m(asset.model, part, part.keypoint(HEAD).xyz)

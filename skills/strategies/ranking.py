@@ -126,9 +126,9 @@ def _room_to_lead(
     """Returns the largest opening to which a hand at the handle leads the part without meeting what is behind it.
 
     At the end of its range, a bail lies on the rim of its bucket, which the fingertips would press. None: the hand
-    fits everywhere, or there is no handle at which it fits where the user asks the part to be.
+    fits everywhere, the part slides, or there is no handle at which it fits where the user asks the part to be.
     """
-    if part.handle.type is HandleType.none or held_at_edge(part):
+    if part.kind is PartKind.slider or part.handle.type is HandleType.none or held_at_edge(part):
         return None
     fit = HandFit(asset, part, hand, approach_m=approach_m(part))
     beyond = np.linspace(asked, opened_to(part, start, asked), _ENDS)

@@ -10,7 +10,9 @@ from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.sim.world import World
 
-IN_SCENES = ("distractor", "floor", "plinth", "robot", "table", "wall")
+SURROUNDINGS = ("table", "floor", "wall", "ceiling", "window", "furniture", "robot_mount")
+"""Classes of the table and of rooms."""
+IN_SCENES = ("distractor", "plinth", "robot", *SURROUNDINGS)
 """Classes of bodies other than objects; the class of an object is its category."""
 
 _NEAR = 0.8

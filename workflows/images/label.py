@@ -24,14 +24,12 @@ from unlatch.simcore.sim.annotators.formats.coco_file import CocoFile
 from unlatch.simcore.sim.annotators.formats.dope_file import dope_frame
 from unlatch.simcore.sim.annotators.formats.drawing import draw_annotations
 from unlatch.workflows.episode.randomization.visual_views import cameras
-from unlatch.workflows.episode.semantic_classes import check_classes
+from unlatch.workflows.episode.semantic_classes import SURROUNDINGS, check_classes
 from unlatch.workflows.runs.recorded_config import chosen_summaries, config_of
 from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 
 _COCO_FILE = "coco.json"
 _PICTURE = "annotated.png"
-_SURROUNDINGS = ("table", "floor", "wall", "ceiling", "window", "furniture", "robot_mount")
-"""Classes of the table and of rooms."""
 
 
 @dataclass
@@ -50,7 +48,7 @@ class LabelCfg:
     """Types of the labels: `class` of whole bodies, `part`, `link`, ..."""
     camera_rotation_deg: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
     """Rotation from our camera frame to that of annotated poses [degrees]."""
-    leave_out: list[str] = field(default_factory=lambda: list(_SURROUNDINGS))
+    leave_out: list[str] = field(default_factory=lambda: list(SURROUNDINGS))
     """Classes that are not labelled."""
 
     def __post_init__(self) -> None:

@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 from PIL import Image
 
-from unlatch.simcore.errors import WorldError
+from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pinhole, Pose
 from unlatch.simcore.lru_cache import LRUCache
 from unlatch.simcore.native_output import hide_native_output
-from unlatch.simcore.sim.graphics_card import find_adapter
+from unlatch.simcore.sim.graphics_card import CARD_VARIABLE, find_adapter
 from unlatch.simcore.sim.renderers.ambient_occlusion import darken_corners
 from unlatch.simcore.sim.renderers.drawn_links import DrawnLink, drawn_links
 from unlatch.simcore.sim.renderers.environment_light import (
@@ -450,9 +450,28 @@ def open_device() -> Any:
     import pygfx as gfx
 
     with hide_native_output():
-        if "PYGFX_WGPU_ADAPTER_NAME" not in os.environ:  # pygfx's own choice
-            gfx.renderers.wgpu.select_adapter(adapter)
+        if CARD_VARIABLE in os.environ or "PYGFX_WGPU_ADAPTER_NAME" not in os.environ:  # pygfx's own choice
+            _select(adapter)
         return gfx.renderers.wgpu.get_shared().device
+
+
+def _select(adapter: Any) -> None:
+    """Makes pygfx draw on an adapter. A process that has drawn with pygfx before stays where it is.
+
+    Raises:
+        ConfigError: It cannot draw on the card of `UNLATCH_CARD` any more.
+    """
+    import pygfx as gfx
+
+    try:
+        gfx.renderers.wgpu.select_adapter(adapter)
+    except RuntimeError as exc:
+        if CARD_VARIABLE in os.environ:
+            raise ConfigError(
+                f"{CARD_VARIABLE} cannot be followed: this process has drawn with pygfx before. Set it before "
+                "the first picture.",
+                key=CARD_VARIABLE,
+            ) from exc
 
 
 def _read_struct_types() -> None:

@@ -78,3 +78,26 @@ def test_the_device_is_that_of_the_chosen_card(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(gfx.renderers.wgpu, "get_shared", lambda: SimpleNamespace(device="its device"))
     assert pygfx.open_device.__wrapped__() == "its device"
     assert chosen == [SECOND]
+
+
+def test_a_process_that_has_drawn_with_pygfx_stays_on_its_card(monkeypatch: pytest.MonkeyPatch):
+    gfx = pytest.importorskip("pygfx")
+    from unlatch.simcore.sim.renderers import pygfx
+
+    def refuse(adapter: SimpleNamespace) -> None:
+        raise RuntimeError("default device cannot be configured after it is created")
+
+    monkeypatch.setattr(pygfx, "find_adapter", lambda: SECOND)
+    monkeypatch.setattr(gfx.renderers.wgpu, "select_adapter", refuse)
+    monkeypatch.setattr(gfx.renderers.wgpu, "get_shared", lambda: SimpleNamespace(device="its device"))
+    monkeypatch.delenv(CARD_VARIABLE, raising=False)
+    assert pygfx.open_device.__wrapped__() == "its device"
+
+    monkeypatch.setenv(CARD_VARIABLE, "1")
+    with pytest.raises(ConfigError, match="has drawn with pygfx before"):
+        pygfx.open_device.__wrapped__()
+
+
+def test_a_card_of_a_kind_without_a_name_comes_after_those_with_one():
+    odd = make_adapter("odd", "unknown")
+    assert choose_card((SOFTWARE, odd, FIRST), "1") is odd
