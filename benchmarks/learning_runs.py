@@ -279,6 +279,11 @@ class TrainingRuns:
         finally:
             self._free_cards.put(card)
 
+    def _draw_on(self, number: int) -> dict[str, str]:
+        """Returns the variables that make Bullet's OpenGL and pygfx draw on all cards in turn."""
+        card = str(number % max(self._n_cards, 1))
+        return {"EGL_VISIBLE_DEVICES": card} | ({CARD_VARIABLE: card} if self._n_cards else {})
+
     def _collect(self, rank: int, demos: Demos, view: View) -> list[Path]:
         """Collects and exports demonstrations; returns the sets."""
         command = ["collect", *task_options(demos.task), f"seed={demos.seed}", *demos.options]
@@ -307,17 +312,12 @@ class TrainingRuns:
     ) -> list[Path]:
         """Collects and exports episodes in parts of `part` episodes; returns the sets of those with a success."""
 
-        def choose_card(numbers: range) -> dict[str, str]:
-            """Returns the variables that make Bullet's OpenGL and pygfx draw the parts on all cards in turn."""
-            card = str(numbers.start // part % max(self._n_cards, 1))
-            return {"EGL_VISIBLE_DEVICES": card} | ({CARD_VARIABLE: card} if self._n_cards else {})
-
         def collect(numbers: range) -> Path:
             data = self._folder / "data" / name / f"{numbers.start}-{numbers.stop}"
             options = [f"only=[{','.join(map(str, numbers))}]", "executor=serial", "give_up_after=null", "pictures=0"]
             with self._cores.use(rank, 1):
                 log = self._folder / "logs" / f"{name}-{numbers.start}.log"
-                variables = {**environment, **choose_card(numbers)}
+                variables = {**environment, **self._draw_on(numbers.start // part)}
                 _run([*UNLATCH, *command, *options, f"out={data}"], log, environment=variables)
             return data
 
@@ -335,7 +335,7 @@ class TrainingRuns:
             ):
                 if view.cameras:
                     render = ["render", str(data), *view.camera_options("cameras"), f"renderer={view.renderer}"]
-                    variables = choose_card(numbers)
+                    variables = self._draw_on(numbers.start // part)
                     _run([*UNLATCH, *render, f"name={view.key}", "executor=serial"], log, environment=variables)
                 _run([*UNLATCH, "export", str(data), f"out={out}", *view.export_options()], log)
             return out
@@ -358,12 +358,7 @@ class TrainingRuns:
         command += training.view.observation_options(training.executed)
         command += [f"seed={self._seed}", f"workers={workers}", "pictures=0", f"out={out}"]
         card = str(rank % self._n_cards) if self._n_cards else ""
-        acting = {
-            **variables,
-            "CUDA_VISIBLE_DEVICES": card,
-            "EGL_VISIBLE_DEVICES": card or "0",
-            **({CARD_VARIABLE: card} if card else {}),
-        }
+        acting = {**variables, "CUDA_VISIBLE_DEVICES": card, **self._draw_on(rank)}
 
         def act() -> float:
             with self._cores.use(rank, workers):

@@ -65,9 +65,17 @@ def tasks_table(study: str, *, more: dict[str, Column]) -> list[str]:
     return make_table(read_evaluations(study), {"task": task_of, **RATES, **more})
 
 
+def _in_library(training: str) -> list[Evaluation]:
+    return [row for row in read_evaluations("points") if row["training"] == f"points/{training}"]
+
+
+def _on_real_objects(training: str) -> list[Evaluation]:
+    return [row for row in read_evaluations("points") if row["training"].startswith(f"points/{training}/real_")]
+
+
 def points_table(training: str) -> list[str]:
     """Returns the table of a policy from points, the highest share of the asked opening first."""
-    rows = [row for row in read_evaluations("points") if row["training"] == f"points/{training}"]
+    rows = _in_library(training)
     rows.sort(key=lambda row: -row["share"])
     columns = {"object": task_of, "share": lambda row: f"{row['share']:.2f}"}
     return make_table(rows, {**columns, **_counts("goal"), **_counts("clean"), **FAILURES})
@@ -75,7 +83,7 @@ def points_table(training: str) -> list[str]:
 
 def real_objects_table(training: str) -> list[str]:
     """Returns the table of the same policy on real objects, with the mean over all episodes in the last line."""
-    rows = [row for row in read_evaluations("points") if row["training"].startswith(f"points/{training}/real_")]
+    rows = _on_real_objects(training)
     rows.sort(key=lambda row: -row["share"])
     stages = {name: sum(row["stages"].get(name, 0) for row in rows) for name in _STAGES}
     total = {**_sum(rows), "task": "all", "stages": {name: n for name, n in stages.items() if n}}
@@ -104,12 +112,9 @@ _RECIPES = {
 
 def every_category_table() -> list[str]:
     """Returns goals and mean shares of all policies from points, in the library and on real objects."""
-    rows = read_evaluations("points")
     lines = ["| policy | library: goal | share | real objects: goal | clean | share |", "|---" * 6 + "|"]
     for training, label in _RECIPES.items():
-        library = [row for row in rows if row["training"] == f"points/{training}"]
-        real = [row for row in rows if row["training"].startswith(f"points/{training}/real_")]
-        cells = [*_cells(library, "goal"), *_cells(real, "goal", "clean")]
+        cells = [*_cells(_in_library(training), "goal"), *_cells(_on_real_objects(training), "goal", "clean")]
         lines.append(f"| {' | '.join([label, *cells])} |")
     return lines
 
