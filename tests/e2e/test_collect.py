@@ -254,7 +254,10 @@ def test_ctrl_c_while_the_command_is_loaded_says_so_without_a_traceback(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("after_s", [0.3, 0.6, 1.0, 1.5, 2.0, 2.5, 2.7, 3.0, 4.0])
+@pytest.mark.parametrize(
+    "after_s",
+    [0.3, 1.0, 2.0, 3.0, *(pytest.param(more, marks=pytest.mark.heavy) for more in (0.6, 1.5, 2.5, 2.7, 4.0))],
+)
 def test_ctrl_c_at_any_moment_ends_with_one_line_and_130(tmp_path: Path, after_s: float):
     process = start(["collect", "task=close_drawer", "episodes=50", "workers=2", "pictures=0"], tmp_path)
     time.sleep(after_s)  # whatever the command does then: it composes, starts workers, or makes episodes

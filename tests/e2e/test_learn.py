@@ -49,10 +49,11 @@ def test_a_tiny_network_predicts_the_hand_better_than_one_that_sees_another_plac
 def pictured(tmp_path_factory):
     """One demonstration as a set with points and images, without numbers of the object."""
     folder = tmp_path_factory.mktemp("pictured")
-    cfg = unlatch.load("close_drawer", "variety=0", "object.instance=3", seed=1)
-    data = unlatch.collect(cfg, episodes=1, out=folder / "drawers", workers=1)
+    cfg = unlatch.load("close_drawer", "variety=0", "object.instance=3", "executor=serial", seed=1)
+    data = unlatch.collect(cfg, episodes=1, out=folder / "drawers")
     sizes = [f"cameras.{i}.{side}=32" for i in range(len(CAMERAS)) for side in ("width", "height")]
-    unlatch.render(data, cameras=CAMERAS, overrides=sizes, name="small")
+    quick = ["renderer=tiny", "scenery=none", "executor=serial"]
+    unlatch.render(data, cameras=CAMERAS, overrides=[*quick, *sizes], name="small")
     out = folder / "lerobot"
     unlatch.export(data, format="lerobot", out=out, objects=False, keypoints=False, point_cloud=32, render="small")
     return out
@@ -65,7 +66,7 @@ def test_a_network_learns_from_points_and_images_and_acts_on_them(pictured, tmp_
     import train
 
     path = tmp_path / "policy.pt"
-    options = {**train.OPTIONS, "out": str(path), "width": 64, "batch": 16, "noise": 0.0, "steps": 40, "chunk": 4}
+    options = {**train.OPTIONS, "out": str(path), "width": 64, "batch": 16, "noise": 0.0, "steps": 20, "chunk": 4}
     network = train.train([pictured], options)
     assert network.cfg.views == ["observation.point_cloud", *(f"observation.images.{name}" for name in CAMERAS)]
 

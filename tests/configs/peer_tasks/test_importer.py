@@ -667,8 +667,10 @@ def places(tree: Any) -> list[tuple[Any, Any]]:
 @pytest.mark.parametrize(
     ("path", "count"),
     [
-        pytest.param(ONE_ARM, 40, marks=pytest.mark.slow),
-        pytest.param(TWO_ARMS, 60, marks=pytest.mark.slow),
+        pytest.param(ONE_ARM, 10, marks=pytest.mark.slow),
+        pytest.param(TWO_ARMS, 15, marks=pytest.mark.slow),
+        pytest.param(ONE_ARM, 40, marks=pytest.mark.heavy),
+        pytest.param(TWO_ARMS, 60, marks=pytest.mark.heavy),
     ],
 )
 def test_files_with_random_values_are_imported_or_refused(path: Path, count: int, tmp_path: Path) -> None:
