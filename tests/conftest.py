@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -15,6 +16,12 @@ settings.load_profile("unlatch")
 
 # a test that needs a Ray cluster starts its own, and does not join the one of a test that runs beside it
 os.environ["RAY_ADDRESS"] = "local"
+
+
+def pytest_collection_finish() -> None:
+    """Keeps what the collection made out of Python's garbage collections: it stays to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
