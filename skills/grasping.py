@@ -6,6 +6,7 @@ Where the hand is placed on the part is decided in `unlatch.skills.strategies` (
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,9 +16,13 @@ from unlatch.skills.articulation import LED_SHARE, ArticulationSkill
 from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
+from unlatch.skills.turning import LEAST_TURN_RAD, TurningPlan, plan_turns
 from unlatch.solver.path.slip import Slip
-from unlatch.solver.planning.plan import KeyframePlan
-from unlatch.solver.settings.setting import SuccessMode
+from unlatch.solver.planning.plan import KeyframePlan, PlanBudget
+from unlatch.solver.planning.planner import plan_keyframes
+from unlatch.solver.settings.setting import PlannerSettingCfg, SuccessMode
+
+Array = np.ndarray
 
 _FINGER_GAP_M = 0.001
 """Smallest gap between a knob and either finger on the approach: the arm is accurate to half a millimetre."""
@@ -98,10 +103,49 @@ class GraspingSkill(ArticulationSkill):
         return _HOOKED_SPEED[self.object.body.joint(self.part.joint).prismatic]
 
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
-        """See `ArticulationSkill.make_commands`."""
+        """See `ArticulationSkill.make_commands`; a part that is turned in several turns is grasped in each."""
+        if isinstance(plan, TurningPlan):
+            settings = self._settings_by_strategy
+            return [
+                command
+                for turn in plan.turns
+                for command in self._grasp_and_lead(turn.plan, self._approach_width_of(settings[turn.strategy]))
+            ]
         if self.closed_gripper:
             return self.closed_gripper_commands(plan)
         return self._grasp_and_lead(plan, self.approach_width_m)
+
+    def _plan_turns(
+        self, rng: np.random.Generator, *, least_rad: float = LEAST_TURN_RAD, budget: PlanBudget | None = None
+    ) -> TurningPlan:
+        """Returns a plan that turns the part in as many turns as the wrist needs; each has its own grasp.
+
+        Args:
+            rng: Stream of the planner.
+            least_rad: Smallest turn that is tried [rad].
+            budget: How much each turn is tried; None = the budget of the skill.
+        """
+        settings, budget = self._settings_by_strategy, budget or self.context.budget
+
+        def plan_turn(strategy: str, s: float, q: Array, to: float) -> KeyframePlan:
+            request = self.request(s=s, q_current=q, follow_to=to, setting=settings[strategy])
+            return plan_keyframes(replace(request, budget=budget), self.context.checker, rng)
+
+        q = self.context.arm.q_target
+        return plan_turns(plan_turn, list(settings), s=self.s, q=q, target_s=self.follow_to, least_rad=least_rad)
+
+    @property
+    def _settings_by_strategy(self) -> dict[str, PlannerSettingCfg]:
+        """The planner settings by strategy, in the order in which they are tried.
+
+        Strategies with closed fingers do not mix with strategies that grasp.
+        """
+        others = {
+            item.name: item.planner_setting
+            for item in self.cfg.strategies
+            if (self._approach_width_of(item.planner_setting) <= 0.0) == self.closed_gripper
+        }
+        return {self.cfg.strategy: self.cfg.planner_setting, **others}
 
     def _grasp_and_lead(self, plan: KeyframePlan, width_m: float) -> list[ManipCommand]:
         """Returns the commands to grasp the part with fingers open by `width_m` [m], lead it, and let go."""

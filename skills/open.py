@@ -1,11 +1,18 @@
-"""Opens a part: grasps its handle or edge, moves it along its joint, lets go and steps back."""
+"""Opens a part: grasps its handle or edge, moves it along its joint, lets go and steps back.
+
+A cap or a knob that is turned further than the wrist turns is let go and grasped again, as by `rotate`.
+"""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
 from unlatch.skills.grasping import GraspingSkill
+from unlatch.skills.turning import MOST_TURNS, needs_turns
 from unlatch.solver.path.slip import Slip
+from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.solver.settings.setting import SuccessMode
 
 
@@ -19,3 +26,14 @@ class Open(GraspingSkill):
     def slips(self) -> tuple[Slip, ...] | None:
         """None: the planner's choice."""
         return None
+
+    def _plan_motion(self, rng: np.random.Generator) -> KeyframePlan:
+        way_rad, budget = abs(self.follow_to - self.s), self.context.budget
+        is_grasped = not self.closed_gripper and self.cfg.planner_setting.follow_joint is not None
+        if not (is_grasped and needs_turns(self.part.kind, way_rad)):
+            return super()._plan_motion(rng)
+        # smaller turns take less time than a full search for larger ones
+        plan = self._plan_turns(rng, least_rad=way_rad / MOST_TURNS, budget=budget.first_look())
+        if plan.found or not budget.thorough:
+            return plan
+        return self._plan_turns(rng, least_rad=way_rad / MOST_TURNS)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.objects.annotation import PartKind
 from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.planning.plan import KeyframePlan
 
@@ -18,6 +19,8 @@ MOST_TURNS = 8
 """Largest number of turns."""
 LEAST_TURN_RAD = 0.15
 """Smallest turn that is worth a new grasp [rad]."""
+_ONE_TURN_RAD = 1.0
+"""Largest angle that `open` always leads in one turn [rad]: by default, it leads knobs and levers by 0.75 rad."""
 
 TurnPlanner = Callable[[str, float, Array, float], KeyframePlan]
 """Plans one turn; arguments: strategy, joint position of the part, joints (n,) of the arm, end of the turn [rad]."""
@@ -66,8 +69,19 @@ class TurningPlan(KeyframePlan):
         return {**super().to_dict(), "turns": [turn.to_dict() for turn in self.turns]}
 
 
+def needs_turns(kind: PartKind, way_rad: float) -> bool:
+    """Returns whether a part that opens by an angle may need several turns: a cap, a knob, a wheel or a lever."""
+    return kind.turns_in_hand and way_rad > _ONE_TURN_RAD
+
+
 def plan_turns(
-    plan_turn: TurnPlanner, strategies: Sequence[str], *, s: float, q: Array, target_s: float
+    plan_turn: TurnPlanner,
+    strategies: Sequence[str],
+    *,
+    s: float,
+    q: Array,
+    target_s: float,
+    least_rad: float = LEAST_TURN_RAD,
 ) -> TurningPlan:
     """Splits the motion of a part into turns that can be planned.
 
@@ -80,12 +94,13 @@ def plan_turns(
         s: Joint position of the part at the start [rad].
         q: (n,) joints of the arm at the start [rad].
         target_s: Joint position of the part at the end [rad].
+        least_rad: Smallest turn that is tried [rad], unless less is left.
     """
     turns: list[PlannedTurn] = []
     refused: list[KeyframePlan] = []
     here, start = s, q
     while True:
-        turn, tried = _plan_furthest_turn(plan_turn, strategies, here, start, target_s)
+        turn, tried = _plan_furthest_turn(plan_turn, strategies, here, start, target_s, least_rad)
         refused += tried
         if turn is None:
             return _refuse_turn(turns, refused, tried[0], s=here, target_s=target_s)
@@ -100,13 +115,13 @@ def plan_turns(
 
 
 def _plan_furthest_turn(
-    plan_turn: TurnPlanner, strategies: Sequence[str], s: float, q: Array, target_s: float
+    plan_turn: TurnPlanner, strategies: Sequence[str], s: float, q: Array, target_s: float, least_rad: float
 ) -> tuple[PlannedTurn | None, list[KeyframePlan]]:
     """Returns the largest turn that can be planned, and the plans that were refused before it."""
     refused: list[KeyframePlan] = []
     usable = list(strategies)
     left, portions = target_s - s, 1
-    while portions == 1 or abs(left) / portions >= LEAST_TURN_RAD:
+    while portions == 1 or abs(left) / portions >= least_rad:
         to = target_s if portions == 1 else s + left / portions
         for strategy in list(usable):
             plan = plan_turn(strategy, s, q, to)

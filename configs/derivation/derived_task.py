@@ -25,6 +25,7 @@ from unlatch.skills.strategies.open_close import (
 )
 from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies
 from unlatch.skills.strategies.rotate import MAX_DURATION_S, check_turns, turned_by, turned_to
+from unlatch.skills.turning import needs_turns
 from unlatch.tasks.part_words import part_words
 from unlatch.tasks.phrasings import task_phrasings
 from unlatch.tasks.placing import front_frame, swept_below
@@ -118,6 +119,7 @@ def derive_layout(
     elif openness is not None:
         asked = opening_of_share(openness, part)
         kind, value = "open_fraction", rounded(asked / part.openness.span)
+        turns = needs_turns(part.kind, asked - start[0])
     where = {"object": asset.name, "part": part.name}
     task: dict[str, Any] = {
         "regions": [derive_region(skill, asset, part, start, asked=asked)],

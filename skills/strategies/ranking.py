@@ -36,6 +36,7 @@ from unlatch.skills.strategies.open_close import (
 )
 from unlatch.skills.strategies.push_spots import inner_spots, lever_spots, places_beside_lever, push_shifts
 from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_to
+from unlatch.skills.turning import needs_turns
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
 Strategy = tuple[str, PlannerSettingCfg]
@@ -109,7 +110,7 @@ def derive_strategies(
     skill = derivable_skill(skill)
     if skill == "close":
         return _derive_pushes(asset, part, hand, start)
-    found = _derive_grasps(skill, asset, part, hand, start)
+    found = _derive_grasps(skill, asset, part, hand, start, asked)
     if asked is None:
         return found
     room = _room_to_lead(asset, part, hand, start, asked)
@@ -139,7 +140,7 @@ def _room_to_lead(
 
 
 def _derive_grasps(
-    skill: str, asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
+    skill: str, asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float], asked: float | None
 ) -> list[Strategy]:
     """Returns the strategies of a hand that grasps a part to open or turn it; see `derive_strategies`."""
     if skill == "rotate":
@@ -177,12 +178,16 @@ def _derive_grasps(
     if skill == "open" and start[1] > 0.0:
         fitting += _derive_edge_strategies(asset, fit, start, pinched=kind != "edge")
         fitting += _derive_inside_pushes(asset, part, hand, start)
-    if skill == "rotate" and part.kind is PartKind.knob and not is_round(part):
+    end = turned_to(part) if skill == "rotate" else opened_to(part, start, asked)
+    if part.kind is PartKind.knob and not is_round(part) and (skill == "rotate" or needs_turns(part.kind, end)):
         # a spout may be in the way of the closed blade, and out of it after a quarter turn
-        grasps = (fit.grasp(float(s), along=True) for s in np.linspace(start[0], turned_to(part), _ANGLES))
+        grasps = (fit.grasp(float(s), along=True) for s in np.linspace(start[0], end, _ANGLES))
         grasp = next((grasp for grasp in grasps if grasp is not None), None)
         if grasp is not None:
-            fitting.append((f"{kind}_along", rotate_setting(part, grasp, along=True)))
+            setting = rotate_setting(part, grasp, along=True)
+            if skill == "open":
+                setting = replace(grasp_setting(part, start, grasp, along=True), slips=list(KNOB_ACROSS_SLIPS))
+            fitting.append((f"{kind}_along", setting))
     return fitting or others
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from unlatch.objects.annotation import PartKind
 from unlatch.simcore.geometry import Pose
-from unlatch.skills.turning import LEAST_TURN_RAD, MOST_TURNS, TurningPlan, TurnPlanner, plan_turns
+from unlatch.skills.turning import LEAST_TURN_RAD, MOST_TURNS, TurningPlan, TurnPlanner, needs_turns, plan_turns
 from unlatch.solver.diagnosis.diagnosis import Diagnosis
 from unlatch.solver.planning.plan import Keyframe, KeyframePlan, Segment
 
@@ -154,3 +155,28 @@ def test_each_turn_uses_the_strategy_that_goes_furthest() -> None:
         (0.0, 1.0, "across"),
         (1.0, 2.0, "along"),
     ]
+
+
+def test_no_turn_is_smaller_than_the_caller_wants_unless_less_is_left() -> None:
+    plan_turn, asked = wrist(0.5)
+    plan = plan_turns(plan_turn, ["knob"], s=0.0, q=START, target_s=2.0, least_rad=0.8)
+    assert not plan.found
+    assert [to for _, _, to in asked] == [2.0, 1.0]
+    plan_turn, asked = wrist(0.5)
+    assert plan_turns(plan_turn, ["knob"], s=0.0, q=START, target_s=0.4, least_rad=0.8).found
+
+
+@pytest.mark.parametrize(
+    ("kind", "way_rad", "needs"),
+    [
+        (PartKind.knob, 5.0, True),
+        (PartKind.lever, 1.3, True),
+        (PartKind.knob, 0.75, False),  # the default of `open`
+        (PartKind.hinge_vertical, 2.0, False),
+        (PartKind.slider, 5.0, False),
+    ],
+)
+def test_only_a_part_that_turns_far_in_the_hand_may_need_several_turns(
+    kind: PartKind, way_rad: float, needs: bool
+) -> None:
+    assert needs_turns(kind, way_rad) is needs

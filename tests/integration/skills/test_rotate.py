@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects.annotation import Handle, HandleType, PartKind
-from unlatch.skills import rotate
+from unlatch.skills import grasping
 from unlatch.skills.contract.command import ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.rotate import Rotate
@@ -116,7 +116,7 @@ def test_no_plan_is_a_failure_with_the_planners_reason(planned: Rotate, monkeypa
     skill = Rotate(planned.cfg, planned.context)
     diagnosis = Diagnosis("path_infeasible", "the hand gets to -0.300 only", {"reached_s": -0.3})
     found = KeyframePlan(False, turning_plan(planned).keyframes[:1], diagnosis=diagnosis)
-    monkeypatch.setattr(rotate, "plan_keyframes", lambda *_: found)
+    monkeypatch.setattr(grasping, "plan_keyframes", lambda *_: found)
     assert not skill.plan(np.random.default_rng(0))
     assert not skill.is_ready()
     assert skill.failure is not None

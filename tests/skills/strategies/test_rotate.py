@@ -109,3 +109,16 @@ def test_a_blade_is_held_flat_between_the_pads_across_it_or_along_it():
     assert list(dict(derive_strategies("rotate", *dial(), HAND, (0.0, 0.0)))) == [
         "knob"
     ]  # round: one strategy for all angles
+
+
+def test_a_blade_that_is_opened_far_is_also_held_along_it():
+    asset = load_object(ObjectCfg(name="faucet", category="faucet", instance="0"), rng=np.random.default_rng(0))
+    part = asset.articulation.parts["knob"]
+    asked = 0.9 * part.openness.span
+    far = dict(derive_strategies("open", asset, part, HAND, (0.0, 0.0), asked=asked))
+    assert list(far) == ["knob", "knob_along"]
+    assert {setting.follow_joint.to for setting in far.values()} == {far["knob"].follow_joint.to}
+    assert {tuple(setting.slips) for setting in far.values()} == {("fixed", "side")}
+    assert [setting.success_threshold for setting in far.values()] == pytest.approx([asked, asked])
+    for little in (None, 0.6):  # within one turn of the wrist
+        assert list(dict(derive_strategies("open", asset, part, HAND, (0.0, 0.0), asked=little))) == ["knob"]

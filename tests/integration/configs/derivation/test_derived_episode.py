@@ -22,6 +22,7 @@ from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.strategies.ranking import derive_strategies
 from unlatch.skills.strategies.rotate import MAX_DURATION_S
 from unlatch.solver.settings.reader import read_planner_setting
+from unlatch.tasks.task import TaskCfg
 from unlatch.workflows.cli.arguments import load_configs
 from unlatch.workflows.cli.command_line import CommandLine
 from unlatch.workflows.episode.asset_checks import check_assets
@@ -54,9 +55,18 @@ def test_a_setting_that_is_left_out_is_derived_from_how_things_are():
     assert fill_skill_setting(own, asset, part, robot="franka_panda", arm=ARM, s=0.1) is own
 
 
-@pytest.mark.parametrize(("words", "seconds"), [([], MAX_DURATION_S), (["task.max_duration_s=1"], 1.0)])
-def test_a_time_limit_that_is_stated_is_kept(words: list[str], seconds: float):
-    cfg = config("object=hand_wheel", "skill=rotate", *words)
+@pytest.mark.parametrize(
+    ("words", "seconds"),
+    [
+        ("skill=rotate", MAX_DURATION_S),
+        ("skill=rotate task.max_duration_s=1", 1.0),
+        ("skill=open", TaskCfg().max_duration_s),
+        ("skill=open openness=0.9", MAX_DURATION_S),  # in several turns
+        ("skill=open openness=0.1", TaskCfg().max_duration_s),
+    ],
+)
+def test_turns_have_more_time_and_a_time_limit_that_is_stated_is_kept(words: str, seconds: float):
+    cfg = config("object=hand_wheel", *words.split())
     asset = load_object(cfg.object, rng=np.random.default_rng(0))
     assert fill_derived_task(cfg, {asset.name: asset}).task.max_duration_s == seconds
 
