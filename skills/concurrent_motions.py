@@ -17,7 +17,7 @@ def planned_motion(skill: Skill) -> PlannedMotion:
     commands = skill.commands[skill.executor.index :]
     motions = [command.motion for command in commands if command.motion is not None and len(command.motion)]
     widths = [arm.gripper_opening_m, arm.gripper_target_m]
-    widths += [motion.gripper_m for motion in motions if motion.gripper_m is not None]
+    widths += [float(np.max(motion.gripper_m)) for motion in motions if motion.gripper_m is not None]
     if any(command.kind is ManipKind.open_gripper and command.motion is None for command in commands):
         widths.append(arm.cfg.gripper.max_width_m)
     obstacle, joint, s = None, None, np.zeros(0)

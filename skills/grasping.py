@@ -13,7 +13,7 @@ import numpy as np
 
 from unlatch.objects.annotation import HandleType
 from unlatch.skills.articulation import LED_SHARE, ArticulationSkill
-from unlatch.skills.contract.command import ManipCommand, ManipKind, Phase
+from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
 from unlatch.skills.turning import LEAST_TURN_RAD, TurningPlan, plan_turns
@@ -33,6 +33,8 @@ _LOST_S = 0.5
 _MEETS_S = 2.0
 """The same for closed fingers, which hook or push: they start slowly, up to 10 mm away from the part. A corner of
 leaning fingertips can also push the part ahead, and they meet it again later."""
+_SLOW_SHARE = 0.3
+"""Speed of fingers that close slowly, as a share of their largest."""
 _OVERSHOOT = 1.2
 _HOOKED_SPEED = {True: 0.075, False: 0.25}
 """Speed of a hooked part: sliders (True) [m/s], others [rad/s]; half the planner's own speed. A hook cannot brake: the
@@ -44,6 +46,9 @@ class GraspingSkill(ArticulationSkill):
 
     finger_contact_required: ClassVar[bool] = True
     """The fingers lead the part, they do not throw it."""
+    regrasps_slowly: ClassVar[bool] = False
+    """Whether the fingers close slowly in every turn after the first. The part is then up to 0.04 rad behind where the
+    plan has it, and fast pads would throw a blade into line at more than 5 rad/s."""
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         super().__init__(cfg, context)
@@ -108,8 +113,12 @@ class GraspingSkill(ArticulationSkill):
             settings = self._settings_by_strategy
             return [
                 command
-                for turn in plan.turns
-                for command in self._grasp_and_lead(turn.plan, self._approach_width_of(settings[turn.strategy]))
+                for number, turn in enumerate(plan.turns)
+                for command in self._grasp_and_lead(
+                    turn.plan,
+                    self._approach_width_of(settings[turn.strategy]),
+                    slowly=self.regrasps_slowly and number > 0,
+                )
             ]
         if self.closed_gripper:
             return self.closed_gripper_commands(plan)
@@ -147,10 +156,21 @@ class GraspingSkill(ArticulationSkill):
         }
         return {self.cfg.strategy: self.cfg.planner_setting, **others}
 
-    def _grasp_and_lead(self, plan: KeyframePlan, width_m: float) -> list[ManipCommand]:
+    def _grasp_and_lead(self, plan: KeyframePlan, width_m: float, *, slowly: bool = False) -> list[ManipCommand]:
         """Returns the commands to grasp the part with fingers open by `width_m` [m], lead it, and let go."""
         led = self.motion_commands(plan, "follow", ManipKind.close_gripper, Phase.follow)
-        return self.grasp_commands(plan, width_m, held=led, T_base_release=plan.keyframes[-1].T_base_ee)
+        commands = self.grasp_commands(plan, width_m, held=led, T_base_release=plan.keyframes[-1].T_base_ee)
+        if not slowly:
+            return commands
+        grasp = next(index for index, command in enumerate(commands) if command.phase is Phase.grasp)
+        return [*commands[:grasp], self._close_slowly(plan, width_m), *commands[grasp:]]
+
+    def _close_slowly(self, plan: KeyframePlan, width_m: float) -> ManipCommand:
+        """Returns the command to close fingers that are open by `width_m` [m] at a share of their speed."""
+        grasp, speed_m_s = plan.keyframes[plan.contact_pose_index], self.context.arm.cfg.gripper.max_speed_m_s
+        count = self.context.frames(0.5 * width_m / (_SLOW_SHARE * speed_m_s))
+        motion = JointMotion(np.tile(grasp.q, (count, 1)), gripper_m=np.linspace(width_m, 0.0, count))
+        return ManipCommand(ManipKind.close_gripper, grasp.T_base_ee, Phase.grasp, motion=motion)
 
     def check_frame(self) -> None:
         """Checks while the part is led that the fingers have grasped it, and then that they keep touching it."""

@@ -20,6 +20,7 @@ class Open(GraspingSkill):
     """Success: the joint moved by the threshold, fingers on the part while it moved, contacts and speeds valid."""
 
     opens: ClassVar[bool | None] = True
+    regrasps_slowly: ClassVar[bool] = True
     success_modes: ClassVar[tuple[SuccessMode, ...]] = (SuccessMode.abs, SuccessMode.normal, SuccessMode.fraction)
 
     @property

@@ -73,11 +73,13 @@ class JointMotion:
     """(T, n) joint targets [rad]."""
     s: Array | None = None
     """(T,) position that the part's joint should have [rad or m]; None where the part does not move."""
-    gripper_m: float | None = None
-    """Opening during the motion [m]; None: as the command's kind says."""
+    gripper_m: float | Array | None = None
+    """Opening during the motion [m], one for all rows or (T,); None: as the command's kind says."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "q", frozen_array(self.q))
+        if isinstance(self.gripper_m, np.ndarray):
+            object.__setattr__(self, "gripper_m", frozen_array(self.gripper_m))
         if self.s is not None:
             object.__setattr__(self, "s", frozen_array(self.s))
 

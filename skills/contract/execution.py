@@ -103,7 +103,8 @@ class CommandExecutor:
                 path, frame = motion.q, min(self._frame, len(motion) - 1)
                 self._q = path[frame]
             if motion is not None and motion.gripper_m is not None:
-                self._gripper_m = motion.gripper_m
+                widths_m = np.atleast_1d(motion.gripper_m)
+                self._gripper_m = float(widths_m[min(frame, len(widths_m) - 1)])
             elif command.kind is ManipKind.open_gripper:
                 self._gripper_m = float(command.params.get("width_m", self._arm.cfg.gripper.max_width_m))
             elif command.kind is ManipKind.close_gripper:

@@ -77,9 +77,33 @@ def test_a_cap_is_turned_in_as_few_turns_as_the_wrist_allows(planned: Open, monk
     assert not any(thorough for thorough, _ in asked)
     assert turns[-1].s_to == skill.follow_to
     phases = [command.phase for command in skill.commands]
-    assert [phases.count(phase) for phase in (Phase.grasp, Phase.release, Phase.retreat)] == [3, 3, 3]
+    assert [phases.count(phase) for phase in (Phase.follow, Phase.release, Phase.retreat)] == [3, 3, 3]
     for before, after in pairwise(turns):
         np.testing.assert_allclose(after.plan.segments[0].q[0], before.q_end, atol=1e-9)
+
+
+def test_fingers_close_slowly_where_the_plan_only_predicts_how_the_part_stands(
+    planned: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skill = again(planned)
+    monkeypatch.setattr(grasping, "plan_keyframes", refuse_beyond(planned, 0.6 * abs(skill.follow_to - skill.s), []))
+    assert skill.plan(np.random.default_rng(0))
+    at_once, slowly, held = (command for command in skill.commands if command.phase is Phase.grasp)
+    assert at_once.motion is None
+    assert at_once.dwell_frames == held.dwell_frames
+    assert slowly.motion is not None
+    assert isinstance(slowly.motion.gripper_m, np.ndarray)
+    widths = slowly.motion.gripper_m
+    assert (widths[0], widths[-1]) == (skill.approach_width_m, 0.0)
+    step_m = skill.context.arm.cfg.gripper.max_speed_m_s * skill.context.frame_s
+    assert 0.0 < -np.diff(widths).max() <= 2.0 * 0.31 * step_m  # two fingers, at a third of their speed
+    np.testing.assert_array_equal(np.ptp(slowly.motion.q, axis=0), 0.0)
+    executor = skill.executor
+    executor.load([slowly])
+    commanded = []
+    for _ in widths:
+        commanded.append(executor.next_action().gripper_m)
+    np.testing.assert_array_equal(commanded, widths)
 
 
 def test_turns_that_have_no_plan_at_first_are_searched_with_the_full_budget(
