@@ -16,6 +16,7 @@ from unlatch.skills.articulation import LED_SHARE, ArticulationSkill
 from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
+from unlatch.skills.strategies.open_close import is_round
 from unlatch.skills.turning import LEAST_TURN_RAD, TurningPlan, plan_turns
 from unlatch.solver.path.slip import Slip
 from unlatch.solver.planning.plan import KeyframePlan, PlanBudget
@@ -47,8 +48,8 @@ class GraspingSkill(ArticulationSkill):
     finger_contact_required: ClassVar[bool] = True
     """The fingers lead the part, they do not throw it."""
     regrasps_slowly: ClassVar[bool] = False
-    """Whether the fingers close slowly in every turn after the first. The part is then up to 0.04 rad behind where the
-    plan has it, and fast pads would throw a blade into line at more than 5 rad/s."""
+    """Whether the fingers close slowly on a blade in every turn after the first. The part is then up to 0.04 rad behind
+    where the plan has it, and fast pads would throw the blade into line at more than 5 rad/s."""
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         super().__init__(cfg, context)
@@ -117,7 +118,7 @@ class GraspingSkill(ArticulationSkill):
                 for command in self._grasp_and_lead(
                     turn.plan,
                     self._approach_width_of(settings[turn.strategy]),
-                    slowly=self.regrasps_slowly and number > 0,
+                    slowly=self.regrasps_slowly and number > 0 and not is_round(self.part),
                 )
             ]
         if self.closed_gripper:

@@ -86,6 +86,7 @@ def test_fingers_close_slowly_where_the_plan_only_predicts_how_the_part_stands(
     planned: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     skill = again(planned)
+    monkeypatch.setattr(grasping, "is_round", lambda _: False)  # as if the cap were a blade
     monkeypatch.setattr(grasping, "plan_keyframes", refuse_beyond(planned, 0.6 * abs(skill.follow_to - skill.s), []))
     assert skill.plan(np.random.default_rng(0))
     at_once, slowly, held = (command for command in skill.commands if command.phase is Phase.grasp)

@@ -14,7 +14,7 @@ from unlatch.objects.library import load_object
 from unlatch.robots.franka_panda import franka_panda
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
-from unlatch.skills.strategies.open_close import is_round, start_range
+from unlatch.skills.strategies.open_close import is_round, opened_to, start_range
 from unlatch.skills.strategies.ranking import derive_strategies
 from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_by, turned_to
 
@@ -122,3 +122,12 @@ def test_a_blade_that_is_opened_far_is_also_held_along_it():
     assert [setting.success_threshold for setting in far.values()] == pytest.approx([asked, asked])
     for little in (None, 0.6):  # within one turn of the wrist
         assert list(dict(derive_strategies("open", asset, part, HAND, (0.0, 0.0), asked=little))) == ["knob"]
+
+
+@pytest.mark.parametrize(("asked", "beyond"), [(5.0, 0.25), (7.0, 0.5), (13.0, 0.75), (14.9, 0.1)])
+def test_a_cap_that_takes_several_holds_is_led_further_beyond_what_is_asked(asked: float, beyond: float):
+    _, part = dial()
+    cap = replace(part, openness=Openness(closed=0.0, open=15.0))
+    assert opened_to(cap, (0.0, 0.0), asked) == pytest.approx(asked + beyond, abs=0.06)  # three digits
+    door = replace(cap, kind=PartKind.hinge_vertical)
+    assert opened_to(door, (0.0, 0.0), asked) == pytest.approx(asked + min(beyond, 0.25), abs=0.06)
