@@ -104,7 +104,8 @@ _RECIPES = {
     "every_category_more": "the same, 250 demonstrations of each category",
     "every_category_more_wide": "the same, `width=768`",
     "every_category_hidden": "150 of each again, with `heads=32 hide=1.5`",
-    "every_category_several": "two such networks together",
+    "every_category_edges": "with 150 more of each of seven categories, without handles",
+    "every_category_several": "two networks of the row before that, together",
     "every_category_several_longer": "the same, 10 actions executed",
 }
 """Trainings of the study of points, and what they learn from."""
@@ -198,6 +199,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "learning_points": lambda: points_table("every_category_dense"),
     "learning_every_category": every_category_table,
     "learning_real_hidden": lambda: real_objects_table("every_category_hidden"),
+    "learning_real_edges": lambda: real_objects_table("every_category_edges"),
     "learning_demonstrations": demonstrations_table,
     "learning_chunks": chunks_table,
     "learning_corrections": corrections_table,
