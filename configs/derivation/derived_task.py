@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.objects.annotation import Part
+from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.robots.hand_shape import HandShape
@@ -174,6 +174,8 @@ def derive_region(
     room = max(MIN_FRONT_DISTANCE_M, MIN_PART_DISTANCE_M + _protrusion(asset, part, start))
     x = max(REACH_CENTER_M[0] + depth, room + half_x)
     y = REACH_CENTER_M[1] + across
+    if part.kind is PartKind.lever:  # a bail that hangs down: near the table, the arm has little room to grasp it
+        height = min(height, (height + path[0, 2]) / 2)
     lift = float(np.clip(REACH_CENTER_M[2] - height, 0.0, MAX_PLINTH_M))
     swept = swept_below(asset, part, _openings_led(skill, part, start, asked), below_m=DIP_M)
     dip = float(asset.bounds_obj[0, 2] - swept[:, 2].min() + ABOVE_TABLE_M) if len(swept) else 0.0

@@ -30,6 +30,8 @@ _GAP_M = 0.0015
 """Distance of the fingertips from the face in the test."""
 _SKIN_M = 0.004
 """Largest distance of the face behind the fingertips in the test, beyond `_GAP_M`."""
+_SLIDES_M = (-0.05, -0.025, 0.025, 0.05)
+"""Where a hand that slides on an inner face, at most by `Slip.slide_m`, is tested."""
 _LEVER_STEP_M = 0.02
 """Distance of the places along a lever that are tried."""
 _LIFTS_M = (0.0, 0.004, 0.008)
@@ -93,6 +95,28 @@ def inner_spots(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
         if len(found) == _MOST_SPOTS:
             break
     return found
+
+
+def is_even(fit: HandFit, shift: Array, opening: float) -> bool:
+    """Whether a hand that slides across the inner face meets no step down, as between slats.
+
+    Args:
+        fit: The hand and the part.
+        shift: (3,) shift from the annotated spot to one of `inner_spots`, frame of the link [m].
+        opening: Opening of the part from closed [rad or m].
+    """
+    tail, _, outward = fit.axes_link()
+    positions, tip = fit.positions(opening), fit.hand.tip_m
+    T_root_link = fit.solids.model.link_pose(fit.part.link, positions)
+    point = fit.part.keypoint(SPOT).xyz + shift - (_GAP_M + tip) * outward
+
+    def lies_below(slide_m: float, depth_m: float) -> bool:
+        below = np.array([[[tip, -0.001, -0.001], [tip + _GAP_M + depth_m, 0.001, 0.001]]])
+        T = T_root_link @ _tool_at(fit, point + slide_m * tail, -outward)
+        return fit.solids.meets(below, T, positions, only=fit.part.link)
+
+    # beyond the end of the face, nothing lies below the fingertips
+    return all(lies_below(slide_m, _SKIN_M) or not lies_below(slide_m, _MOST_THICKNESS_M) for slide_m in _SLIDES_M)
 
 
 def lever_spots(fit: HandFit, openings: tuple[float, ...], *, opens: bool = False) -> tuple[Array, list[Array]]:

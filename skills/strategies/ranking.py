@@ -34,7 +34,7 @@ from unlatch.skills.strategies.open_close import (
     push_setting,
     rounded,
 )
-from unlatch.skills.strategies.push_spots import inner_spots, lever_spots, places_beside_lever, push_shifts
+from unlatch.skills.strategies.push_spots import inner_spots, is_even, lever_spots, places_beside_lever, push_shifts
 from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_to
 from unlatch.skills.turning import needs_turns
 from unlatch.solver.settings.setting import PlannerSettingCfg
@@ -57,6 +57,8 @@ KNOB_ALONG_SLIPS = ("side", "fixed")
 KNOB_ACROSS_SLIPS = ("fixed", "side")
 """Slip modes for a knob that opens a part: the knob can turn about the line between the flat pads. About any other
 line, it jams."""
+UNEVEN_SLIPS = ("cone",)
+"""Slip modes for a push on a face with slats: fingertips that slide sink in between them."""
 STRATEGY_NAMES = ("bar", "beside", "edge", "front", "hook", "inside", "knob", "push")
 """Beginnings of the names of derived strategies."""
 DERIVABLE_SKILLS = ("close", "open", "rotate")
@@ -214,8 +216,10 @@ def _derive_inside_pushes(
         return []
     setting = inside_push_setting(part, start)
     fit = HandFit(asset, part, hand, approach_m=0.0)
-    spots = inner_spots(fit, tuple(dict.fromkeys(start)))
-    pushes = [replace(setting, keypoint_shifts={SPOT: (spot.round(4) + 0.0).tolist()}) for spot in spots]
+    pushes = []
+    for spot in inner_spots(fit, tuple(dict.fromkeys(start))):
+        push = replace(setting, keypoint_shifts={SPOT: (spot.round(4) + 0.0).tolist()})
+        pushes.append(push if is_even(fit, spot, start[0]) else replace(push, slips=list(UNEVEN_SLIPS)))
     return _numbered("inside", pushes)
 
 

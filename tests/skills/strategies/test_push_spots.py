@@ -15,7 +15,7 @@ from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
 from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import SPOT
-from unlatch.skills.strategies.push_spots import lever_spots, places_beside_lever, push_shifts
+from unlatch.skills.strategies.push_spots import inner_spots, is_even, lever_spots, places_beside_lever, push_shifts
 from unlatch.skills.strategies.ranking import derive_strategies
 
 HAND = hand_shape("franka_panda", franka_panda().arms[0])
@@ -104,6 +104,43 @@ def test_a_part_that_stands_open_is_pushed_further_from_inside(category: str):
         assert setting.constraint_list[2].target_inner_product == -1  # the hand is on the inner side
     closed = [name for name, _ in derive_strategies("open", asset, part, HAND, (0.0, 0.0))]
     assert not any(name.startswith("inside") for name in closed)
+
+
+def slatted_door(make_object: MakeObject, gap_m: float) -> tuple[ObjectAsset, Part]:
+    """A hollow door in the plane x = 0, hinged at y = 0; slats 2 cm wide with gaps are its inner face."""
+    body, leaf = LinkBuilder("body"), LinkBuilder("leaf")
+    body.box("back", (-0.4, 0.0, -0.3), (-0.38, 0.5, 0.3), rgba=GREY)
+    leaf.box("panel", (-0.01, 0.0, -0.25), (0.0, 0.42, 0.25), rgba=GREY)
+    for number, y in enumerate(np.arange(0.0, 0.41, 0.02 + gap_m)):
+        leaf.box(f"slat_{number}", (-0.06, float(y), -0.25), (-0.04, float(y) + 0.02, 0.25), rgba=GREY)
+    head = np.array([-0.005, 0.41, 0.0])
+    return make_object(
+        body,
+        leaf,
+        kind=PartKind.hinge_vertical,
+        axis=[0.0, 0.0, -1.0],
+        upper=1.5,
+        head=head,
+        across=[0.0, 1.0, 0.0],
+        along=[0.0, 0.0, 1.0],
+        spot=[0.0, 0.25, 0.0],
+        handle=Handle(HandleType.edge, np.array([0.02, 0.01, 0.5]), Pose.from_translation(head)),
+    )
+
+
+@pytest.mark.parametrize(("gap_m", "even"), [(0.0, True), (0.02, False)])
+def test_a_hand_that_pushes_between_slats_does_not_slide(make_object: MakeObject, gap_m: float, even: bool):
+    asset, part = slatted_door(make_object, gap_m)
+    fit = HandFit(asset, part, HAND, approach_m=0.0)
+    on_slats = [spot for spot in inner_spots(fit, (0.9,)) if spot[0] < -0.05]
+    assert on_slats
+    assert {is_even(fit, spot, 0.9) for spot in on_slats} == {even}
+    pushes = {
+        name: setting
+        for name, setting in derive_strategies("open", asset, part, HAND, (0.9, 0.9))
+        if name.startswith("inside")
+    }
+    assert any(setting.slips == ["cone"] for setting in pushes.values()) is not even
 
 
 def bail(make_object: MakeObject, *, body_below: float, rim_z: float | None = None) -> tuple[ObjectAsset, Part]:

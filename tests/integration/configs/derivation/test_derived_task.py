@@ -10,6 +10,7 @@ import yaml
 
 from unlatch import command_table
 from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.derivation import derived_task
 from unlatch.configs.derivation.derived_request import describe_object_path
 from unlatch.configs.derivation.derived_task import MIN_PART_DISTANCE_M, REACH_CENTER_M, REACH_HALF_M, derive_task
 from unlatch.configs.schema import EpisodeCfg
@@ -96,6 +97,21 @@ def test_what_is_acted_on_starts_in_reach_whatever_is_drawn(skill: str, cfg: Obj
         assert beside[0] <= REACH_HALF_M[0] + 0.03 + slack, (episode, point)
         assert beside[1] <= REACH_HALF_M[1] + 0.03 + slack, (episode, point)
         assert 0.1 <= point[2] <= 0.6, (episode, point)
+
+
+@pytest.mark.parametrize(("start_m", "higher_m"), [(0.05, 0.0625), (0.3, 0.0)])
+def test_a_bail_that_hangs_down_starts_higher_above_the_table(
+    start_m: float, higher_m: float, monkeypatch: pytest.MonkeyPatch
+):
+    asset = load_object(DOOR, rng=np.random.default_rng(0))
+    (door,) = asset.articulation.parts.values()
+    path = np.array([[0.0, 0.0, start_m], [0.0, 0.0, 0.35 - start_m]])
+    monkeypatch.setattr(derived_task, "_contact_path", lambda *_: path)
+    low, high = (
+        np.mean(derived_task.derive_region("open", asset, part, (0.0, 0.0))["height_m"])
+        for part in (door, replace(door, kind=PartKind.lever))
+    )
+    assert high - low == pytest.approx(higher_m, abs=1.5e-3)
 
 
 def test_an_open_part_leaves_the_arm_its_room():
