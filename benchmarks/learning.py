@@ -285,7 +285,7 @@ def main(arguments: list[str]) -> int:
         import_extra("lerobot", extra="lerobot", needed_by="the study 'lerobot'")
     cfg = read_pairs(Cfg, [word for word in arguments if "=" in word])
     trainings = [replace(item, name=f"{name}/{item.name}") for name in names for item in STUDIES[name]()]
-    texts = cfg.only.split(",")
+    texts = [text.strip() for text in cfg.only.split(",") if text.strip()] or [""]
     chosen = [_adapt(item, cfg) for item in trainings if any(text in item.name for text in texts)]
     if not chosen:
         known = ", ".join(item.name for item in trainings)

@@ -105,7 +105,7 @@ _RECIPES = {
     "every_category_more_wide": "the same, `width=768`",
     "every_category_hidden": "150 of each again, with `heads=32 hide=1.5`",
     "every_category_edges": "with 150 more of each of seven categories, without handles",
-    "every_category_several": "two networks of the row before that, together",
+    "every_category_several": "two networks with `heads` and `hide`, together",
     "every_category_several_longer": "the same, 10 actions executed",
 }
 """Trainings of the study of points, and what they learn from."""

@@ -48,8 +48,8 @@ class GraspingSkill(ArticulationSkill):
     finger_contact_required: ClassVar[bool] = True
     """The fingers lead the part, they do not throw it."""
     regrasps_slowly: ClassVar[bool] = False
-    """Whether the fingers close slowly on a blade in every turn after the first. The part is then up to 0.04 rad behind
-    where the plan has it, and fast pads would throw the blade into line at more than 5 rad/s."""
+    """Whether the fingers close slowly on what is not round in every turn after the first. The part is then up to 0.04
+    rad behind where the plan has it, and fast pads would throw a blade into line at more than 5 rad/s."""
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         super().__init__(cfg, context)
@@ -148,12 +148,13 @@ class GraspingSkill(ArticulationSkill):
     def _settings_by_strategy(self) -> dict[str, PlannerSettingCfg]:
         """The planner settings by strategy, in the order in which they are tried.
 
-        Strategies with closed fingers do not mix with strategies that grasp.
+        Strategies with closed fingers, or with listed motions, do not mix with those that grasp and follow the joint.
         """
         others = {
             item.name: item.planner_setting
             for item in self.cfg.strategies
             if (self._approach_width_of(item.planner_setting) <= 0.0) == self.closed_gripper
+            and item.planner_setting.follow_joint is not None
         }
         return {self.cfg.strategy: self.cfg.planner_setting, **others}
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from unlatch.skills.grasping import GraspingSkill
-from unlatch.skills.turning import MOST_TURNS, needs_turns
+from unlatch.skills.turning import LEAST_TURN_RAD, MOST_TURNS, needs_turns
 from unlatch.solver.path.slip import Slip
 from unlatch.solver.planning.plan import KeyframePlan
 from unlatch.solver.settings.setting import SuccessMode
@@ -34,7 +34,8 @@ class Open(GraspingSkill):
         if not (is_grasped and needs_turns(self.part.kind, way_rad)):
             return super()._plan_motion(rng)
         # smaller turns take less time than a full search for larger ones
-        plan = self._plan_turns(rng, least_rad=way_rad / MOST_TURNS, budget=budget.first_look())
+        least_rad = max(LEAST_TURN_RAD, 0.999 * way_rad / MOST_TURNS)  # eight equal turns are allowed
+        plan = self._plan_turns(rng, least_rad=least_rad, budget=budget.first_look())
         if plan.found or not budget.thorough:
             return plan
-        return self._plan_turns(rng, least_rad=way_rad / MOST_TURNS)
+        return self._plan_turns(rng, least_rad=least_rad)

@@ -19,8 +19,8 @@ MOST_TURNS = 8
 """Largest number of turns."""
 LEAST_TURN_RAD = 0.15
 """Smallest turn that is worth a new grasp [rad]."""
-_ONE_TURN_RAD = 1.0
-"""Largest angle that `open` always leads in one turn [rad]: by default, it leads knobs and levers by 0.75 rad."""
+_ONE_HOLD_RAD = 1.0
+"""Largest angle that `open` always leads in one hold [rad]: by default, it leads knobs and levers by 0.75 rad."""
 
 TurnPlanner = Callable[[str, float, Array, float], KeyframePlan]
 """Plans one turn; arguments: strategy, joint position of the part, joints (n,) of the arm, end of the turn [rad]."""
@@ -71,7 +71,7 @@ class TurningPlan(KeyframePlan):
 
 def needs_turns(kind: PartKind, way_rad: float) -> bool:
     """Returns whether a part that opens by an angle may need several turns: a cap, a knob, a wheel or a lever."""
-    return kind.turns_in_hand and way_rad > _ONE_TURN_RAD
+    return kind.turns_in_hand and way_rad > _ONE_HOLD_RAD
 
 
 def plan_turns(

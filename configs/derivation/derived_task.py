@@ -119,7 +119,7 @@ def derive_layout(
     elif openness is not None:
         asked = opening_of_share(openness, part)
         kind, value = "open_fraction", rounded(asked / part.openness.span)
-        turns = needs_turns(part.kind, asked - start[0])
+        turns = needs_turns(part.kind, opened_to(part, start, asked) - start[0])
     where = {"object": asset.name, "part": part.name}
     task: dict[str, Any] = {
         "regions": [derive_region(skill, asset, part, start, asked=asked)],

@@ -78,8 +78,12 @@ class JointMotion:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "q", frozen_array(self.q))
-        if isinstance(self.gripper_m, np.ndarray):
-            object.__setattr__(self, "gripper_m", frozen_array(self.gripper_m))
+        if self.gripper_m is not None and np.ndim(self.gripper_m) > 0:
+            widths_m = frozen_array(self.gripper_m)
+            if widths_m.shape != (len(self.q),):
+                expected = f"one number or {len(self.q)}, one for each row of q"
+                raise SkillError(f"gripper_m of a JointMotion has shape {widths_m.shape}. Expected {expected}.")
+            object.__setattr__(self, "gripper_m", widths_m)
         if self.s is not None:
             object.__setattr__(self, "s", frozen_array(self.s))
 

@@ -145,7 +145,9 @@ class CommandExecutor:
         frames = math.ceil(np.abs(step / most).max())
         shares = np.cumsum(np.linspace(1.0, 0.0, frames + 1)[1:])[:, None]  # of a step, in successive frames
         s = None if motion.s is None else np.full(frames, motion.s[max(done - 1, 0)])
-        self._commands[self.index] = replace(command, motion=replace(motion, q=last + shares * step, s=s))
+        gripper_m = self._gripper_m if isinstance(motion.gripper_m, np.ndarray) else motion.gripper_m
+        braked = replace(motion, q=last + shares * step, s=s, gripper_m=gripper_m)
+        self._commands[self.index] = replace(command, motion=braked)
         self._frame, self._q = 0, last
 
     def is_subtask_done(self) -> bool:

@@ -68,8 +68,8 @@ _ASKED_LEAD = 0.2
 after."""
 _MOST_ASKED_LEAD_RAD = 0.25
 """The most of it on a part that turns: further, at the end of a long way, a hand meets the object or itself."""
-_FULL_TURN_RAD = 2.0 * math.pi
-"""A cap that turns further than this takes several holds, and lags behind the soft pads in each."""
+_REVOLUTION_RAD = 2.0 * math.pi
+"""The further a cap turns, the more holds it takes, and it lags behind the soft pads in each."""
 _INSIDE_LEAD_RAD = 0.2
 """The least of it for a push from inside. The corner of leaning fingertips that pushes first is ahead of their middle
 by up to 15 mm, and the part falls behind by as much when the hand turns upright."""
@@ -197,8 +197,8 @@ def opened_to(part: Part, start: tuple[float, float], asked: float | None = None
     if asked is None:
         led = start[1] + _LEAD_FACTOR * goal_value("open", part, start)
         return rounded(max(led, LITTLE_LED_SHARE * part.openness.span) if part.moves_little else led)
-    holds = math.ceil(asked / _FULL_TURN_RAD) if part.kind.turns_in_hand else 1
-    most = math.inf if part.kind is PartKind.slider else holds * _MOST_ASKED_LEAD_RAD
+    revolutions = math.ceil(asked / _REVOLUTION_RAD) if part.kind.turns_in_hand else 1
+    most = math.inf if part.kind is PartKind.slider else revolutions * _MOST_ASKED_LEAD_RAD
     return min(rounded(asked + min(_ASKED_LEAD * (asked - start[0]), most)), part.openness.span)
 
 

@@ -98,25 +98,26 @@ def inner_spots(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
 
 
 def is_even(fit: HandFit, shift: Array, opening: float) -> bool:
-    """Whether a hand that slides across the inner face meets no step down, as between slats.
+    """Whether a hand that slides on the inner face meets no step down, as between slats.
 
     Args:
         fit: The hand and the part.
         shift: (3,) shift from the annotated spot to one of `inner_spots`, frame of the link [m].
         opening: Opening of the part from closed [rad or m].
     """
-    tail, _, outward = fit.axes_link()
+    tail, along, outward = fit.axes_link()
     positions, tip = fit.positions(opening), fit.hand.tip_m
     T_root_link = fit.solids.model.link_pose(fit.part.link, positions)
     point = fit.part.keypoint(SPOT).xyz + shift - (_GAP_M + tip) * outward
 
-    def lies_below(slide_m: float, depth_m: float) -> bool:
+    def lies_below(slide: Array, depth_m: float) -> bool:
         below = np.array([[[tip, -0.001, -0.001], [tip + _GAP_M + depth_m, 0.001, 0.001]]])
-        T = T_root_link @ _tool_at(fit, point + slide_m * tail, -outward)
+        T = T_root_link @ _tool_at(fit, point + slide, -outward)
         return fit.solids.meets(below, T, positions, only=fit.part.link)
 
     # beyond the end of the face, nothing lies below the fingertips
-    return all(lies_below(slide_m, _SKIN_M) or not lies_below(slide_m, _MOST_THICKNESS_M) for slide_m in _SLIDES_M)
+    slides = [slide_m * line for line in (tail, along) for slide_m in _SLIDES_M]
+    return all(lies_below(slide, _SKIN_M) or not lies_below(slide, _MOST_THICKNESS_M) for slide in slides)
 
 
 def lever_spots(fit: HandFit, openings: tuple[float, ...], *, opens: bool = False) -> tuple[Array, list[Array]]:

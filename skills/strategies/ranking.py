@@ -181,7 +181,11 @@ def _derive_grasps(
         fitting += _derive_edge_strategies(asset, fit, start, pinched=kind != "edge")
         fitting += _derive_inside_pushes(asset, part, hand, start)
     end = turned_to(part) if skill == "rotate" else opened_to(part, start, asked)
-    if part.kind is PartKind.knob and not is_round(part) and (skill == "rotate" or needs_turns(part.kind, end)):
+    if (
+        part.kind is PartKind.knob
+        and not is_round(part)
+        and (skill == "rotate" or needs_turns(part.kind, end - start[0]))
+    ):
         # a spout may be in the way of the closed blade, and out of it after a quarter turn
         grasps = (fit.grasp(float(s), along=True) for s in np.linspace(start[0], end, _ANGLES))
         grasp = next((grasp for grasp in grasps if grasp is not None), None)

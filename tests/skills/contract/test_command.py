@@ -240,3 +240,26 @@ def test_a_motion_is_a_copy_that_cannot_be_changed() -> None:
     assert not motion.q.any()
     with pytest.raises(ValueError, match="read-only"):
         motion.q[0, 0] = 1.0
+
+
+@pytest.mark.parametrize("widths_m", [[], [0.0], np.zeros((2, 1)), np.zeros(3)])
+def test_a_motion_has_one_opening_or_one_for_each_row(widths_m: object) -> None:
+    with pytest.raises(
+        SkillError, match=r"gripper_m .* has shape .*\. Expected one number or 2, one for each row of q"
+    ):
+        JointMotion(np.zeros((2, 7)), gripper_m=widths_m)  # type: ignore[arg-type]
+
+
+def test_an_ended_motion_keeps_the_opening_that_it_had(arm: Arm) -> None:
+    away, widths_m = arm.q + 0.02 * np.arange(12)[:, None], np.linspace(0.08, 0.0, 12)
+    motion = JointMotion(away, gripper_m=widths_m)
+    executor = loaded(arm, ManipCommand(ManipKind.close_gripper, Pose.identity(), Phase.grasp, motion=motion))
+    found = []
+    while not executor.is_done():
+        found.append(executor.next_action().gripper_target_m)
+        if len(found) == 6:
+            executor.end_motion()
+        step(executor)
+    assert found[:6] == widths_m[:6].tolist()
+    assert len(found) > 6
+    assert set(found[6:]) == {widths_m[5]}

@@ -106,13 +106,14 @@ def test_a_part_that_stands_open_is_pushed_further_from_inside(category: str):
     assert not any(name.startswith("inside") for name in closed)
 
 
-def slatted_door(make_object: MakeObject, gap_m: float) -> tuple[ObjectAsset, Part]:
+def slatted_door(make_object: MakeObject, gap_m: float, *, upright: bool = True) -> tuple[ObjectAsset, Part]:
     """A hollow door in the plane x = 0, hinged at y = 0; slats 2 cm wide with gaps are its inner face."""
     body, leaf = LinkBuilder("body"), LinkBuilder("leaf")
     body.box("back", (-0.4, 0.0, -0.3), (-0.38, 0.5, 0.3), rgba=GREY)
     leaf.box("panel", (-0.01, 0.0, -0.25), (0.0, 0.42, 0.25), rgba=GREY)
-    for number, y in enumerate(np.arange(0.0, 0.41, 0.02 + gap_m)):
-        leaf.box(f"slat_{number}", (-0.06, float(y), -0.25), (-0.04, float(y) + 0.02, 0.25), rgba=GREY)
+    for number, at in enumerate(np.arange(0.0, 0.41, 0.02 + gap_m).tolist()):
+        low, high = ((at, -0.25), (at + 0.02, 0.25)) if upright else ((0.0, at - 0.21), (0.42, at - 0.19))
+        leaf.box(f"slat_{number}", (-0.06, *low), (-0.04, *high), rgba=GREY)
     head = np.array([-0.005, 0.41, 0.0])
     return make_object(
         body,
@@ -128,9 +129,11 @@ def slatted_door(make_object: MakeObject, gap_m: float) -> tuple[ObjectAsset, Pa
     )
 
 
-@pytest.mark.parametrize(("gap_m", "even"), [(0.0, True), (0.02, False)])
-def test_a_hand_that_pushes_between_slats_does_not_slide(make_object: MakeObject, gap_m: float, even: bool):
-    asset, part = slatted_door(make_object, gap_m)
+@pytest.mark.parametrize(("gap_m", "upright", "even"), [(0.0, True, True), (0.02, True, False), (0.02, False, False)])
+def test_a_hand_that_pushes_between_slats_does_not_slide(
+    make_object: MakeObject, gap_m: float, upright: bool, even: bool
+):
+    asset, part = slatted_door(make_object, gap_m, upright=upright)
     fit = HandFit(asset, part, HAND, approach_m=0.0)
     on_slats = [spot for spot in inner_spots(fit, (0.9,)) if spot[0] < -0.05]
     assert on_slats
