@@ -23,6 +23,24 @@ MakeObject = Callable[..., tuple[ObjectAsset, Part]]
 GREY = (0.5, 0.5, 0.5, 1.0)
 
 
+def hinged(
+    make_object: MakeObject, body: LinkBuilder, leaf: LinkBuilder, spot_y: float, handle: Handle
+) -> tuple[ObjectAsset, Part]:
+    """A leaf in the plane x = 0 that turns about the z axis."""
+    return make_object(
+        body,
+        leaf,
+        kind=PartKind.hinge_vertical,
+        axis=[0.0, 0.0, -1.0],
+        upper=1.5,
+        head=handle.T_link_handle.p,
+        across=[0.0, 1.0, 0.0],
+        along=[0.0, 0.0, 1.0],
+        spot=[0.0, spot_y, 0.0],
+        handle=handle,
+    )
+
+
 def door(make_object: MakeObject, *, spot_y: float, bar: bool = True, height: float = 0.5) -> tuple[ObjectAsset, Part]:
     """A door in the plane x = 0, hinged at y = 0, 0.4 m wide, with a bar on its free side."""
     body, leaf = LinkBuilder("body"), LinkBuilder("leaf")
@@ -31,18 +49,8 @@ def door(make_object: MakeObject, *, spot_y: float, bar: bool = True, height: fl
     if bar:
         leaf.box("bar", (0.05, 0.34, -0.2), (0.06, 0.35, 0.2), rgba=GREY)
     head = np.array([0.055, 0.345, 0.0])
-    return make_object(
-        body,
-        leaf,
-        kind=PartKind.hinge_vertical,
-        axis=[0.0, 0.0, -1.0],
-        upper=1.5,
-        head=head,
-        across=[0.0, 1.0, 0.0],
-        along=[0.0, 0.0, 1.0],
-        spot=[0.0, spot_y, 0.0],
-        handle=Handle(HandleType.bar, np.array([0.01, 0.01, 0.4]), Pose.from_translation(head)),
-    )
+    handle = Handle(HandleType.bar, np.array([0.01, 0.01, 0.4]), Pose.from_translation(head))
+    return hinged(make_object, body, leaf, spot_y, handle)
 
 
 def shifts(asset: ObjectAsset, part: Part) -> list[np.ndarray]:
@@ -115,18 +123,8 @@ def slatted_door(make_object: MakeObject, gap_m: float, *, upright: bool = True)
         low, high = ((at, -0.25), (at + 0.02, 0.25)) if upright else ((0.0, at - 0.21), (0.42, at - 0.19))
         leaf.box(f"slat_{number}", (-0.06, *low), (-0.04, *high), rgba=GREY)
     head = np.array([-0.005, 0.41, 0.0])
-    return make_object(
-        body,
-        leaf,
-        kind=PartKind.hinge_vertical,
-        axis=[0.0, 0.0, -1.0],
-        upper=1.5,
-        head=head,
-        across=[0.0, 1.0, 0.0],
-        along=[0.0, 0.0, 1.0],
-        spot=[0.0, 0.25, 0.0],
-        handle=Handle(HandleType.edge, np.array([0.02, 0.01, 0.5]), Pose.from_translation(head)),
-    )
+    handle = Handle(HandleType.edge, np.array([0.02, 0.01, 0.5]), Pose.from_translation(head))
+    return hinged(make_object, body, leaf, 0.25, handle)
 
 
 @pytest.mark.parametrize(("gap_m", "upright", "even"), [(0.0, True, True), (0.02, True, False), (0.02, False, False)])
