@@ -174,12 +174,19 @@ def _count_real_objects() -> Counter[Path]:
 
 
 def list_images() -> Iterator[Training]:
-    """From two cameras."""
+    """From two cameras: each task by itself, and one policy for all."""
     for name in TASKS:
         task = f"task={name} {SLOW}"
-        number, steps = (1000, 20000) if name in BASE else (500, 12000)
-        options = ("width=384", "batch=256", f"steps={steps}", "noise=0.0", SLOW_CHUNK)
+        number = 1500 if name == "open_drawer" else 1000
+        options = (*_FOR_IMAGES, "width=384", f"steps={20 * number}")
         yield Training(name, (Demos(task, number),), (task,), IMAGES, options=options, executed=SLOW_EXECUTED)
+    tasks = tuple(f"task={name} {SLOW}" for name in TASKS)
+    demos, view = tuple(Demos(task, 600) for task in tasks), replace(IMAGES, state=(*IMAGES.state, "skill"))
+    options = (*_FOR_IMAGES, "width=512", "steps=40000")
+    yield Training("six_tasks", demos, tasks, view, options=options, executed=SLOW_EXECUTED)
+
+
+_FOR_IMAGES = ("batch=256", "noise=0.0", SLOW_CHUNK)
 
 
 LEROBOT_POLICIES = {

@@ -60,12 +60,17 @@ class View:
         """Name of its folders and render sets; another one for each other observation."""
         return f"{self.name}{'-objects' * self.objects}-{hashlib.sha256(repr(self).encode()).hexdigest()[:8]}"
 
+    @property
+    def render_set(self) -> str:
+        """Name of the render sets, which observations with the same images share."""
+        return f"images-{hashlib.sha256(repr((self.cameras, self.size_px, self.renderer)).encode()).hexdigest()[:8]}"
+
     def export_options(self) -> list[str]:
         """Returns the options of `unlatch export`."""
         options = [f"state=[{','.join(self.state)}]", f"objects={str(self.objects).lower()}", "keypoints=false"]
         options += [f"point_cloud={self.points}"] * bool(self.points)
         options += [f"point_cloud_part_share={self.part_share}"] * (self.part_share is not None)
-        return options + [f"render={self.key}"] * bool(self.cameras)
+        return options + [f"render={self.render_set}"] * bool(self.cameras)
 
     def observation_options(self, executed: int) -> list[str]:
         """Returns the options of `unlatch evaluate`; images are made when the next actions are predicted."""
@@ -328,17 +333,19 @@ class TrainingRuns:
             data = self._once(f"{name} {numbers}", lambda: collect(numbers))
             if not any(item.success for item in unlatch.open_dataset(data).summaries()):
                 return out
-            log = self._folder / "logs" / f"{name}-{numbers.start}-{view.name}.log"
-            with (
-                self._renderings if view.cameras and view.renderer == "pygfx" else nullcontext(),
-                self._cores.use(rank, 1),
-            ):
-                if view.cameras:
-                    render = ["render", str(data), *view.camera_options("cameras"), f"renderer={view.renderer}"]
-                    variables = self._draw_on(numbers.start // part)
-                    _run([*UNLATCH, *render, f"name={view.key}", "executor=serial"], log, environment=variables)
+            if view.cameras:
+                self._once(f"{view.render_set} {name} {numbers}", lambda: render(data, numbers))
+            log = self._folder / "logs" / f"{name}-{numbers.start}-{view.key}.log"
+            with self._cores.use(rank, 1):
                 _run([*UNLATCH, "export", str(data), f"out={out}", *view.export_options()], log)
             return out
+
+        def render(data: Path, numbers: range) -> None:
+            command = ["render", str(data), *view.camera_options("cameras"), f"renderer={view.renderer}"]
+            log = self._folder / "logs" / f"{name}-{numbers.start}-{view.render_set}.log"
+            variables = self._draw_on(numbers.start // part)
+            with self._renderings if view.renderer == "pygfx" else nullcontext(), self._cores.use(rank, 1):
+                _run([*UNLATCH, *command, f"name={view.render_set}", "executor=serial"], log, environment=variables)
 
         parts = [range(first, min(first + part, episodes)) for first in range(0, episodes, part)]
         with ThreadPoolExecutor(len(parts)) as pool:
