@@ -181,8 +181,8 @@ def list_images() -> Iterator[Training]:
         options = (*_FOR_IMAGES, "width=384", f"steps={20 * number}")
         yield Training(name, (Demos(task, number),), (task,), IMAGES, options=options, executed=SLOW_EXECUTED)
     tasks = tuple(f"task={name} {SLOW}" for name in TASKS)
-    demos, view = tuple(Demos(task, 600) for task in tasks), replace(IMAGES, state=(*IMAGES.state, "skill"))
-    options = (*_FOR_IMAGES, "width=512", "steps=40000")
+    demos, view = tuple(Demos(task, 300) for task in tasks), replace(IMAGES, state=(*IMAGES.state, "skill"))
+    options = (*_FOR_IMAGES, "width=512", "steps=20000")
     yield Training("six_tasks", demos, tasks, view, options=options, executed=SLOW_EXECUTED)
 
 
