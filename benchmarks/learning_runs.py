@@ -30,7 +30,7 @@ UNLATCH = (sys.executable, "-m", "unlatch")
 EXECUTED = 20
 """Executed actions of a chunk of 32."""
 _TRAININGS_PER_CARD = 3
-_RENDERINGS_PER_CARD = 7
+_RENDERINGS_PER_CARD = 12
 _EVALUATION_WORKERS = 8
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 """Variables of a process; threads that wait must not take the cores of other work."""
