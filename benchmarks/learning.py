@@ -174,12 +174,16 @@ def _count_real_objects() -> Counter[Path]:
 
 
 def list_images() -> Iterator[Training]:
-    """From two cameras: each task by itself, and one policy for all."""
+    """Each task by itself, from two cameras."""
     for name in TASKS:
         task = f"task={name} {SLOW}"
         number = 1500 if name == "open_drawer" else 1000
         options = (*_FOR_IMAGES, "width=384", f"steps={20 * number}")
         yield Training(name, (Demos(task, number),), (task,), IMAGES, options=options, executed=SLOW_EXECUTED)
+
+
+def list_images_one_policy() -> Iterator[Training]:
+    """One policy for all tasks, from two cameras."""
     tasks = tuple(f"task={name} {SLOW}" for name in TASKS)
     demos, view = tuple(Demos(task, 300) for task in tasks), replace(IMAGES, state=(*IMAGES.state, "skill"))
     options = (*_FOR_IMAGES, "width=512", "steps=20000")
@@ -222,6 +226,7 @@ STUDIES: dict[str, Callable[[], Iterator[Training]]] = {
     "one_policy": list_one_policy,
     "points": list_points,
     "images": list_images,
+    "images_one_policy": list_images_one_policy,
     "lerobot": list_lerobot,
 }
 

@@ -194,6 +194,7 @@ def lerobot_table() -> list[str]:
 
 TABLES: dict[str, Callable[[], list[str]]] = {
     "learning_one_policy": lambda: tasks_table("one_policy", more=FAILURES),
+    "learning_images_one_policy": lambda: tasks_table("images_one_policy", more=FAILURES),
     "learning_images": lambda: tasks_table("images", more={**DEMONSTRATIONS, **FAILURES}),
     "learning_images_plain": lambda: tasks_table("images_plain", more={**DEMONSTRATIONS, **FAILURES}),
     "learning_points": lambda: points_table("every_category_dense"),
