@@ -38,8 +38,8 @@ _TILT_ROUNDING_RAD = 0.02
 _KEPT_FOR = 100
 """Loads for which bodies are kept. Bullet never forgets the shape of a box."""
 SELF_CLEARANCE_M = 0.003
-"""Clearance between links of one robot on a path with clearance to other bodies [m]. With less, a folded elbow that
-lags its targets by some milliradians touches the arm."""
+"""Clearance between links of one robot [m]. With less, a folded elbow that lags its targets by some milliradians touches
+the arm."""
 
 
 @dataclass(frozen=True)
@@ -371,8 +371,8 @@ class BulletCollisionChecker:
             s: Position of the acted-on joint of the object [rad or m]; unchanged if None.
             gripper: Opening between the fingers [m]; unchanged if None.
             clearance_m: Clearance to other bodies in place of the checker's [m]. If it is given, distances are
-                measured, and the robot's own links must be `SELF_CLEARANCE_M` apart. If not, only pairs with contact
-                points of the engine count; small links get them about a millimetre apart.
+                measured. If not, only pairs with contact points of the engine count; small links get them about a
+                millimetre apart. The robot's own links must be `SELF_CLEARANCE_M` apart.
         """
         robot, model = self._get_loaded()
         self.queries += 1
@@ -391,14 +391,13 @@ class BulletCollisionChecker:
             p.resetJointState(body.body_id, joint.index, stopped, 0.0, physicsClientId=client)
         p.performCollisionDetection(physicsClientId=client)
         limit = self.clearance_m if clearance_m is None else clearance_m
-        self_limit = 0.0 if clearance_m is None else SELF_CLEARANCE_M
         worst: LinkCollision | None = None
         for point in chain(
             p.getContactPoints(bodyA=robot.body_id, physicsClientId=client),
             self._near_points(clearance_m) if clearance_m is not None else (),
         ):
             distance = point[8]
-            if distance >= self._required_clearance(point, limit, self_limit):
+            if distance >= self._required_clearance(point, limit):
                 continue
             if worst is None or distance < worst.distance_m:
                 worst = self._find_collision(point) or worst
@@ -457,12 +456,12 @@ class BulletCollisionChecker:
                     return LinkCollision(body.label(link), f"{name} on its way", float(point[8]), tuple(point[5]))
         return None
 
-    def _required_clearance(self, point: tuple[Any, ...], limit: float, self_limit: float) -> float:
+    def _required_clearance(self, point: tuple[Any, ...], limit: float) -> float:
         """Returns the clearance of a contact point's pair [m]; minus infinity for a pair without a moved link."""
         within = point[1] == point[2]
         own = self._own_links
         if own is None or self._robot is None:
-            return self_limit if within else limit
+            return SELF_CLEARANCE_M if within else limit
         if point[1] in self._swept or point[2] in self._swept:
             limit = max(limit, SWEPT_CLEARANCE_M)
         robot_id = self._robot.body_id
@@ -470,7 +469,7 @@ class BulletCollisionChecker:
         mine = [link in own for body, link in pair if body == robot_id]
         if not any(mine):  # a moved part may touch a waiting arm
             return limit if any(each in self._moved for each in pair) else -math.inf
-        return self_limit if all(mine) and within else limit
+        return SELF_CLEARANCE_M if all(mine) and within else limit
 
     def overlap(self) -> LinkCollision | None:
         """Returns the deepest overlap of the loaded scene, including pairs of fixed bodies; None if there is none.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,8 @@ Array = np.ndarray
 _RETREAT_SHARES = (1.0, 0.6, 0.4)
 _LEAST_PUSH = -0.1
 """Least cosine between the approach axis of a pushing hand and the way of the part: fingers may also push sideways."""
+_LEAST_FORWARD = 0.35
+"""The same from which on a hand that leads the part pushes it forward; one that hooks the part pulls it sideways."""
 _RETREAT_TILT_RAD = 0.3
 """Largest tilt of the hand on the retreat, where it holds nothing."""
 
@@ -104,11 +107,14 @@ class PlanCompleter:
         """Whether a hand that pushes by listed motions would have to pull: nothing joins it to the part."""
         if self.ranker.target_s is not None or self.request.opens is not False or not self.request.closed_gripper:
             return False
-        joint, point = self.scene.joint, T_goal @ self.ranker.contact_ee
+        way = self._way_of_part(T_goal, self.scene.s_closed - self.scene.s_open)
+        return float(T_goal.R @ self.arm.approach_axis() @ way) < _LEAST_PUSH
+
+    def _way_of_part(self, T_base_ee: Pose, change: float) -> Array:
+        """Returns the direction (3,) in which the part moves at the contact, base frame; `change` has the sign of s."""
+        joint, point = self.scene.joint, T_base_ee @ self.ranker.contact_ee
         way = joint.axis if joint.prismatic else np.cross(joint.axis, point - joint.origin)
-        way = way * np.sign(self.scene.s_closed - self.scene.s_open)
-        pushed = float(T_goal.R @ self.arm.approach_axis() @ way)
-        return pushed < _LEAST_PUSH * float(np.linalg.norm(way))
+        return np.sign(change) * way / max(float(np.linalg.norm(way)), 1e-9)
 
     def _complete_following(self, goal: RankedGoal, approach: Array, following: _Following) -> PlanCandidate | None:
         reach, follow, posts, is_short = following
@@ -174,6 +180,19 @@ class PlanCompleter:
         failed = FailedPosePath(self.arm, path, post.dense, "follow", what, s=moves, unit=joint.unit)
         self.log.furthest_reached.add_failed_path(failed)
 
+    def _ways_forward(self, T_end: Pose, follow: PathSolution) -> list[Array]:
+        """Returns the directions (3,) whose opposites a retreat tries, ee frame.
+
+        A hand that leans as it pushes would slide along the part if it moved back along its axis, and might drag the
+        part with it. So it first tries a direction that also leads away from the pushed face.
+        """
+        axis = self.arm.approach_axis()
+        way = T_end.R.T @ self._way_of_part(T_end, float(follow.s[-1] - follow.s[0]))
+        if not self.request.closed_gripper or float(axis @ way) < _LEAST_FORWARD:
+            return [axis]
+        between = axis + way
+        return [between / np.linalg.norm(between), axis]
+
     def _plan_retreat(self, follow: PathSolution) -> Array | None:
         if self.request.retreat_m <= 0.0:
             return None
@@ -181,9 +200,9 @@ class PlanCompleter:
         T_end = self.arm.kinematics.pose(start)
         # a hand that has just let go of something would pinch it again if it turned
         tilt_rad = 0.0 if self.request.carrying is Carrying.put else _RETREAT_TILT_RAD
-        for share in _RETREAT_SHARES:
+        for forward, share in product(self._ways_forward(T_end, follow), _RETREAT_SHARES):
             with self.log.clock("path"):
-                poses = step_back(T_end, self.request.retreat_m * share, self.arm.approach_axis())
+                poses = step_back(T_end, self.request.retreat_m * share, forward)
                 path = self.paths.follow_poses(start, poses, tilt_rad=tilt_rad)
             if not path.found:
                 what = "the hand cannot step back at the end"
