@@ -82,7 +82,9 @@ def test_the_installed_wheel_runs_among_foreign_packages(wheel: Path, requiremen
     listed = run(command, "list", "tasks", cwd=folder)
     assert listed.returncode == 0, listed.stderr
     assert [line.split()[0] for line in listed.stdout.splitlines()] == option_names("task")
-    made = run(command, "collect", "task=open_microwave", "episodes=2", "workers=2", "out=../set", cwd=folder)
+    made = run(
+        command, "collect", "task=open_microwave", "episodes=2", "workers=2", "pictures=1", "out=../set", cwd=folder
+    )
     assert (made.returncode, made.stderr) == (0, "")
     assert "2 of 2 episodes done" in made.stdout
     checked = run(command, "check", "../set", cwd=folder)
