@@ -23,7 +23,9 @@ def test_a_tiny_network_predicts_the_hand_better_than_one_that_sees_another_plac
     monkeypatch.syspath_prepend(str(EXAMPLE))
     import train
 
-    cfg = unlatch.load("close_drawer", "variety=0", "object.instance=3", seed=1)  # one drawer in many places
+    cfg = unlatch.load(
+        "close_drawer", "variety=0", "object.instance=3", "pictures=0", seed=1
+    )  # one drawer in many places
     data = unlatch.collect(cfg, episodes=24, out=tmp_path / "drawers", workers=2)
     unlatch.export(data, format="lerobot", out=tmp_path / "lerobot", state=STATE, objects=False, keypoints=False)
     options = {**train.OPTIONS, "out": str(tmp_path / "policy.pt"), "steps": 400, "width": 128, "batch": 128}
@@ -49,11 +51,12 @@ def test_a_tiny_network_predicts_the_hand_better_than_one_that_sees_another_plac
 def pictured(tmp_path_factory):
     """One demonstration as a set with points and images, without numbers of the object."""
     folder = tmp_path_factory.mktemp("pictured")
-    cfg = unlatch.load("close_drawer", "variety=0", "object.instance=3", "executor=serial", seed=1)
+    few_frames = ["world.record_hz=10", "executor=serial", "pictures=0"]
+    cfg = unlatch.load("close_drawer", "variety=0", "object.instance=3", *few_frames, seed=1)
     data = unlatch.collect(cfg, episodes=1, out=folder / "drawers")
     sizes = [f"cameras.{i}.{side}=32" for i in range(len(CAMERAS)) for side in ("width", "height")]
-    quick = ["renderer=tiny", "scenery=none", "executor=serial"]
-    unlatch.render(data, cameras=CAMERAS, overrides=[*quick, *sizes], name="small")
+    quick = {"renderer": "tiny", "scenery": "none", "executor": "serial"}
+    unlatch.render(data, cameras=CAMERAS, overrides=sizes, name="small", **quick)
     out = folder / "lerobot"
     unlatch.export(data, format="lerobot", out=out, objects=False, keypoints=False, point_cloud=32, render="small")
     return out
@@ -113,7 +116,7 @@ def test_the_shipped_policy_opens_microwaves_and_one_that_never_looks_does_not(t
 
     def opened(kind: type, episodes: int) -> int:
         result = unlatch.evaluate(
-            unlatch.load("open_microwave", seed=7),
+            unlatch.load("open_microwave", "task.max_duration_s=15", "pictures=0", seed=7),  # one that opens takes 6 s
             kind,
             episodes=episodes,
             out=tmp_path / kind.__name__,

@@ -137,7 +137,15 @@ def test_a_run_is_seen_while_it_runs_and_its_data_are_those_of_a_run_without_a_p
 def test_a_page_that_dies_and_a_taken_port_do_not_end_a_run(tmp_path: Path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        arguments = ["collect", "task=open_drawer", "episodes=4", "workers=2", "live=true", f"live_port={port}"]
+        arguments = [
+            "collect",
+            "task=open_drawer",
+            "episodes=4",
+            "workers=2",
+            "pictures=0",
+            "live=true",
+            f"live_port={port}",
+        ]
         with started(arguments, tmp_path) as process:
             url = wait_for(lambda: url_in(tmp_path), process)
             assert not url.endswith(f":{port}/")
@@ -191,7 +199,7 @@ def test_one_page_shows_all_jobs_of_a_sweep_in_other_processes(tmp_path: Path):
 
 def test_watch_shows_a_data_set_that_another_process_fills_also_after_it_has_ended(tmp_path: Path):
     (tmp_path / "run").mkdir()
-    arguments = ["task=open_drawer", "episodes=16", "executor=serial", "pictures=0", f"out={tmp_path}/sets/one"]
+    arguments = ["task=open_drawer", "episodes=10", "executor=serial", "pictures=0", f"out={tmp_path}/sets/one"]
     with started(["collect", *arguments, "live=true", "live_port=null"], tmp_path / "run") as run:
         wait_for(lambda: True if (tmp_path / "sets" / "one" / "dataset.json").exists() else None, run)
         with started(["watch", "sets", "page=true", "port=0"], tmp_path) as watch:
@@ -203,7 +211,7 @@ def test_watch_shows_a_data_set_that_another_process_fills_also_after_it_has_end
                 if state["current"] is not None:
                     seen.add((state["current"]["is_running"], state["current"]["problem"]))
                 last = state["current"] is not None and not state["current"]["is_running"]
-                return state if last and state["sets"][0]["n"] == 16 else None
+                return state if last and state["sets"][0]["n"] == 10 else None
 
             state = wait_for(ended, watch)
             assert seen == {(True, ""), (False, "")}
@@ -211,7 +219,7 @@ def test_watch_shows_a_data_set_that_another_process_fills_also_after_it_has_end
             assert run.returncode == 0
             assert "http" not in (tmp_path / "run" / "err.txt").read_text()
             before = sorted(path for path in (tmp_path / "sets").rglob("*"))
-            assert state["sets"][0]["measures"][0]["n"] == 16
+            assert state["sets"][0]["measures"][0]["n"] == 10
             assert state["current"]["phase"] == "success"
             os.killpg(watch.pid, signal.SIGINT)
             watch.communicate(timeout=LIMIT_S)

@@ -34,7 +34,7 @@ def test_from_nothing_to_a_recorded_episode_by_five_commands(environment: Path, 
     assert len(lines) == 5
     said = [run(environment, line, tmp_path) for line in lines]
     assert "wiggle" in said[2]
-    assert "4 of 4 episodes done" in said[3]
+    assert "2 of 2 episodes done" in said[3]
     assert (tmp_path / "data" / "wiggle").is_dir()
     run(environment, "pytest -q -p no:cacheprovider wiggle/tests", tmp_path)
 
@@ -50,9 +50,13 @@ def test_the_example_is_built_installed_and_collects(environment: Path, tmp_path
     assert "press_toaster_long" in tasks
     assert "stapler" in run(environment, "unlatch list objects", tmp_path)
     # by workers with pictures, and in one process without
-    for task, how in (("press_toaster", "workers=2"), ("press_stapler", "executor=serial pictures=0")):
+    for task, how in (("press_toaster", "workers=2 pictures=1"), ("press_stapler", "executor=serial pictures=0")):
         said = run(environment, f"unlatch collect task={task} episodes=2 {how} out={task}", tmp_path)
         assert "success 2/2" in " ".join(said.split())
         assert "every verdict agrees" in run(environment, f"unlatch check {task}", tmp_path)
-    run(environment, "unlatch collect object=toaster skill=press episodes=1 pictures=0 out=derived", tmp_path)
+    run(
+        environment,
+        "unlatch collect object=toaster skill=press episodes=1 executor=serial pictures=0 out=derived",
+        tmp_path,
+    )
     run(environment, "pytest -q -p no:cacheprovider source/tests", tmp_path)

@@ -27,11 +27,11 @@ class Stay:
 def still(observation):
     return np.append(observation["robots.franka_panda.left.joint_positions"], 0.04)
 
-cfg = unlatch.load("close_drawer", seed=7)
+cfg = unlatch.load("close_drawer", "pictures=1", seed=7)
 data = unlatch.collect(cfg, episodes=2, workers=2, out="data/drawer")
 print("collected", len(data), [record.success for record in data])
 print("replayed", unlatch.replay(data[0]).deviation.value)
-short = unlatch.load("close_drawer", "task.max_duration_s=1", seed=7)
+short = unlatch.load("close_drawer", "task.max_duration_s=1", "pictures=0", seed=7)
 """
 EVALUATION = """
 result = unlatch.evaluate(short, POLICY, episodes=2, workers=2)

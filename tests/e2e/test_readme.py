@@ -109,7 +109,6 @@ def command_of(line: str) -> list[str]:
     words = shlex.split(line, comments=True)
     names_workers = "-m" in words or any(word.startswith(("workers=", "executor=")) for word in words)
     if words[:2] in (["unlatch", "collect"], ["unlatch", "evaluate"]) and not names_workers and "--cfg" not in words:
-        words += [] if any(word.startswith("pictures=") for word in words) else ["pictures=1"]
         words.append("executor=serial")
     return words
 

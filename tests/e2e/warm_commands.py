@@ -20,6 +20,7 @@ from hydra.core.plugins import Plugins
 
 import unlatch
 from unlatch import command_table
+from unlatch.workflows.runs.schema import RunCfg
 
 LIMIT_S = 600
 WITH_THREADS = ("unlatch.simcore.recording.export.lerobot.", "unlatch.workflows.hub.")
@@ -33,6 +34,7 @@ OTHERS = (
 
 
 def warm_up() -> None:
+    RunCfg.__dataclass_fields__["pictures"].default = 1  # to draw an episode takes longer than to make it
     for module in pkgutil.walk_packages(unlatch.__path__, "unlatch."):
         if not module.name.startswith((*WITH_THREADS, "unlatch.__main__")):
             importlib.import_module(module.name)

@@ -16,7 +16,7 @@ from unlatch.workflows.checks.criteria_source import CriteriaSource
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory) -> EpisodeRecord:
     out = tmp_path_factory.mktemp("carry") / "data"
-    cfg = unlatch.load("place_can")
+    cfg = unlatch.load("place_can", "executor=serial", "pictures=0")
     return unlatch.collect(cfg, episodes=1, out=str(out)).read(0)
 
 
@@ -24,7 +24,9 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> EpisodeRecord:
 @pytest.mark.slow
 def test_a_can_is_carried_by_friction_and_the_second_judge_agrees(record: EpisodeRecord) -> None:
     assert record.success, record.evidence
-    assert recompute_success(record, CriteriaSource(unlatch.load("place_can")).derive(record)).success
+    assert recompute_success(
+        record, CriteriaSource(unlatch.load("place_can", "executor=serial", "pictures=0")).derive(record)
+    ).success
     position = record.arrays["objects.can.root_position"]
     assert np.linalg.norm(record.arrays["objects.can.root_linear_velocity"][0]) < 0.002, "it does not rest at the start"
     assert position[:, 2].max() - position[0, 2] > 0.08

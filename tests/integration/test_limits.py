@@ -15,7 +15,12 @@ from unlatch.workflows.runs.runner import EpisodeRunner
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-TASKS = ("open_microwave", "close_microwave", "open_drawer", "close_drawer")
+TASKS = (
+    "open_microwave",
+    pytest.param("close_microwave", marks=pytest.mark.heavy),
+    pytest.param("open_drawer", marks=pytest.mark.heavy),
+    "close_drawer",
+)
 PLANS = 25
 EPISODES = 4
 ARM = "franka_panda.left"

@@ -116,7 +116,8 @@ def test_an_episode_does_not_depend_on_randomized_ones_before_it(record: Episode
 
 
 @pytest.mark.slow
-def test_twelve_randomized_episodes_leave_the_world_unchanged() -> None:
+@pytest.mark.parametrize("count", [3, pytest.param(12, marks=pytest.mark.heavy)])
+def test_randomized_episodes_leave_the_world_unchanged(count: int) -> None:
     task = "close_drawer"  # of the shortest episodes
     full = config("randomization=full", task=task)
     with EpisodeRunner(full) as fresh:
@@ -124,7 +125,7 @@ def test_twelve_randomized_episodes_leave_the_world_unchanged() -> None:
     with EpisodeRunner(config(task=task)) as fresh:
         plain = fresh.run(0)
     with EpisodeRunner(full) as runner:
-        for number in range(12):
+        for number in range(count):
             runner.run(number)
         again = runner.run(12)
         runner.cfg = config(task=task)

@@ -31,8 +31,8 @@ def engine():
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     """A recorded opening and its configuration."""
-    cfg = unlatch.load("open_microwave", seed=31)
-    data = unlatch.collect(cfg, episodes=1, out=tmp_path_factory.mktemp("second") / "data", workers=1)
+    cfg = unlatch.load("open_microwave", "executor=serial", "pictures=0", seed=31)
+    data = unlatch.collect(cfg, episodes=1, out=tmp_path_factory.mktemp("second") / "data")
     assert data[0].success
     return data[0], config_of(data)
 

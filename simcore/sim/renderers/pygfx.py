@@ -475,20 +475,24 @@ def _select(adapter: Any) -> None:
 
 
 def _read_struct_types() -> None:
-    """Reads the struct types of wgpu with one run of the C parser of cffi.
+    """Reads the types of wgpu, as pointers and as arrays, with one run of the C parser of cffi.
 
-    Else cffi parses the names of all types again at the first use of each struct, which takes a second of the first
-    picture of a process. A version of cffi that keeps its types elsewhere is left as it is.
+    Else cffi parses the names of all types again at the first use of each struct and of each array, which takes two
+    seconds of the first picture of a process. A version of cffi that keeps its types elsewhere is left as it is.
     """
     from wgpu.backends.wgpu_native._ffi import ffi
 
     known = getattr(ffi, "_parsed_types", None)
     if not isinstance(known, dict):
         return
-    names = [name for name in ffi.list_types()[0] if name.startswith("WGPU")]
-    pointers = " ".join(f"{name} *field_{index};" for index, name in enumerate(names))
-    for name, (_, field) in zip(names, ffi.typeof(f"struct {{ {pointers} }}").fields, strict=True):
-        known.setdefault(f"{name} *", (field.type, False))  # False: not the type of a function
+    names = [name for name in ffi.list_types()[0] if name.startswith("WGPU") and not name.startswith("WGPUProc")]
+    names += ["char", "uint8_t", "uint32_t", "intptr_t", "uintptr_t"]
+    fields = " ".join(f"{name} *item_{index}; {name} (*array_{index})[];" for index, name in enumerate(names))
+    types = [field.type for _, field in ffi.typeof(f"struct {{ {fields} }}").fields]
+    for name, item, array in zip(names, types[::2], types[1::2], strict=True):
+        spellings = {f"{name} *": item, f"{name}[]": array.item, f"{name} []": array.item}
+        for spelling, found in ({name: item.item} if name.endswith("intptr_t") else spellings).items():
+            known.setdefault(spelling, (found, False))  # False: not the type of a function
 
 
 def _no_driver(reason: str) -> WorldError:
