@@ -38,8 +38,8 @@ _TILT_ROUNDING_RAD = 0.02
 _KEPT_FOR = 100
 """Loads for which bodies are kept. Bullet never forgets the shape of a box."""
 SELF_CLEARANCE_M = 0.003
-"""Clearance between links of one robot [m]. With less, a folded elbow that lags its targets by some milliradians touches
-the arm."""
+"""Clearance between links of one robot [m]. With less, a folded elbow that lags its targets by some milliradians
+touches the arm."""
 
 
 @dataclass(frozen=True)

@@ -451,6 +451,21 @@ def test_no_retreat_is_planned_if_none_is_asked(request_open):
     assert [s.kind for s in plan(request_open(retreat_m=0.0)).segments] == ["transit", "approach", "follow"]
 
 
+def test_a_leaning_hand_that_pushed_the_part_steps_away_from_its_face(arm, door, request_open, close_setting):
+    request = request_open(close_setting, 0.4, door(x=0.85, s=0.8), closed_gripper=True)
+    result = plan(request)
+    assert result.found, result
+    follow, retreat = result.segments[2:]
+    first, last = (arm.kinematics.pose(retreat.q[row]) for row in (0, -1))
+    joint = request.scene.joint
+    contact = first @ arm.tool_keypoints["tool_head"]
+    way = np.sign(follow.s[-1] - follow.s[0]) * np.cross(joint.axis, contact - joint.origin)
+    axis = first.R @ arm.approach_axis()
+    lean = np.arccos(axis @ way / np.linalg.norm(way))
+    back = np.arccos((first.p - last.p) @ way / np.linalg.norm(first.p - last.p) / np.linalg.norm(way))
+    assert back == pytest.approx(0.5 * lean, abs=0.02)
+
+
 def test_joints_of_the_wrong_length_are_refused(arm, door, open_setting):
     with pytest.raises(ConfigError, match="q_current must hold 7 finite joint positions"):
         PlanRequest(arm=arm, scene=door(), setting=open_setting, q_current=np.zeros(6))
