@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from unlatch.configs.cameras import RenderSettings, read_render_settings, with_cameras
+from unlatch.configs.cameras import KEY, RenderSettings, read_render_settings, with_cameras
 from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.overrides import override_key
 from unlatch.configs.schema import EpisodeCfg, Scenery
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -69,6 +70,14 @@ def render(
         >>> renders.numbers()
         [0, 1, 2, 3]
     """
+    for text in overrides:
+        key = override_key(text)
+        if key.split(".")[0].split("[")[0] != KEY:
+            raise ConfigError(
+                f"overrides has '{text}'. Expected settings of cameras, such as 'cameras.0.width=640'. Give other "
+                f"settings as arguments of render(), such as {key.split('.')[0]}=...",
+                key=key,
+            )
     data_set = data if isinstance(data, DataSet) else DataSet.open(data)
     values = {"name": name, **options} if cameras is None else {"name": name, "cameras": list(cameras), **options}
     cfg = read_dataclass(RenderCfg, plain(values), where="")

@@ -46,6 +46,13 @@ def run(run_command: Run) -> Run:
     return partial(run_command, "render")
 
 
+def test_python_refuses_overrides_that_are_no_settings_of_cameras(data_set: DataSet):
+    with pytest.raises(ConfigError, match=r"such as executor=\.\.\.") as caught:
+        render(data_set, overrides=["cameras.0.width=48", "executor=serial"])
+    assert caught.value.key == "executor"
+    assert not (data_set.path / "renders").exists()
+
+
 def test_every_state_is_rendered_by_cameras_that_were_not_recorded(data_set: DataSet, run: Run):
     path = str(data_set.path)
     code, out, _ = run(
