@@ -9,12 +9,17 @@ import numpy as np
 import pybullet as p
 
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.renderers.renderer import RawImages, RenderedWorld, Renderer, RenderRequest
+from unlatch.simcore.sim.renderers.renderer import Light, RawImages, RenderedWorld, Renderer, RenderRequest
 
 Array = np.ndarray
 
 _LINK_SHIFT = 24  # from this bit on, Bullet's segmentation mask holds the link's number plus 1
 _BODY_MASK = (1 << _LINK_SHIFT) - 1
+
+
+_TINY_SAMPLED_AT = (0.0, 1.0)
+"""It samples pixel (u, v) at column u and row v + 1 of the frustum; images of tilted planes have shown this."""
+_EVEN_LIGHT = Light(ambient=1.0, diffuse=0.0, specular=0.0, shadow=False)
 
 
 class TinyRenderer(Renderer):
@@ -30,12 +35,22 @@ class TinyRenderer(Renderer):
 
     def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
         """See `Renderer`."""
-        # it samples pixel (u, v) at column u and row v + 1 of the frustum; images of tilted planes have shown this
-        return bullet_images(world, request, sampled_at=(0.0, 1.0), renderer=p.ER_TINY_RENDERER)
+        return bullet_images(world, request, sampled_at=_TINY_SAMPLED_AT, renderer=p.ER_TINY_RENDERER)
+
+    def render_albedo(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
+        """As `render`, but the colours are those of the surfaces alone, without light and shadow."""
+        return bullet_images(
+            world, request, sampled_at=_TINY_SAMPLED_AT, renderer=p.ER_TINY_RENDERER, light=_EVEN_LIGHT
+        )
 
 
 def bullet_images(
-    world: RenderedWorld, request: RenderRequest, *, sampled_at: tuple[float, float], renderer: int
+    world: RenderedWorld,
+    request: RenderRequest,
+    *,
+    sampled_at: tuple[float, float],
+    renderer: int,
+    light: Light | None = None,
 ) -> RawImages:
     """Renders images with one of Bullet's renderers.
 
@@ -44,9 +59,10 @@ def bullet_images(
         request: Camera and wanted images, through a pinhole.
         sampled_at: Position in the frustum at which pixel (0, 0) is sampled: column and row from its corner [pixels].
         renderer: `pybullet.ER_TINY_RENDERER` or `pybullet.ER_BULLET_HARDWARE_OPENGL`.
+        light: The light; None: that of the world.
     """
     pinhole, near_m, far_m = request.optics, request.near_m, request.far_m
-    T_world_camera, light = request.T_world_camera, world.light
+    T_world_camera, light = request.T_world_camera, light or world.light
     # OpenGL's camera looks along -z with y up
     look = Pose(T_world_camera.R @ np.diag([1.0, -1.0, -1.0]), T_world_camera.p).inverse().matrix
     _, _, rgba, buffer, mask = p.getCameraImage(

@@ -73,9 +73,9 @@ class MitsubaRenderer(Renderer):
 
     def render(self, world: RenderedWorld, request: RenderRequest) -> RawImages:
         """See `Renderer`."""
-        exact = self._exact.render(world, request)
         if not request.colours or not isinstance(request.optics, Pinhole):
-            return exact
+            return self._exact.render(world, request)
+        exact = self._exact.render_albedo(world, request)
         mi = _load_mitsuba()
         scene: dict[str, Any] = {
             "type": "scene",
@@ -88,7 +88,7 @@ class MitsubaRenderer(Renderer):
         samples = self._samples or (_FINE_SAMPLES if request.fine else _SAMPLES)
         loaded = mi.load_dict(scene)
         image = np.array(mi.render(loaded, spp=samples), dtype=np.float32)
-        rgb = tone_map(_remove_noise(image[..., :3]))
+        rgb = tone_map(_remove_noise(image[..., :3], exact.rgb))
         size = (request.optics.width, request.optics.height)
         if rgb.shape[1::-1] != size:  # its pixels are square
             rgb = np.asarray(Image.fromarray(rgb).resize(size, Image.Resampling.BILINEAR))
@@ -119,14 +119,18 @@ class MitsubaRenderer(Renderer):
         return self._lights[1]
 
 
-def _remove_noise(image: Array) -> Array:
+def _remove_noise(image: Array, surfaces: Array) -> Array:
     """Returns an image (height, width, 3) without the noise of few paths, by Intel's Open Image Denoise.
 
-    Albedo would help it, but Mitsuba's takes eight times as long as a path, and is noisy itself.
+    The colours of the surfaces (height, width, 3) uint8 tell noise from texture. Those of Mitsuba take eight times as
+    long as a path, and are noisy themselves.
     """
     import pyoidn
 
-    clean: Array = pyoidn.denoise(np.ascontiguousarray(image), hdr=True)
+    height, width = image.shape[:2]
+    resized = np.asarray(Image.fromarray(surfaces).resize((width, height), Image.Resampling.BILINEAR))
+    albedo: Array = decode_srgb(resized / 255.0).astype(np.float32)
+    clean: Array = pyoidn.denoise(np.ascontiguousarray(image), np.ascontiguousarray(albedo), hdr=True)
     return clean
 
 

@@ -33,6 +33,7 @@ from unlatch.simcore.sim.renderers.geometry_pass import GeometryPass, PlacedMesh
 from unlatch.simcore.sim.renderers.link_geometry import ShapeGeometry, geometry_key, shape_geometry
 from unlatch.simcore.sim.renderers.picture_pass import make_picture_pass
 from unlatch.simcore.sim.renderers.renderer import Light, RawImages, RenderedWorld, Renderer, RenderRequest
+from unlatch.simcore.sim.renderers.shadow_bias import use_sloped_bias
 from unlatch.simcore.sim.visuals.finish import Finish
 from unlatch.simcore.sim.visuals.visual_shapes import Paint
 
@@ -44,7 +45,8 @@ _MAX_TARGETS = 4
 """Image sizes whose targets are kept."""
 _SHADOW_SPAN_M = 3.4
 """Width and depth of the region around the scene's middle that casts and receives shadows [m]."""
-_SHADOW_BIAS = 0.0008
+_SHADOW_BIAS = 0.0002
+"""The part of the bias that every surface has; `use_sloped_bias` adds more to surfaces that the light grazes."""
 _FINE_SCALE = 2
 """Samples per pixel along each side where edges are smoothed by averaging."""
 
@@ -229,6 +231,7 @@ def _make_mesh(
     mesh = gfx.Mesh(geometry, material)
     mesh.cast_shadow = not (sheet or clear or finish.emission > 0.0)
     mesh.receive_shadow = True
+    use_sloped_bias(mesh)
     mesh.local.state_basis = "matrix"  # else every new pose is split into position, rotation and scale
     return mesh
 

@@ -89,3 +89,12 @@ def test_links_beyond_the_far_plane_are_nothing_at_an_infinite_depth(world: Worl
     assert 0 < block.sum() < block.size
     np.testing.assert_array_equal(near.depth_m, np.where(block, whole.depth_m, np.inf))
     np.testing.assert_array_equal(near.link_ids, np.where(block, whole.link_ids, 0))
+
+
+def test_a_surface_that_the_light_grazes_has_no_stripes(world: World):
+    world.light = replace(Light(), direction=(1.0, 0.3, 0.3))
+    without = world.renderer.render(world, replace(REQUEST, shadow=False)).rgb.astype(int)
+    lit = world.renderer.render(world, REQUEST).rgb.astype(int)
+    towards_light = np.s_[15:57, 62:70]  # inside the board, where no shadow of the block falls
+    np.testing.assert_allclose(lit[towards_light], without[towards_light], atol=2)
+    assert (lit[:, :40] < without[:, :40] - 10).any()  # the block has a shadow
