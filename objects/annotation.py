@@ -432,12 +432,22 @@ def _read_handle(reader: MappingReader) -> Handle:
     return Handle(type=kind, size=size, T_link_handle=T_link_handle)
 
 
+def _rounded_quat(quat_xyzw: np.ndarray) -> list[float]:
+    """Returns a quaternion (4,) as a file holds it; of the two with opposite signs, always the same one.
+
+    The sign is chosen after rounding: in a half turn, w is 0 but for noise, and would decide otherwise when it is read.
+    """
+    x, y, z, w = rounded_list(quat_xyzw)
+    sign = next((1.0 if value > 0.0 else -1.0 for value in (w, x, y, z) if value != 0.0), 1.0)
+    return [sign * value + 0.0 for value in (x, y, z, w)]
+
+
 def _part_to_dict(part: Part) -> dict[str, Any]:
     handle: dict[str, Any] = {"type": part.handle.type.name, "size": rounded_list(part.handle.size)}
     if part.handle.T_link_handle is not None:
         handle["T_link_handle"] = {
             "position": rounded_list(part.handle.T_link_handle.p),
-            "quat_xyzw": rounded_list(part.handle.T_link_handle.quat_xyzw),
+            "quat_xyzw": _rounded_quat(part.handle.T_link_handle.quat_xyzw),
         }
     data: dict[str, Any] = {
         "joint": part.joint,

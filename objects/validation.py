@@ -8,7 +8,6 @@ from unlatch.objects.annotation import (
     FREE_KEYPOINT_NAMES,
     KEYPOINT_NAMES,
     Articulation,
-    HandleType,
     Part,
     PartKind,
 )
@@ -180,8 +179,9 @@ def _keypoint_problems(part: Part, model: UrdfModel, *, size_m: float) -> list[s
         if not shapes and wanted == "base":
             continue  # a part that slides on something invisible has nothing to press against
         slack = allowed
-        if name == "articulated_object_head" and part.handle.type is not HandleType.none:
-            # The head is the centre of what the fingers hold, so it lies half a thickness below the surface.
+        if name == "articulated_object_head":
+            # The head is the centre of what the fingers hold, or of a knob that is too wide for them, so it lies half a
+            # thickness below the surface. The size is 0 where there is nothing to hold.
             slack += float(np.min(part.handle.size)) / 2
         distance = surface_distance(shapes, keypoint.xyz)
         if distance > slack:

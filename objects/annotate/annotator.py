@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -93,7 +93,7 @@ class AnnotationResult:
     size_m: np.ndarray
     """(3,) extents of the closed object [m]."""
     refused: dict[str, str]
-    """The reason for each joint that no skill fits."""
+    """The reason for each joint that no skill fits, or whose part does not pass the validator."""
     notices: tuple[str, ...] = ()
     """What a USD has that is left out, one line each."""
 
@@ -102,8 +102,7 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
     """Annotates an object in the frames of its own URDF.
 
     Raises:
-        AssetError: No joint can be annotated, a mesh is damaged, the size is absurd, or the result does not pass the
-            validator.
+        AssetError: No joint can be annotated, a mesh is damaged, the size is absurd, or no part passes the validator.
     """
     cfg = cfg or AnnotateCfg()
     geometry = ObjectGeometry(source)
@@ -112,28 +111,34 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
     ends = all_joint_ends(geometry)
     parts = sized_parts(geometry, choices, ends, cfg, rigid_only=True)
     scale = parts[0].posed.scale
-    used: list[str] = []
-    entries: list[Part] = []
-    for item in parts:
-        name = _name_entry(item, used)
-        used.append(name)
-        entries.append(_make_entry(geometry, item, name, peer, scale))
     model = scaled_model(source.model, scale)
-    articulation = Articulation(
+    bounds = parts[0].posed.bounds
+    size = bounds[1] - bounds[0]
+    whole = Articulation(
         category=source.category,
         source=_source_record(source),
-        parts={entry.name: entry for entry in entries},
+        parts={},
         scale=scale,
         extra={"urdf": {"file": source.file.name, "scale": scale}},
     )
-    bounds = parts[0].posed.bounds
-    size = bounds[1] - bounds[0]
-    problems = articulation_problems(articulation, model, size_m=float(size.max()))
-    raise_problems(problems, where=str(source.file.parent))
-    chosen = {item.choice.joint.name for item in parts}
-    found = joint_choices(geometry, scale=cfg.scale, size_m=cfg.size_m)
-    refused = {c.joint.name: c.refusal for c in found if c.joint.name not in chosen}
-    return AnnotationResult(articulation, model, size, refused, source.notices)
+    entries: dict[str, Part] = {}
+    problems: dict[str, list[str]] = {}  # by joint
+    for item in parts:
+        name = _name_entry(item, list(entries))
+        entry = _make_entry(geometry, item, name, peer, scale)
+        found = articulation_problems(replace(whole, parts={name: entry}), model, size_m=float(size.max()))
+        if found:
+            problems[item.choice.joint.name] = found
+        else:
+            entries[name] = entry
+    if not entries:
+        raise_problems([problem for found in problems.values() for problem in found], where=str(source.file.parent))
+    refused = {
+        c.joint.name: c.refusal or f"its annotation does not pass the check: {problems[c.joint.name][0]}"
+        for c in joint_choices(geometry, scale=cfg.scale, size_m=cfg.size_m)
+        if c.refusal or c.joint.name in problems
+    }
+    return AnnotationResult(replace(whole, parts=entries), model, size, refused, source.notices)
 
 
 def sized_parts(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult
-from unlatch.objects.importers.mesh_joint import MeshJointCfg, write_mesh_urdf
+from unlatch.objects.annotation import HandleType
+from unlatch.objects.importers.mesh_joint import MeshJointCfg, MeshUrdf, write_mesh_urdf
 from unlatch.simcore.errors import AssetError, ConfigError, check_range
 from unlatch.workflows.assets.annotate import AnnotationTarget, annotate_target, check_convention, find_targets
 from unlatch.workflows.cli.arguments import read_pairs
@@ -101,13 +105,29 @@ def main(arguments: list[str]) -> int:
     if joint is not None:
         made = write_mesh_urdf(path, joint, out or path.parent, force=cfg.force)
         print_line(f"URDF: {made.path} ({made.description})")
-        path, out = made.path, None
+        with _blame_joint(made):
+            (target,) = find_targets(made.path, out=None)
+            return _edit([target], cfg) if cfg.edit else _annotate_one(target, cfg)
     targets = find_targets(path, out=out)
     if cfg.edit:
         return _edit(targets, cfg)
     if len(targets) == 1:
         return _annotate_one(targets[0], cfg)
     return _annotate_many(targets, cfg)
+
+
+@contextmanager
+def _blame_joint(made: MeshUrdf) -> Iterator[None]:
+    """Adds to an error that the URDF exists now, and which joint to look at: the next command has to replace it."""
+    try:
+        yield
+    except AssetError as exc:
+        joint = made.description.partition(": ")[2]
+        raise AssetError(
+            f"{exc.message} {made.path} has a {joint}. If that is not the joint you mean, change axis= or at=, and add "
+            "force=true to replace the URDF.",
+            path=str(made.path),
+        ) from exc
 
 
 def _annotate(target: AnnotationTarget, cfg: AnnotateCommandCfg) -> AnnotationResult:
@@ -164,10 +184,14 @@ def _describe_result(found: AnnotationResult) -> list[str]:
         held = part.handle
         extents = " x ".join(f"{1000 * v:.0f}" for v in held.size)
         unit = "m" if part.kind.name == "slider" else "rad"
-        acts = "pressed with a finger" if part.is_button else f"held at its {held.type.name} ({extents} mm)"
+        acts = f"held at its {held.type.name} ({extents} mm)"
+        if part.is_button:
+            acts = "pressed with a finger"
+        elif held.type is HandleType.none:
+            acts = "nothing of it fits between the fingers" + (f" ({extents} mm)" if np.any(held.size) else "")
+        closed, opened = part.openness.closed + 0.0, part.openness.open + 0.0  # adding 0 turns -0 into 0
         lines.append(
-            f"  {part.name}: {part.kind.name} by {part.joint}, {acts}, "
-            f"closed {part.openness.closed:.3g}, open {part.openness.open:.3g} {unit}"
+            f"  {part.name}: {part.kind.name} by {part.joint}, {acts}, closed {closed:.3g}, open {opened:.3g} {unit}"
         )
     lines += [f"  left out {joint}: {reason}" for joint, reason in found.refused.items()]
     return lines + [f"  USD: {notice}" for notice in found.notices]

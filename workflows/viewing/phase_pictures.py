@@ -161,7 +161,8 @@ def _section_title(shown: RecordedWorld, skill_round: SkillRound, entry: Mapping
     (words,) = fill_in([f"{entry['name']}{arm}: {thing}"], called)
     several = f", round {skill_round.number} of {skill_round.count}" if skill_round.count > 1 else ""
     grip = f", grip {entry['grip_force_n']:.0f} N" if "grip_force_n" in entry else ""
-    return f"{words}{several}{grip}"
+    strategy = f", strategy {entry['strategy']}" if entry.get("strategy") else ""
+    return f"{words}{several}{strategy}{grip}"
 
 
 def _describe_opening(shown: RecordedWorld, skill: int, frame: int, failed_phase: Phase | None) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects.annotate import AnnotateCfg, AnnotationResult, annotate_source, read_source
-from unlatch.objects.annotation import HandleType, Part, PartKind
+from unlatch.objects.annotation import Articulation, HandleType, Part, PartKind
 from unlatch.objects.procedural import drawer, microwave
 from unlatch.objects.validation import articulation_problems
 from unlatch.simcore.errors import AssetError, ConfigError
@@ -236,6 +236,26 @@ def test_parts_that_no_skill_fits_are_named_with_the_reason(write: Write) -> Non
     path.write_text(text.replace('type="prismatic"', 'type="fixed"'))
     with pytest.raises(AssetError, match=r"no movable joint that a skill fits \(stand \(fixed\), j \(fixed\)\)"):
         annotate_source(read_source(path))
+
+
+def test_a_part_that_does_not_pass_the_check_is_left_out_and_named(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = read_source(write("carton"))
+    (first, kept), (second, other) = annotate_source(source).articulation.parts.items()
+    assert (first, second) == ("lid", "lid_2")
+
+    def problems(articulation: Articulation, *_: Any, **__: Any) -> list[str]:
+        return [f"part '{part.name}': is bad." for part in articulation.parts.values() if part.joint in bad]
+
+    monkeypatch.setattr("unlatch.objects.annotate.annotator.articulation_problems", problems)
+    bad = {kept.joint}
+    found = annotate_source(source)
+    assert {part.name: part.joint for part in found.articulation.parts.values()} == {"lid": other.joint}
+    assert found.refused == {kept.joint: "its annotation does not pass the check: part 'lid': is bad."}
+    bad = {kept.joint, other.joint}
+    with pytest.raises(AssetError, match=r"part 'lid': is bad\. \(1 more\)"):
+        annotate_source(source)
 
 
 @pytest.mark.parametrize(("factor", "said"), [(2000.0, "1000 m"), (1e-5, "5e-06 m")])

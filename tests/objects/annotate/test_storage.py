@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from unlatch.objects.annotate import annotate_source, read_source
@@ -20,6 +21,7 @@ from unlatch.objects.annotate.storage import (
 from unlatch.objects.annotation import Articulation, read_articulation
 from unlatch.objects.closing_forces import NO_CLOSING_FORCES, Catch, ClosingForces
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry.pose import Pose
 
 Write = Callable[..., Path]
 
@@ -38,6 +40,21 @@ def test_an_annotation_of_the_command_is_recognized(made: tuple[Path, Articulati
     assert not is_hand_made(read_articulation(path))
     assert with_mark(articulation) == articulation
     check_replaceable(path, urdf="thing.urdf", force=False)
+
+
+@pytest.mark.parametrize("w", [0.0, 1e-17, -1e-17])
+@pytest.mark.parametrize("axis", [(0.0, 1.0, 1.0), (0.0, -1.0, -1.0), (-1.0, 0.0, 0.0), (1.0, 0.0, -1.0)])
+def test_a_handle_turned_by_half_a_turn_is_written_as_it_is_read(
+    made: tuple[Path, Articulation], axis: tuple[float, float, float], w: float
+) -> None:
+    path, articulation = made
+    quat_xyzw = np.array([*(np.array(axis) / np.linalg.norm(axis)), w])
+    (part,) = articulation.parts.values()
+    handle = replace(part.handle, T_link_handle=Pose.from_quat_xyzw(part.handle.T_link_handle.p, quat_xyzw))
+    turned = with_mark(replace(articulation, parts={part.name: replace(part, handle=handle)}))
+    write_annotation_file(path, turned.to_yaml().encode())
+    assert read_articulation(path).to_yaml() == turned.to_yaml()
+    assert not is_hand_made(read_articulation(path))
 
 
 def test_an_annotation_with_a_changed_number_counts_as_hand_made(made: tuple[Path, Articulation]) -> None:

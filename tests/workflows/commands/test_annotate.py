@@ -14,12 +14,21 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.objects.importers.mesh_samples import cabinet_scene, write_glb
 from unlatch import command_table
 from unlatch.objects.annotate.storage import load_annotation
 from unlatch.objects.annotation import read_articulation
 from unlatch.objects.procedural import drawer, microwave
+from unlatch.simcore.errors import AssetError
+from unlatch.workflows.cli.console import BAD_INPUT
 
 SEED = 3
+WIDE_KNOB = """
+<robot name="r"><link name="a"><visual><geometry><box size="0.2 0.2 0.2"/></geometry></visual></link>
+<link name="b"><visual name="knob"><geometry><cylinder radius="0.05" length="0.03"/></geometry></visual></link>
+<joint name="j" type="revolute"><origin xyz="0.115 0 0" rpy="0 1.5708 0"/><axis xyz="0 0 1"/><parent link="a"/>
+<child link="b"/><limit lower="0" upper="3" effort="1" velocity="1"/></joint></robot>
+"""
 
 
 @pytest.fixture
@@ -290,6 +299,34 @@ def test_bad_arguments_are_one_line(cwd: Path, assert_refused: Callable[..., str
     put(cwd / "many" / "a")
     put(cwd / "many" / "b")
     assert_refused("annotate", *arguments, text=said, folder=cwd)
+
+
+def test_a_mesh_whose_joint_gives_no_annotation_says_how_to_state_another_joint(
+    cwd: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def fail(*_: object) -> None:
+        raise AssetError("x: part 'door' is bad.", path="x")
+
+    write_glb(cwd / "cabinet.glb", cabinet_scene())
+    with monkeypatch.context() as patched:
+        patched.setattr("unlatch.workflows.commands.annotate._annotate", fail)
+        said = (
+            "x: part 'door' is bad. cabinet.urdf has a hinge about (0, 0, 1) through (-0.185, -0.2, 0) m, "
+            "0 to 1.57 rad. If that is not the joint you mean, change axis= or at=, and add force=true to replace the "
+            "URDF."
+        )
+        arguments = ["cabinet.glb", "joint=hinge", "moving=door", "axis=z", "at=-y"]
+        assert command_table.main(["annotate", *arguments]) == BAD_INPUT
+        assert said in capsys.readouterr().err
+    assert run(*arguments, "picture=false", "force=true") == 0
+
+
+def test_a_part_that_no_hand_can_hold_is_described_so(cwd: Path, capsys: pytest.CaptureFixture[str]):
+    (cwd / "a").mkdir()
+    (cwd / "a" / "thing.urdf").write_text(WIDE_KNOB)
+    assert run("a", "picture=false") == 0
+    assert "knob: knob by j, nothing of it fits between the fingers (" in capsys.readouterr().out
+    assert run("a", "check=true") == 0
 
 
 def test_the_help_names_every_key(capsys: pytest.CaptureFixture[str]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from unlatch.simcore.errors import count_noun
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.contract.command import Phase
+from unlatch.tasks.part_words import Manner, PartWords
+from unlatch.workflows.viewing import phase_pictures
 from unlatch.workflows.viewing.phase_moments import SkillRound, find_rounds
 from unlatch.workflows.viewing.phase_sheet import TILE_PX, Curve, PhaseSheet, Section, Tile, draw_sheet, fitting_font
 from unlatch.workflows.viewing.scene_picture import open_record
@@ -146,6 +149,17 @@ def test_stages_of_a_policy_are_shown_at_equally_spaced_frames():
     assert frames(first) == [10, 14, 18, 22, 26]
     assert frames(second) == [31, 37, 43, 49, 55]
     assert (failure.failed_phase, labels(failure)[-2:]) == (Phase.idle, ["collision", "0.5 s after"])
+
+
+@pytest.mark.parametrize(("strategy", "said"), [("hook", ", strategy hook"), (None, "")])
+def test_the_title_of_a_round_names_the_strategy(monkeypatch: pytest.MonkeyPatch, strategy: str | None, said: str):
+    made = record((0, Phase.transit, 10), (0, Phase.approach, 10))
+    entry = {"name": "open", "object": "box", "part": None, "strategy": strategy, "grip_force_n": 30.0}
+    scene = SimpleNamespace(objects={"box": SimpleNamespace(asset=None)})
+    shown = SimpleNamespace(record=made, episode=SimpleNamespace(scene=scene))
+    monkeypatch.setattr(phase_pictures, "part_words", lambda *_: PartWords("box", "lid", "", Manner.lift))
+    (skill_round,) = find_rounds(made)
+    assert phase_pictures._section_title(shown, skill_round, entry) == f"open: box{said}, grip 30 N"
 
 
 def test_nothing_is_shown_if_no_arm_moved():
