@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.sim.renderers.environment_light import tone_curve
+from unlatch.simcore.sim.renderers.lighting.environment_light import tone_curve
 from unlatch.simcore.sim.renderers.readback import Readback
 
 Array = np.ndarray

@@ -19,9 +19,10 @@ from unlatch.simcore.geometry import Pinhole, Pose
 from unlatch.simcore.lru_cache import LRUCache
 from unlatch.simcore.native_output import hide_native_output
 from unlatch.simcore.sim.graphics_card import CARD_VARIABLE, find_adapter
-from unlatch.simcore.sim.renderers.ambient_occlusion import darken_corners
 from unlatch.simcore.sim.renderers.drawn_links import DrawnLink, drawn_links
-from unlatch.simcore.sim.renderers.environment_light import (
+from unlatch.simcore.sim.renderers.geometry_pass import GeometryPass, PlacedMesh, UploadedMesh
+from unlatch.simcore.sim.renderers.lighting.ambient_occlusion import darken_corners
+from unlatch.simcore.sim.renderers.lighting.environment_light import (
     HEADROOM,
     SKY,
     SUN,
@@ -29,11 +30,10 @@ from unlatch.simcore.sim.renderers.environment_light import (
     encode_srgb,
     environment_faces,
 )
-from unlatch.simcore.sim.renderers.geometry_pass import GeometryPass, PlacedMesh, UploadedMesh
+from unlatch.simcore.sim.renderers.lighting.shadow_bias import use_sloped_bias
 from unlatch.simcore.sim.renderers.link_geometry import ShapeGeometry, geometry_key, shape_geometry
 from unlatch.simcore.sim.renderers.picture_pass import make_picture_pass
 from unlatch.simcore.sim.renderers.renderer import Light, RawImages, RenderedWorld, Renderer, RenderRequest
-from unlatch.simcore.sim.renderers.shadow_bias import use_sloped_bias
 from unlatch.simcore.sim.visuals.finish import Finish
 from unlatch.simcore.sim.visuals.visual_shapes import Paint
 

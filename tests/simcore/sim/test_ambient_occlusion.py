@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pinhole
-from unlatch.simcore.sim.renderers.ambient_occlusion import darken_corners
+from unlatch.simcore.sim.renderers.lighting.ambient_occlusion import darken_corners
 
 Array = np.ndarray
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.sim.renderers.environment_light import tone_curve
+from unlatch.simcore.sim.renderers.lighting.environment_light import tone_curve
 from unlatch.simcore.sim.renderers.pygfx import open_device
 
 
