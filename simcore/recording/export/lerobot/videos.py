@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -108,12 +108,28 @@ def _encode(images: Images, path: Path, *, fps: int, encoder: _Encoder) -> None:
         stream: Any = container.add_stream(encoder.name, rate=fps, options=dict(encoder.options))
         size = _even_size(images.size)
         stream.width, stream.height, stream.pix_fmt = size.width, size.height, "yuv420p"
+        with _same_priority():
+            stream.codec_context.open()
         for index, image in enumerate(images.frames()):
             even = np.ascontiguousarray(image[: size.height, : size.width])
             frame = av.VideoFrame.from_ndarray(even, format="rgb24")
             frame.pts, frame.time_base = index, Fraction(1, fps)
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
+
+
+@contextmanager
+def _same_priority() -> Iterator[None]:
+    """Undoes that the AV1 encoder, if root runs it, gives the calling thread and its own ones real-time priority.
+
+    Processes that are started later would inherit it, and could stop everything else on the machine.
+    """
+    policy, priority = os.sched_getscheduler(0), os.sched_getparam(0)
+    yield
+    for thread in [int(folder.name) for folder in Path("/proc/self/task").iterdir()]:
+        with suppress(OSError):  # it has ended
+            if os.sched_getscheduler(thread) != policy:
+                os.sched_setscheduler(thread, policy, priority)
 
 
 def _even_size(size: ImageSize) -> ImageSize:

@@ -1,6 +1,7 @@
 """Videos of LeRobot sets: copied as they are where they can be, close to the images where they cannot."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from unlatch.simcore.recording.export.lerobot.config import LeRobotCfg
 from unlatch.simcore.recording.export.lerobot.exporter import LeRobotExporter
 from unlatch.simcore.recording.export.lerobot.reader import LeRobotSet
 from unlatch.simcore.recording.export.lerobot.statistics import QUANTILES
-from unlatch.simcore.recording.export.lerobot.videos import Codec, image_statistics
+from unlatch.simcore.recording.export.lerobot.videos import Codec, _same_priority, image_statistics
 from unlatch.simcore.recording.export.run import ExportReport, run_export
 from unlatch.simcore.recording.export.source import ExportSource
 from unlatch.simcore.recording.images.frame_video import FrameVideoWriter
@@ -92,6 +93,16 @@ def test_encoded_images_stay_close(tmp_path: Path, make_set: MakeSet, codec: Cod
     for number in range(2):
         for frame, image in enumerate(found.frames(number, KEY)):
             assert psnr_db(image, scene(number, frame)) > 35.0
+
+
+def test_the_av1_encoder_leaves_no_thread_with_real_time_priority(tmp_path: Path):
+    with av.open(str(tmp_path / "video.mp4"), "w") as container:
+        stream = container.add_stream("libsvtav1", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"
+        with _same_priority():
+            stream.codec_context.open()
+        threads = [int(folder.name) for folder in Path("/proc/self/task").iterdir()]
+        assert {os.sched_getscheduler(thread) for thread in threads} == {os.SCHED_OTHER}
 
 
 def test_an_odd_column_is_left_out(tmp_path: Path, make_set: MakeSet):
