@@ -26,7 +26,7 @@ TASK = "task"
 """Replaces the skill if the job is a shipped task."""
 DOES_NOT_FIT = "does not fit"
 ROBOT = "franka_panda"
-_LIMIT_S = 3600.0
+_LIMIT_S = 4 * 3600.0
 _NOT_PLANNED = ("invalid_layout", "plan_infeasible", "path_infeasible", "error")
 _MOVED = (None, "collision", "overspeed", "unsettled")
 """Codes of episodes in which the part reached its goal."""
