@@ -66,6 +66,7 @@ CURVE_TASK = "close_microwave"
 SLOW = "world.record_hz=10"
 """Ten frames a second in place of 30: a third of the images and points for the same number of demonstrations."""
 SLOW_CHUNK, SLOW_EXECUTED = "chunk=12", 5
+_FOR_IMAGES = ("batch=256", "noise=0.0", SLOW_CHUNK)
 EPISODES_OF_REAL_OBJECT = 5
 CATEGORIES_THAT_OPEN = (
     "bottle", "box", "cabinet", "carton", "desk_drawers", "dishwasher", "door", "drawer", "drawer_cabinet", "faucet",
@@ -188,9 +189,6 @@ def list_images_one_policy() -> Iterator[Training]:
     demos, view = tuple(Demos(task, 300) for task in tasks), replace(IMAGES, state=(*IMAGES.state, "skill"))
     options = (*_FOR_IMAGES, "width=512", "steps=20000")
     yield Training("six_tasks", demos, tasks, view, options=options, executed=SLOW_EXECUTED)
-
-
-_FOR_IMAGES = ("batch=256", "noise=0.0", SLOW_CHUNK)
 
 
 LEROBOT_POLICIES = {

@@ -24,7 +24,7 @@ _RETREAT_SHARES = (1.0, 0.6, 0.4)
 _LEAST_PUSH = -0.1
 """Least cosine between the approach axis of a pushing hand and the way of the part: fingers may also push sideways."""
 _LEAST_FORWARD = 0.35
-"""The same from which on a hand that leads the part pushes it forward; one that hooks the part pulls it sideways."""
+"""Least cosine between the same two directions of a hand that pushes from behind: one that hooks the part has less."""
 _RETREAT_TILT_RAD = 0.3
 """Largest tilt of the hand on the retreat, where it holds nothing."""
 

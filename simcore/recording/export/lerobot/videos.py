@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -124,12 +125,15 @@ def _same_priority() -> Iterator[None]:
 
     Processes that are started later would inherit it, and could stop everything else on the machine.
     """
-    policy, priority = os.sched_getscheduler(0), os.sched_getparam(0)
+    policy, priority, before = os.sched_getscheduler(0), os.sched_getparam(0), _list_threads()
     yield
-    for thread in [int(folder.name) for folder in Path("/proc/self/task").iterdir()]:
+    for thread in _list_threads() - before | {threading.get_native_id()}:
         with suppress(OSError):  # it has ended
-            if os.sched_getscheduler(thread) != policy:
-                os.sched_setscheduler(thread, policy, priority)
+            os.sched_setscheduler(thread, policy, priority)
+
+
+def _list_threads() -> set[int]:
+    return {int(folder.name) for folder in Path("/proc/self/task").iterdir()}
 
 
 def _even_size(size: ImageSize) -> ImageSize:
