@@ -102,7 +102,7 @@ def test_the_av1_encoder_leaves_no_thread_with_real_time_priority(tmp_path: Path
         with _same_priority():
             stream.codec_context.open()
         threads = [int(folder.name) for folder in Path("/proc/self/task").iterdir()]
-        assert {os.sched_getscheduler(thread) for thread in threads} == {os.SCHED_OTHER}
+        assert not {os.sched_getscheduler(thread) for thread in threads} & {os.SCHED_FIFO, os.SCHED_RR}
 
 
 def test_an_odd_column_is_left_out(tmp_path: Path, make_set: MakeSet):
