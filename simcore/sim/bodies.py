@@ -402,6 +402,10 @@ class Body:
         """
         self.set_joint_positions([joint.name for joint in self.movable_joints], np.zeros(len(self.movable_joints)))
         self.set_root_pose(T_world_root)
+        self.drop_kept_contacts()
+
+    def drop_kept_contacts(self) -> None:
+        """Drops the contact points that Bullet keeps of this body from step to step; the next step finds them anew."""
         # a pair that cannot touch anyway: Bullet adds the colliders of both bodies to its broad phase anew
         p.setCollisionFilterPair(self.body_id, self.body_id, ROOT, ROOT, 0, physicsClientId=self.client)
 

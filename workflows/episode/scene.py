@@ -29,6 +29,7 @@ from unlatch.simcore.sim.scene import Scene
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.simcore.sim.sensors.config import SensorCfg
 from unlatch.simcore.sim.sensors.lidar import LidarCfg
+from unlatch.simcore.sim.turned_contacts import TurnedContacts
 from unlatch.simcore.sim.visuals.finish import FINISHES
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera
 from unlatch.simcore.sim.world import World
@@ -93,6 +94,10 @@ class EpisodeScene:
     """Recorded regions, by (object, region)."""
     _last_signature: dict[str, tuple[object, ...]] = field(default_factory=dict, init=False, repr=False)
     """Signature of the world after the last frame."""
+    _turned: TurnedContacts = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._turned = TurnedContacts(self.robot.body)
 
     def view(self, *, aspect: float = 1.25) -> LookAtCamera:
         """Returns a camera that sees the whole robot and the objects; it does not depend on how they stand now.
@@ -250,6 +255,7 @@ class EpisodeScene:
             SkillError: Something other than an action moved the scene since the last frame.
         """
         self._check_untouched()
+        self._turned.update(*self._orientations())
         world, robot, rates = self.world, self.robot, self.world.cfg
         robot_speed = 0.0
         object_speeds = dict.fromkeys(self.objects, 0.0)
@@ -277,6 +283,13 @@ class EpisodeScene:
         self.state_tree.update_state()
         self._last_signature = world.signature()
         return FrameSpeeds(robot_speed, object_speeds, too_fast)
+
+    def _orientations(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Returns the orientations of hands and objects, and the joint positions of objects, as they were last read."""
+        arms, objects = self.robot.arms.values(), self.objects.values()
+        quats = [*(arm.ee_quat_xyzw for arm in arms), *(item.root_quat_xyzw for item in objects)]
+        joints = [item.joint_positions for item in objects]
+        return [np.asarray(buffer.get_value()) for buffer in quats], [np.asarray(each.get_value()) for each in joints]
 
     def _check_untouched(self) -> None:
         """Raises if a skill changed the scene itself: only actions and physics may move it."""
