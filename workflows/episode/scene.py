@@ -255,7 +255,8 @@ class EpisodeScene:
             SkillError: Something other than an action moved the scene since the last frame.
         """
         self._check_untouched()
-        self._turned.update(*self._orientations())
+        if any(item.free and item.acted_on for item in self.objects.values()):
+            self._turned.update([np.asarray(arm.ee_quat_xyzw.get_value()) for arm in self.robot.arms.values()])
         world, robot, rates = self.world, self.robot, self.world.cfg
         robot_speed = 0.0
         object_speeds = dict.fromkeys(self.objects, 0.0)
@@ -283,13 +284,6 @@ class EpisodeScene:
         self.state_tree.update_state()
         self._last_signature = world.signature()
         return FrameSpeeds(robot_speed, object_speeds, too_fast)
-
-    def _orientations(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Returns the orientations of hands and objects, and the joint positions of objects, as they were last read."""
-        arms, objects = self.robot.arms.values(), self.objects.values()
-        quats = [*(arm.ee_quat_xyzw for arm in arms), *(item.root_quat_xyzw for item in objects)]
-        joints = [item.joint_positions for item in objects]
-        return [np.asarray(buffer.get_value()) for buffer in quats], [np.asarray(each.get_value()) for each in joints]
 
     def _check_untouched(self) -> None:
         """Raises if a skill changed the scene itself: only actions and physics may move it."""

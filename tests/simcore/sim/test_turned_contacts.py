@@ -70,7 +70,7 @@ def _largest_error_rad(world: World, hand: Body, *, renews: bool) -> float:
         angle = np.clip((step - 240) / 240, 0.0, 1.0) * np.pi / 2
         group.set_targets(list(drives), np.array([angle, 0.05, 0.05]), np.zeros(3))
         if renews and step % 8 == 0:
-            contacts.update([hand.link_pose("palm").quat_xyzw], [])
+            contacts.update([hand.link_pose("palm").quat_xyzw])
         world.step()
     palm = hand.link_pose("palm").R
     assert abs(float(np.arctan2(palm[1, 0], palm[0, 0])) - np.pi / 2) < 0.02
