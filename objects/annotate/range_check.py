@@ -16,6 +16,9 @@ _DEEP_M = 0.005
 """A part that is less deep in the body has play, or a model that is not exact."""
 _TOUCH_M = 0.001
 """A point that is less deep in the body lies on it."""
+_CLOSED_POINTS, _CLOSED_RANGE = 0.01, 1 / 3
+"""Models are often not exact where a part is closed. An overlap there counts only if it is more than this share of the
+part's points, over this share of the range."""
 _STEPS = 24
 _HALVINGS = 6
 _SPACINGS = 100
@@ -65,6 +68,9 @@ def _part_warnings(model: UrdfModel, articulation: Articulation, part: Part) -> 
         levers = np.linalg.norm(relative - np.outer(relative @ axis, axis), axis=1)
         counts &= levers >= _NEAR_AXIS * float(levers.max())
     deepest = depths[:, counts].max(axis=1, initial=0.0)
+    shares = (depths[:free, counts] > _DEEP_M).mean(axis=1) if counts.any() else np.zeros(free)
+    if np.sum(shares > _CLOSED_POINTS) < _CLOSED_RANGE * _STEPS:
+        deepest[:free] = 0.0
     most = int(np.argmax(deepest))
     if deepest[most] <= _DEEP_M:
         return

@@ -24,7 +24,7 @@ class SolidPieces:
 
     def __init__(self, meshes: Iterable[TriangleMesh]) -> None:
         """Takes meshes of one frame."""
-        self._convex: list[Array] = []
+        self._convex: list[tuple[Array, Array]] = []
         self._others: list[Array] = []
         for mesh in meshes:
             if not len(mesh.faces):
@@ -36,7 +36,7 @@ class SolidPieces:
                     continue
                 hull = scipy.spatial.ConvexHull(piece.vertices)
                 if volume >= _CONVEX * hull.volume:
-                    self._convex.append(np.unique(hull.equations.round(9), axis=0))
+                    self._convex.append((piece.vertices, np.unique(hull.equations.round(9), axis=0)))
                 elif len(piece.faces) <= _MOST_FACES:
                     self._others.append(piece.triangles)
 
@@ -48,12 +48,17 @@ class SolidPieces:
     def depths(self, points: Array) -> Array:
         """Returns (N,) the distances of points (N, 3) inside a piece to its surface; 0 outside all pieces."""
         depths = np.zeros(len(points))
-        for planes in self._convex:
-            depths = np.maximum(depths, -(points @ planes[:, :3].T + planes[:, 3]).max(axis=1))
+        for corners, planes in self._convex:
+            near = _find_near(points, corners)
+            depths[near] = np.maximum(depths[near], -(points[near] @ planes[:, :3].T + planes[:, 3]).max(axis=1))
         for triangles in self._others:
-            low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
-            near = np.flatnonzero(np.all((points > low) & (points < high), axis=1))
+            near = _find_near(points, triangles.reshape(-1, 3))
             inside = near[winding_numbers(points[near], triangles) > 0.5]
             found = [float(triangle_distances(points[index], triangles).min()) for index in inside]
             depths[inside] = np.maximum(depths[inside], found)
         return depths
+
+
+def _find_near(points: Array, corners: Array) -> Array:
+    """Returns the indices of the points (N, 3) inside the bounding box of corners (M, 3)."""
+    return np.flatnonzero(np.all((points > corners.min(axis=0)) & (points < corners.max(axis=0)), axis=1))

@@ -38,6 +38,12 @@ def test_a_lid_that_turns_down_into_its_box_is_named_with_its_position(write: Wr
     assert line.endswith("Correct the axis, place or range of joint 'j'.")
 
 
+def test_an_overlap_of_the_closed_part_alone_gives_no_warning(write: Write) -> None:
+    path = write("door")
+    path.write_text(path.read_text().replace('xyz="0.2 -0.245 0.2"', 'xyz="0.192 -0.245 0.2"'))  # 8 mm into the case
+    assert warnings_of(path) == []
+
+
 def test_a_slider_that_goes_through_a_wall_is_named_with_its_position(write: Write) -> None:
     path = write("drawer")
     path.write_text(path.read_text().replace('lower="0.0"', 'lower="-0.2"').replace('upper="0.25"', 'upper="0.0"'))
