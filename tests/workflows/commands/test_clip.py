@@ -136,7 +136,7 @@ def test_a_view_or_a_camera_can_be_named(data_set: DataSet, camera: str, tmp_pat
         (["width=641"], "A picture of 641 x 480 pixels does not fit a .mp4: H.264 needs even sides."),
         (["speed=0"], "speed=0 is out of range. Expected 0.05 to 100."),
         (["camera=fron"], "camera='fron' is not a known view or camera. Did you mean 'front'?"),
-        (["camera=xyz"], "Known: overview, close, front, wrist, fisheye, following. Name one of them."),
+        (["camera=xyz"], "Known: overview, close, fisheye, following, front, wrist. Name one of them."),
         (["camera=imu"], "camera=imu is a sensor of type 'imu'. Expected a camera. Name another."),
         (["renderer=atuo"], "Unknown renderer 'atuo'. Did you mean 'auto'?"),
         (["renderer=xyz"], "Unknown renderer 'xyz'. Known: auto, egl, embree, mitsuba, pygfx, tiny."),
