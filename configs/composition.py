@@ -23,7 +23,14 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from unlatch.configs.config_files import check_own_folders, check_unique_names, config_dir, option_names, plugin_folders
+from unlatch.configs.config_files import (
+    camera_names,
+    check_own_folders,
+    check_unique_names,
+    config_dir,
+    option_names,
+    plugin_folders,
+)
 from unlatch.configs.hydra_errors import explain_error
 from unlatch.configs.overrides import (
     apply_list_override,
@@ -37,7 +44,7 @@ from unlatch.configs.peer_tasks.peer_file import explain_peer_task
 from unlatch.configs.plugin_source import PLUGIN_SCHEME, SCHEMA_SUFFIX, PluginSource
 from unlatch.configs.schema import hydra_schema
 from unlatch.robots.catalog import ROBOTS
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, unknown_name
 
 SENSOR_GROUP = "sensor"
 """Group of the YAML files that an entry of `sensors` may name."""
@@ -250,6 +257,12 @@ def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -
             # Hydra searches all folders for a group, but not for the primary file
             found = compose(config_name=_EMPTY_CONFIG, overrides=[f"+{SENSOR_GROUP}={name}", *search_path])
         except MissingConfigException as exc:
+            if key != "sensors":
+                others = {*option_names(SENSOR_GROUP)} - {*camera_names()}
+                known = [option for option in exc.options or () if option not in others]
+                raise unknown_name(
+                    name, "a known camera", where=f"{key}[{index}]", known=known, listed_by="unlatch list sensors"
+                ) from exc
             error = explain_error(exc)
             raise ConfigError(f"{key}[{index}]: {error.message}", **error.values) from exc
         entries[index] = found[SENSOR_GROUP]

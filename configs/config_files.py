@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
@@ -18,6 +19,7 @@ from unlatch.simcore.registry import Catalog
 TASKS = Catalog("task", {}, group="unlatch.tasks", product="collections.abc:Mapping")
 """Tasks that other distributions make in Python; ours, and most of theirs, are YAML files of the group `task`."""
 
+_OTHER_SENSOR = re.compile(r"^type:(?! *camera\b)", re.MULTILINE)
 CONFIGS_GROUP = "unlatch.configs"
 """Entry-point group for packages with YAML files of other distributions."""
 
@@ -56,6 +58,12 @@ def option_names(group: str) -> list[str]:
     """
     made = TASKS.names() if group == "task" else ROBOTS.names() if group == "robot" else []
     return sorted({*yaml_files(group), *made})
+
+
+def camera_names() -> list[str]:
+    """Returns the sorted options of the group `sensor` that are cameras, without the other sensors."""
+    files = yaml_files("sensor").items()
+    return [name for name, path in files if not _OTHER_SENSOR.search(path.read_text(encoding="utf-8"))]
 
 
 def default_option(group: str) -> str | None:

@@ -40,6 +40,8 @@ _DERIVED_LISTS = frozenset({"images.cameras"})
 """Keys whose lists are derived from other keys if they are not given."""
 _REQUEST_KEYS = ("skill", "part", "openness")
 """Keys of the command line that derive a task from an object, beside those of the configuration."""
+_OTHER_NAMES = {"visuals": "randomization"}
+"""Words that people write in place of a group, and that no close match would find."""
 _OPEN_MAPPINGS = frozenset({"object.where"})
 """Keys whose mappings may have any key."""
 _LANGUAGE = re.compile(r"task\.language|skills\.\d+\.language")
@@ -139,6 +141,9 @@ def find_misspelt_key(overrides: Sequence[str], schema: type) -> ConfigError | N
         match = _KEY.match(text)
         if match and match["rest"] and not match["prefix"]:
             key = re.split(r"[.@/\[]", match["key"])[0]
+            if key in _OTHER_NAMES:
+                advice = f"Write {_OTHER_NAMES[key]}{match['rest']}."
+                return ConfigError(f"{key} is unknown. The group is called {_OTHER_NAMES[key]}. {advice}", key=key)
             if key not in known:
                 return unknown_key(key, key, [*keys, *_REQUEST_KEYS], listed_by="--cfg job")
     return None

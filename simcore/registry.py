@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
@@ -61,6 +61,7 @@ class Catalog:
         product: str | None = None,
         listed_by: str = "",
         default: str = "",
+        stand_ins: Sequence[str] = (),
     ) -> None:
         """Makes a catalog.
 
@@ -72,6 +73,7 @@ class Catalog:
             product: Class of what an entry returns, as `module:Class`, if the entries are functions; None: any.
             listed_by: The command that prints the names; empty: there is none.
             default: The name that is used if none is given; empty: there is none.
+            stand_ins: Words that may be given in place of a name, such as `auto`; messages list them, too.
         """
         self.kind = kind
         self.group = group
@@ -79,6 +81,7 @@ class Catalog:
         self._product = product
         self.listed_by = listed_by
         self.default = default
+        self._stand_ins = tuple(stand_ins)
         self._builtin = dict(entries)
         self._all: dict[str, CatalogEntry] | None = None
 
@@ -115,12 +118,9 @@ class Catalog:
         """
         entries = self.entries()
         if name not in entries:
-            choices = describe_choices(name, entries, listed_by=self.listed_by, default=self.default)
-            raise UnknownEntryError(
-                f"Unknown {self.kind} '{name}'.{choices}",
-                name=name,
-                available=list(entries),
-            )
+            known = [*self._stand_ins, *entries]
+            choices = describe_choices(name, known, listed_by=self.listed_by, default=self.default)
+            raise UnknownEntryError(f"Unknown {self.kind} '{name}'.{choices}", name=name, available=known)
         return entries[name]
 
     def load(self, name: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from unlatch.configs.peer_tasks.ledger import Ledger, join_path
 from unlatch.configs.peer_tasks.values import read_list, read_mapping, read_text
+from unlatch.simcore.errors import close_matches
 
 SKILLS_HERE = ("open", "close", "rotate", "artpreplan", "pick", "place", "home")
 """Skills that both systems have."""
@@ -92,7 +93,10 @@ def read_chain(skills: Any, path: str, ledger: Ledger) -> tuple[list[PeerSkill],
         if same is not None or skill.name in SKILLS_HERE:
             found.append(replace(skill, name=same or skill.name))
             continue
-        why = _LEFT_OUT.get(skill.name, f"only {', '.join(SKILLS_HERE[:-1])} and {SKILLS_HERE[-1]}")
+        why = _LEFT_OUT.get(skill.name)
+        if why is None:
+            near = close_matches(skill.name, (*SKILLS_HERE, *_SAME)).strip()
+            why = f"only {', '.join(SKILLS_HERE[:-1])} and {SKILLS_HERE[-1]}{'. ' if near else ''}{near}"
         ledger.leave(
             skill.path, dict(skill.entry), f"'{skill.name}' is not imported: {why}" if skill.name else "no skill"
         )

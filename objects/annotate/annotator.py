@@ -96,6 +96,8 @@ class AnnotationResult:
     """The reason for each joint that no skill fits, or whose part does not pass the validator."""
     notices: tuple[str, ...] = ()
     """What a USD has that is left out, one line each."""
+    warnings: tuple[str, ...] = ()
+    """What may be wrong with a joint, one line each, such as a range that leads a part into the body."""
 
 
 def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> AnnotationResult:

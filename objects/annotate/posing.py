@@ -26,9 +26,13 @@ _ALIGNED = 0.05
 _FACING = 0.94
 """Faces within this cosine look in the same direction."""
 PRESSED_DEPTH_M = 0.014
-"""Fingers do not fit around a switch that is thinner."""
+"""Fingers do not fit around a switch that stands out of the body by less."""
 _BALANCED = 0.5
 """A switch reaches to either side of its axis by at least this share of what it reaches to the other."""
+_MIDDLE = 0.8
+"""A panel turns about its middle if it reaches to either side of its axis by at least this share of the other side."""
+_RING = 0.2
+"""The body beside a part is measured this share of the part's smaller extent away from it."""
 _RAYS = 100
 """Points of a part from which lines along its axis begin."""
 _COVERED = 0.05
@@ -145,10 +149,15 @@ def pose_object(
     opens = float(np.sign(opened - closed))
     spread = measure_spread(points, T_root_joint.p, axis)
     middle = _box_middle([pose @ item.mesh.vertices for pose, item in (body or part)])
-    pressed = _press_direction(joint, T_root_joint.p, axis, points, middle, most=PRESSED_DEPTH_M / scale)
-    outward = _outward_direction(joint, T_root_joint.p, axis, opens, points, surface) if pressed is None else pressed
+    corners_of_body = [pose @ item.mesh.triangles for pose, item in body]
+    pressed = _press_direction(
+        joint, T_root_joint.p, axis, points, middle, corners_of_body, most=PRESSED_DEPTH_M / scale
+    )
+    outward = pressed
+    if outward is None:
+        outward = _outward_direction(joint, T_root_joint.p, axis, opens, points, surface, middle)
     kind = part_kind(joint, names, spread, axis, outward, is_pressed=pressed is not None)
-    free = _free_end(points, axis, [pose @ item.mesh.triangles for pose, item in body]) if kind.turns_in_hand else 0.0
+    free = _free_end(points, axis, corners_of_body) if kind.turns_in_hand else 0.0
     work = _work_frame(kind, spread, axis, outward, points, middle, free)
     ends_of_body = [float((pose @ item.mesh.vertices @ work[:, 0]).max()) for pose, item in body]
     plane = (
@@ -208,9 +217,18 @@ def _box_middle(clouds: list[np.ndarray]) -> np.ndarray:
 
 
 def _outward_direction(
-    joint: Joint, origin: np.ndarray, axis: np.ndarray, opens: float, points: np.ndarray, surface: TriangleMesh
+    joint: Joint,
+    origin: np.ndarray,
+    axis: np.ndarray,
+    opens: float,
+    points: np.ndarray,
+    surface: TriangleMesh,
+    body_middle: np.ndarray,
 ) -> np.ndarray:
-    """Returns (3,) the unit direction in which the part leaves its closed pose: the normal of a panel."""
+    """Returns (3,) the unit direction in which the part leaves its closed pose: the normal of a panel.
+
+    One side of a panel that turns about its middle moves away from the body; the direction is that of this side.
+    """
     if joint.kind == "prismatic":
         return axis * opens
     arm = _box_middle([points]) - origin
@@ -228,18 +246,36 @@ def _outward_direction(
         plane = [k for k in range(3) if abs(axis[k]) < 0.5]
         if len(plane) == 2:
             lever[min(plane, key=lambda k: abs(lever[k]))] = 0.0
-    direction = opens * np.cross(axis, _snap_to_axis(lever, axis))
+    lever = _snap_to_axis(lever, axis)
+    direction = opens * np.cross(axis, lever)
     length = float(np.linalg.norm(direction))
-    return direction / length if length > 1e-9 else _any_perpendicular(axis)
+    if length <= 1e-9:
+        return _any_perpendicular(axis)
+    direction /= length
+    sides = float(((points - origin) @ lever).max()), float(-((points - origin) @ lever).min())
+    if min(sides) < _MIDDLE * max(sides):
+        return direction
+    away = float(direction @ (_box_middle([points]) - body_middle))
+    if abs(away) < _ALIGNED * max(sides):  # in the middle of the body, such as a revolving door: either side will do
+        away = float(direction[int(np.argmax(np.abs(direction)))])
+    return direction if away > 0.0 else -direction
 
 
 def _press_direction(
-    joint: Joint, origin: np.ndarray, axis: np.ndarray, points: np.ndarray, body_middle: np.ndarray, *, most: float
+    joint: Joint,
+    origin: np.ndarray,
+    axis: np.ndarray,
+    points: np.ndarray,
+    body_middle: np.ndarray,
+    body: list[np.ndarray],
+    *,
+    most: float,
 ) -> np.ndarray | None:
     """Returns (3,) the unit direction out of a switch that is pressed on one side; None: the part is no such switch.
 
-    Such a switch turns a little about an axis in its face, reaches about as far to one side of it as to the other, and
-    is at most `most` thick: fingers do not fit around it.
+    Such a switch turns a little about an axis in its face, and reaches about as far to one side of it as to the other.
+    It stands out of the body by at most `most`, so that fingers do not fit around it, or by less than it is long
+    across its axis. `body` are corners (N, 3, 3) of triangles.
     """
     span = joint.upper - joint.lower
     if joint.kind != "revolute" or span >= SMALL_RANGE_RAD:
@@ -253,8 +289,38 @@ def _press_direction(
     across = (points - origin) @ np.cross(outward, axis)
     sides = float(across.max()), float(-across.min())
     is_balanced = min(sides) > _BALANCED * max(sides)
-    is_thin = float(np.ptp(points @ outward)) <= most + span * max(sides)
-    return outward if is_balanced and is_thin else None
+    if not is_balanced:
+        return None
+    stands_out = _measure_standing_out(points, outward, axis, body)
+    thickest = most if stands_out is None else max(most, sum(sides))
+    if stands_out is None:
+        stands_out = float(np.ptp(points @ outward))
+    return outward if stands_out <= thickest + span * max(sides) else None
+
+
+def _measure_standing_out(
+    points: np.ndarray, outward: np.ndarray, axis: np.ndarray, body: list[np.ndarray]
+) -> float | None:
+    """Returns how far a part stands out of the surface of the body around it; None if there is no such surface.
+
+    Args:
+        points: (N, 3) points of the part.
+        outward: (3,) unit direction out of the body.
+        axis: (3,) unit vector at right angles to `outward`.
+        body: Corners (N, 3, 3) of the triangles of the body.
+    """
+    R = np.column_stack([outward, np.cross(axis, outward), axis])
+    seen = points @ R
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    corners = np.concatenate([np.zeros((0, 3)), *(own.reshape(-1, 3) for own in body)]) @ R
+    middle, half = (low + high)[1:] / 2, (high - low)[1:] / 2
+    half = half + _RING * 2 * float(half.min())
+    ring = [middle + half * np.array([u, v]) for u in (-1, 0, 1) for v in (-1, 0, 1) if u or v]
+    heights = heights_in_front(TriangleMesh(corners, np.arange(len(corners)).reshape(-1, 3)), np.array(ring))
+    beside = heights[(heights > 2 * low[0] - high[0]) & (heights < high[0])]
+    if 2 * len(beside) < len(ring):
+        return None
+    return float(high[0]) - max(float(np.median(beside)), float(low[0]))
 
 
 def _mean_normal(surface: TriangleMesh, thin: np.ndarray, axis: np.ndarray) -> np.ndarray:

@@ -64,8 +64,10 @@ class PartView:
     """(3,) a point on the joint's axis."""
     axis: np.ndarray
     """(3,) unit axis of the joint."""
-    pressed_side: float
-    """+1 if a switch is pressed on the side of +y of its axis, -1 if on the other, 0 if the part is no switch."""
+    free_side: float
+    """+1 if the side of +y of the axis of a hinge moves out (towards +x) when the part opens, else -1."""
+    is_switch: bool
+    """Whether a finger presses the part on one side of its axis."""
     rises: bool
     """Whether the axis of the joint is upright: a slider then moves up and down."""
     part: list[NamedMesh]
@@ -86,7 +88,8 @@ class PartView:
             kind=posed.kind,
             origin=R @ posed.origin,
             axis=R @ posed.axis,
-            pressed_side=float(np.sign((R @ posed.axis)[2])) * -posed.opens if posed.is_switch else 0.0,
+            free_side=posed.opens if float((R @ posed.axis)[2]) < 0.0 else -posed.opens,
+            is_switch=posed.is_switch,
             rises=bool(abs(posed.axis[2]) > 0.7),
             part=_turn_meshes(posed.part_visuals or posed.part_collisions, R),
             body=_turn_meshes(posed.body_visuals or posed.body_collisions, R),
@@ -113,12 +116,6 @@ class PartView:
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper corner (3,) of the part."""
         return self.part_mesh.vertices.min(axis=0), self.part_mesh.vertices.max(axis=0)
-
-    @property
-    def free_side(self) -> float:
-        """+1 if the free side of a hinged part is towards +y of its axis, else -1."""
-        low, high = self.bounds
-        return 1.0 if high[1] - self.origin[1] > self.origin[1] - low[1] else -1.0
 
 
 def root_grip(grip: Grip, R_root_work: np.ndarray) -> Grip:

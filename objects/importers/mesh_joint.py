@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ from unlatch.simcore.errors import AssetError, ConfigError, close_matches
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_pieces import MeshPiece, read_pieces
+from unlatch.simcore.meshes.solid_pieces import SolidPieces
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, draw_surface_points, join_meshes, sample_surface
 from unlatch.simcore.urdf.model import Joint, Link, UrdfModel
 
 KINDS = {"hinge": "revolute", "slider": "prismatic"}
@@ -25,8 +28,20 @@ _CENTRE = "centre"
 _AXES = ("x", "y", "z")
 _QUARTER_TURN_RAD = np.pi / 2
 _PROBE_RAD = np.radians(20.0)
-_SLIDE_SHARE = 0.8
-"""Share of its own length that a slider moves by default, like a drawer."""
+_SLIDE_SHARE, _FLAT_SLIDE_SHARE = 0.8, 0.95
+"""Shares of its own length that a slider moves by default: like a drawer, which must not tip out of its cabinet, or
+like a flat lid, of which only a small overlap stays."""
+_FLAT = 10.0
+"""A flat slider is this many times longer, along its motion and across it, than thick."""
+_THIN = 3.0
+"""A lid or door is this many times longer and wider than thick."""
+_SLIDE_STEPS = 40
+_LEAST_FREE = 0.1
+"""A slider that is free for a smaller share of its default range overlaps the rest from the start."""
+_TOUCH = 0.005
+"""A slider may be this share of its length deep in the rest: models are not exact."""
+_ACROSS = 0.95
+"""An axis within this cosine of a direction of the file counts as parallel to it."""
 _MOST_LISTED = 12
 
 
@@ -44,8 +59,8 @@ class MeshJointCfg:
     at: str | tuple[float, ...] | None = None
     """Where the axis of a hinge is: a side of the moving part such as `+x`, `centre`, or three numbers."""
     range: tuple[float, ...] | None = None
-    """Least and largest position [rad, or the unit of the mesh]; None: a quarter turn, or 0.8 of the part's length
-    along the axis."""
+    """Least and largest position [rad, or the unit of the mesh]; None: a quarter turn, or as far as the part is
+    free, at most 0.8 of its length along the axis, or 0.95 if it is flat."""
     up: str | None = None
     """Which axis of the file points up; None: the one of its format: y in a glTF, z in an OBJ, STL or PLY."""
 
@@ -80,6 +95,8 @@ class MeshUrdf:
     path: Path
     description: str
     """The joint in one line."""
+    warnings: tuple[str, ...] = ()
+    """What may be wrong with the joint, one line each."""
 
 
 def write_mesh_urdf(path: Path, cfg: MeshJointCfg, folder: Path, *, force: bool = False) -> MeshUrdf:
@@ -108,7 +125,7 @@ def write_mesh_urdf(path: Path, cfg: MeshJointCfg, folder: Path, *, force: bool 
         PART: _link(PART, moving, joint.T_parent_joint.inverse(), files),
     }
     urdf.write_text(UrdfModel(plain_name(path.stem), links, {joint.name: joint}).to_urdf(), encoding="utf-8")
-    return MeshUrdf(urdf, _describe(joint, moving))
+    return MeshUrdf(urdf, _describe(joint, moving), _find_warnings(joint, moving, cfg))
 
 
 def _link(name: str, pieces: Sequence[MeshPiece], T_link_file: Pose, files: MeshFiles) -> Link:
@@ -175,10 +192,51 @@ def _make_joint(moving: Sequence[MeshPiece], fixed: Sequence[MeshPiece], cfg: Me
     if cfg.range is not None:
         lower, upper = cfg.range
     else:
-        length = float(np.abs(axis) @ (high - low))
-        lower, upper = 0.0, float(_QUARTER_TURN_RAD if cfg.kind == "hinge" else _SLIDE_SHARE * length)
+        lower, upper = 0.0, _QUARTER_TURN_RAD if cfg.kind == "hinge" else _default_slide(axis, moving, fixed)
     return Joint(
         "joint", KINDS[cfg.kind], BASE, PART, Pose.from_translation(at), axis, lower=float(lower), upper=float(upper)
+    )
+
+
+def _default_slide(axis: np.ndarray, moving: Sequence[MeshPiece], fixed: Sequence[MeshPiece]) -> float:
+    """Returns how far a slider moves by default: a share of its length along the axis, but not into the rest."""
+    surface = join_meshes(piece.mesh for piece in moving)
+    length = float(np.ptp(surface.vertices[np.unique(surface.faces)] @ axis))
+    range_ = length * (_FLAT_SLIDE_SHARE if _is_flat(surface, axis, length) else _SLIDE_SHARE)
+    solids = SolidPieces(piece.mesh for piece in fixed)
+    points = sample_surface(surface, spacing_m=length / _SLIDE_STEPS, max_points=300)
+    points = points[solids.depths(points) <= _TOUCH * length]
+    positions = np.linspace(0.0, range_, _SLIDE_STEPS + 1)
+    for free, position in pairwise(positions):
+        if len(points) and solids.depths(points + position * axis).max() > _TOUCH * length:
+            return float(free) if free >= _LEAST_FREE * range_ else range_
+    return range_
+
+
+def _is_flat(surface: TriangleMesh, axis: np.ndarray, length: float) -> bool:
+    """Whether a slider is a thin panel along its motion; handles and rims, which are small, do not count."""
+    points, _ = draw_surface_points(surface, 2000, np.random.default_rng(0))
+    across = points - np.outer(points @ axis, axis)
+    _, _, directions = np.linalg.svd(across - across.mean(axis=0), full_matrices=False)
+    low, high = np.percentile(across @ directions[:2].T, (5, 95), axis=0)
+    wide, thin = high - low
+    return bool(_FLAT * thin < min(length, wide))
+
+
+def _find_warnings(joint: Joint, moving: Sequence[MeshPiece], cfg: MeshJointCfg) -> tuple[str, ...]:
+    """Returns a warning if a hinge at the edge of a flat part turns it in its own plane, which lifts no lid."""
+    low, high = _bounds(moving)
+    k = int(np.argmax(np.abs(joint.axis)))
+    others = [other for other in range(3) if other != k]
+    half = (high - low) / 2
+    off_middle = np.abs(joint.T_parent_joint.p - (low + high) / 2)
+    is_across = abs(float(joint.axis[k])) > _ACROSS and _THIN * half[k] < min(half[other] for other in others)
+    if cfg.kind != "hinge" or not is_across or not any(off_middle[other] > half[other] / 2 for other in others):
+        return ()
+    along = " or ".join(f"axis={_AXES[other]}" for other in others)
+    return (
+        f"the axis is at right angles to the flat part, which turns in its own plane and is not lifted. For a lid or a "
+        f"door, give an axis along an edge: {along}.",
     )
 
 

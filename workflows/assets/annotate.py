@@ -10,6 +10,7 @@ from typing import Any
 
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult, annotate_source
 from unlatch.objects.annotate.peer_info import info_problems, make_info, read_peer_info
+from unlatch.objects.annotate.range_check import range_warnings
 from unlatch.objects.annotate.source import PARTNET_URDF, find_urdf, read_source
 from unlatch.objects.annotate.storage import (
     AnnotatedUrdf,
@@ -102,13 +103,16 @@ def annotate(
         >>> {name: part.kind.name for name, part in found.articulation.parts.items()}
         {'door': 'hinge_vertical'}
     """
+    doubts: tuple[str, ...] = ()
     if joint is not None:
-        path = write_mesh_urdf(Path(path), joint, Path(out or Path(path).parent), force=force).path
+        made = write_mesh_urdf(Path(path), joint, Path(out or Path(path).parent), force=force)
+        path, doubts = made.path, made.warnings
     urdf = find_urdf(Path(path))
     target = AnnotationTarget(urdf, str(path), Path(out or urdf.parent) / ANNOTATION_FILE)
     cfg = AnnotateCfg(scale=scale, size_m=size_m, use_info=use_info)
     check_convention(convention)
-    return annotate_target(target, cfg, category=category, force=force, picture=picture, convention=convention)
+    found = annotate_target(target, cfg, category=category, force=force, picture=picture, convention=convention)
+    return replace(found, warnings=(*doubts, *found.warnings))
 
 
 def annotate_target(
@@ -127,7 +131,9 @@ def annotate_target(
     check_replaceable(target.file, urdf=find_urdf(target.source).name, force=force)
     source = read_source(target.source, category=category, packages=True)
     found = annotate_source(source, cfg)
-    found = replace(found, articulation=keep_closing_forces(found.articulation, target.file, found.model))
+    articulation = keep_closing_forces(found.articulation, target.file, found.model)
+    warnings = tuple(range_warnings(found.model, articulation))
+    found = replace(found, articulation=articulation, warnings=warnings)
     if picture:
         write_annotation_file(target.picture, annotation_png(found.model, found.articulation))
     if convention == "interndata":

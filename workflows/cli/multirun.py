@@ -55,7 +55,7 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], i
                 flag="--pdb",
             )
         jobs = [replace(job, cfg=make_debuggable(job.cfg)) for job in jobs]
-    sweep = place_outputs(jobs)
+    sweep = place_outputs(jobs, given=line.overrides)
     _check_outputs_differ([job.cfg for job in jobs], prefix=prefix)
     with live_page([job.cfg for job in jobs], prefix=prefix, sweep=sweep):
         if sweep is not None and launcher.name != SERIAL:
@@ -119,8 +119,10 @@ def launcher_of(cfgs: Sequence[RunCfg]) -> LauncherCfg:
     return first.launcher
 
 
-def place_outputs(jobs: Sequence[LoadedConfig[Any]]) -> Path | None:
+def place_outputs(jobs: Sequence[LoadedConfig[Any]], *, given: Sequence[str]) -> Path | None:
     """Sets `out` of every job of a sweep to a folder inside the folder of the sweep, if the sweep has one.
+
+    `given` are the overrides of the command line.
 
     Returns:
         The folder of the sweep, absolute; None if each job has a default folder.
@@ -137,7 +139,7 @@ def place_outputs(jobs: Sequence[LoadedConfig[Any]]) -> Path | None:
             key="out",
         )
     overrides = [job.overrides for job in jobs]
-    varied = varied_indices(overrides)
+    varied = varied_indices(overrides, given=given)
     folder = Path(cfg.sweep_dir or default_folder(overrides[0], varied)).expanduser().absolute()
     for job in jobs:
         name = job_name(job.overrides, varied, default=job.cfg.task.name)

@@ -105,6 +105,8 @@ def main(arguments: list[str]) -> int:
     if joint is not None:
         made = write_mesh_urdf(path, joint, out or path.parent, force=cfg.force)
         print_line(f"URDF: {made.path} ({made.description})")
+        for warning in made.warnings:
+            print_line(f"  warning: {warning}")
         with _blame_joint(made):
             (target,) = find_targets(made.path, out=None)
             return _edit([target], cfg) if cfg.edit else _annotate_one(target, cfg)
@@ -163,11 +165,14 @@ def _annotate_many(targets: Sequence[AnnotationTarget], cfg: AnnotateCommandCfg)
                 good += not problems
                 print_line(f"{label}: {problems[0] if problems else 'fits'}")
             else:
-                parts = _annotate(target, cfg).articulation.parts
+                found = _annotate(target, cfg)
+                parts = found.articulation.parts
                 good += 1
                 print_line(
                     f"{label}: " + ", ".join(f"{p.name} ({p.kind.name}, {p.handle.type.name})" for p in parts.values())
                 )
+                for warning in found.warnings:
+                    print_line(f"{label}: warning: {warning}")
         except AssetError as exc:
             print_note(f"{label}: {' '.join(exc.message.split())}")
     print_line(f"{good} of {len(targets)} objects " + ("have annotations that fit" if cfg.check else "annotated"))
@@ -194,7 +199,8 @@ def _describe_result(found: AnnotationResult) -> list[str]:
             f"  {part.name}: {part.kind.name} by {part.joint}, {acts}, closed {closed:.3g}, open {opened:.3g} {unit}"
         )
     lines += [f"  left out {joint}: {reason}" for joint, reason in found.refused.items()]
-    return lines + [f"  USD: {notice}" for notice in found.notices]
+    lines += [f"  USD: {notice}" for notice in found.notices]
+    return lines + [f"  warning: {warning}" for warning in found.warnings]
 
 
 def _edit(targets: Sequence[AnnotationTarget], cfg: AnnotateCommandCfg) -> int:

@@ -15,6 +15,7 @@ from unlatch.simcore.errors import ConfigError, close_matches
 from unlatch.simcore.recording.export.catalog import EXPORTERS
 from unlatch.simcore.registry import Catalog
 from unlatch.simcore.sim.annotators.catalog import ANNOTATORS
+from unlatch.simcore.sim.renderers.auto import AUTO
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.sensors.catalog import SENSORS
 from unlatch.skills.catalog import SKILLS
@@ -123,7 +124,10 @@ LISTS: dict[str, Callable[[Sequence[str]], list[_Row]]] = {
     "executors": partial(_list_files, "executor"),
     "launchers": partial(_list_files, "launcher"),
     "annotators": lambda _: _list_entries(ANNOTATORS),
-    "renderers": lambda _: _list_entries(RENDERERS),
+    "renderers": lambda _: [
+        (AUTO, "the one of them that suits the images and this machine"),
+        *_list_entries(RENDERERS),
+    ],
     "terms": lambda _: _list_entries(TERMS, COSTS),
     "exporters": lambda _: _list_entries(EXPORTERS),
 }

@@ -132,8 +132,8 @@ def button_grip(view: PartView) -> Grip:
     """
     low, high = view.bounds
     _, y, z = (low + high) / 2
-    if view.pressed_side:
-        y = (view.origin[1] + (high if view.pressed_side > 0.0 else low)[1]) / 2
+    if view.is_switch:
+        y = (view.origin[1] + (high if view.free_side > 0.0 else low)[1]) / 2
     return Grip(HandleType.none, np.array([high[0], y, z]), np.eye(3), np.zeros(3))
 
 

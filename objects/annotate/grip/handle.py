@@ -27,6 +27,9 @@ LOCK_NAMES = ("switch", "knob")
 """Lock wheels and dials count as fixed: a hand can pull a door by them if it has no handle."""
 _ROUNDING_M = 1e-5
 """Numbers in a mesh file are rounded: a handle may be this much too wide."""
+_LEAST_LEVER = 0.1
+"""A named handle is nearer to the hinge than this share of the part only on a lid or door that turns about its middle:
+then it is on the side that moves into the body, or on the axis."""
 _FLOATING_M = 0.005
 """If the gap between a handle and the panel is larger than this, the model lacks the posts of the handle."""
 
@@ -42,7 +45,8 @@ def find_grip(view: PartView) -> Grip:
     if (pull := front_pull(view)) is not None:
         return pull
     others = (named_meshes(view, LOCK_NAMES), find_protrusions(view))
-    for found in (named_meshes(view, HANDLE_NAMES), *(_far_from_hinge(view, items) for items in others)):
+    named = _far_from_hinge(view, named_meshes(view, HANDLE_NAMES), share=_LEAST_LEVER)
+    for found in (named, *(_far_from_hinge(view, items, share=0.5) for items in others)):
         grips = [grip for item in found if (grip := handle_grip(view, item)) is not None]
         if grips:
             return _best_grip(view, grips)
@@ -106,14 +110,16 @@ def _best_grip(view: PartView, grips: list[Grip]) -> Grip:
     return max(grips, key=lambda grip: (grip.type is HandleType.bar, float(grip.size[2])))
 
 
-def _far_from_hinge(view: PartView, found: list[NamedMesh]) -> list[NamedMesh]:
-    """Returns the meshes in the free half of a hinged part: nearer to the hinge a pull has no leverage."""
+def _far_from_hinge(view: PartView, found: list[NamedMesh], *, share: float) -> list[NamedMesh]:
+    """Returns the meshes beyond a share of the way from the hinge to the free side: nearer, a pull has no leverage."""
     if view.slides:
         return found
     low, high = view.bounds
-    half = 0.5 * float(high[1] - low[1])
+    reach = (high[1] - view.origin[1]) if view.free_side > 0.0 else (view.origin[1] - low[1])
+    least = share * float(min(reach, high[1] - low[1]))
     middles = [(item.mesh.vertices.min(axis=0) + item.mesh.vertices.max(axis=0)) / 2 for item in found]
-    return [i for i, middle in zip(found, middles, strict=True) if abs(middle[1] - view.origin[1]) >= half]
+    levers = [view.free_side * float(middle[1] - view.origin[1]) for middle in middles]
+    return [item for item, lever in zip(found, levers, strict=True) if lever >= least]
 
 
 def _face_behind(view: PartView, handle: NamedMesh, low: np.ndarray, high: np.ndarray) -> float:

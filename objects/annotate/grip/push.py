@@ -85,8 +85,7 @@ def _leverage(view: PartView, points: np.ndarray, low: np.ndarray, high: np.ndar
     off_y, off_z = np.moveaxis(np.abs(points - (low + high) / 2), -1, 0)
     if view.slides:
         return 1.0 - off_y / width - 0.5 * off_z / height
-    levers = points[..., 0] - view.origin[1]
-    levers = view.pressed_side * levers if view.pressed_side else np.abs(levers)
+    levers = view.free_side * (points[..., 0] - view.origin[1])
     return levers / width - 0.5 * off_z / height
 
 

@@ -10,9 +10,14 @@ import numpy as np
 
 from unlatch.objects.importers.body_tree import WORLD, Body, BodyJoint, unused_name
 from unlatch.objects.importers.gltf.gltf_file import AGI, KHR, GltfFile
+from unlatch.simcore.errors import close_matches
 from unlatch.simcore.geometry import Pose
 
 _AXES = "xyz"
+_MOVING_STAGES = ("xRotate", "yRotate", "zRotate", "xTranslate", "yTranslate", "zTranslate")
+"""Types of the stages of `AGI_articulations` that are joints."""
+_SCALING_STAGES = ("xScale", "yScale", "zScale", "uniformScale")
+"""The others, which are no joints."""
 _FULL_TURN_RAD = 2 * np.pi
 
 
@@ -72,7 +77,9 @@ def _articulations(file: GltfFile, bodies: dict[str, Body], taken: set[str]) -> 
         if name not in known:
             raise file.error(node, f"names the articulation '{name}'. Known: {', '.join(map(str, known))}. Correct it.")
         stages = [stage for stage in known[name].get("stages", []) if isinstance(stage, dict)]
-        moving = [stage for stage in stages if str(stage.get("type", "")).endswith(("Rotate", "Translate"))]
+        moving = [stage for stage in stages if stage.get("type") in _MOVING_STAGES]
+        for stage in () if moving else stages:
+            _check_stage_type(file, node, str(stage.get("type", "")))
         if len(moving) != 1:
             raise file.error(
                 node,
@@ -82,10 +89,17 @@ def _articulations(file: GltfFile, bodies: dict[str, Body], taken: set[str]) -> 
         yield _stage_joint(file, bodies, node, moving[0], unused_name(name, taken))
 
 
+def _check_stage_type(file: GltfFile, node: int, word: str) -> None:
+    if word not in (*_MOVING_STAGES, *_SCALING_STAGES):
+        raise file.error(
+            node,
+            f"has a stage of the unknown type '{word}'.{close_matches(word, _MOVING_STAGES)} Expected one of "
+            f"{', '.join(_MOVING_STAGES)}. Correct it.",
+        )
+
+
 def _stage_joint(file: GltfFile, bodies: dict[str, Body], node: int, stage: dict[str, Any], name: str) -> GltfJoint:
-    word = str(stage["type"])
-    if word[:1] not in _AXES or word[1:] not in ("Rotate", "Translate"):
-        raise file.error(node, f"has a stage of the unknown type '{word}'. Expected xRotate, yTranslate and the like.")
+    word = stage["type"]
     axis = np.eye(3)[_AXES.index(word[0])]
     turns = word.endswith("Rotate")
     unit = float(np.radians(1.0)) if turns else float(np.linalg.norm(file.affine(node)[:3, :3] @ axis))

@@ -48,7 +48,7 @@ from unlatch.simcore.meshes.obj_materials import mesh_colour
 from unlatch.simcore.sums import sum_in_order
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
 
-CONVERTER_VERSION = 10
+CONVERTER_VERSION = 11
 """Raise it with every change of the output: cached objects are then converted again."""
 
 _URDF_FILE = "object.urdf"

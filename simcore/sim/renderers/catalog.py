@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from unlatch.simcore.registry import Catalog, CatalogEntry
+from unlatch.simcore.sim.renderers.auto import AUTO
 
 RENDERERS = Catalog(
     "renderer",
@@ -30,4 +31,5 @@ RENDERERS = Catalog(
     group="unlatch.renderers",
     contract="unlatch.simcore.sim.renderers.renderer:Renderer",
     listed_by="unlatch list renderers",
+    stand_ins=(AUTO,),
 )

@@ -337,6 +337,17 @@ def test_several_tasks_of_one_file_have_numbers(tmp_path: Path) -> None:
     assert third.error is not None
 
 
+def test_an_unknown_skill_is_listed_with_the_known_ones_and_the_nearest() -> None:
+    ledger = Ledger()
+    chain, _ = read_chain([{"name": "opne", "objects": ["oven_0"]}, {"name": "zzz"}], "skills", ledger)
+    assert chain == []
+    known = "only open, close, rotate, artpreplan, pick, place and home"
+    assert [line.text for line in ledger.lines] == [
+        f"'opne' is not imported: {known}. Did you mean 'open'?",
+        f"'zzz' is not imported: {known}",
+    ]
+
+
 def two_objects(folder: Path, **more: Any) -> ImportedTask:
     drawer, microwave = ({"name": name, "category": name} for name in ("nightstand", "microwave"))
     left = {"name": "open", "objects": ["nightstand"], "collision_valid": False}

@@ -97,6 +97,10 @@ def test_a_folder_of_the_user_adds_sensors_and_tasks_that_name_them(tmp_path: Pa
         ),
         (["sensors=[{name: a b, type: imu}]"], "sensors[0]: name='a b' cannot be a key of a record."),
         (["sensors=[front]", "sensors.0.widht=3"], "sensors[0].widht is unknown. Did you mean 'width'"),
+        (
+            ["images.cameras=[x]", "images.cameras.0.width=9"],
+            "images.cameras[0]='x' is not a known camera. Known: fisheye, following, front, wrist. Name one of them.",
+        ),
         (["sensors=[imu]", "sensors.0.width=3"], "sensors[0].width is unknown."),
         (["sensors=[front]", "sensors.0.mount.position_m=[1]"], "sensors[0].mount.position_m has 1 numbers."),
         (["sensors=[imu]", "sensors.0.mount.body=fridge"], "sensors[0].mount.body='fridge' is not a robot or object"),

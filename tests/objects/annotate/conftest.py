@@ -17,6 +17,11 @@ def box(at: str, size: str) -> str:
     return "".join(_BOX.format(tag=tag, at=at, size=size) for tag in ("visual", "collision"))
 
 
+def named(shapes: str, name: str) -> str:
+    """Returns shapes whose visuals have a name: by its shape alone, a panel about its middle is a knob."""
+    return shapes.replace("<visual", f'<visual name="{name}"')
+
+
 def cylinder(at: str, radius: float, length: float, rpy: str = "0 0 0") -> str:
     return "".join(
         _CYLINDER.format(tag=tag, at=at, rpy=rpy, r=radius, l=length) for tag in ("visual", "collision")
@@ -87,6 +92,14 @@ PULL = (
 )
 SLIDE = [joint("j", "prismatic", "b", "0.018 0.115 0.23", "0 1 0", -0.215, 0.0)]
 
+HOLED_FRONT = (
+    box("0.2 0.129 0.2", "0.02 0.242 0.4")
+    + box("0.2 -0.129 0.2", "0.02 0.242 0.4")
+    + box("0.2 0 0.306", "0.02 0.016 0.188")
+    + box("0.2 0 0.094", "0.02 0.016 0.188")
+)
+"""The front of a cabinet with a hole, 16 mm wide and 24 mm high, for a switch."""
+
 RACK = box("-0.18 0 0", "0.38 0.06 0.34")
 """A narrow drawer, in its link: its front at x = 0.01, thinner than it is deep and high."""
 
@@ -121,6 +134,21 @@ OBJECTS = {
         TUB,
         {"b": box("0.15 0 0.01", "0.3 0.4 0.02")},
         [joint("j", "revolute", "b", "-0.15 0 0.2", "0 -1 0", 0.0, 2.0)],
+    ),
+    "swing_lid": (
+        TUB,
+        {"b": named(box("0 0 0", "0.25 0.35 0.01"), "lid")},
+        [joint("j", "revolute", "b", "0 0 0.195", "0 1 0", -1.2, 1.2)],
+    ),
+    "swing_lid_handle": (
+        TUB,
+        {"b": named(box("0 0 0", "0.25 0.35 0.01"), "lid") + named(box("-0.09 0 0.02", "0.02 0.1 0.03"), "handle")},
+        [joint("j", "revolute", "b", "0 0 0.195", "0 1 0", -1.2, 1.2)],
+    ),
+    "swing_door": (
+        WINDOW,
+        {"b": named(box("0 0 0", "0.02 0.49 0.395"), "door")},
+        [joint("j", "revolute", "b", "0.03 0 0.23", "0 0 1", -1.2, 1.2)],
     ),
     "carton": (
         TUB,
@@ -167,6 +195,26 @@ OBJECTS = {
         CASE + box("0.2 0 0.2", "0.02 0.5 0.4"),
         {"b": box("0.004 0 0", "0.008 0.02 0.04")},
         [joint("j", "revolute", "b", "0.212 0 0.2", "0 1 0", -0.07, 0.07)],
+    ),
+    "rocker": (
+        CASE + HOLED_FRONT,
+        {"b": box("-0.008 0 0", "0.03 0.014 0.02")},
+        [joint("j", "revolute", "b", "0.206 0 0.2", "0 1 0", -0.07, 0.07)],
+    ),
+    "thick_rocker": (
+        CASE + box("0.2 0 0.2", "0.02 0.5 0.4"),
+        {"b": box("0.008 0 0", "0.016 0.02 0.03")},
+        [joint("j", "revolute", "b", "0.212 0 0.2", "0 1 0", -0.07, 0.07)],
+    ),
+    "toggle": (
+        CASE + box("0.2 0 0.2", "0.02 0.5 0.4"),
+        {"b": box("0.012 0 0", "0.024 0.006 0.006")},
+        [joint("j", "revolute", "b", "0.212 0 0.2", "0 1 0", -0.07, 0.07)],
+    ),
+    "small_wing": (
+        CASE + box("0.2 0 0.2", "0.02 0.5 0.4"),
+        {"b": box("0.01 0 0", "0.02 0.06 0.02")},
+        [joint("j", "revolute", "b", "0.21 0.02 0.3", "1 0 0", -0.07, 0.07)],
     ),
     "panel": (
         CASE,

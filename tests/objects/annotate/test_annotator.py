@@ -31,6 +31,9 @@ EXPECTED = {
     "drawer_back": ("drawer", PartKind.slider, HandleType.edge),
     "drawer_knob": ("drawer", PartKind.slider, HandleType.knob),
     "lid": ("lid", PartKind.lid, HandleType.edge),
+    "swing_lid": ("lid", PartKind.lid, HandleType.edge),
+    "swing_lid_handle": ("lid", PartKind.lid, HandleType.edge),
+    "swing_door": ("door", PartKind.hinge_vertical, HandleType.edge),
     "knob": ("knob", PartKind.knob, HandleType.knob),
     "knob_low": ("knob", PartKind.knob, HandleType.knob),
     "lever": ("lever", PartKind.lever, HandleType.bar),
@@ -52,6 +55,10 @@ HEADS = {
     "drawer_back": (0.01, 0.0, 0.078),
     "drawer_knob": (0.05, 0.0, 0.0),
     "lid": (0.288, 0.0, 0.01),
+    # the side that rises; a handle on the other side would be pulled into the body
+    "swing_lid": (0.113, 0.0, 0.0),
+    "swing_lid_handle": (0.113, 0.0, 0.0),
+    "swing_door": (0.0, 0.233, 0.0),
     "knob": (0.018, 0.0, 0.0),
     "knob_low": (0.0, 0.0, 0.012),
     "lever": (0.045, 0.123, 0.0),
@@ -74,6 +81,9 @@ OUTWARD = {
     "drawer_back": (1, 0, 0),
     "drawer_knob": (1, 0, 0),
     "lid": (0, 0, 1),
+    "swing_lid": (0, 0, 1),
+    "swing_lid_handle": (0, 0, 1),
+    "swing_door": (1, 0, 0),
     "knob": (1, 0, 0),
     "knob_low": (0, 0, 1),
     "lever": (1, 0, 0),
@@ -170,6 +180,18 @@ def test_a_flat_switch_is_pressed_on_the_side_that_rises(write: Write) -> None:
     spot = part.keypoint("link_contact_point").xyz
     assert spot[2] > 0.005
     assert spot[0] == pytest.approx(0.008, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["rocker", "thick_rocker"])
+def test_a_rocker_is_pressed_however_deep_it_is_in_the_body(write: Write, name: str) -> None:
+    part = only_part(annotate_source(read_source(write(name))))
+    assert (part.name, part.kind, part.is_button) == ("switch", PartKind.hinge_horizontal, True)
+
+
+@pytest.mark.parametrize("name", ["toggle", "small_wing"])
+def test_what_stands_out_more_than_it_is_long_or_turns_in_its_own_plane_is_not_pressed(write: Write, name: str) -> None:
+    part = only_part(annotate_source(read_source(write(name))))
+    assert not part.is_button
 
 
 def test_a_button_beside_a_door_comes_after_it(write: Write) -> None:

@@ -90,16 +90,67 @@ def test_axis_place_and_range(
     assert (joint.lower, joint.upper) == pytest.approx(limits)
 
 
-@pytest.mark.parametrize("word", ["o", "g"])
-def test_an_obj_is_read_by_its_objects_or_groups_with_z_up(tmp_path: Path, word: str):
+Boxes = dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]]
+
+
+def write_boxes(path: Path, boxes: Boxes, *, word: str = "o") -> Path:
+    """Writes boxes by name, with size and centre [m], as an OBJ, which has z up."""
     lines, first = [], 1
-    for name, (size, centre) in cabinet_boxes().items():
+    for name, (size, centre) in boxes.items():
         box = trimesh.creation.box(size)
         lines += [f"{word} {name}", *(f"v {x} {y} {z}" for x, y, z in box.vertices + np.array(centre))]
         lines += [f"f {a} {b} {c}" for a, b, c in box.faces + first]
         first += len(box.vertices)
-    path = tmp_path / "cabinet.obj"
     path.write_text("\n".join(lines))
+    return path
+
+
+TROUGH: Boxes = {
+    "floor": ((0.3, 0.4, 0.02), (0.0, 0.0, 0.01)),
+    "left": ((0.3, 0.02, 0.2), (0.0, 0.19, 0.1)),
+    "right": ((0.3, 0.02, 0.2), (0.0, -0.19, 0.1)),
+    "lid": ((0.3, 0.4, 0.01), (0.0, 0.0, 0.205)),
+}
+"""A trough with a lid on top, 0.3 m along x."""
+
+
+@pytest.mark.parametrize(
+    ("more", "axis", "length"),
+    [
+        ({}, "x", 0.95 * 0.3),  # a small overlap is left
+        ({"knob": ((0.02, 0.02, 0.02), (0.12, 0.0, 0.22))}, "x", 0.95 * 0.3),
+        ({"stop": ((0.02, 0.4, 0.1), (0.26, 0.0, 0.2))}, "+x", 0.1),  # 0.1 m in front of the lid
+        ({"stop": ((0.02, 0.4, 0.1), (0.26, 0.0, 0.2))}, "-x", 0.95 * 0.3),
+        ({"stop": ((0.02, 0.4, 0.1), (0.16, 0.0, 0.2))}, "+x", 0.95 * 0.3),  # stuck: the axis or the place is wrong
+    ],
+)
+def test_a_flat_lid_slides_by_its_length_as_far_as_it_is_free(
+    tmp_path: Path, more: dict[str, Any], axis: str, length: float
+):
+    path = write_boxes(tmp_path / "trough.obj", {**TROUGH, **more})
+    moving = ("lid", "knob") if "knob" in more else ("lid",)
+    joint = read_urdf(write_mesh_urdf(path, MeshJointCfg("slider", moving, axis), tmp_path).path).joints["joint"]
+    assert joint.upper == pytest.approx(length, abs=0.008)
+    assert joint.upper <= length + 0.002
+
+
+@pytest.mark.parametrize(
+    ("axis", "at", "said"),
+    [
+        ("z", "-x", ["For a lid or a door, give an axis along an edge: axis=x or axis=y."]),
+        ("z", "centre", []),  # a turntable
+        ("y", "-x", []),
+    ],
+)
+def test_an_axis_that_lifts_no_lid_gives_a_warning(tmp_path: Path, axis: str, at: str, said: list[str]):
+    path = write_boxes(tmp_path / "trough.obj", TROUGH)
+    warnings = write_mesh_urdf(path, MeshJointCfg("hinge", ("lid",), axis, at), tmp_path).warnings
+    assert [warning.partition("is not lifted. ")[2] for warning in warnings] == said
+
+
+@pytest.mark.parametrize("word", ["o", "g"])
+def test_an_obj_is_read_by_its_objects_or_groups_with_z_up(tmp_path: Path, word: str):
+    path = write_boxes(tmp_path / "cabinet.obj", cabinet_boxes(), word=word)
     cfg = MeshJointCfg("hinge", moving=("door", "handle", "stem"), axis="z", at="-y")
     joint = read_urdf(write_mesh_urdf(path, cfg, tmp_path).path).joints["joint"]
     np.testing.assert_allclose(joint.T_parent_joint.p, [-0.185, -0.2, 0.0], atol=1e-6)

@@ -321,6 +321,20 @@ def test_a_mesh_whose_joint_gives_no_annotation_says_how_to_state_another_joint(
     assert run(*arguments, "picture=false", "force=true") == 0
 
 
+def test_doubts_about_a_joint_are_printed(cwd: Path, capsys: pytest.CaptureFixture[str]):
+    write_glb(cwd / "cabinet.glb", cabinet_scene())
+    door = ["cabinet.glb", "joint=hinge", "moving=door", "picture=false", "force=true"]
+    assert run(*door, "axis=+z", "at=-y") == 0
+    assert "warning" not in capsys.readouterr().out
+    assert run(*door, "axis=-z", "at=-y") == 0  # the wrong sign
+    said = capsys.readouterr().out
+    assert re.search(
+        r"  warning: door moves into the body: more than 5 mm deep from 0\.\d+ rad on, \d+ mm deep at", said
+    )
+    assert run(*door, "axis=x", "at=-y", "range=[0,0.1]") == 0
+    assert "  warning: the axis is at right angles to the flat part" in capsys.readouterr().out
+
+
 def test_a_part_that_no_hand_can_hold_is_described_so(cwd: Path, capsys: pytest.CaptureFixture[str]):
     (cwd / "a").mkdir()
     (cwd / "a" / "thing.urdf").write_text(WIDE_KNOB)

@@ -33,9 +33,17 @@ class SweepJob:
     """The `unlatch` command that makes it, without the program's name."""
 
 
-def varied_indices(overrides: Sequence[Sequence[str]]) -> list[int]:
-    """Returns the indices of the overrides in which jobs differ."""
-    return [place for place, values in enumerate(zip(*overrides, strict=True)) if len(set(values)) > 1]
+def varied_indices(overrides: Sequence[Sequence[str]], *, given: Sequence[str] = ()) -> list[int]:
+    """Returns the indices of the overrides in which jobs differ.
+
+    `part=all`, if it is among the `given` overrides of the command line, counts as varied for a single part, too.
+    """
+    parts_vary = "part=all" in given
+    return [
+        place
+        for place, values in enumerate(zip(*overrides, strict=True))
+        if len(set(values)) > 1 or (parts_vary and values[0].startswith("part="))
+    ]
 
 
 def job_name(overrides: Sequence[str], varied: Sequence[int], *, default: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from unlatch.configs.cameras import read_render_settings, with_cameras
 from unlatch.configs.composition import Request
-from unlatch.configs.config_files import option_names
+from unlatch.configs.config_files import camera_names, option_names
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg, Scenery
 from unlatch.simcore.errors import ConfigError, check_range, unknown_name
@@ -176,10 +176,9 @@ def write_clip(
 def _read_camera(cfg: EpisodeCfg, options: ClipCfg, config_dirs: Sequence[str]) -> CameraCfg:
     """Returns the named camera with the size of the options."""
     own = [sensor.name for sensor in cfg.all_sensors().values() if isinstance(sensor, CameraCfg)]
-    if not config_dirs:
-        known = list(dict.fromkeys([*VIEWS, *own, *option_names("sensor")]))
-        if options.camera not in known:
-            raise unknown_name(options.camera, "a known view or camera", where="camera", known=known)
+    if not config_dirs and options.camera not in {*VIEWS, *own, *option_names("sensor")}:
+        known = list(dict.fromkeys([*VIEWS, *own, *camera_names()]))
+        raise unknown_name(options.camera, "a known view or camera", where="camera", known=known)
     sizes = {"width": options.width, "height": options.height}
     overrides = [f"cameras.0.{key}={value}" for key, value in sizes.items() if value is not None]
     try:

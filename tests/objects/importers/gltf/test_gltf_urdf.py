@@ -177,7 +177,15 @@ def _chain(content: dict[str, Any]) -> None:
         (_no_such_node, "(pivot) has a joint with connectedNode 99, which does not exist."),
         (_own_child, "no readable GLB mesh (node "),
         (_unknown_name, "(hinge) names the articulation 'swing'. Known: other."),
-        (lambda c: add_articulation(c, type="zTwist"), "moves in 0 ways by the articulation 'swing'."),
+        (
+            lambda c: add_articulation(c, type="zRotat"),
+            "(hinge) has a stage of the unknown type 'zRotat'. Did you mean 'zRotate'",
+        ),
+        (
+            lambda c: add_articulation(c, type="twist"),
+            "Expected one of xRotate, yRotate, zRotate, xTranslate, yTranslate, zTranslate. Correct it.",
+        ),
+        (lambda c: add_articulation(c, type="uniformScale"), "moves in 0 ways by the articulation 'swing'."),
         (lambda c: add_articulation(c, maximumValue="far"), "has a stage with maximumValue=far. Expected a number."),
     ],
 )

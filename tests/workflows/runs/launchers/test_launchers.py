@@ -55,6 +55,14 @@ def test_a_job_name_never_leads_out_of_its_folder():
     assert [job_name(job, [0], default="x") for job in jobs] == ["root.._.._x", "root_tmp"]
 
 
+def test_the_single_part_of_all_parts_names_its_job_as_one_of_several_does():
+    (one,) = [["object=box.urdf", "skill=open", "part=drawer"]]
+    varied = varied_indices([one], given=["object=box.urdf", "skill=open", "part=all"])
+    assert job_name(one, varied, default="open_drawer") == "drawer"
+    assert default_folder(one, varied) == "data/sweep-part"
+    assert varied_indices([one], given=one) == []  # a part that is named is no sweep
+
+
 def test_a_single_job_is_named_after_its_task():
     assert job_name(JOBS[0], [], default="open_drawer") == "open_drawer"
 
