@@ -28,8 +28,8 @@ from unlatch.solver.settings.setting import PlannerSettingCfg
 
 Array = np.ndarray
 
-LEAST_PRESS_N = 10.0
-"""Smallest force with which fingertips press: with less, errors of a few millimetres would lift them off [N]."""
+LEAST_PRESS_N = 15.0
+"""Smallest force with which fingertips press: with less, errors of a centimetre would lift them off [N]."""
 _LIMIT_SHARE = 0.5
 """Largest such force as a share of the force that a finger may bear: a leaning hand presses with one of its fingers."""
 _LEAST_SAFETY = 1.3

@@ -1,0 +1,84 @@
+"""Episodes in which fingertips drag a part by friction, and how they end if friction does not hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.verdict import recompute_success
+from unlatch.skills import grasping
+from unlatch.skills.contract.command import Phase
+from unlatch.skills.dragging import Press
+from unlatch.workflows.runs.loading import load
+from unlatch.workflows.runs.runner import EpisodeRunner
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+OBJECTS = Path(__file__).parents[3] / "examples" / "objects"
+
+
+def run(name: str, skill: str, *overrides: str, seed: int = 11) -> EpisodeRecord:
+    cfg = load(f"object={OBJECTS / name}.urdf", f"skill={skill}", *overrides, seed=seed)
+    with EpisodeRunner(cfg) as runner:
+        return runner.run(0)
+
+
+def strategy_of(record: EpisodeRecord) -> str:
+    (entry,) = (item for item in record.skills if item["name"] != "artpreplan")
+    return str(entry["strategy"])
+
+
+@pytest.mark.parametrize(
+    ("name", "skill"),
+    [
+        ("sliding_door", "open"),
+        ("sliding_box", "open"),
+        ("turntable", "open"),
+        ("turntable", "rotate"),
+        ("turntable", "close"),
+    ],
+)
+def test_a_part_with_nothing_to_hold_is_dragged(name: str, skill: str):
+    record = run(name, skill)
+    assert record.success, record.message
+    assert strategy_of(record).startswith("drag")
+    assert check_record(record) == []
+    assert recompute_success(record).success
+
+
+def test_fingertips_press_with_the_chosen_force_while_the_part_moves(monkeypatch: pytest.MonkeyPatch):
+    chosen = []
+
+    def choose_and_note(*args: object) -> Press:
+        chosen.append(grasping_choose(*args))
+        return chosen[-1]
+
+    grasping_choose = grasping.choose_press
+    monkeypatch.setattr(grasping, "choose_press", choose_and_note)
+    record = run("sliding_door", "open")
+    phases = record.arrays["skills.phase"].ravel()
+    forces = record.arrays[next(key for key in record.arrays if key.endswith("fingers_link.force_mean_n"))]
+    led = forces[: len(phases)][phases == Phase.follow.value].ravel()
+    assert np.median(led) == pytest.approx(chosen[0].force_n, rel=0.35)
+
+
+@pytest.mark.parametrize("force_n", [1.0, 3.0])
+def test_fingertips_that_press_too_little_slip(monkeypatch: pytest.MonkeyPatch, force_n: float):
+    monkeypatch.setattr(grasping, "choose_press", lambda *_: Press(force_n, 0.0, 70.0))
+    record = run("sliding_door", "open")
+    assert not record.success
+    assert record.code in ("slipped", "grasp_missed")
+
+
+def test_a_part_that_is_too_hard_to_drag_is_refused_with_both_forces(tmp_path: Path):
+    text = (OBJECTS / "sliding_door.urdf").read_text()
+    (tmp_path / "door.urdf").write_text(text.replace('friction="3"', 'friction="80"'))
+    cfg = load(f"object={tmp_path / 'door.urdf'}", "skill=open", seed=11)
+    with EpisodeRunner(cfg) as runner:
+        record = runner.run(0)
+    assert not record.success
+    assert any("Friction cannot drag" in item["message"] for item in record.skills[-1]["refused"])
