@@ -201,9 +201,11 @@ def _derive_grasps(
             if skill == "open":
                 setting = replace(grasp_setting(part, start, grasp, along=True), slips=list(KNOB_ACROSS_SLIPS))
             fitting.append((f"{kind}_along", setting))
-    if part.kind is PartKind.slider and fitting == empty:  # the hand fits nowhere, or would close on nothing
-        return [*others, *_derive_drags(skill, asset, part, hand, start, asked), *empty]
-    return fitting or [*others, *_derive_drags(skill, asset, part, hand, start, asked)]
+    if not fitting:
+        return [*others, *_derive_drags(skill, asset, part, hand, start, asked)]
+    if part.kind is PartKind.slider and fitting == empty:  # the only grasp closes on nothing
+        return [*_derive_drags(skill, asset, part, hand, start, asked), *empty]
+    return fitting
 
 
 def dragged_start(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> tuple[float, float]:

@@ -60,25 +60,39 @@ def test_fingertips_press_with_the_chosen_force_while_the_part_moves(monkeypatch
     grasping_choose = grasping.choose_press
     monkeypatch.setattr(grasping, "choose_press", choose_and_note)
     record = run("sliding_door", "open")
-    phases = record.arrays["skills.phase"].ravel()
+    phases = record.arrays["skills.phase"].ravel()[:-1]
     forces = record.arrays[next(key for key in record.arrays if key.endswith("fingers_link.force_mean_n"))]
-    led = forces[: len(phases)][phases == Phase.follow.value].ravel()
-    assert np.median(led) == pytest.approx(chosen[0].force_n, rel=0.35)
+    led = forces[phases == Phase.follow.value]
+    assert np.median(led) == pytest.approx(chosen[0].force_n, rel=0.25)
 
 
-@pytest.mark.parametrize("force_n", [1.0, 3.0])
-def test_fingertips_that_press_too_little_slip(monkeypatch: pytest.MonkeyPatch, force_n: float):
+def door_with_friction(folder: Path, friction_n: float) -> str:
+    """Writes the sliding door with another friction of its joint; returns the override that names it."""
+    text = (OBJECTS / "sliding_door.urdf").read_text()
+    (folder / "door.urdf").write_text(text.replace('friction="3"', f'friction="{friction_n:g}"'))
+    return f"object={folder / 'door.urdf'}"
+
+
+@pytest.mark.parametrize(("force_n", "codes"), [(12.0, ["slipped"]), (-10.0, ["grasp_missed"])])
+def test_fingertips_that_press_too_little_slip(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, force_n: float, codes: list[str]
+):
     monkeypatch.setattr(grasping, "choose_press", lambda *_: Press(force_n, 0.0, 70.0))
-    record = run("sliding_door", "open")
+    with EpisodeRunner(load(door_with_friction(tmp_path, 30.0), "skill=open", seed=11)) as runner:
+        record = runner.run(0)
     assert not record.success
-    assert record.code in ("slipped", "grasp_missed")
+    assert record.code in codes, record.message
+
+
+def test_a_heavy_part_is_pressed_harder(tmp_path: Path):
+    with EpisodeRunner(load(door_with_friction(tmp_path, 25.0), "skill=open", seed=11)) as runner:
+        record = runner.run(0)
+    assert record.success, record.message
+    assert record.arrays["contacts.franka_panda.left.fingers.force_sustained_n"].max() > 50.0
 
 
 def test_a_part_that_is_too_hard_to_drag_is_refused_with_both_forces(tmp_path: Path):
-    text = (OBJECTS / "sliding_door.urdf").read_text()
-    (tmp_path / "door.urdf").write_text(text.replace('friction="3"', 'friction="80"'))
-    cfg = load(f"object={tmp_path / 'door.urdf'}", "skill=open", seed=11)
-    with EpisodeRunner(cfg) as runner:
+    with EpisodeRunner(load(door_with_friction(tmp_path, 80.0), "skill=open", seed=11)) as runner:
         record = runner.run(0)
     assert not record.success
-    assert any("Friction cannot drag" in item["message"] for item in record.skills[-1]["refused"])
+    assert "Friction cannot drag 'slider'. The fingertips would press with" in str(record.to_json())
