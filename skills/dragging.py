@@ -3,7 +3,7 @@
 The arms are impedance-controlled: joint torques follow `K (q_target - q)`. To press at the fingertips with a force F,
 the targets are therefore off the planned joints by `K^-1 J^T F`, where J is the Jacobian of the fingertips. In
 equilibrium, the joints are those of the plan, and the force is F. A face that is a millimetre off changes the force by
-the stiffness of the arm at its fingertips, 0.8 to 2.8 N/mm for a Panda.
+the stiffness of the arm at its fingertips, 0.8 to 6 N/mm for a Panda.
 """
 
 from __future__ import annotations

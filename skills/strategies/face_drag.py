@@ -28,9 +28,12 @@ DRAG_SLIPS = {PartKind.slider: ("fixed",), PartKind.knob: ("fixed", "cone")}
 DRAG_APPROACH_M = 0.06
 """Length of the straight approach."""
 _POINT_TOLERANCE_M = 0.0005
-"""A millimetre off the face changes the force of a Panda by 0.8 to 2.8 N."""
-_LEAN_RAD = 0.15
-"""Largest lean of the hand: a leaning fingertip presses with its corner."""
+"""A millimetre off the face changes the force of a Panda by 0.8 to 6 N."""
+_LEAN_RAD = 0.03
+"""Largest lean of the hand: a leaning fingertip meets the face with its corner, too early by its lean times 2 cm."""
+MET_EARLY_M = 0.001
+"""Fingers meet a face this far before their surfaces do: Bullet adds a skin to meshes, and a leaning hand has a corner
+ahead."""
 _SIDE_RAD = 0.25
 """Tolerance of the direction of the palm."""
 _STEP_M = 0.03
@@ -110,6 +113,7 @@ def drag_setting(part: Part, spot: DragSpot, *, threshold: float, end: float | N
     def numbers(vector: Array) -> list[float]:
         return (vector.round(6) + 0.0).tolist()
 
+    shift = spot.point + MET_EARLY_M * spot.outward - part.keypoint(SPOT).xyz
     return PlannerSettingCfg(
         success_threshold=threshold,
         constraint_list=[
@@ -123,7 +127,7 @@ def drag_setting(part: Part, spot: DragSpot, *, threshold: float, end: float | N
         ],
         slips=list(DRAG_SLIPS[part.kind]),
         approach_width_m=0.0,
-        keypoint_shifts={SPOT: ((spot.point - part.keypoint(SPOT).xyz).round(4) + 0.0).tolist()},
+        keypoint_shifts={SPOT: (shift.round(4) + 0.0).tolist()},
         press_direction=numbers(-spot.outward),
         pre_actuation_motions=[["translate_z", -DRAG_APPROACH_M]],
         post_actuation_motions=None if end is None else FollowJointCfg(to=rounded(part.openness.position(end))),

@@ -95,4 +95,5 @@ def test_a_part_that_is_too_hard_to_drag_is_refused_with_both_forces(tmp_path: P
     with EpisodeRunner(load(door_with_friction(tmp_path, 80.0), "skill=open", seed=11)) as runner:
         record = runner.run(0)
     assert not record.success
-    assert "Friction cannot drag 'slider'. The fingertips would press with" in str(record.to_json())
+    assert record.code == "invalid_layout"
+    assert "Friction cannot drag 'slider'. The fingertips would press with" in str(record.evidence)
