@@ -204,7 +204,7 @@ def _derive_grasps(
     if not fitting:
         return [*others, *_derive_drags(skill, asset, part, hand, start, asked)]
     if part.kind is PartKind.slider and fitting == empty:  # the only grasp closes on nothing
-        return [*_derive_drags(skill, asset, part, hand, start, asked), *empty]
+        return _derive_drags(skill, asset, part, hand, start, asked) or fitting
     return fitting
 
 
