@@ -69,6 +69,8 @@ class Close(GraspingSkill):
     @property
     def part_speed(self) -> float | None:
         """See `ArticulationSkill.part_speed`."""
+        if self.cfg.planner_setting.press_direction is not None:
+            return super().part_speed
         return self.part.openness.span / _PRESS_S if self.part.moves_little else None
 
     def request(self, **options: Any) -> PlanRequest:
@@ -115,8 +117,9 @@ class Close(GraspingSkill):
 
         A lever whose range goes on beyond closed has no stop there: its push ends when it is closed.
         """
-        if not self.closed_gripper:
+        if not self.closed_gripper or self.cfg.planner_setting.press_direction is not None:
             super().check_frame()
+        if not self.closed_gripper:
             return
         if self.phase is not Phase.follow or not self._is_at_stop():
             return

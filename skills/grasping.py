@@ -16,6 +16,18 @@ from unlatch.skills.articulation import LED_SHARE, ArticulationSkill
 from unlatch.skills.contract.command import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.contract.config import SkillCfg
 from unlatch.skills.contract.context import SkillContext
+from unlatch.skills.dragging import (
+    LIFTED_S,
+    MOST_SLID_M,
+    Press,
+    choose_press,
+    drag_commands,
+    drag_load,
+    find_weak_joint,
+    fingertips_on_part,
+    pressed_point,
+    slide_on_face,
+)
 from unlatch.skills.strategies.open_close import is_round
 from unlatch.skills.turning import LEAST_TURN_RAD, TurningPlan, plan_turns
 from unlatch.solver.path.slip import Slip
@@ -56,6 +68,7 @@ class GraspingSkill(ArticulationSkill):
         self._lost_frames = 0
         self._follow_index: int | None = None
         self._has_met = False
+        self._pressed_place = np.zeros(3)
 
     @property
     @abstractmethod
@@ -64,6 +77,8 @@ class GraspingSkill(ArticulationSkill):
 
     def plan(self, rng: np.random.Generator) -> bool:
         """See `Skill.plan`; fails at once for a knob that is too wide for the fingers."""
+        if self.cfg.planner_setting.press_direction is not None:
+            return self._plan_drag(rng)
         wide_m = self._knob_width_m()
         if wide_m is None:
             return super().plan(rng)
@@ -78,6 +93,40 @@ class GraspingSkill(ArticulationSkill):
             )
             return False
         return super().plan(rng)
+
+    def _plan_drag(self, rng: np.random.Generator) -> bool:
+        """See `plan`; fails if the fingers or the motors are too weak to press as hard as friction needs."""
+        press, hand = self._choose_press(), self.context.arm.cfg.gripper
+        if not press.is_enough:
+            self.fail(
+                "plan_infeasible",
+                f"Friction cannot drag '{self.part.name}'. The fingertips would press with {press.needed_n:.0f} N, and "
+                f"may press with {press.most_n:.0f} N, half of what a finger bears "
+                f"({hand.finger_force_limit_n:.0f} N). Add a handle, or lower the friction of the joint",
+                needed_n=press.needed_n,
+                most_n=press.most_n,
+            )
+            return False
+        if not super().plan(rng):
+            return False
+        weak = None if self.keyframe_plan is None else find_weak_joint(self, self.keyframe_plan, press)
+        if weak is None:
+            return True
+        self.commands = []
+        self.fail(
+            "plan_infeasible",
+            f"Joint '{weak}' is too weak to press on '{self.part.name}' with {press.force_n:.0f} N in this pose. Take "
+            "another layout, or lower the friction of the part",
+            joint=weak,
+            force_n=press.force_n,
+        )
+        return False
+
+    def _choose_press(self) -> Press:
+        """Returns how hard the fingertips press; see `choose_press`."""
+        point = pressed_point(self.part, self.cfg.planner_setting)
+        load_n = drag_load(self.object.asset, self.part, point, opens=self.opens is not False)
+        return choose_press(self.context.arm.cfg.gripper, load_n)
 
     def _knob_width_m(self) -> float | None:
         """Returns the smallest width of the knob to hold [m]; None if the part is held elsewhere."""
@@ -110,6 +159,9 @@ class GraspingSkill(ArticulationSkill):
 
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """See `ArticulationSkill.make_commands`; a part that is turned in several turns is grasped in each."""
+        if self.cfg.planner_setting.press_direction is not None:
+            plans = [turn.plan for turn in plan.turns] if isinstance(plan, TurningPlan) else [plan]
+            return [command for each in plans for command in drag_commands(self, each, self._choose_press())]
         if isinstance(plan, TurningPlan):
             settings = self._settings_by_strategy
             return [
@@ -154,6 +206,7 @@ class GraspingSkill(ArticulationSkill):
             item.name: item.planner_setting
             for item in self.cfg.strategies
             if (self._approach_width_of(item.planner_setting) <= 0.0) == self.closed_gripper
+            and (item.planner_setting.press_direction is None) == (self.cfg.planner_setting.press_direction is None)
             and item.planner_setting.follow_joint is not None
         }
         return {self.cfg.strategy: self.cfg.planner_setting, **others}
@@ -178,6 +231,9 @@ class GraspingSkill(ArticulationSkill):
         """Checks while the part is led that the fingers have grasped it, and then that they keep touching it."""
         if self.phase is not Phase.follow:
             return
+        if self.cfg.planner_setting.press_direction is not None:
+            self._check_drag()
+            return
         s, expected, touching = self.s, self.executor.expected_s, self.is_touched
         if self._follow_index != self.executor.index:  # the first frame after the fingers closed
             self._follow_index, self._lost_frames = self.executor.index, 0
@@ -196,6 +252,27 @@ class GraspingSkill(ArticulationSkill):
             message = f"The fingers lost '{self.part.name}' at joint position {s:.3f} (should be {wanted:.3f})"
             code = "slipped"
         self.fail(code, message, s=s, expected=expected, frames_without_contact=self._lost_frames)
+
+    def _check_drag(self) -> None:
+        """Checks that the fingertips touch the face that they drag, and stay at their spot on it."""
+        touching, place = self.is_touched, fingertips_on_part(self)
+        if self._follow_index != self.executor.index:
+            self._follow_index, self._lost_frames, self._has_met = self.executor.index, 0, False
+            self._pressed_place = place
+        self._has_met = self._has_met or touching
+        self._lost_frames = 0 if touching else self._lost_frames + 1
+        slid_m = slide_on_face(self.cfg.planner_setting, place - self._pressed_place)
+        evidence = {"s": self.s, "expected": self.executor.expected_s, "slid_m": slid_m}
+        if self._lost_frames >= self.context.frames(LIFTED_S):
+            code, what = ("slipped", "left") if self._has_met else ("grasp_missed", "did not meet")
+            message = f"The fingertips {what} the face of '{self.part.name}' that they drag"
+            self.fail(code, message, **evidence, frames_without_contact=self._lost_frames)
+        elif slid_m > MOST_SLID_M:
+            message = (
+                f"The fingertips slid by {1e3 * slid_m:.0f} mm on the face of '{self.part.name}', expected at most "
+                f"{1e3 * MOST_SLID_M:.0f} mm"
+            )
+            self.fail("slipped", message, **evidence, allowed_m=MOST_SLID_M)
 
     def _check_grasp(self, *, touching: bool) -> None:
         opening = self.context.arm.gripper_opening_m

@@ -30,8 +30,9 @@ class Open(GraspingSkill):
 
     def _plan_motion(self, rng: np.random.Generator) -> KeyframePlan:
         way_rad, budget = abs(self.follow_to - self.s), self.context.budget
-        is_grasped = not self.closed_gripper and self.cfg.planner_setting.follow_joint is not None
-        if not (is_grasped and needs_turns(self.part.kind, way_rad)):
+        setting = self.cfg.planner_setting
+        is_led = not self.closed_gripper or setting.press_direction is not None
+        if not (is_led and setting.follow_joint is not None and needs_turns(self.part.kind, way_rad)):
             return super()._plan_motion(rng)
         # smaller turns take less time than a full search for larger ones
         least_rad = max(LEAST_TURN_RAD, 0.999 * way_rad / MOST_TURNS)  # eight equal turns are allowed

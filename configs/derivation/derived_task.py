@@ -12,6 +12,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.meshes.shape_surface import shape_mesh
+from unlatch.skills.strategies.face_drag import can_be_dragged
 from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import (
     approach_m,
@@ -23,7 +24,7 @@ from unlatch.skills.strategies.open_close import (
     start_range,
     widened_start,
 )
-from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies
+from unlatch.skills.strategies.ranking import derivable_skill, derive_strategies, dragged_start
 from unlatch.skills.strategies.rotate import MAX_DURATION_S, check_turns, turned_by, turned_to
 from unlatch.skills.turning import needs_turns
 from unlatch.tasks.part_words import part_words
@@ -107,11 +108,12 @@ def derive_layout(
     skill = derivable_skill(skill)
     turns = skill == "rotate"
     if turns:
-        check_turns(part)
+        check_turns(part, held=not can_be_dragged(part))
     if start is None:
         start = start_range(skill, part, asset)
         if skill == "open":
             start = widened_start(start, part, HandFit(asset, part, hand, approach_m=approach_m(part)))
+            start = dragged_start(asset, part, hand, start)
     kind, value = "moved", turned_by(part) if turns else goal_value(skill, part, start)
     asked = None
     if skill == "close":

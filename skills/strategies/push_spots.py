@@ -62,7 +62,7 @@ def push_shifts(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
         if (
             apart
             and lever_m(model, part, spot.xyz + shift) >= least
-            and _fits(fit, spot.xyz + shift, outward, openings)
+            and fits_spot(fit, spot.xyz + shift, outward, openings)
         ):
             found.append(shift)
         if len(found) == _MOST_SPOTS:
@@ -89,7 +89,7 @@ def inner_spots(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
         if all(np.linalg.norm(point - spot.xyz - other) >= 2.0 * _APART_M for other in found):
             depths = np.arange(0.0, _MOST_THICKNESS_M, _SKIN_M)
             inner = (point - depth * outward for depth in depths)
-            fitting = next((each for each in inner if _fits(fit, each, -outward, openings)), None)
+            fitting = next((each for each in inner if fits_spot(fit, each, -outward, openings)), None)
             if fitting is not None:
                 found.append(fitting - spot.xyz)
         if len(found) == _MOST_SPOTS:
@@ -137,7 +137,7 @@ def lever_spots(fit: HandFit, openings: tuple[float, ...], *, opens: bool = Fals
     found: list[Array] = []
     for place in _places_along_lever(fit, head, along):
         points = (head + place * along + depth * outward for depth in depths)
-        fitting = next((each for each in points if _fits(fit, each, outward, openings, is_narrow=True)), None)
+        fitting = next((each for each in points if fits_spot(fit, each, outward, openings, is_narrow=True)), None)
         if fitting is not None:
             found.append(fitting - spot)
         if len(found) == _MOST_SPOTS:
@@ -232,10 +232,19 @@ def _places_along_lever(fit: HandFit, head: Array, along: Array) -> list[float]:
     return sorted(map(float, [*on_handle, *nearer]), key=abs)
 
 
-def _fits(fit: HandFit, point: Array, outward: Array, openings: tuple[float, ...], *, is_narrow: bool = False) -> bool:
+def fits_spot(
+    fit: HandFit,
+    point: Array,
+    outward: Array,
+    openings: tuple[float, ...],
+    *,
+    is_narrow: bool = False,
+    side: Array | None = None,
+) -> bool:
     """Whether the hand, straight at a point of the part, touches the part and nothing else at every opening.
 
-    The fingertips lie on the part with all of their area or, if it `is_narrow`, along one of their middle lines.
+    The fingertips lie on the part with all of their area or, if it `is_narrow`, along one of their middle lines. The
+    palm is wide along `side` (3,), frame of the link; None: along the hinge or, for a slider, across its travel.
     """
     part, hand, solids = fit.part, fit.hand, fit.solids
     fingers, palm = hand.boxes(0.0)
@@ -250,7 +259,7 @@ def _fits(fit: HandFit, point: Array, outward: Array, openings: tuple[float, ...
     for opening in openings:
         positions = fit.positions(opening)
         T_root_link = solids.model.link_pose(part.link, positions)
-        T = T_root_link @ _tool_at(fit, point + outward * (_GAP_M + tip), outward)
+        T = T_root_link @ _tool_at(fit, point + outward * (_GAP_M + tip), outward, side)
         if solids.meets(fingers, T, positions) or solids.meets(palm, T, positions, margin_m=PALM_ROOM_M):
             return False
         if not any(all(solids.meets(box, T, positions, only=part.link) for box in skin) for skin in skins):
@@ -258,9 +267,11 @@ def _fits(fit: HandFit, point: Array, outward: Array, openings: tuple[float, ...
     return True
 
 
-def _tool_at(fit: HandFit, point: Array, outward: Array) -> Pose:
-    """Returns the tool frame of a push: straight in, the palm along the hinge or, for a slider, across its travel."""
-    if fit.part.kind is PartKind.slider:
+def _tool_at(fit: HandFit, point: Array, outward: Array, side: Array | None = None) -> Pose:
+    """Returns the tool frame of a push: straight in, the palm along `side`, which is that of `fits_spot`."""
+    if side is not None:
+        pass
+    elif fit.part.kind is PartKind.slider:
         _, side, _ = fit.axes_link()
     else:
         side = fit.hinge_link()

@@ -15,6 +15,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import SKILLS
+from unlatch.skills.strategies.face_drag import DRAG_APPROACH_M, can_be_dragged, drag_setting, drag_spots
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
 from unlatch.skills.strategies.open_close import (
@@ -24,6 +25,7 @@ from unlatch.skills.strategies.open_close import (
     approach_m,
     beside_setting,
     front_setting,
+    goal_value,
     grasp_setting,
     inside_push_setting,
     is_round,
@@ -35,7 +37,7 @@ from unlatch.skills.strategies.open_close import (
     rounded,
 )
 from unlatch.skills.strategies.push_spots import inner_spots, is_even, lever_spots, places_beside_lever, push_shifts
-from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_to
+from unlatch.skills.strategies.rotate import check_turns, rotate_setting, turned_by, turned_to
 from unlatch.skills.turning import needs_turns
 from unlatch.solver.settings.setting import PlannerSettingCfg
 
@@ -59,7 +61,7 @@ KNOB_ACROSS_SLIPS = ("fixed", "side")
 line, it jams."""
 UNEVEN_SLIPS = ("cone",)
 """Slip modes for a push on a face with slats: fingertips that slide sink in between them."""
-STRATEGY_NAMES = ("bar", "beside", "edge", "front", "hook", "inside", "knob", "push")
+STRATEGY_NAMES = ("bar", "beside", "drag", "edge", "front", "hook", "inside", "knob", "push")
 """Beginnings of the names of derived strategies."""
 DERIVABLE_SKILLS = ("close", "open", "rotate")
 """Skills whose planner settings can be derived."""
@@ -96,7 +98,8 @@ def derive_strategies(
     """Returns names and planner settings of the strategies, in the order in which they are tried.
 
     A bar or an edge is held at its head or, if that cannot be planned, beside it. Strategies that the hand does not
-    fit are used only if it fits none: in another layout, one that it fits may have a plan.
+    fit are used only if it fits none: in another layout, one that it fits may have a plan. Only then, as the last
+    resort, fingertips drag the part by friction.
 
     Args:
         skill: A skill whose settings can be derived.
@@ -145,6 +148,8 @@ def _derive_grasps(
     skill: str, asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float], asked: float | None
 ) -> list[Strategy]:
     """Returns the strategies of a hand that grasps a part to open or turn it; see `derive_strategies`."""
+    if part.handle.type is HandleType.none and (drags := _derive_drags(skill, asset, part, hand, start, asked)):
+        return drags
     if skill == "rotate":
         check_turns(part)
     elif part.kind is PartKind.lever and part.handle.type is HandleType.none:
@@ -153,6 +158,7 @@ def _derive_grasps(
     kind = "edge" if held_at_edge(part) else part.handle.type.value
     fitting: list[Strategy] = []
     others: list[Strategy] = []
+    empty: list[Strategy] = []
     if skill == "open" and kind == "knob" and part.kind in TURNS_ABOUT_HINGE:
         fitting += _grip_knob_along_hinge(fit, start)
     for shift_m in fit.grasp_shifts(start) if skill == "open" else (0.0,):
@@ -174,6 +180,7 @@ def _derive_grasps(
         if skill == "open" and shift_m == 0.0:
             held = grasp is not None and fit.closes_on_part(start[0], grasp)
             front = _grasp_from_front(fit, start)
+            empty = [] if held or grasp is None else fitting[-1:]
             fitting = [*fitting, *front] if held else [*front, *fitting]
     if skill == "open" and part.kind is PartKind.lever and not fitting:
         fitting += _derive_lever_openings(asset, part, hand, start)
@@ -194,7 +201,51 @@ def _derive_grasps(
             if skill == "open":
                 setting = replace(grasp_setting(part, start, grasp, along=True), slips=list(KNOB_ACROSS_SLIPS))
             fitting.append((f"{kind}_along", setting))
-    return fitting or others
+    if not fitting:
+        return [*others, *_derive_drags(skill, asset, part, hand, start, asked)]
+    if part.kind is PartKind.slider and fitting == empty:  # the only grasp closes on nothing
+        return _derive_drags(skill, asset, part, hand, start, asked) or fitting
+    return fitting
+
+
+def dragged_start(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> tuple[float, float]:
+    """Returns the openings of `widened_start`, or closed if only friction opens the part, and opens it from there.
+
+    An edge that no hand fits is no reason to open the part before the skill begins [rad or m from closed].
+    """
+    if start[0] == 0.0 or not _derive_drags("open", asset, part, hand, (0.0, 0.0)):
+        return start
+    found = derive_strategies("open", asset, part, hand, start)
+    is_last_resort = any(setting.press_direction is not None for _, setting in found)
+    return (0.0, 0.0) if is_last_resort else start
+
+
+def _derive_drags(
+    skill: str,
+    asset: ObjectAsset,
+    part: Part,
+    hand: HandShape,
+    start: tuple[float, float],
+    asked: float | None = None,
+) -> list[Strategy]:
+    """Returns the last resort: closed fingertips press on a face that moves parallel to itself and drag the part.
+
+    None are returned for a part that has no such face within reach.
+    """
+    if not can_be_dragged(part):
+        return []
+    end: float | None
+    if skill == "close":
+        threshold, last = goal_value("close", part, start), 0.0
+        end = None if part.kind is PartKind.slider else last
+    elif skill == "rotate":
+        threshold, last = turned_by(part), turned_to(part)
+        end = last
+    else:
+        threshold, last = goal_value("open", part, start), opened_to(part, start, asked)
+        end = last
+    spots = drag_spots(HandFit(asset, part, hand, approach_m=DRAG_APPROACH_M), start, last)
+    return _numbered("drag", [drag_setting(part, spot, threshold=threshold, end=end) for spot in spots])
 
 
 def _derive_edge_strategies(
@@ -276,6 +327,9 @@ def _derive_knob_returns(asset: ObjectAsset, part: Part, hand: HandShape, start:
         ConfigError: Nothing of the knob fits between the fingers.
     """
     if part.handle.type is HandleType.none:
+        drags = _derive_drags("close", asset, part, hand, start)
+        if drags:
+            return drags
         raise ConfigError(
             f"skill=close does not fit part '{part.name}': it is a knob, which is turned back, and nothing of it fits "
             "between fingers (handle.type is none). Name another part, or set the handle in an articulation.yaml.",
@@ -292,7 +346,7 @@ def _derive_knob_returns(asset: ObjectAsset, part: Part, hand: HandShape, start:
         if kind == "knob":
             setting = replace(setting, slips=list(KNOB_ACROSS_SLIPS))
         (others if grasp is None else fitting).append((name, setting))
-    return fitting or others[:1]
+    return fitting or [*others[:1], *_derive_drags("close", asset, part, hand, start)]
 
 
 def _derive_lever_openings(
@@ -352,4 +406,6 @@ def _derive_pushes(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple
     pushes = [replace(setting, keypoint_shifts={SPOT: shift.tolist()} if shift.any() else {}) for shift in shifts]
     grasps = _grasp_from_front(HandFit(asset, part, hand, approach_m=approach_m(part)), start, to_closed=True)
     named = _numbered("push", pushes or [setting])
-    return [*named, *grasps] if pushes else [*grasps, *named]
+    if pushes:
+        return [*named, *grasps]
+    return [*grasps, *named, *([] if grasps else _derive_drags("close", asset, part, hand, start))]

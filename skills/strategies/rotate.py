@@ -21,8 +21,8 @@ MAX_DURATION_S = 90.0
 """Longest episode: eight turns of ten seconds, and the transit."""
 
 
-def check_turns(part: Part) -> None:
-    """Checks that a part can be turned in a hand.
+def check_turns(part: Part, *, held: bool = True) -> None:
+    """Checks that a part can be turned in a hand; if not `held`, only that it turns.
 
     Raises:
         ConfigError: The skill does not fit it.
@@ -33,7 +33,7 @@ def check_turns(part: Part) -> None:
             "skill=open or skill=close, or name another part.",
             key="skill",
         )
-    if part.handle.type is HandleType.none:
+    if held and part.handle.type is HandleType.none:
         raise ConfigError(
             f"skill=rotate does not fit part '{part.name}': nothing of it fits between fingers (handle.type is none). "
             "Name another part, or set the handle in an articulation.yaml.",

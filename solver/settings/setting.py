@@ -144,6 +144,9 @@ class PlannerSettingCfg:
     """[x, y, z] by object keypoint, in its frame: moves the keypoint to another place on a bar or a face [m]."""
     slips: list[str] = field(default_factory=list)
     """Slip modes of the hand on the part (`SlipMode`), tried in order; none = those of the skill."""
+    press_direction: list[float] | None = None
+    """[x, y, z] into a face, frame of the part's link: closed fingertips press on the face along it and drag the part
+    by friction. None: they do not press."""
     keypose_random_range: KeyposeRandomRangeCfg = field(default_factory=KeyposeRandomRangeCfg)
     """Noise on the goal pose."""
     modify_actuation_motion: list[Any] | None = None
@@ -185,6 +188,8 @@ class PlannerSettingCfg:
         self.slips = [
             _read_slip(name, f"{where}.slips[{i}]") for i, name in enumerate(read_list(self.slips, f"{where}.slips"))
         ]
+        if self.press_direction is not None:
+            self._check_press(f"{where}.press_direction")
         if self.modify_actuation_motion is not None:
             key = f"{where}.modify_actuation_motion"
             self.modify_actuation_motion = read_motion(self.modify_actuation_motion, key, words=False)
@@ -193,6 +198,15 @@ class PlannerSettingCfg:
             for name, value in self.additional_labels.items()
         }
         self._check_contact(f"{where}.contact_pose_index")
+
+    def _check_press(self, where: str) -> None:
+        self.press_direction = _read_direction(self.press_direction, where)
+        if self.approach_width_m != 0.0 or self.follow_joint is None:
+            raise ConfigError(
+                f"{where} is for closed fingers that lead a part along its joint. Expected approach_width_m: 0 beside "
+                "it, and follow_joint or nothing in post_actuation_motions. Change them, or leave press_direction out.",
+                key=where,
+            )
 
     def _check_contact(self, where: str) -> None:
         index, first = self.contact_pose_index, self.goal_index
@@ -324,6 +338,13 @@ def _read_shift(value: Any, where: str) -> list[float]:
     if len(numbers) != 3:
         raise ConfigError(f"{where}={numbers} has {len(numbers)} values, expected 3: x, y, z [m].", key=where)
     return [read_number(number, where, lower=-2.0, upper=2.0) for number in numbers]
+
+
+def _read_direction(value: Any, where: str) -> list[float]:
+    numbers = _read_shift(value, where)
+    if not any(numbers):
+        raise ConfigError(f"{where}={numbers} has no direction, expected a vector that is not zero.", key=where)
+    return numbers
 
 
 def _read_post(value: Any, where: str) -> list[list[Any]] | FollowJointCfg:

@@ -20,7 +20,7 @@ from unlatch.solver.settings.setting import MISSING, PlannerSettingCfg
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MAX_PICTURE_BYTES = 200_000
-PICTURES = {"open": 2, "close": 1, "rotate": 2, "hold": 1, "artpreplan": 0, "pick": 1, "place": 1, "home": 1}
+PICTURES = {"open": 3, "close": 1, "rotate": 2, "hold": 1, "artpreplan": 0, "pick": 1, "place": 1, "home": 1}
 """How many a page has."""
 
 

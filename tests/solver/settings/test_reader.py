@@ -198,6 +198,18 @@ BAD = {
     "mode": (raw(success_mode="absolute"), r"success_mode='absolute' is not a success mode"),
     "slip": (raw(slips=["fixed", "sid"]), r"slips\[1\]='sid' is not a slip mode. Did you mean 'side'"),
     "slips": (raw(slips="side"), r"slips is a str, expected a list"),
+    "press without a direction": (
+        raw(press_direction=[0, 0, 0], approach_width_m=0.0),
+        r"press_direction=\[0.0, 0.0, 0.0\] has no direction, expected a vector that is not zero",
+    ),
+    "press with open fingers": (
+        raw(press_direction=[0, 0, -1], approach_width_m=0.05),
+        r"press_direction is for closed fingers .* Expected approach_width_m: 0 beside it",
+    ),
+    "press with listed motions": (
+        raw(press_direction=[0, 0, -1], approach_width_m=0.0, post_actuation_motions=["move-up"]),
+        r"press_direction is for closed fingers that lead a part along its joint",
+    ),
     "bool": (raw(update_art_joint="yes"), r"update_art_joint='yes' is a str, expected true or false"),
     "motion": (
         raw(pre_actuation_motions=[["translate_w", 0.1]]),

@@ -1,0 +1,212 @@
+"""How closed fingertips drag a part by friction, where it has nothing to hold and no rim or edge to push.
+
+They press on a face that moves parallel to itself: a face along the motion of a slider, or a face at right angles to
+the axis of a part that turns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unlatch.objects.annotation import Part, PartKind
+from unlatch.objects.closing_motion import opening_direction
+from unlatch.simcore.geometry import Pose, unit
+from unlatch.simcore.meshes.solids import ConvexSolid
+from unlatch.skills.strategies.hand_fit import HEAD, HandFit
+from unlatch.skills.strategies.open_close import SPOT, rounded
+from unlatch.skills.strategies.push_spots import fits_spot
+from unlatch.solver.settings.setting import FollowJointCfg, PlannerSettingCfg
+from unlatch.solver.terms.axis import FrameAxisParallel
+from unlatch.solver.terms.point2point import Point2Point
+
+Array = np.ndarray
+
+DRAG_SLIPS = {PartKind.slider: ("fixed",), PartKind.knob: ("fixed", "cone")}
+"""Slip modes by the kinds of parts that are dragged. On a turning face, fingertips may stay upright while it turns."""
+DRAG_APPROACH_M = 0.06
+"""Length of the straight approach."""
+_POINT_TOLERANCE_M = 0.0005
+"""A millimetre off the face changes the force of a Panda by 0.8 to 6 N."""
+_LEAN_RAD = 0.03
+"""Largest lean of the hand: a leaning fingertip meets the face with its corner, too early by its lean times 2 cm."""
+MET_EARLY_M = 0.001
+"""Fingers meet a face this far before their surfaces do: Bullet adds a skin to meshes, and a leaning hand has a corner
+ahead."""
+_SIDE_RAD = 0.25
+"""Tolerance of the direction of the palm."""
+_STEP_M = 0.03
+_REACH_M = 0.24
+"""Half the width of the grid of spots about the head."""
+_RADII_M = (0.12, 0.1, 0.14, 0.085, 0.16, 0.07, 0.05, 0.035)
+"""Distances from the axis of a turning part that are tried. Near the axis, the friction has no lever; far from it, the
+hand moves far."""
+_AZIMUTHS = 8
+_APART_M = 0.06
+"""Smallest distance between two spots."""
+_MOST_SPOTS = 4
+_OPENINGS = 6
+"""Number of openings along the way at which the hand must fit."""
+_RIM_M = 0.015
+"""The face is level this far about a spot: the fingertips lean, creep and are accurate to millimetres."""
+_LEVEL_M = 0.001
+_BEHIND = -0.3
+"""A face is out of reach if it looks down or back by more than this cosine."""
+_PARALLEL = 1e-6
+_LEAST_ACROSS = 0.5
+
+
+@dataclass(frozen=True)
+class DragSpot:
+    """Where closed fingertips press on a face; frame of the link."""
+
+    point: Array
+    """(3,) on the face [m]."""
+    outward: Array
+    """(3,) unit direction out of the face."""
+    side: Array
+    """(3,) unit direction along which the palm is wide."""
+
+
+def can_be_dragged(part: Part) -> bool:
+    """Returns whether a part may have a face that moves parallel to itself."""
+    return part.kind in DRAG_SLIPS and not part.is_button and part.keypoint(SPOT).frame == "link"
+
+
+def drag_spots(fit: HandFit, start: tuple[float, float], end: float) -> list[DragSpot]:
+    """Returns spots of faces that fingertips can press on along the whole way, the most promising first.
+
+    Args:
+        fit: The hand and the part.
+        start: Least and largest opening at the start, from closed [rad or m].
+        end: Opening at the end of the way [rad or m].
+    """
+    if not can_be_dragged(fit.part):
+        return []
+    openings = tuple(dict.fromkeys((*start, *np.linspace(start[0], end, _OPENINGS).tolist())))
+    found: list[DragSpot] = []
+    for outward in _face_directions(fit):
+        for point in _level_points(fit, outward):
+            if any(np.linalg.norm(point - other.point) < _APART_M for other in found):
+                continue
+            side = next(
+                (side for side in _sides(fit, point, outward) if _fits(fit, point, outward, side, openings)), None
+            )
+            if side is not None:
+                found.append(DragSpot(point, outward, side))
+            if len(found) == _MOST_SPOTS:
+                return found
+    return found
+
+
+def drag_setting(part: Part, spot: DragSpot, *, threshold: float, end: float | None) -> PlannerSettingCfg:
+    """Returns the planner setting for dragging a part by a spot of its face.
+
+    Args:
+        part: The part.
+        spot: Where the fingertips press.
+        threshold: What counts as success [rad or m].
+        end: Opening to which the hand leads the part, from closed [rad or m]; None: as the skill says.
+    """
+
+    def numbers(vector: Array) -> list[float]:
+        return (vector.round(6) + 0.0).tolist()
+
+    shift = spot.point + MET_EARLY_M * spot.outward - part.keypoint(SPOT).xyz
+    return PlannerSettingCfg(
+        success_threshold=threshold,
+        constraint_list=[
+            Point2Point("tool_tip", SPOT, _POINT_TOLERANCE_M),
+            FrameAxisParallel(
+                "tool_head", "tool_side", _SIDE_RAD, target_axis=numbers(spot.side), target_inner_product=1
+            ),
+            FrameAxisParallel(
+                "tool_head", "tool_tail", _LEAN_RAD, target_axis=numbers(spot.outward), target_inner_product=1
+            ),
+        ],
+        slips=list(DRAG_SLIPS[part.kind]),
+        approach_width_m=0.0,
+        keypoint_shifts={SPOT: (shift.round(4) + 0.0).tolist()},
+        press_direction=numbers(-spot.outward),
+        pre_actuation_motions=[["translate_z", -DRAG_APPROACH_M]],
+        post_actuation_motions=None if end is None else FollowJointCfg(to=rounded(part.openness.position(end))),
+    )
+
+
+def _face_directions(fit: HandFit) -> list[Array]:
+    """Returns (3,) unit directions, frame of the link, in which faces look that move parallel to themselves.
+
+    Those to the front come first, then those that look up and to the sides. A hand does not reach those that look down
+    or back.
+    """
+    T_link_root = fit.solids.model.link_pose(fit.part.link, fit.positions(0.0)).inverse()
+    front, left, up = (T_link_root.rotate(axis) for axis in np.eye(3))
+    if fit.part.kind is PartKind.slider:
+        motion = unit(opening_direction(fit.solids.model, fit.part, fit.part.keypoint(HEAD).xyz))
+        across = [each - motion * float(each @ motion) for each in (front, up, left, -left)]
+        found = [unit(each) for each in across if float(np.linalg.norm(each)) > _LEAST_ACROSS]
+    else:
+        axis = unit(fit.hinge_link())
+        found = sorted((axis, -axis), key=lambda each: -float(each @ (front + up)))
+    return [each for each in found if float(each @ front) > _BEHIND and float(each @ up) > _BEHIND]
+
+
+def _level_points(fit: HandFit, outward: Array) -> list[Array]:
+    """Returns points (3,) of the part's outermost face in a direction where it is level, the preferred ones first."""
+    part, model = fit.part, fit.solids.model
+    first = unit(np.cross(outward, np.eye(3)[int(np.argmin(np.abs(outward)))]))
+    second = np.cross(outward, first)
+    head = part.keypoint(HEAD).xyz
+    if part.kind is PartKind.slider:
+        steps = np.arange(-_REACH_M, _REACH_M + 1e-9, _STEP_M)
+        grid = np.array([head + u * first + v * second for u in steps for v in steps])
+        order = np.argsort(np.linalg.norm(grid - head, axis=1).round(6), kind="stable")
+    else:
+        joint = model.joints[part.joint]
+        centre = (model.link_pose(part.link).inverse() @ model.link_pose(joint.child)).p
+        angles = 2.0 * np.pi * np.arange(_AZIMUTHS) / _AZIMUTHS
+        grid = np.array([centre + r * (np.cos(a) * first + np.sin(a) * second) for r in _RADII_M for a in angles])
+        order = np.arange(len(grid))
+    solids = fit.solids.of_link(part.link)
+    corners = [u * first + v * second for u in (-_RIM_M, _RIM_M) for v in (-_RIM_M, _RIM_M)]
+    heights = _heights_along(solids, grid, outward)
+    around = np.array([_heights_along(solids, grid + corner, outward) for corner in corners])
+    with np.errstate(invalid="ignore"):  # beside the part, the heights are -inf, and their differences NaN
+        level = np.isfinite(heights) & np.all(np.abs(around - heights) <= _LEVEL_M, axis=0)
+    return [grid[i] + heights[i] * outward for i in order if level[i]]
+
+
+def _heights_along(solids: tuple[ConvexSolid, ...], points: Array, direction: Array) -> Array:
+    """Returns (N,) how far along a direction the lines through points (N, 3) leave the last solid [m]; -inf: never."""
+    found = np.full(len(points), -np.inf)
+    for solid in solids:
+        slopes = solid.normals @ direction  # (P,)
+        rooms = solid.offsets - points @ solid.normals.T  # (N, P)
+        leaves, enters = slopes > _PARALLEL, slopes < -_PARALLEL
+        with np.errstate(invalid="ignore"):
+            last = np.min(rooms[:, leaves] / slopes[leaves], axis=1, initial=np.inf)
+            first = np.max(rooms[:, enters] / slopes[enters], axis=1, initial=-np.inf)
+        meets = (first <= last) & np.all(rooms[:, ~leaves & ~enters] >= 0.0, axis=1)
+        found = np.where(meets, np.maximum(found, last), found)
+    return found
+
+
+def _sides(fit: HandFit, point: Array, outward: Array) -> tuple[Array, Array]:
+    """Returns the directions along which the palm may be wide: along the motion, and across it."""
+    motion = opening_direction(fit.solids.model, fit.part, point)
+    along = unit(motion - outward * float(motion @ outward))
+    return along, np.cross(outward, along)
+
+
+def _fits(fit: HandFit, point: Array, outward: Array, side: Array, openings: tuple[float, ...]) -> bool:
+    """Whether the hand fits a spot at every opening, and on its straight approach at the first one."""
+    if not fits_spot(fit, point, outward, openings, side=side):
+        return False
+    positions = fit.positions(openings[0])
+    T_link_tool = Pose(
+        np.column_stack([-outward, side, np.cross(-outward, side)]),
+        point + outward * (DRAG_APPROACH_M + fit.hand.tip_m),
+    )
+    T = fit.solids.model.link_pose(fit.part.link, positions) @ T_link_tool
+    return not fit.solids.meets(np.concatenate(fit.hand.boxes(0.0)), T, positions)

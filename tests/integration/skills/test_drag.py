@@ -1,0 +1,105 @@
+"""Episodes in which fingertips drag a part by friction, and how they end if friction does not hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unlatch.simcore.recording.check import check_record
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.verdict import recompute_success
+from unlatch.skills import grasping
+from unlatch.skills.contract.command import Phase
+from unlatch.skills.dragging import Press
+from unlatch.workflows.runs.loading import load
+from unlatch.workflows.runs.runner import EpisodeRunner
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+OBJECTS = Path(__file__).parents[3] / "examples" / "objects"
+
+
+def run(name: str, skill: str, *overrides: str, seed: int = 11) -> EpisodeRecord:
+    cfg = load(f"object={OBJECTS / name}.urdf", f"skill={skill}", *overrides, seed=seed)
+    with EpisodeRunner(cfg) as runner:
+        return runner.run(0)
+
+
+def strategy_of(record: EpisodeRecord) -> str:
+    (entry,) = (item for item in record.skills if item["name"] != "artpreplan")
+    return str(entry["strategy"])
+
+
+@pytest.mark.parametrize(
+    ("name", "skill"),
+    [
+        ("sliding_door", "open"),
+        ("sliding_box", "open"),
+        ("turntable", "open"),
+        ("turntable", "rotate"),
+        ("turntable", "close"),
+    ],
+)
+def test_a_part_with_nothing_to_hold_is_dragged(name: str, skill: str):
+    record = run(name, skill)
+    assert record.success, record.message
+    assert strategy_of(record).startswith("drag")
+    assert check_record(record) == []
+    assert recompute_success(record).success
+
+
+def test_fingertips_press_with_the_chosen_force_while_the_part_moves(monkeypatch: pytest.MonkeyPatch):
+    chosen = []
+
+    def choose_and_note(*args: object) -> Press:
+        chosen.append(grasping_choose(*args))
+        return chosen[-1]
+
+    grasping_choose = grasping.choose_press
+    monkeypatch.setattr(grasping, "choose_press", choose_and_note)
+    record = run("sliding_door", "open")
+    phases = record.arrays["skills.phase"].ravel()[:-1]
+    forces = record.arrays[next(key for key in record.arrays if key.endswith("fingers_link.force_mean_n"))]
+    led = forces[phases == Phase.follow.value]
+    assert np.median(led) == pytest.approx(chosen[0].force_n, rel=0.25)
+
+
+def door_with_friction(folder: Path, friction_n: float) -> str:
+    """Writes the sliding door with another friction of its joint; returns the override that names it."""
+    text = (OBJECTS / "sliding_door.urdf").read_text()
+    (folder / "door.urdf").write_text(text.replace('friction="3"', f'friction="{friction_n:g}"'))
+    return f"object={folder / 'door.urdf'}"
+
+
+def test_fingertips_that_are_too_slippery_slip(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(grasping, "choose_press", lambda *_: Press(15.0, 0.0, 70.0))
+    record = run("sliding_door", "open", "robot.arms.0.gripper.friction=0.15")
+    assert not record.success
+    assert record.code == "slipped"
+    assert record.evidence["slid_m"] > 0.015
+
+
+def test_fingertips_that_do_not_reach_the_face_have_missed_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(grasping, "choose_press", lambda *_: Press(-10.0, 0.0, 70.0))
+    record = run("sliding_door", "open")
+    assert not record.success
+    assert record.code == "grasp_missed"
+
+
+def test_a_heavy_part_is_pressed_harder(tmp_path: Path):
+    with EpisodeRunner(load(door_with_friction(tmp_path, 25.0), "skill=open", seed=11)) as runner:
+        record = runner.run(0)
+    assert record.success, record.message
+    assert record.arrays["contacts.franka_panda.left.fingers.force_sustained_n"].max() > 50.0
+
+
+def test_a_part_that_is_too_hard_to_drag_is_refused_with_both_forces(tmp_path: Path):
+    text = (OBJECTS / "turntable.urdf").read_text()
+    (tmp_path / "turntable.urdf").write_text(text.replace('friction="0.25"', 'friction="20"'))
+    with EpisodeRunner(load(f"object={tmp_path / 'turntable.urdf'}", "skill=open", seed=11)) as runner:
+        record = runner.run(0)
+    assert not record.success
+    assert record.code == "invalid_layout"
+    assert "Friction cannot drag 'knob'. The fingertips would press with" in record.message
