@@ -11,6 +11,7 @@ for each role:
 
 from __future__ import annotations
 
+import copy
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -18,9 +19,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.simcore.errors import RecordingError, SimCoreError
+from unlatch.objects.resting_side import RestsOn
+from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.keys import convert_to_stored_types
 from unlatch.simcore.recording.success_rules import INITIAL_S
@@ -33,9 +37,11 @@ from unlatch.skills.contract.skill import Skill
 from unlatch.tasks.language import phrasing_draws, task_language
 from unlatch.tasks.layout import Layout, sample_layout
 from unlatch.workflows.episode.assets import (
+    advise_any_side,
     describe_instances,
     language_step,
     language_steps,
+    lay_on_other_sides,
     load_assets,
     recorded_regions,
     with_derived_task,
@@ -154,20 +160,20 @@ class Episode:
         """
         start = time.perf_counter()
         rng = self._streams["layout"]
-        self._assets = load_assets(self.cfg, self.number, recorded, rng)
-        self.cfg = cfg = with_derived_task(self.cfg, self._assets)
-        self.planner = ChainPlanner(cfg, self._assets, self._checker, seed=self.seed)
+        asked = self.cfg
+        self._take_objects(asked, load_assets(asked, self.number, recorded, rng))
+        cfg, first_draw = self.cfg, copy.deepcopy(rng)
         failure: Failure | None = None
-        homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
-
-        def draw() -> Layout:
-            return sample_layout(cfg.task, self._assets, homes, rng)
-
         if recorded is None:
             first = cfg.skills[0]
-            layout, failure = self._search_layout(first, draw) if isinstance(first, ArtPreplanCfg) else (draw(), None)
+            if isinstance(first, ArtPreplanCfg):
+                layout, failure = self._search_layout(first, rng)
+                if failure is not None:
+                    layout, failure = self._search_on_other_sides(asked, first, first_draw, (layout, failure))
+            else:
+                layout = self._draw_layout(rng)
         elif redraws and (number := _layout_number(cfg, recorded)) is not None:
-            layout = [draw() for _ in range(1 + number)][-1]
+            layout = [self._draw_layout(rng) for _ in range(1 + number)][-1]
         else:
             layout = Layout.from_dict(recorded.layout)
             self.cfg = replace(cfg, randomization=recorded_randomization(recorded.applied, name=cfg.randomization.name))
@@ -175,6 +181,21 @@ class Episode:
         self.failure = failure or problem
         self._is_reset = True
         self.timings_ms["reset"] += 1e3 * (time.perf_counter() - start) - self.timings_ms.get("preplan", 0.0)
+
+    def _take_objects(self, asked: EpisodeCfg, assets: dict[str, ObjectAsset]) -> None:
+        """Takes the objects of the episode, with the task that they give the configuration `asked`.
+
+        Raises:
+            ConfigError, AssetError: The task does not fit an object.
+        """
+        self._assets = assets
+        self.cfg = with_derived_task(asked, assets)
+        self.planner = ChainPlanner(self.cfg, assets, self._checker, seed=self.seed)
+
+    def _draw_layout(self, rng: np.random.Generator) -> Layout:
+        """Draws a layout of the present objects."""
+        homes = [(arm.name, arm.home, arm.home_std) for arm in self.cfg.robot.arms]
+        return sample_layout(self.cfg.task, self._assets, homes, rng)
 
     def _build(self, layout: Layout) -> Failure | None:
         """Empties the world and builds the scene of a layout; returns why the layout is invalid."""
@@ -215,16 +236,61 @@ class Episode:
             self.frames.stand_still(self._initial_frames)
         return problem
 
-    def _search_layout(self, entry: ArtPreplanCfg, draw: Callable[[], Layout]) -> tuple[Layout, Failure | None]:
+    def _search_layout(self, entry: ArtPreplanCfg, rng: np.random.Generator) -> tuple[Layout, Failure | None]:
         """Returns a layout in which the chain plans; where none does, the last that was tried and why it is refused."""
         start = time.perf_counter()
+        draw = partial(self._draw_layout, rng)
         search = LayoutSearch(self.planner, entry, draw=draw, build=self._build_at_rest, on_planned=self.on_planned)
         layout, failure = search.search(), None
         self.planner.layout_search = report = search.report
         if layout is None:
             layout = self._layout or draw()
-            failure = Failure("invalid_layout", report.refusal(), 0.0, {"preplan": report.refused_counts()})
+            message = report.refusal() + advise_any_side(self.cfg, self._assets)
+            failure = Failure("invalid_layout", message, 0.0, {"preplan": report.refused_counts()})
         self.timings_ms["preplan"] = 1e3 * (time.perf_counter() - start)
+        return layout, failure
+
+    def _search_on_other_sides(
+        self, asked: EpisodeCfg, entry: ArtPreplanCfg, first_draw: np.random.Generator, standing: tuple[Layout, Failure]
+    ) -> tuple[Layout, Failure | None]:
+        """Searches with objects on their other sides, where `rests_on=any` allows it; takes the first with a plan.
+
+        Each side has the draws and the work of a search of its own, so that the layouts of a side do not depend on how
+        many were tried before. Where no side has a plan, the objects stand again.
+
+        Args:
+            asked: The configuration, without what is derived for the standing objects.
+            entry: The search.
+            first_draw: The state of the stream `layout` at the first layout.
+            standing: The result of the search with the standing objects.
+        """
+        cfg, assets, planner, report = self.cfg, self._assets, self.planner, self.planner.layout_search
+        if report is None:
+            return standing
+        names = [name for name, item in cfg.all_objects().items() if item.rests_on is RestsOn.any]
+        earlier = [report.describe_side(dict.fromkeys(names, RestsOn.bottom.value))]
+        for sides, turned in lay_on_other_sides(cfg, assets):
+            named = {name: side.value for name, side in sides.items()}
+            spent_ms = self.timings_ms["preplan"]
+            try:
+                self._take_objects(asked, turned)
+            except (ConfigError, AssetError) as exc:
+                earlier.append({"rests_on": named, "tried": 0, "counts": {}, "message": exc.message})
+                continue
+            layout, failure = self._search_layout(entry, copy.deepcopy(first_draw))
+            self.timings_ms["preplan"] += spent_ms
+            found = self.planner.layout_search
+            if failure is None and found is not None:
+                found.other_sides = earlier
+                return layout, None
+            if found is not None:
+                earlier.append(found.describe_side(named))
+        self.cfg, self._assets, self.planner = cfg, assets, planner
+        layout, failure = standing
+        if len(earlier) > 1:
+            report.other_sides = earlier[1:]
+            listed = ", ".join("/".join(item["rests_on"].values()) for item in earlier[1:])
+            failure = replace(failure, message=f"{failure.message} No plan with the object on another side: {listed}.")
         return layout, failure
 
     @property
