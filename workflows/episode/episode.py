@@ -289,8 +289,8 @@ class Episode:
         layout, failure = standing
         if len(earlier) > 1:
             report.other_sides = earlier[1:]
-            listed = ", ".join("/".join(item["rests_on"].values()) for item in earlier[1:])
-            failure = replace(failure, message=f"{failure.message} No plan with the object on another side: {listed}.")
+            listed = ", ".join(report.earlier_sides())
+            failure = replace(failure, message=f"{failure.message} On another side, it has no plan either: {listed}.")
         return layout, failure
 
     @property

@@ -73,6 +73,10 @@ class LayoutSearchReport:
         self.failures = [item for item in self.failures if item["candidate"] != candidate]
         self.diagnoses.pop(candidate, None)
 
+    def earlier_sides(self) -> list[str]:
+        """Returns the sides of `other_sides`, in order of trial; of several objects, their sides joined by `/`."""
+        return ["/".join(item["rests_on"].values()) for item in self.other_sides]
+
     def describe_side(self, sides: Mapping[str, str]) -> dict[str, Any]:
         """Returns the entry of `other_sides` for this search; `sides` are the sides that are down, by object."""
         return {"rests_on": dict(sides), "tried": self.tried, "counts": self.refused_counts()}
@@ -122,7 +126,8 @@ class LayoutSearchReport:
         if self.chosen is None:
             return f"{tried}, none plans: {self.refused_text()}"
         taken = f"{tried}, number {self.chosen.number} taken, {self.chosen.margin_rad:.2f} rad from the joint limits"
-        return taken if not self.failures else f"{taken}; refused: {self.refused_text()}"
+        sides = f"; no plan on its {', '.join(self.earlier_sides())}" if self.other_sides else ""
+        return taken + sides if not self.failures else f"{taken}{sides}; refused: {self.refused_text()}"
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as plain values, for the record."""
