@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.configs.chain import entry_keys
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.objects.resting_side import RestsOn
+from unlatch.objects.resting.side import RestsOn
 from unlatch.robots.catalog import check_robot_name
 from unlatch.simcore.errors import ConfigError, UnknownEntryError, unknown_name
 from unlatch.simcore.recording.keys import is_name

@@ -12,7 +12,7 @@ import numpy as np
 from unlatch.objects.annotation import Articulation, PartKind
 from unlatch.objects.carrying.find_regions import find_regions
 from unlatch.objects.carrying.region import Region, RegionOpening
-from unlatch.objects.resting_side import RestsOn
+from unlatch.objects.resting.side import RestsOn
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.sums import sum_in_order
 from unlatch.simcore.urdf.model import UrdfModel

@@ -11,7 +11,7 @@ from omegaconf import MISSING
 
 from unlatch.objects.instances import RANDOM, ROUND_ROBIN, InstanceChoice, Split, check_instances
 from unlatch.objects.procedural.building.parameter_filter import read_filter
-from unlatch.objects.resting_side import RestsOn
+from unlatch.objects.resting.side import RestsOn
 from unlatch.simcore.errors import ConfigError, check_range, unknown_name
 
 

@@ -18,7 +18,6 @@ from unlatch.objects.importers.joint_friction import holding_friction, joint_fri
 from unlatch.objects.importers.partnet.converter import load_partnet_object, partnet_object_set
 from unlatch.objects.importers.partnet.source import check_partnet_objects, partnet_instances, partnet_root
 from unlatch.objects.importers.synthesized_object import load_synthesized_object, synthesized_object_set
-from unlatch.objects.importers.turned_files import write_turned_object
 from unlatch.objects.importers.urdf_folder import is_urdf_folder, urdf_instances
 from unlatch.objects.importers.urdf_object import load_urdf_object, urdf_object_set
 from unlatch.objects.instances import RANDOM, SEEDS, Split, split_of
@@ -26,8 +25,9 @@ from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.parameter_filter import first_matching_seed
 from unlatch.objects.procedural.building.textured_urdf import write_textured_urdf
 from unlatch.objects.procedural.catalog import GENERATORS
-from unlatch.objects.resting_side import RestsOn
-from unlatch.objects.turned_object import turn_object
+from unlatch.objects.resting.side import RestsOn
+from unlatch.objects.resting.turned_files import write_turned_object
+from unlatch.objects.resting.turned_object import turn_object
 from unlatch.objects.validation import check_articulation
 from unlatch.simcore.cache import content_hash
 from unlatch.simcore.errors import count_noun

@@ -20,7 +20,7 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.objects.importers.made_urdf import needs_urdf
 from unlatch.objects.importers.urdf_folder import is_urdf_folder
 from unlatch.objects.library import chooses_instance, load_object
-from unlatch.objects.resting_side import RestsOn
+from unlatch.objects.resting.side import RestsOn
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
 from unlatch.simcore.errors import ConfigError, close_matches

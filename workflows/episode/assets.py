@@ -15,8 +15,8 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import chooses_instance, load_instance, load_object, split_record
-from unlatch.objects.resting_side import RestsOn
-from unlatch.objects.stable_sides import stable_sides, suits_any_side
+from unlatch.objects.resting.side import RestsOn
+from unlatch.objects.resting.stable_sides import stable_sides, suits_any_side
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.artpreplan import ArtPreplanCfg

@@ -23,7 +23,7 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.resting_side import RestsOn
+from unlatch.objects.resting.side import RestsOn
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.keys import convert_to_stored_types

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from unlatch.objects.annotation import Articulation, FramedVector, Part, PartKind
-from unlatch.objects.resting_side import RestsOn
+from unlatch.objects.resting.side import RestsOn
 from unlatch.simcore.geometry import Pose, turn_to_x
 from unlatch.simcore.urdf.model import Inertial, Link, Shape, UrdfModel
 

@@ -17,9 +17,9 @@ from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.importers.facing_model import closed_bounds
 from unlatch.objects.library import load_instance
 from unlatch.objects.procedural.catalog import GENERATORS
-from unlatch.objects.resting_side import OTHER_SIDES, RestsOn
-from unlatch.objects.stable_sides import stable_sides, suits_any_side
-from unlatch.objects.turned_object import outward_of, turn_object
+from unlatch.objects.resting.side import OTHER_SIDES, RestsOn
+from unlatch.objects.resting.stable_sides import stable_sides, suits_any_side
+from unlatch.objects.resting.turned_object import outward_of, turn_object
 from unlatch.objects.validation import validate_articulation
 from unlatch.simcore.errors import SimCoreError
 from unlatch.simcore.geometry import Pose

@@ -9,8 +9,8 @@ import scipy.spatial
 
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.resting_side import OTHER_SIDES, RestsOn
-from unlatch.objects.turned_object import outward_of
+from unlatch.objects.resting.side import OTHER_SIDES, RestsOn
+from unlatch.objects.resting.turned_object import outward_of
 from unlatch.simcore.meshes.solids import Solids
 
 _CONTACT_M = 0.001

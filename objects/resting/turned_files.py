@@ -12,8 +12,8 @@ import numpy as np
 from unlatch.objects.annotation import ANNOTATION_FILE, read_articulation, write_articulation
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.importers.converted_asset import PHYSICS_FILE
-from unlatch.objects.resting_side import RestsOn
-from unlatch.objects.turned_object import turn_object
+from unlatch.objects.resting.side import RestsOn
+from unlatch.objects.resting.turned_object import turn_object
 from unlatch.simcore.cache import cache_root, cached_folder, json_hash
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.meshes.mesh_dependencies import model_files
