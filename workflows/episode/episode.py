@@ -12,10 +12,11 @@ for each role:
 from __future__ import annotations
 
 import copy
+import logging
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -59,6 +60,26 @@ from unlatch.workflows.episode.randomization.episode_randomization import (
 from unlatch.workflows.episode.rooms.room import Room
 from unlatch.workflows.episode.scene import EpisodeScene, build_scene
 from unlatch.workflows.episode.skill_run import SkillRun
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class _SideSearch:
+    """A search for a layout with objects on certain sides."""
+
+    sides: Mapping[str, RestsOn]
+    """The side that is down of each object with `rests_on=any`."""
+    cfg: EpisodeCfg
+    assets: dict[str, ObjectAsset]
+    planner: ChainPlanner
+    search: LayoutSearch
+    last_layout: Layout | None = None
+    """The layout that was built last."""
+
+    def describe(self) -> dict[str, Any]:
+        """Returns the entry of `other_sides` of the report."""
+        return self.search.report.describe_side({name: side.value for name, side in self.sides.items()})
 
 
 class Episode:
@@ -162,14 +183,12 @@ class Episode:
         rng = self._streams["layout"]
         asked = self.cfg
         self._take_objects(asked, load_assets(asked, self.number, recorded, rng))
-        cfg, first_draw = self.cfg, copy.deepcopy(rng)
+        cfg = self.cfg
         failure: Failure | None = None
         if recorded is None:
             first = cfg.skills[0]
             if isinstance(first, ArtPreplanCfg):
-                layout, failure = self._search_layout(first, rng)
-                if failure is not None:
-                    layout, failure = self._search_on_other_sides(asked, first, first_draw, (layout, failure))
+                layout, failure = self._search_layout(asked, first, rng)
             else:
                 layout = self._draw_layout(rng)
         elif redraws and (number := _layout_number(cfg, recorded)) is not None:
@@ -236,62 +255,70 @@ class Episode:
             self.frames.stand_still(self._initial_frames)
         return problem
 
-    def _search_layout(self, entry: ArtPreplanCfg, rng: np.random.Generator) -> tuple[Layout, Failure | None]:
-        """Returns a layout in which the chain plans; where none does, the last that was tried and why it is refused."""
-        start = time.perf_counter()
-        draw = partial(self._draw_layout, rng)
-        search = LayoutSearch(self.planner, entry, draw=draw, build=self._build_at_rest, on_planned=self.on_planned)
-        layout, failure = search.search(), None
-        self.planner.layout_search = report = search.report
-        if layout is None:
-            layout = self._layout or draw()
-            message = report.refusal() + advise_any_side(self.cfg, self._assets)
-            failure = Failure("invalid_layout", message, 0.0, {"preplan": report.refused_counts()})
-        self.timings_ms["preplan"] = 1e3 * (time.perf_counter() - start)
-        return layout, failure
-
-    def _search_on_other_sides(
-        self, asked: EpisodeCfg, entry: ArtPreplanCfg, first_draw: np.random.Generator, standing: tuple[Layout, Failure]
+    def _search_layout(
+        self, asked: EpisodeCfg, entry: ArtPreplanCfg, rng: np.random.Generator
     ) -> tuple[Layout, Failure | None]:
-        """Searches with objects on their other sides, where `rests_on=any` allows it; takes the first with a plan.
+        """Returns a layout in which the chain plans; where none does, the last that was tried and why it is refused.
 
-        Each side has the draws and the work of a search of its own, so that the layouts of a side do not depend on how
-        many were tried before. Where no side has a plan, the objects stand again.
+        With `rests_on=any`, the first pass over the layouts is made with the objects as they stand, then on each other
+        side, and so is the second pass. Where no side has a plan, the objects stand again. Each side has the draws and
+        the work of a search of its own: its layouts do not depend on how many were tried before.
 
         Args:
             asked: The configuration, without what is derived for the standing objects.
             entry: The search.
-            first_draw: The state of the stream `layout` at the first layout.
-            standing: The result of the search with the standing objects.
+            rng: The stream `layout`, from which the objects have been drawn.
         """
-        cfg, assets, planner, report = self.cfg, self._assets, self.planner, self.planner.layout_search
-        if report is None:
-            return standing
-        names = [name for name, item in cfg.all_objects().items() if item.rests_on is RestsOn.any]
-        earlier = [report.describe_side(dict.fromkeys(names, RestsOn.bottom.value))]
-        for sides, turned in lay_on_other_sides(cfg, assets):
-            named = {name: side.value for name, side in sides.items()}
-            spent_ms = self.timings_ms["preplan"]
+        start, first_draw = time.perf_counter(), copy.deepcopy(rng)
+        names = [name for name, item in asked.all_objects().items() if item.rests_on is RestsOn.any]
+        standing = self._begin_search(entry, rng, dict.fromkeys(names, RestsOn.bottom))
+        tried, layout = [standing], standing.search.look_first()
+        standing.last_layout = self._layout
+        for sides, assets in lay_on_other_sides(self.cfg, self._assets) if layout is None else ():
             try:
-                self._take_objects(asked, turned)
+                self._take_objects(asked, assets)
             except (ConfigError, AssetError) as exc:
-                earlier.append({"rests_on": named, "tried": 0, "counts": {}, "message": exc.message})
+                logger.info("No search with objects on %s: %s", sides, exc.message)
                 continue
-            layout, failure = self._search_layout(entry, copy.deepcopy(first_draw))
-            self.timings_ms["preplan"] += spent_ms
-            found = self.planner.layout_search
-            if failure is None and found is not None:
-                found.other_sides = earlier
-                return layout, None
-            if found is not None:
-                earlier.append(found.describe_side(named))
-        self.cfg, self._assets, self.planner = cfg, assets, planner
-        layout, failure = standing
-        if len(earlier) > 1:
-            report.other_sides = earlier[1:]
-            listed = ", ".join(report.earlier_sides())
-            failure = replace(failure, message=f"{failure.message} On another side, it has no plan either: {listed}.")
+            tried.append(self._begin_search(entry, copy.deepcopy(first_draw), sides))
+            layout = tried[-1].search.look_first()
+            tried[-1].last_layout = self._layout
+            if layout is not None:
+                break
+        for item in tried if layout is None else ():
+            self._take_search(item)
+            layout = item.search.look_thoroughly()
+            item.last_layout = self._layout
+            if layout is not None:
+                break
+        failure = None
+        report = self.planner.layout_search
+        if layout is None or report is None:
+            self._take_search(standing)
+            report = standing.search.report
+            layout = standing.last_layout or self._draw_layout(rng)
+            message = report.refusal() + advise_any_side(self.cfg, self._assets)
+            if len(tried) > 1:
+                report.other_sides = [item.describe() for item in tried[1:]]
+                message += f" On another side, it has no plan either: {', '.join(report.earlier_sides())}."
+            failure = Failure("invalid_layout", message, 0.0, {"preplan": report.refused_counts()})
+        else:
+            report.other_sides = [item.describe() for item in tried if item.search.report is not report]
+        self.timings_ms["preplan"] = 1e3 * (time.perf_counter() - start)
         return layout, failure
+
+    def _begin_search(
+        self, entry: ArtPreplanCfg, rng: np.random.Generator, sides: Mapping[str, RestsOn]
+    ) -> _SideSearch:
+        """Returns a search with the present objects, which lie on `sides`; nothing is tried yet."""
+        draw = partial(self._draw_layout, rng)
+        search = LayoutSearch(self.planner, entry, draw=draw, build=self._build_at_rest, on_planned=self.on_planned)
+        self.planner.layout_search = search.report
+        return _SideSearch(sides, self.cfg, self._assets, self.planner, search)
+
+    def _take_search(self, item: _SideSearch) -> None:
+        """Takes the objects of an earlier search again."""
+        self.cfg, self._assets, self.planner, self._layout = item.cfg, item.assets, item.planner, item.last_layout
 
     @property
     def _initial_frames(self) -> int:
