@@ -10,6 +10,7 @@ import numpy as np
 
 from unlatch.configs.chain import entry_keys
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.resting.side import RestsOn
 from unlatch.robots.catalog import check_robot_name
 from unlatch.simcore.errors import ConfigError, UnknownEntryError, unknown_name
 from unlatch.simcore.recording.keys import is_name
@@ -121,6 +122,12 @@ def _check_objects(cfg: EpisodeCfg) -> None:
             raise ConfigError(
                 f"{key}='{item.name}' is taken: {taken[item.name]} has that name. Expected another name. Rename it.",
                 key=key,
+            )
+        if item.rests_on is RestsOn.any and not (cfg.skills and isinstance(cfg.skills[0], ArtPreplanCfg)):
+            raise ConfigError(
+                f"{where}.rests_on=any asks a search for a layout to try the sides of '{item.name}', and this chain "
+                "has none. Expected artpreplan as the first entry of skills. Add it, or name one side.",
+                key=f"{where}.rests_on",
             )
         names.append(item.name)
     places: dict[str, Sequence[RegionCfg | RelationCfg | OpennessCfg | GoalCfg]] = {

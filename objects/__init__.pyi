@@ -55,6 +55,7 @@ from .procedural.building.link_builder import LinkBuilder as LinkBuilder
 from .procedural.building.link_builder import PanelBuilder as PanelBuilder
 from .procedural.building.panel_handles import PanelGrip as PanelGrip
 from .procedural.catalog import GENERATORS as GENERATORS
+from .resting.side import RestsOn as RestsOn
 from .scene_object import ObjectKeypoints as ObjectKeypoints
 from .scene_object import SceneObject as SceneObject
 from .validation import articulation_problems as articulation_problems

@@ -12,6 +12,7 @@ import numpy as np
 from unlatch.objects.annotation import Articulation, PartKind
 from unlatch.objects.carrying.find_regions import find_regions
 from unlatch.objects.carrying.region import Region, RegionOpening
+from unlatch.objects.resting.side import RestsOn
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.sums import sum_in_order
 from unlatch.simcore.urdf.model import UrdfModel
@@ -46,6 +47,8 @@ class ObjectAsset:
     """Quarter turns about z from the root link to the object as GenSim2 places it, whose front is towards -x."""
     parameters: dict[str, float | str] = field(default_factory=dict)
     """Values that the generator drew or the importer chose; recorded with the episode."""
+    rests_on: RestsOn = RestsOn.bottom
+    """The side that is down."""
     write_textured: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
     """Writes the URDF with textures and returns its path; None if the object has no textures."""
 

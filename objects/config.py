@@ -11,6 +11,7 @@ from omegaconf import MISSING
 
 from unlatch.objects.instances import RANDOM, ROUND_ROBIN, InstanceChoice, Split, check_instances
 from unlatch.objects.procedural.building.parameter_filter import read_filter
+from unlatch.objects.resting.side import RestsOn
 from unlatch.simcore.errors import ConfigError, check_range, unknown_name
 
 
@@ -62,6 +63,10 @@ class ObjectCfg:
     """source=urdf: the part at the front of the object, which faces the robot; without it, the first part."""
     scale: float | None = None
     """Metres per unit of a data set's object; without it, the annotation or the category decides."""
+    rests_on: RestsOn = RestsOn.bottom
+    """The side that is down: `bottom` (as the object stands), `back`, `left`, `right`, `front` or `top`, left and right
+    as seen from in front. With `any`, the search of `artpreplan` also tries the other sides on which it would lie
+    stably."""
     cache_dir: str | None = None
     """Where converted objects are kept, see `unlatch.simcore.cache`; generated ones are not kept."""
 

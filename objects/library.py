@@ -14,6 +14,7 @@ from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import record_forces, with_category_forces
 from unlatch.objects.config import ObjectCfg, ObjectSource, check_category
+from unlatch.objects.importers.joint_friction import holding_friction, joint_friction
 from unlatch.objects.importers.partnet.converter import load_partnet_object, partnet_object_set
 from unlatch.objects.importers.partnet.source import check_partnet_objects, partnet_instances, partnet_root
 from unlatch.objects.importers.synthesized_object import load_synthesized_object, synthesized_object_set
@@ -24,12 +25,16 @@ from unlatch.objects.procedural.building.generated_object import GeneratedObject
 from unlatch.objects.procedural.building.parameter_filter import first_matching_seed
 from unlatch.objects.procedural.building.textured_urdf import write_textured_urdf
 from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.objects.resting.side import RestsOn
+from unlatch.objects.resting.turned_files import write_turned_object
+from unlatch.objects.resting.turned_object import turn_object
 from unlatch.objects.validation import check_articulation
 from unlatch.simcore.cache import content_hash
 from unlatch.simcore.errors import count_noun
 from unlatch.simcore.scratch import scratch_files
 
 _SHOWN_IDS = 3
+_STANDING = (RestsOn.bottom, RestsOn.any)
 URDF_FILE = "object.urdf"
 """Name of the URDF in the folder of a generated or converted object."""
 
@@ -66,7 +71,9 @@ def choose_instance(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0
 
 
 def load_instance(cfg: ObjectCfg) -> ObjectAsset:
-    """Finds, generates or converts one instance of an object and checks its annotation.
+    """Finds, generates or converts one instance of an object, lays it on its side and checks its annotation.
+
+    With `rests_on=any`, it stands: only the search for a layout lays it on another side.
 
     Raises:
         ConfigError: Unknown category or instance, or no data set folder.
@@ -80,6 +87,8 @@ def load_instance(cfg: ObjectCfg) -> ObjectAsset:
         asset = load_synthesized_object(cfg)
     else:
         asset = load_partnet_object(cfg)
+    if cfg.rests_on not in _STANDING:
+        asset = _lay_down(asset, cfg)
     check_articulation(asset)
     return _with_closing_forces(asset)
 
@@ -181,11 +190,31 @@ def _with_closing_forces(asset: ObjectAsset) -> ObjectAsset:
     return replace(asset, articulation=articulation, parameters=parameters)
 
 
+def _lay_down(asset: ObjectAsset, cfg: ObjectCfg) -> ObjectAsset:
+    """Returns a standing object on the side of its configuration.
+
+    Its parts stay where they are let go, as those of any imported object: a door that is a lid now does not fall shut.
+    A friction that the URDF states stays as it is.
+    """
+    if cfg.source is not ObjectSource.procedural:
+        asset = write_turned_object(asset, cfg.rests_on, front_part=cfg.part, cache_dir=cfg.cache_dir)
+    parts, model = asset.articulation.parts.values(), asset.model
+    if cfg.source in (ObjectSource.procedural, ObjectSource.partnet_mobility):
+        held = {part.joint: round(holding_friction(model, part), 4) for part in parts}
+        friction = {joint: max(value, held.get(joint, 0.0)) for joint, value in asset.friction.items()}
+    else:
+        friction = {part.joint: joint_friction(model, part)[0] for part in parts}
+    return replace(asset, friction=friction, rests_on=cfg.rests_on)
+
+
 def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:
     check_category(cfg, GENERATORS.names())
     generate: Callable[..., GeneratedObject] = GENERATORS.load(cfg.category)
     seed = int(cfg.instance or 0)
     made = generate(seed, name=cfg.category)
+    if cfg.rests_on not in _STANDING:
+        lying = turn_object(made.model, made.articulation, made.bounds_obj, cfg.rests_on, front_part=None)
+        made = replace(made, model=lying.model, articulation=lying.articulation, bounds_obj=lying.bounds_obj)
     files = {URDF_FILE: made.model.to_urdf().encode(), ANNOTATION_FILE: made.articulation.to_yaml().encode()}
     digest = content_hash(files)
     folder = scratch_files(f"{cfg.category}-{digest[:24]}", files)

@@ -20,6 +20,7 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.objects.importers.made_urdf import needs_urdf
 from unlatch.objects.importers.urdf_folder import is_urdf_folder
 from unlatch.objects.library import chooses_instance, load_object
+from unlatch.objects.resting.side import RestsOn
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
 from unlatch.simcore.errors import ConfigError, close_matches
@@ -75,8 +76,8 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
         asset = load_object(cfg, rng=np.random.default_rng(0))
     acted_on = part_acted_on(skill, part, asset.articulation)
     hand, *others = hand_shapes(robot)
-    # different hands need different strategies, and only the episode knows which hand acts
-    if others:
+    # different hands and sides need different strategies, and only the episode knows which hand acts on which side
+    if others or cfg.rests_on is RestsOn.any:
         task = derive_task_for_any(skill, cfg, acted_on.name, openness=openness)
     else:
         task = derive_task(skill, asset, acted_on, hand, openness=openness)

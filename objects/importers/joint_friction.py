@@ -28,11 +28,16 @@ def joint_friction(model: UrdfModel, part: Part) -> tuple[float, float]:
     else:
         friction, damping = _TURNED_BY_FINGERS if part.kind.turns_in_hand or part.is_button else _TURNING
     least = MIN_SLIDING_N if part.kind is PartKind.slider else MIN_TURNING_N_M
-    needed = _HOLDING * _gravity_load(model, part)
+    needed = holding_friction(model, part)
     return (
         round(max(joint.friction, least) if joint.friction > 0.0 else max(friction, needed), 4),
         round(joint.damping if joint.damping > 0.0 else damping, 4),
     )
+
+
+def holding_friction(model: UrdfModel, part: Part) -> float:
+    """Returns the dry friction with which a part stays where it is let go, whatever its position [N m or N]."""
+    return _HOLDING * _gravity_load(model, part)
 
 
 def _gravity_load(model: UrdfModel, part: Part) -> float:

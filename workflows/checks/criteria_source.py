@@ -22,7 +22,7 @@ from unlatch.workflows.checks.array_identities import identity_problems
 from unlatch.workflows.checks.expected_goal import ExpectedGoal
 from unlatch.workflows.checks.expected_layout import ExpectedLayout
 from unlatch.workflows.checks.expected_skills import ExpectedSkills
-from unlatch.workflows.episode.assets import describe_instances, language_steps, with_derived_task
+from unlatch.workflows.episode.assets import describe_instances, language_steps, pin_side, with_derived_task
 from unlatch.workflows.runs.recorded_config import config_of
 
 _MOST_ASSETS = 32
@@ -64,7 +64,8 @@ class CriteriaSource:
 
         Args:
             record: The record, whose arrays have the right shapes. Only its number decides about the episode; from the
-                rest, what was executed is read: when each skill began, and in which strategy.
+                rest, what was executed is read: when each skill began, in which strategy, and the side on which an
+                object lies if a search chose it.
         """
         seed = episode_seed(self._cfg.seed, record.number)
         statements: dict[str, Any] = {"seed": seed}
@@ -72,7 +73,7 @@ class CriteriaSource:
             return Criteria(statements)  # the worker was lost, or the object could not be loaded
         rng = EpisodeStreams(seed)["layout"]
         try:
-            assets = self._load_assets(record.number, rng)
+            assets = self._load_assets(record, rng)
             statements["assets"] = CompleteMap({name: asset.content_hash for name, asset in assets.items()})
             statements["layout"] = {"instances": CompleteMap(describe_instances(self._cfg, assets))}
             if not record.arrays:
@@ -81,11 +82,14 @@ class CriteriaSource:
         except SimCoreError as exc:
             return Criteria(statements, problems=(f"{UNDERIVED}: {exc.message}",))
 
-    def _load_assets(self, number: int, rng: np.random.Generator) -> dict[str, ObjectAsset]:
-        found = {}
+    def _load_assets(self, record: EpisodeRecord, rng: np.random.Generator) -> dict[str, ObjectAsset]:
+        """Returns the objects by name. The side that a search for a layout chose is read from the record."""
+        found, instances = {}, record.layout.get("instances")
         for item in (self._cfg.object, *self._cfg.objects):
-            chosen = choose_instance(item, rng=rng, number=number)
-            found[item.name] = self._assets.get((item.name, chosen.instance), partial(load_instance, chosen))
+            chosen = choose_instance(item, rng=rng, number=record.number)
+            chosen = pin_side(chosen, instances if isinstance(instances, Mapping) else {})
+            key = (item.name, chosen.instance, chosen.rests_on)
+            found[item.name] = self._assets.get(key, partial(load_instance, chosen))
         return found
 
     def _derive(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,9 @@ from unlatch.configs.derivation.derived_episode import fill_derived_task, part_o
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
-from unlatch.objects.library import chooses_instance, load_object, split_record
+from unlatch.objects.library import chooses_instance, load_instance, load_object, split_record
+from unlatch.objects.resting.side import RestsOn
+from unlatch.objects.resting.stable_sides import stable_sides, suits_any_side
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.artpreplan import ArtPreplanCfg
@@ -24,7 +28,7 @@ from unlatch.tasks.layout import check_opening, describe_object
 def load_assets(
     cfg: EpisodeCfg, number: int, recorded: EpisodeRecord | None, rng: np.random.Generator
 ) -> dict[str, ObjectAsset]:
-    """Returns the objects by name: those of a record, or drawn ones.
+    """Returns the objects by name: those of a record, or drawn ones. With `rests_on=any`, drawn ones stand.
 
     Raises:
         AssetError: An object does not exist, or is damaged.
@@ -32,12 +36,61 @@ def load_assets(
     """
     pinned = {} if recorded is None else recorded.layout.get("instances", {})
     assets = {
-        item.name: load_object(_pin_instance(item, pinned), rng=rng, number=number)
+        item.name: load_object(pin_instance(item, pinned), rng=rng, number=number)
         for item in (cfg.object, *cfg.objects)
     }
     if recorded is not None:
         _check_same_objects(assets, recorded)
     return assets
+
+
+def lay_on_other_sides(
+    cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]
+) -> Iterator[tuple[dict[str, RestsOn], dict[str, ObjectAsset]]]:
+    """Yields the sides and all objects for each other way in which those with `rests_on=any` lie stably.
+
+    Args:
+        cfg: The episode, with its derived task.
+        assets: The objects by name, which stand.
+
+    Raises:
+        AssetError: An object cannot be laid on that side.
+    """
+    cfgs = cfg.all_objects()
+    turnable = {
+        name: [RestsOn.bottom, *stable_sides(asset, _parts_acted_on(cfg, assets, name))]
+        for name, asset in assets.items()
+        if cfgs[name].rests_on is RestsOn.any
+    }
+    for chosen in product(*turnable.values()):
+        sides = dict(zip(turnable, chosen, strict=True))
+        if any(side is not RestsOn.bottom for side in chosen):
+            turned = {
+                name: load_instance(replace(cfgs[name].with_instance(assets[name].instance), rests_on=side))
+                for name, side in sides.items()
+                if side is not RestsOn.bottom
+            }
+            yield sides, {**assets, **turned}
+
+
+def advise_any_side(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> str:
+    """Returns advice to lay an object on another side where a person would do so; else an empty string."""
+    keys = {cfg.object.name: "object", **{item.name: f"objects.{i}" for i, item in enumerate(cfg.objects)}}
+    for name, item in cfg.all_objects().items():
+        asset = assets[name]
+        parts = _parts_acted_on(cfg, assets, name)
+        if parts and item.rests_on is RestsOn.bottom and suits_any_side(asset, parts):
+            return (
+                f" '{name}' is small and light enough to lie on another side: {keys[name]}.rests_on=any also tries "
+                "those."
+            )
+    return ""
+
+
+def _parts_acted_on(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], name: str) -> list[str]:
+    """Returns the names of the parts of an object that skills of the chain act on, each once."""
+    found = [part_of_skill(cfg, index, assets) for index, entry in enumerate(cfg.skills) if entry.objects[0] == name]
+    return list(dict.fromkeys(part.name for part in found if part is not None))
 
 
 def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
@@ -87,7 +140,10 @@ def naming_drawn_object(
 
 
 def describe_instances(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> dict[str, dict[str, Any]]:
-    """Returns category, instance, source, parameters and split of every object, for the record."""
+    """Returns category, instance, source, parameters, split and the side that is down of every object, for the record.
+
+    The side is left out for an object that stands.
+    """
     cfgs = cfg.all_objects()
     return {
         name: {
@@ -96,6 +152,7 @@ def describe_instances(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> di
             "source": asset.source,
             "parameters": asset.parameters,
             **split_record(cfgs[name], asset.instance),
+            **({} if asset.rests_on is RestsOn.bottom else {"rests_on": asset.rests_on.value}),
         }
         for name, asset in assets.items()
     }
@@ -150,7 +207,32 @@ def _check_same_objects(assets: Mapping[str, ObjectAsset], recorded: EpisodeReco
             )
 
 
-def _pin_instance(cfg: ObjectCfg, instances: Mapping[str, Any]) -> ObjectCfg:
-    """Returns the object's configuration with the instance that a record names."""
+def pin_instance(cfg: ObjectCfg, instances: Mapping[str, Any]) -> ObjectCfg:
+    """Returns the object's configuration with the instance that a record names, on the recorded side.
+
+    Raises:
+        RecordingError: The record names no side of an object.
+    """
     entry = instances.get(cfg.name)
-    return cfg if not isinstance(entry, Mapping) else cfg.with_instance(str(entry["instance"]))
+    if not isinstance(entry, Mapping):
+        return cfg
+    return pin_side(cfg.with_instance(str(entry["instance"])), instances)
+
+
+def pin_side(cfg: ObjectCfg, instances: Mapping[str, Any]) -> ObjectCfg:
+    """Returns the object's configuration on the side that a record names, if the search for a layout chose it.
+
+    Raises:
+        RecordingError: The record names no side of an object.
+    """
+    entry = instances.get(cfg.name)
+    if cfg.rests_on is not RestsOn.any or not isinstance(entry, Mapping):
+        return cfg
+    named, sides = entry.get("rests_on", RestsOn.bottom.value), [side.value for side in RestsOn]
+    if named not in sides or named == RestsOn.any.value:
+        raise RecordingError(
+            f"layout.instances.{cfg.name}.rests_on={named!r} is not a side of an object. Expected one of "
+            f"{', '.join(side for side in sides if side != RestsOn.any.value)}. The record is damaged.",
+            object=cfg.name,
+        )
+    return replace(cfg, rests_on=RestsOn(named))

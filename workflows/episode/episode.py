@@ -11,16 +11,21 @@ for each role:
 
 from __future__ import annotations
 
+import copy
+import logging
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.simcore.errors import RecordingError, SimCoreError
+from unlatch.objects.resting.side import RestsOn
+from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, SimCoreError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.keys import convert_to_stored_types
 from unlatch.simcore.recording.success_rules import INITIAL_S
@@ -33,9 +38,11 @@ from unlatch.skills.contract.skill import Skill
 from unlatch.tasks.language import phrasing_draws, task_language
 from unlatch.tasks.layout import Layout, sample_layout
 from unlatch.workflows.episode.assets import (
+    advise_any_side,
     describe_instances,
     language_step,
     language_steps,
+    lay_on_other_sides,
     load_assets,
     recorded_regions,
     with_derived_task,
@@ -53,6 +60,26 @@ from unlatch.workflows.episode.randomization.episode_randomization import (
 from unlatch.workflows.episode.rooms.room import Room
 from unlatch.workflows.episode.scene import EpisodeScene, build_scene
 from unlatch.workflows.episode.skill_run import SkillRun
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class _SideSearch:
+    """A search for a layout with objects on certain sides."""
+
+    sides: Mapping[str, RestsOn]
+    """The side that is down of each object with `rests_on=any`."""
+    cfg: EpisodeCfg
+    assets: dict[str, ObjectAsset]
+    planner: ChainPlanner
+    search: LayoutSearch
+    last_layout: Layout | None = None
+    """The layout that was built last."""
+
+    def describe(self) -> dict[str, Any]:
+        """Returns the entry of `other_sides` of the report."""
+        return self.search.report.describe_side({name: side.value for name, side in self.sides.items()})
 
 
 class Episode:
@@ -154,20 +181,18 @@ class Episode:
         """
         start = time.perf_counter()
         rng = self._streams["layout"]
-        self._assets = load_assets(self.cfg, self.number, recorded, rng)
-        self.cfg = cfg = with_derived_task(self.cfg, self._assets)
-        self.planner = ChainPlanner(cfg, self._assets, self._checker, seed=self.seed)
+        asked = self.cfg
+        self._take_objects(asked, load_assets(asked, self.number, recorded, rng))
+        cfg = self.cfg
         failure: Failure | None = None
-        homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
-
-        def draw() -> Layout:
-            return sample_layout(cfg.task, self._assets, homes, rng)
-
         if recorded is None:
             first = cfg.skills[0]
-            layout, failure = self._search_layout(first, draw) if isinstance(first, ArtPreplanCfg) else (draw(), None)
+            if isinstance(first, ArtPreplanCfg):
+                layout, failure = self._search_layout(asked, first, rng)
+            else:
+                layout = self._draw_layout(rng)
         elif redraws and (number := _layout_number(cfg, recorded)) is not None:
-            layout = [draw() for _ in range(1 + number)][-1]
+            layout = [self._draw_layout(rng) for _ in range(1 + number)][-1]
         else:
             layout = Layout.from_dict(recorded.layout)
             self.cfg = replace(cfg, randomization=recorded_randomization(recorded.applied, name=cfg.randomization.name))
@@ -175,6 +200,21 @@ class Episode:
         self.failure = failure or problem
         self._is_reset = True
         self.timings_ms["reset"] += 1e3 * (time.perf_counter() - start) - self.timings_ms.get("preplan", 0.0)
+
+    def _take_objects(self, asked: EpisodeCfg, assets: dict[str, ObjectAsset]) -> None:
+        """Takes the objects of the episode, with the task that they give the configuration `asked`.
+
+        Raises:
+            ConfigError, AssetError: The task does not fit an object.
+        """
+        self._assets = assets
+        self.cfg = with_derived_task(asked, assets)
+        self.planner = ChainPlanner(self.cfg, assets, self._checker, seed=self.seed)
+
+    def _draw_layout(self, rng: np.random.Generator) -> Layout:
+        """Draws a layout of the present objects."""
+        homes = [(arm.name, arm.home, arm.home_std) for arm in self.cfg.robot.arms]
+        return sample_layout(self.cfg.task, self._assets, homes, rng)
 
     def _build(self, layout: Layout) -> Failure | None:
         """Empties the world and builds the scene of a layout; returns why the layout is invalid."""
@@ -215,17 +255,70 @@ class Episode:
             self.frames.stand_still(self._initial_frames)
         return problem
 
-    def _search_layout(self, entry: ArtPreplanCfg, draw: Callable[[], Layout]) -> tuple[Layout, Failure | None]:
-        """Returns a layout in which the chain plans; where none does, the last that was tried and why it is refused."""
-        start = time.perf_counter()
-        search = LayoutSearch(self.planner, entry, draw=draw, build=self._build_at_rest, on_planned=self.on_planned)
-        layout, failure = search.search(), None
-        self.planner.layout_search = report = search.report
-        if layout is None:
-            layout = self._layout or draw()
-            failure = Failure("invalid_layout", report.refusal(), 0.0, {"preplan": report.refused_counts()})
+    def _search_layout(
+        self, asked: EpisodeCfg, entry: ArtPreplanCfg, rng: np.random.Generator
+    ) -> tuple[Layout, Failure | None]:
+        """Returns a layout in which the chain plans; where none does, the last that was tried and why it is refused.
+
+        With `rests_on=any`, the first pass over the layouts is made with the objects as they stand, then on each other
+        side, and so is the second pass. Where no side has a plan, the objects stand again. Each side has the draws and
+        the work of a search of its own: its layouts do not depend on how many were tried before.
+
+        Args:
+            asked: The configuration, without what is derived for the standing objects.
+            entry: The search.
+            rng: The stream `layout`, from which the objects have been drawn.
+        """
+        start, first_draw = time.perf_counter(), copy.deepcopy(rng)
+        names = [name for name, item in asked.all_objects().items() if item.rests_on is RestsOn.any]
+        standing = self._begin_search(entry, rng, dict.fromkeys(names, RestsOn.bottom))
+        tried, layout = [standing], standing.search.look_first()
+        standing.last_layout = self._layout
+        for sides, assets in lay_on_other_sides(self.cfg, self._assets) if layout is None else ():
+            try:
+                self._take_objects(asked, assets)
+            except (ConfigError, AssetError) as exc:
+                logger.info("No search with objects on %s: %s", sides, exc.message)
+                continue
+            tried.append(self._begin_search(entry, copy.deepcopy(first_draw), sides))
+            layout = tried[-1].search.look_first()
+            tried[-1].last_layout = self._layout
+            if layout is not None:
+                break
+        for item in tried if layout is None else ():
+            self._take_search(item)
+            layout = item.search.look_thoroughly()
+            item.last_layout = self._layout
+            if layout is not None:
+                break
+        failure = None
+        report = self.planner.layout_search
+        if layout is None or report is None:
+            self._take_search(standing)
+            report = standing.search.report
+            layout = standing.last_layout or self._draw_layout(rng)
+            message = report.refusal() + advise_any_side(self.cfg, self._assets)
+            if len(tried) > 1:
+                report.other_sides = [item.describe() for item in tried[1:]]
+                message += f" On another side, it has no plan either: {', '.join(report.earlier_sides())}."
+            failure = Failure("invalid_layout", message, 0.0, {"preplan": report.refused_counts()})
+        else:
+            report.other_sides = [item.describe() for item in tried if item.search.report is not report]
         self.timings_ms["preplan"] = 1e3 * (time.perf_counter() - start)
         return layout, failure
+
+    def _begin_search(
+        self, entry: ArtPreplanCfg, rng: np.random.Generator, sides: Mapping[str, RestsOn]
+    ) -> _SideSearch:
+        """Returns a search with the present objects, which lie on `sides`; nothing is tried yet."""
+        draw = partial(self._draw_layout, rng)
+        search = LayoutSearch(self.planner, entry, draw=draw, build=self._build_at_rest, on_planned=self.on_planned)
+        self.planner.layout_search = search.report
+        return _SideSearch(sides, self.cfg, self._assets, self.planner, search)
+
+    def _take_search(self, item: _SideSearch) -> None:
+        """Takes the objects of an earlier search again."""
+        self.cfg, self._assets, self.planner, self._layout = item.cfg, item.assets, item.planner, item.last_layout
 
     @property
     def _initial_frames(self) -> int:

@@ -72,18 +72,27 @@ class LayoutSearch:
         self._draw = draw
         self._build = build
         self._on_planned = on_planned
+        self._budget = planner.budget
+        self._first_look = self._budget.first_look().with_share(FIRST_LOOK_SHARE)
 
     def search(self) -> Layout | None:
         """Returns the chosen layout, or None where the chain plans in none; `report` counts the refused layouts."""
-        budget = self._planner.budget
+        layout = self.look_first()
+        return self.look_thoroughly() if layout is None else layout
+
+    def look_first(self) -> Layout | None:
+        """Returns the layout chosen from all candidates in the first pass, with a small budget; None: none plans."""
         drawn = ((number, self._draw()) for number in range(self._cfg.candidates))
-        first_look = budget.first_look().with_share(FIRST_LOOK_SHARE)
-        found = self._plan_layouts(drawn, first_look)
-        if not found:
-            budget = budget.after(first_look)
-            promising = sorted(self.refused, key=lambda item: (-len(item.strategies), not item.has_goals))
-            again = promising[:THOROUGH_CANDIDATES]
-            found = self._plan_layouts(((item.number, item.layout) for item in again), budget)
+        return self._choose_layout(self._plan_layouts(drawn, self._first_look))
+
+    def look_thoroughly(self) -> Layout | None:
+        """Returns the layout chosen in the second pass, after `look_first`, with the full budget; None: none plans."""
+        promising = sorted(self.refused, key=lambda item: (-len(item.strategies), not item.has_goals))
+        again = promising[:THOROUGH_CANDIDATES]
+        budget = self._budget.after(self._first_look)
+        return self._choose_layout(self._plan_layouts(((item.number, item.layout) for item in again), budget))
+
+    def _choose_layout(self, found: Sequence[LayoutCandidate]) -> Layout | None:
         self.report.chosen = max(found, key=lambda item: item.margin_rad, default=None)
         return None if self.report.chosen is None else self.report.chosen.layout
 

@@ -54,6 +54,9 @@ class LayoutSearchReport:
     thorough: set[int] = field(default_factory=set)
     """Numbers of the layouts that were tried a second time, with the full budget."""
 
+    other_sides: list[dict[str, Any]] = field(default_factory=list)
+    """One entry for each side on which objects lay in an earlier search without a plan: `rests_on` by object, and
+    `tried` and `counts` of that search."""
     spent_work: int | None = None
     """The limit of work, if it ended the search before all layouts were tried; None: it did not."""
 
@@ -69,6 +72,14 @@ class LayoutSearchReport:
             self.thorough.add(candidate)
         self.failures = [item for item in self.failures if item["candidate"] != candidate]
         self.diagnoses.pop(candidate, None)
+
+    def earlier_sides(self) -> list[str]:
+        """Returns the sides of `other_sides`, in order of trial; of several objects, their sides joined by `/`."""
+        return ["/".join(item["rests_on"].values()) for item in self.other_sides]
+
+    def describe_side(self, sides: Mapping[str, str]) -> dict[str, Any]:
+        """Returns the entry of `other_sides` for this search; `sides` are the sides that are down, by object."""
+        return {"rests_on": dict(sides), "tried": self.tried, "counts": self.refused_counts()}
 
     def refused_counts(self) -> dict[str, int]:
         """Returns the number of refused layouts by `skill index name: code`, the largest first."""
@@ -115,7 +126,8 @@ class LayoutSearchReport:
         if self.chosen is None:
             return f"{tried}, none plans: {self.refused_text()}"
         taken = f"{tried}, number {self.chosen.number} taken, {self.chosen.margin_rad:.2f} rad from the joint limits"
-        return taken if not self.failures else f"{taken}; refused: {self.refused_text()}"
+        sides = f"; no plan on its {', '.join(self.earlier_sides())}" if self.other_sides else ""
+        return taken + sides if not self.failures else f"{taken}{sides}; refused: {self.refused_text()}"
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as plain values, for the record."""
@@ -129,6 +141,7 @@ class LayoutSearchReport:
             **({"arms": {str(index): name for index, name in arms.items()}} if arms else {}),
             "counts": self.refused_counts(),
             "failures": [dict(item) for item in self.failures],
+            **({"other_sides": [dict(item) for item in self.other_sides]} if self.other_sides else {}),
         }
 
 

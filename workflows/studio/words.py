@@ -27,6 +27,8 @@ def words_of_layout(layout: Mapping[str, Any], units: Units) -> Iterator[str]:
         kind = {"procedural": "generated", "urdf": "URDF"}.get(instance["source"], instance["source"])
         category = "" if instance["category"] == "object" else f"{instance['category']} "  # not known
         words = f"{name}: {kind} {category}{instance['instance']}"
+        if "rests_on" in instance:
+            words += f", on its {instance['rests_on']}"
         if {"x_m", "y_m", "yaw_rad"} <= set(drawn):
             turn = math.degrees(drawn["yaw_rad"])
             words += f", at x {drawn['x_m']:.2f} m, y {drawn['y_m']:.2f} m, turned {turn:.0f}°"

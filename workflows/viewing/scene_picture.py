@@ -65,7 +65,8 @@ class DrawnScene:
         for name, place in layout["objects"].items():
             instance = layout["instances"][name]
             drawn = ", ".join(f"{key} {value:.3f}" for key, value in place["drawn"].items())
-            lines.append(f"{name}: {instance['source']} {instance['category']} {instance['instance']}; {drawn}")
+            lies = f", on its {instance['rests_on']}" if "rests_on" in instance else ""
+            lines.append(f"{name}: {instance['source']} {instance['category']} {instance['instance']}{lies}; {drawn}")
         if self.episode.planner.layout_search is not None:
             lines.append(f"artpreplan: {self.episode.planner.layout_search}")
         if failure is not None:

@@ -92,10 +92,10 @@ def _find_range_share(record: EpisodeRecord) -> float | None:
 
 
 def _describe_objects(record: EpisodeRecord) -> dict[str, dict[str, Any]]:
-    """Returns `category`, `instance` and the drawn placement values of every object, by name."""
+    """Returns `category`, `instance`, the side that is down and the drawn placement values of every object, by name."""
     found: dict[str, dict[str, Any]] = {}
     for name, instance in record.layout.get("instances", {}).items():
-        found[name] = {key: instance[key] for key in ("category", "instance") if key in instance}
+        found[name] = {key: instance[key] for key in ("category", "instance", "rests_on") if key in instance}
     for name, place in record.layout.get("objects", {}).items():
         found.setdefault(name, {}).update(place.get("drawn", {}))
     return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
+from unlatch.tasks.layout import Layout
+from unlatch.workflows.episode.layout_search_report import LayoutCandidate, LayoutSearchReport
 
 
 def refused(*codes: str, spent: int | None = 100) -> LayoutSearchReport:
@@ -39,3 +40,14 @@ def test_more_work_is_advised_only_where_it_may_help(report: LayoutSearchReport,
         assert advice in text
         assert "The search stopped because planner.work=100 was spent, with 0 layouts tried in full" in text
         assert ("a larger one" in text) == ("a larger one" in advice)
+
+
+def test_a_report_names_the_sides_without_a_plan_and_keeps_them_for_the_record():
+    standing, found = refused("path_infeasible"), LayoutSearchReport()
+    found.begin_candidate(0)
+    found.chosen = LayoutCandidate(0, Layout({}, {}))
+    assert "other_sides" not in found.to_dict()
+    found.other_sides = [standing.describe_side({"box": "bottom"})]
+    assert str(found) == "1 layout tried, number 0 taken, 0.00 rad from the joint limits; no plan on its bottom"
+    (entry,) = found.to_dict()["other_sides"]
+    assert entry == {"rests_on": {"box": "bottom"}, "tried": 1, "counts": {"1 open: path_infeasible": 1}}

@@ -66,6 +66,14 @@ def test_a_layout_is_told_without_the_names_of_keys():
     )
 
 
+def test_a_layout_says_on_which_side_an_object_lies():
+    layout = {
+        "objects": {"box": {"drawn": {}}},
+        "instances": {"box": {"source": "procedural", "category": "box", "instance": "7", "rests_on": "back"}},
+    }
+    assert list(words_of_layout(layout, {})) == ["box: generated box 7, on its back"]
+
+
 def test_a_skill_that_moves_nothing_is_no_evidence():
     skills = [
         {"name": "artpreplan", "object": "cabinet", "frame_start": 0, "success": True},

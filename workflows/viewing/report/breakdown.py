@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unlatch.workflows.viewing.report.tally import Counts, Tally
+from unlatch.workflows.viewing.report.tally import STANDING, Counts, Tally
 
 MOST_ROWS = 24
 """Largest number of rows of a breakdown; rows with the lowest rates are kept."""
@@ -55,6 +55,9 @@ def breakdowns(columns: Sequence[Sequence[Tally]]) -> list[Breakdown]:
         found.append(make_breakdown("data set", columns, lambda item: {item.name: item.total}))
     found += [make_breakdown(group, columns, _counts_by_group(group)) for group in ("task", "robot", "randomization")]
     found.append(make_breakdown("category", columns, lambda item: item.by_category))
+    sides = make_breakdown("rests on", columns, lambda item: item.by_side)
+    if [row.label for row in sides.rows] != [STANDING]:
+        found.append(sides)
     found.append(_instance_breakdown(columns))
     return [item for item in found if item.rows]
 

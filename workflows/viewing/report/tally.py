@@ -19,6 +19,8 @@ MOST_VERIFIED = 10_000
 """Largest number of attempts whose files are verified; of more, every second, third, ... attempt."""
 EXAMPLES = 12
 """How many episode numbers are kept for each outcome."""
+STANDING = "bottom"
+"""Side that is down if the record of an object names none."""
 MAX_INSTANCES = 100_000
 """Largest number of instances that are counted separately."""
 TOTAL = "total"
@@ -90,6 +92,8 @@ class Tally:
     """Attempts in which a skill was planned anew."""
     by_category: dict[str, Counts] = field(default_factory=dict)
     by_instance: dict[str, Counts] = field(default_factory=dict)
+    by_side: dict[str, Counts] = field(default_factory=dict)
+    """By the side of the object that is down."""
     uncounted_instances: int = 0
     """Attempts with instances beyond `MAX_INSTANCES`."""
     examples: dict[str | None, list[int]] = field(default_factory=dict)
@@ -127,6 +131,7 @@ class Tally:
         if category is None:
             return
         self.by_category.setdefault(category, Counts()).add(code)
+        self.by_side.setdefault(acted_on.get("rests_on", STANDING), Counts()).add(code)
         instance = f"{category} {acted_on.get('instance', '')}".rstrip()
         if instance in self.by_instance or len(self.by_instance) < MAX_INSTANCES:
             self.by_instance.setdefault(instance, Counts()).add(code)

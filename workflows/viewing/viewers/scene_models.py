@@ -21,6 +21,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.workflows.episode.assets import pin_side
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
 from unlatch.workflows.viewing.viewers.link_meshes import ColouredMesh, box_mesh, link_meshes
 
@@ -145,7 +146,7 @@ def load_assets(
     for cfg in objects:
         drawn = instances.get(cfg.name, {}).get("instance", cfg.instance)
         # the generator draws nothing: the instance is known
-        named = cfg if drawn is None else cfg.with_instance(drawn)
+        named = pin_side(cfg if drawn is None else cfg.with_instance(drawn), instances)
         asset = load_object(named, rng=np.random.default_rng(0), number=number)
         assets[cfg.name] = asset
         if hashes.get(cfg.name) != asset.content_hash:

@@ -110,6 +110,7 @@ def test_the_json_has_the_counts_and_intervals_of_the_records(alone: Path):
     assert numbers["total"]["a"]["interval_95"] == list(wilson_interval(4, 8))
     assert numbers["total"]["a"]["codes"] == {"slipped": 2, "collision": 1, "plan_infeasible": 1}
     success = numbers["success"]
+    assert "rests on" not in success
     names = {key: list(success[key]) for key in ("task", "randomization", "category")}
     assert names == {"task": ["open_box"], "randomization": ["none"], "category": ["carton"]}
     by_instance = {name: columns["a"]["successes"] for name, columns in success["instance"].items()}
@@ -316,6 +317,22 @@ def test_counted_values_come_from_the_index_if_it_suffices(tmp_path: Path, monke
     counted = tally(data_set, name="a")
     assert (counted.total.n, counted.total.successes) == (8, 4)
     assert [place.x_m for place in counted.places] == pytest.approx([0.5 + 0.01 * number for number in range(8)])
+
+
+def test_successes_are_counted_by_the_side_that_is_down_if_objects_lie(tmp_path: Path):
+    info = {"command": ["unlatch", "collect", "task=open_box"]}
+    with DataSet.create_or_resume(
+        tmp_path / "a", header={"config": {"skills": [{"objects": ["box"]}]}}, info=info
+    ) as a:
+        for number, code in enumerate(CODES):
+            record = attempt(number, code)
+            if number < 5:
+                record.layout["instances"]["box"]["rests_on"] = "back"
+            a.write(record)
+    assert report(tmp_path / "a", "pictures=0") == OK
+    success = json.loads((tmp_path / "a" / "report.json").read_text())["success"]
+    counts = {side: (columns["a"]["successes"], columns["a"]["n"]) for side, columns in success["rests on"].items()}
+    assert counts == {"back": (2, 5), "bottom": (2, 3)}
 
 
 def test_missing_objects_of_index_lines_are_read_from_the_folders(tmp_path: Path):
