@@ -62,8 +62,7 @@ def facing_model(
     turned = UrdfModel(model.name, {root: body, **model.links}, joints)
     links, kept = merge_fixed({name: ConvertedLink(link) for name, link in turned.links.items()}, joints, kept=set())
     facing = UrdfModel(model.name, {name: item.link for name, item in links.items()}, kept)
-    parts = {name: _move_part(part, turned, T_root_source) for name, part in articulation.parts.items()}
-    return facing, replace(articulation, parts=parts)
+    return facing, _move_annotation(articulation, turned, T_root_source)
 
 
 def closed_bounds(model: UrdfModel, articulation: Articulation) -> np.ndarray:
@@ -78,10 +77,37 @@ def _merged_owner(model: UrdfModel, link: str) -> str:
     return model.root if nearest is None else nearest.child
 
 
+def _to_owner(model: UrdfModel, link: str) -> tuple[str, Pose]:
+    """Returns the link that a link becomes part of, and `T_owner_link`."""
+    owner = _merged_owner(model, link)
+    return owner, model.link_pose(owner).inverse() @ model.link_pose(link)
+
+
+def _move_annotation(articulation: Articulation, turned: UrdfModel, T_root_source: Pose) -> Articulation:
+    """Returns an annotation in the frames of the links that remain."""
+    regions = None
+    if articulation.regions is not None:
+        regions = {}
+        for name, region in articulation.regions.items():
+            owner, T = _to_owner(turned, region.link)
+            regions[name] = replace(region, link=owner, T_link_region=T @ region.T_link_region)
+    handles = {}
+    for name, handle in articulation.handles.items():
+        owner, T = _to_owner(turned, handle.link)
+        along, out = T.rotate(handle.along), T.rotate(handle.out)
+        handles[name] = replace(handle, link=owner, middle=T @ handle.middle, along=along, out=out)
+    return replace(
+        articulation,
+        parts={name: _move_part(part, turned, T_root_source) for name, part in articulation.parts.items()},
+        keypoints={name: replace(v, xyz=T_root_source @ v.xyz) for name, v in articulation.keypoints.items()},
+        regions=regions,
+        handles=handles,
+    )
+
+
 def _move_part(part: Part, turned: UrdfModel, T_root_source: Pose) -> Part:
-    link, base = _merged_owner(turned, part.link), _merged_owner(turned, part.base)
-    T_link = turned.link_pose(link).inverse() @ turned.link_pose(part.link)
-    T_base = turned.link_pose(base).inverse() @ turned.link_pose(part.base)
+    link, T_link = _to_owner(turned, part.link)
+    base, T_base = _to_owner(turned, part.base)
     frames = {"link": T_link, "base": T_base, "obj": T_root_source}
     handle = part.handle
     if handle.T_link_handle is not None:

@@ -28,7 +28,7 @@ from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.urdf.reader import read_urdf
 
-VERSION = 9
+VERSION = 10
 """Raise it with every change of the output: cached objects are then converted again."""
 
 DENSITY_KG_M3 = 400.0

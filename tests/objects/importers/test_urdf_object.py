@@ -8,10 +8,13 @@ import pytest
 
 from unlatch.objects.annotate.annotator import annotate_source
 from unlatch.objects.annotate.source import read_source
-from unlatch.objects.annotation import ANNOTATION_FILE
+from unlatch.objects.annotation import ANNOTATION_FILE, FramedVector
+from unlatch.objects.carrying.region import Region, RegionKind, RegionOpening
 from unlatch.objects.config import ObjectCfg, ObjectSource
+from unlatch.objects.fixed_handle import FixedHandle
 from unlatch.objects.library import describe_object_set, load_object
 from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.reader import read_urdf
 
 # the front looks to -y, a grip is fixed to the door by a joint, a button is pressed from above
@@ -120,6 +123,33 @@ def test_an_annotation_beside_the_urdf_is_used_unchanged(cfg: ObjectCfg, urdf: P
     moved = asset.articulation.part("gate").keypoints["articulated_object_head"].xyz
     np.testing.assert_allclose(moved, [0.36, -0.05, 0.23], atol=1e-6)
     assert asset.parameters["annotation"] == "given"
+
+
+def test_stated_places_and_fixed_handles_turn_with_the_front(cfg: ObjectCfg, urdf: Path):
+    shelf = Region(
+        RegionKind.inside,
+        "case",
+        Pose.from_translation((0.1, -0.02, 0.02)),
+        np.array([0.1, 0.2, 0.3]),
+        RegionOpening.front,
+        part="door",
+    )
+    bar = FixedHandle(
+        "case", np.array([0.1, 0.0, 0.41]), np.array([1.0, 0.0, 0.0]), np.array([0.0, -1.0, 0.0]), thickness_m=0.01
+    )
+    made = annotate_source(read_source(urdf)).articulation
+    keypoints = {"lamp": FramedVector.of("obj", (0.1, -0.02, 0.4))}
+    own = replace(made, regions={"shelf": shelf}, handles={"bar": bar}, keypoints=keypoints)
+    (urdf.parent / ANNOTATION_FILE).write_text(own.to_yaml())
+    asset = load(cfg)
+    # the front looks to -y in the file, and to +x here; the case has become part of the root
+    region, handle = asset.regions["shelf"], asset.articulation.handles["bar"]
+    assert {region.link, handle.link} == {asset.model.root}
+    np.testing.assert_allclose(region.T_link_region.p, [0.02, 0.1, 0.02], atol=1e-6)
+    np.testing.assert_allclose(region.T_link_region.R[:, 0], [0.0, 1.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(handle.middle, [0.0, 0.1, 0.41], atol=1e-6)
+    np.testing.assert_allclose([handle.along, handle.out], [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]], atol=1e-6)
+    np.testing.assert_allclose(asset.articulation.keypoint("lamp").xyz, [0.02, 0.1, 0.4], atol=1e-6)
 
 
 def test_an_annotation_that_does_not_fit_is_refused(cfg: ObjectCfg, urdf: Path):
