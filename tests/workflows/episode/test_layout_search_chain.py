@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from unlatch.skills.artpreplan import ArtPreplanCfg
+from unlatch.solver.planning.plan import PlanBudget
 from unlatch.solver.planning.work import WorkMeter
 from unlatch.workflows.episode.layout_search import CHANGES_SHARE, MOST_CHANGES, LayoutSearch
 from unlatch.workflows.episode.layout_search_report import LayoutCandidate
@@ -24,7 +25,8 @@ class Chain:
         self.now: dict[int, int] = {}
         """The present choice of each skill that has a plan."""
         self.tried: list[dict[int, int]] = []
-        self.search = LayoutSearch(SimpleNamespace(), ArtPreplanCfg(name="artpreplan"), draw=None, build=None)  # type: ignore[arg-type]
+        planner: Any = SimpleNamespace(budget=PlanBudget())
+        self.search = LayoutSearch(planner, ArtPreplanCfg(name="artpreplan"), draw=None, build=None)  # type: ignore[arg-type]
         monkeypatch.setattr(self.search, "_plan_skills", self._plan_skills)
         monkeypatch.setattr(self.search, "_move_to_end", lambda skill: None)
         monkeypatch.setattr(self.search, "_remember_scene", self._remember_scene)
