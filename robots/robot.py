@@ -223,12 +223,16 @@ class Arm(Module):
 class Robot(Module):
     """All arms of one body."""
 
-    def __init__(self, world: World, cfg: RobotCfg, urdf_path: Path, *, T_world_root: Pose) -> None:
-        """Loads the robot into a world."""
+    def __init__(
+        self, world: World, cfg: RobotCfg, urdf_path: Path, *, T_world_root: Pose, face_contacts: bool = False
+    ) -> None:
+        """Loads the robot into a world; see `World.load_urdf`."""
         super().__init__()
         self.cfg = cfg
         self._world = world
-        self.body = world.load_urdf(urdf_path, name=cfg.name, T_world_root=T_world_root, self_collision=True)
+        self.body = world.load_urdf(
+            urdf_path, name=cfg.name, T_world_root=T_world_root, self_collision=True, face_contacts=face_contacts
+        )
         """The body in the world."""
         self.T_world_root = T_world_root
         """Pose of its root link, which does not move."""

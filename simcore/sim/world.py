@@ -230,6 +230,7 @@ class World:
         self_collision: bool = False,
         friction: float = 0.6,
         fixed: bool = True,
+        face_contacts: bool = False,
     ) -> Body:
         """Loads a URDF with its motors off.
 
@@ -241,6 +242,8 @@ class World:
                 that no joint moves relative to each other.
             friction: Lateral friction of every link; Bullet multiplies the frictions of two bodies in contact.
             fixed: Whether the root is fixed in the world; otherwise it is free, unless it has no mass.
+            face_contacts: Whether flat faces touch another such body with several points in every step, from the
+                overlap of the faces. Otherwise Bullet finds one point a step, and keeps earlier ones.
 
         Raises:
             WorldError: The name is taken or Bullet cannot read the file.
@@ -251,6 +254,8 @@ class World:
             flags |= p.URDF_IGNORE_VISUAL_SHAPES  # five times faster to load
         if self_collision:
             flags |= p.URDF_USE_SELF_COLLISION
+        if face_contacts:
+            flags |= p.URDF_INITIALIZE_SAT_FEATURES
         try:
             body_id = p.loadURDF(str(path), useFixedBase=fixed, flags=flags, physicsClientId=self.client)
         except p.error as exc:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from unlatch.objects.annotation import PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.carrying.conditions import ObjectPoses
 from unlatch.objects.config import ObjectSource
@@ -344,7 +345,8 @@ def build_scene(
 
     table = add_fixture(TABLE, TABLE_SIZE_M, Pose.from_translation(TABLE_CENTER_M), TABLE_RGBA)
     urdf = drawn_model_path(robot_cfg) if world.visuals else model_path(robot_cfg)
-    robot = Robot(world, robot_cfg, urdf, T_world_root=base_pose(robot_cfg))
+    turned = _find_turned(assets, acted_on)
+    robot = Robot(world, robot_cfg, urdf, T_world_root=base_pose(robot_cfg), face_contacts=bool(turned))
     robot.body.semantic_class = "robot"
     robot.body.finish = FINISHES["lacquer"]
     robot.body.stand_on(table)
@@ -360,7 +362,12 @@ def build_scene(
             plinth.semantic_class = "plinth"
         urdf = asset.drawn_urdf() if world.visuals else asset.urdf_path
         body = world.load_urdf(
-            urdf, name=name, T_world_root=place.T_world_root, friction=OBJECT_FRICTION, fixed=not asset.free
+            urdf,
+            name=name,
+            T_world_root=place.T_world_root,
+            friction=OBJECT_FRICTION,
+            fixed=not asset.free,
+            face_contacts=name in turned,
         )
         body.semantic_class = asset.category
         if asset.source == ObjectSource.procedural.value:
@@ -391,6 +398,12 @@ def build_scene(
     episode = EpisodeScene(world, scene, robot, objects, views, loads, monitor, tuple(fixtures), shown)
     scene.update_state()
     return episode
+
+
+def _find_turned(assets: Mapping[str, ObjectAsset], acted_on: Sequence[tuple[str, str | None]]) -> set[str]:
+    """Returns the objects of which a knob is acted on: it is light, and jumps if its contact points change."""
+    parts = [(name, assets[name].articulation.part(part)) for name, part in acted_on if part is not None]
+    return {name for name, part in parts if part.kind is PartKind.knob}
 
 
 def _with_chosen_grip(
