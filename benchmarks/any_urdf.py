@@ -2,14 +2,14 @@
 
 Usage: UNLATCH_PARTNET_DIR=FOLDER python benchmarks/any_urdf.py [n=20] [seed=0] [workers=2] [only=TEXT]
        [skills=open,close] [openness=SHARE] [categories=all] [keypoints=derived,hand] [seed_is=fresh]
-       [search_off=false] [out=data/bench-any-urdf] [results=FILE.json]
+       [rests_on=SIDE] [search_off=false] [out=data/bench-any-urdf] [results=FILE.json]
 
 Opens and closes every object of the categories below, or with `categories=all` of the whole folder, with
 `unlatch collect object=PATH skill=...`, without any other file. `openness=0.9` opens each part by this share of its
-range. `keypoints=derived,hand` runs each object a second time. It then uses the head that a person set in `info.json`
-instead of the derived one, and compares the two runs episode by episode. Starts from closed and from ajar are counted
-separately. Data sets stay in the folder. The same command again continues an interrupted benchmark. `skill_matrix.py`
-explains `seed_is`, `search_off` and `results`.
+range. `rests_on=back` lays each object on a side, see `object.rests_on`. `keypoints=derived,hand` runs each object a
+second time. It then uses the head that a person set in `info.json` instead of the derived one, and compares the two
+runs episode by episode. Starts from closed and from ajar are counted separately. Data sets stay in the folder. The same
+command again continues an interrupted benchmark. `skill_matrix.py` explains `seed_is`, `search_off` and `results`.
 """
 
 from __future__ import annotations

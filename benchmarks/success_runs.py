@@ -64,6 +64,8 @@ class RunCfg:
     """Skills, separated by commas."""
     openness: str = ""
     """How far `open` opens the part: a share of its range, or `full`; empty: its default."""
+    rests_on: str = ""
+    """Side of the object that is down: `back`, `any` and so on; empty: it stands."""
     search_off: bool = False
     """Whether episodes whose first layout has no plan run a second time without the search for a layout."""
     out: str = "data/bench-any-urdf"
@@ -77,6 +79,12 @@ class RunCfg:
                 f"openness={self.openness} does not fit results={self.results}: a file of results has only openings "
                 f"by default and by {WIDE}. Remove one of them.",
                 key="openness",
+            )
+        if self.rests_on and self.results is not None:
+            raise ConfigError(
+                f"rests_on={self.rests_on} does not fit results={self.results}: a file of results has only objects "
+                "that stand. Remove one of them.",
+                key="rests_on",
             )
 
     def kind(self, name: str, skill: str) -> str:
@@ -199,7 +207,8 @@ def run(job: Job, cfg: RunCfg) -> Result:
     """Runs the command of a job and counts the episodes of its data set."""
     prefix = "" if job.robot == ROBOT else f"{job.robot}-"
     name = f"{prefix}{job.name.replace('/', '-')}-{job.skill}-{job.keypoints}-s{cfg.seed}"
-    folder = Path(cfg.out) / (f"{name}-to-{cfg.openness}" if cfg.openness else name)
+    name += f"-to-{cfg.openness}" if cfg.openness else ""
+    folder = Path(cfg.out) / (f"{name}-on-{cfg.rests_on}" if cfg.rests_on else name)
     problem = _collect(job, cfg, folder, [f"episodes={cfg.n}"])
     result = Result(job, problem=problem)
     if problem:
@@ -229,7 +238,8 @@ def _collect(job: Job, cfg: RunCfg, folder: Path, options: Sequence[str]) -> str
 def collect_command(job: Job, cfg: RunCfg, folder: Path, options: Sequence[str]) -> list[str]:
     """Returns the command line that runs a job in one process."""
     how_far = [f"openness={cfg.openness}"] if cfg.openness and job.skill == "open" else []
-    command = [sys.executable, "-m", "unlatch", "collect", *job.words, *how_far, *options, f"seed={cfg.seed}"]
+    side = [f"object.rests_on={cfg.rests_on}"] if cfg.rests_on else []
+    command = [sys.executable, "-m", "unlatch", "collect", *job.words, *how_far, *side, *options, f"seed={cfg.seed}"]
     return [*command, "executor=serial", "pictures=0", f"out={folder}"]
 
 
