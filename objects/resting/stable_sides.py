@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import numpy as np
-import scipy.spatial
+import scipy
 
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset

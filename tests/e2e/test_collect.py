@@ -196,8 +196,12 @@ def interrupted(arguments: list[str], cwd: Path, *, times: int) -> tuple[subproc
         os.killpg(process.pid, signal.SIGINT)
         time.sleep(0.2)
     out, err = process.communicate(timeout=60)
-    lines = [line for line in err.splitlines(keepends=True) if " episodes after " not in line]  # of a slow start
-    return process, out, "".join(lines)
+    return process, out, without_waiting(err)
+
+
+def without_waiting(err: str) -> str:
+    """Returns what a command said, without the lines of a slow start."""
+    return "".join(line for line in err.splitlines(keepends=True) if " episodes after " not in line)
 
 
 @pytest.mark.parametrize(("executor", "times"), [("process", 1), ("process", 2), ("ray", 1), ("serial", 2)])
@@ -226,7 +230,7 @@ def press_ctrl_c(arguments: list[str], cwd: Path, *, at: str, alone: bool) -> tu
         time.sleep(0.02)
     (os.kill if alone else os.killpg)(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=120)
-    return process.returncode, err
+    return process.returncode, without_waiting(err)
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_python_calls_return_the_render_set_and_print_nothing(data_set: DataSet,
     [
         (["modalities=[colour]"], "modalities[0]='colour' is not a known modality."),
         (["modalities=[rgb,rgb]"], "names one twice"),
-        (["cameras=[frnt]"], "cameras[0]: "),
+        (["cameras=[frnt]"], "cameras[0]='frnt' is not a known camera. Did you mean 'front'?"),
         (["cameras=[imu]"], "cameras[0] is a sensor of type 'imu'. Expected a camera."),
         (["cameras=[]"], "cameras=[] is empty."),
         (["cameras=[front]", "cameras.0.widht=10"], "cameras[0].widht is unknown. Did you mean 'width'"),
