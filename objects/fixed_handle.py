@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.objects.mapping_reader import MappingReader, readonly_vector, rounded, rounded_list
+from unlatch.simcore.geometry import Pose
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class FixedHandle:
     def __post_init__(self) -> None:
         for name in ("middle", "along", "out"):
             object.__setattr__(self, name, readonly_vector(getattr(self, name)))
+
+    def moved(self, T: Pose, *, link: str) -> FixedHandle:
+        """Returns the bar in the frame of another link; `T` leads from the frame of its own link there."""
+        along, out = T.rotate(self.along), T.rotate(self.out)
+        return FixedHandle(link, T @ self.middle, along, out, self.thickness_m)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the mapping for `articulation.yaml`, rounded to a nanometre."""

@@ -69,7 +69,7 @@ class Close(GraspingSkill):
     @property
     def part_speed(self) -> float | None:
         """See `ArticulationSkill.part_speed`."""
-        if self.cfg.planner_setting.press_direction is not None:
+        if self.cfg.planner_setting.drags:
             return super().part_speed
         return self.part.openness.span / _PRESS_S if self.part.moves_little else None
 
@@ -117,7 +117,7 @@ class Close(GraspingSkill):
 
         A lever whose range goes on beyond closed has no stop there: its push ends when it is closed.
         """
-        if not self.closed_gripper or self.cfg.planner_setting.press_direction is not None:
+        if not self.closed_gripper or self.cfg.planner_setting.drags:
             super().check_frame()
         if not self.closed_gripper:
             return

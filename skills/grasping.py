@@ -77,7 +77,7 @@ class GraspingSkill(ArticulationSkill):
 
     def plan(self, rng: np.random.Generator) -> bool:
         """See `Skill.plan`; fails at once for a knob that is too wide for the fingers."""
-        if self.cfg.planner_setting.press_direction is not None:
+        if self.cfg.planner_setting.drags:
             return self._plan_drag(rng)
         wide_m = self._knob_width_m()
         if wide_m is None:
@@ -159,7 +159,7 @@ class GraspingSkill(ArticulationSkill):
 
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """See `ArticulationSkill.make_commands`; a part that is turned in several turns is grasped in each."""
-        if self.cfg.planner_setting.press_direction is not None:
+        if self.cfg.planner_setting.drags:
             plans = [turn.plan for turn in plan.turns] if isinstance(plan, TurningPlan) else [plan]
             return [command for each in plans for command in drag_commands(self, each, self._choose_press())]
         if isinstance(plan, TurningPlan):
@@ -206,7 +206,7 @@ class GraspingSkill(ArticulationSkill):
             item.name: item.planner_setting
             for item in self.cfg.strategies
             if (self._approach_width_of(item.planner_setting) <= 0.0) == self.closed_gripper
-            and (item.planner_setting.press_direction is None) == (self.cfg.planner_setting.press_direction is None)
+            and item.planner_setting.drags == self.cfg.planner_setting.drags
             and item.planner_setting.follow_joint is not None
         }
         return {self.cfg.strategy: self.cfg.planner_setting, **others}
@@ -231,7 +231,7 @@ class GraspingSkill(ArticulationSkill):
         """Checks while the part is led that the fingers have grasped it, and then that they keep touching it."""
         if self.phase is not Phase.follow:
             return
-        if self.cfg.planner_setting.press_direction is not None:
+        if self.cfg.planner_setting.drags:
             self._check_drag()
             return
         s, expected, touching = self.s, self.executor.expected_s, self.is_touched

@@ -31,7 +31,7 @@ class Open(GraspingSkill):
     def _plan_motion(self, rng: np.random.Generator) -> KeyframePlan:
         way_rad, budget = abs(self.follow_to - self.s), self.context.budget
         setting = self.cfg.planner_setting
-        is_led = not self.closed_gripper or setting.press_direction is not None
+        is_led = not self.closed_gripper or setting.drags
         if not (is_led and setting.follow_joint is not None and needs_turns(self.part.kind, way_rad)):
             return super()._plan_motion(rng)
         # smaller turns take less time than a full search for larger ones

@@ -94,8 +94,7 @@ def _move_annotation(articulation: Articulation, turned: UrdfModel, T_root_sourc
     handles = {}
     for name, handle in articulation.handles.items():
         owner, T = _to_owner(turned, handle.link)
-        along, out = T.rotate(handle.along), T.rotate(handle.out)
-        handles[name] = replace(handle, link=owner, middle=T @ handle.middle, along=along, out=out)
+        handles[name] = handle.moved(T, link=owner)
     return replace(
         articulation,
         parts={name: _move_part(part, turned, T_root_source) for name, part in articulation.parts.items()},

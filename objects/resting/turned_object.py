@@ -105,9 +105,7 @@ def _move_object(model: UrdfModel, articulation: Articulation, T: Pose, bounds_o
     links = {name: _move_link(link, T) if name == root else link for name, link in model.links.items()}
     parts = {name: _move_part(part, root, T) for name, part in articulation.parts.items()}
     handles = {
-        name: replace(handle, middle=T @ handle.middle, along=T.rotate(handle.along), out=T.rotate(handle.out))
-        if handle.link == root
-        else handle
+        name: handle.moved(T, link=root) if handle.link == root else handle
         for name, handle in articulation.handles.items()
     }
     keypoints = {name: FramedVector(point.frame, T @ point.xyz) for name, point in articulation.keypoints.items()}

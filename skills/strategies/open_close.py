@@ -212,7 +212,7 @@ def led_to(
     """
     moved = min(max(asked - start[1], _LEAST_SHARE * part.openness.span), MAX_THRESHOLD)
     opening = opened_to(part, start, asked)
-    if SPOT in setting.keypoint_shifts and setting.press_direction is None:
+    if SPOT in setting.keypoint_shifts and not setting.drags:
         opening = max(opening, min(asked + _INSIDE_LEAD_RAD, part.openness.span))
     if most is not None:
         opening = min(opening, most)

@@ -216,7 +216,7 @@ def dragged_start(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[
     if start[0] == 0.0 or not _derive_drags("open", asset, part, hand, (0.0, 0.0)):
         return start
     found = derive_strategies("open", asset, part, hand, start)
-    is_last_resort = any(setting.press_direction is not None for _, setting in found)
+    is_last_resort = any(setting.drags for _, setting in found)
     return (0.0, 0.0) if is_last_resort else start
 
 

@@ -199,6 +199,11 @@ class PlannerSettingCfg:
         }
         self._check_contact(f"{where}.contact_pose_index")
 
+    @property
+    def drags(self) -> bool:
+        """Whether closed fingertips drag the part by friction."""
+        return self.press_direction is not None
+
     def _check_press(self, where: str) -> None:
         self.press_direction = _read_direction(self.press_direction, where)
         if self.approach_width_m != 0.0 or self.follow_joint is None:

@@ -95,10 +95,11 @@ class EpisodeScene:
     """Recorded regions, by (object, region)."""
     _last_signature: dict[str, tuple[object, ...]] = field(default_factory=dict, init=False, repr=False)
     """Signature of the world after the last frame."""
-    _turned: TurnedContacts = field(init=False, repr=False)
+    _turned_contacts: TurnedContacts = field(init=False, repr=False)
+    """Finds the robot's contacts anew as a hand turns what it carries."""
 
     def __post_init__(self) -> None:
-        self._turned = TurnedContacts(self.robot.body)
+        self._turned_contacts = TurnedContacts(self.robot.body)
 
     def view(self, *, aspect: float = 1.25) -> LookAtCamera:
         """Returns a camera that sees the whole robot and the objects; it does not depend on how they stand now.
@@ -257,7 +258,7 @@ class EpisodeScene:
         """
         self._check_untouched()
         if any(item.free and item.acted_on for item in self.objects.values()):
-            self._turned.update([np.asarray(arm.ee_quat_xyzw.get_value()) for arm in self.robot.arms.values()])
+            self._turned_contacts.update([np.asarray(arm.ee_quat_xyzw.get_value()) for arm in self.robot.arms.values()])
         world, robot, rates = self.world, self.robot, self.world.cfg
         robot_speed = 0.0
         object_speeds = dict.fromkeys(self.objects, 0.0)
@@ -345,8 +346,8 @@ def build_scene(
 
     table = add_fixture(TABLE, TABLE_SIZE_M, Pose.from_translation(TABLE_CENTER_M), TABLE_RGBA)
     urdf = drawn_model_path(robot_cfg) if world.visuals else model_path(robot_cfg)
-    turned = _find_turned(assets, acted_on)
-    robot = Robot(world, robot_cfg, urdf, T_world_root=base_pose(robot_cfg), face_contacts=bool(turned))
+    with_knobs = _find_with_knobs(assets, acted_on)
+    robot = Robot(world, robot_cfg, urdf, T_world_root=base_pose(robot_cfg), face_contacts=bool(with_knobs))
     robot.body.semantic_class = "robot"
     robot.body.finish = FINISHES["lacquer"]
     robot.body.stand_on(table)
@@ -367,7 +368,7 @@ def build_scene(
             T_world_root=place.T_world_root,
             friction=OBJECT_FRICTION,
             fixed=not asset.free,
-            face_contacts=name in turned,
+            face_contacts=name in with_knobs,
         )
         body.semantic_class = asset.category
         if asset.source == ObjectSource.procedural.value:
@@ -400,8 +401,8 @@ def build_scene(
     return episode
 
 
-def _find_turned(assets: Mapping[str, ObjectAsset], acted_on: Sequence[tuple[str, str | None]]) -> set[str]:
-    """Returns the objects of which a knob is acted on: it is light, and jumps if its contact points change."""
+def _find_with_knobs(assets: Mapping[str, ObjectAsset], acted_on: Sequence[tuple[str, str | None]]) -> set[str]:
+    """Returns the objects with a knob that is acted on. A knob is light, and jumps if its contact points change."""
     parts = [(name, assets[name].articulation.part(part)) for name, part in acted_on if part is not None]
     return {name for name, part in parts if part.kind is PartKind.knob}
 

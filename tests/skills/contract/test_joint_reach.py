@@ -28,7 +28,7 @@ class PullFar(Close):
 
 def skill_with(follow: FollowJointCfg | None, kind: type[Close] = PullFar, *, moves_little: bool = False) -> Any:
     skill = object.__new__(kind)
-    setting = SimpleNamespace(follow_joint=follow, approach_width_m=None, press_direction=None)
+    setting = SimpleNamespace(follow_joint=follow, approach_width_m=None, drags=False)
     skill.cfg = SimpleNamespace(planner_setting=setting)
     openness = Openness(closed=0.0, open=0.3)
     skill.part = SimpleNamespace(name="drawer0", joint="slide", openness=openness, moves_little=moves_little)
