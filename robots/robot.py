@@ -176,7 +176,7 @@ class Arm(Module):
         max_velocity = np.array([self.drives.drives[joint].max_velocity for joint in self.cfg.joints])
         self._spline.add_action(action.joint_targets, max_velocity * frame_s)
         self._gripper_target_m = float(action.gripper_target_m)
-        self.drives.refresh_inertia()
+        self.drives.refresh_inertia(least_motion_rad=_LEAST_MOTION_RAD)
 
     def set_step_targets(self, index: int, n_steps: int, *, frame_s: float) -> None:
         """Sets the motors for physics step `index` (from 0) of `n_steps` in a frame of `frame_s` [s]."""
@@ -218,6 +218,10 @@ class Arm(Module):
         target = self.gripper_target.get_value()
         if target is not None:
             self._gripper_target_m = float(target[0])
+
+
+_LEAST_MOTION_RAD = 0.03
+"""Motion of a joint after which the controller computes its inertia anew; a fast joint moves by 0.05 a frame [rad]."""
 
 
 class Robot(Module):

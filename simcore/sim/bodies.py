@@ -287,7 +287,13 @@ class Body:
         indices = self._movable_indices if names is None else [self.joint(n).index for n in names]
         if not indices:
             return np.zeros(0), np.zeros(0), np.zeros(0)
-        states = p.getJointStates(self.body_id, indices, physicsClientId=self.client)
+        states: Sequence[tuple[Any, ...]]
+        if self._last_states is None:
+            states = p.getJointStates(self.body_id, indices, physicsClientId=self.client)
+        elif names is None:
+            states = self._last_states
+        else:
+            states = [self._last_states[self._movable_indices.index(index)] for index in indices]
         positions, velocities, _, efforts = zip(*states, strict=True)
         if self.controller_torques:
             efforts = tuple(map(self.controller_torques.get, indices, efforts))
@@ -317,7 +323,7 @@ class Body:
     def last_states(self) -> tuple[tuple[Any, ...], ...]:
         """Returns the kept states of `read_states`, or reads them: each read lets Bullet report the whole body.
 
-        Only functions that run before a physics step may use it: `World.step` says whether kept states still hold.
+        Kept states hold until the next physics step, or until a method of this class moves the joints.
         """
         return self.read_states() if self._last_states is None else self._last_states
 
@@ -326,8 +332,8 @@ class Body:
         self._last_states = None
 
     def moving(self) -> tuple[tuple[float, float], ...]:
-        """Position and velocity of each movable joint [rad or m, and per s]."""
-        return tuple((state[0], state[1]) for state in self.read_states())
+        """Position and velocity of each movable joint [rad or m, and per s], by `last_states`."""
+        return tuple((state[0], state[1]) for state in self.last_states())
 
     def set_joint_positions(
         self, names: Sequence[str], positions: ArrayLike, velocities: ArrayLike | None = None

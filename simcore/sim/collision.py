@@ -177,8 +177,9 @@ class BulletCollisionChecker:
     ) -> None:
         """Loads a robot and obstacles in place of everything in the checker.
 
-        Robot and objects stay loaded while they come from the same files: layouts and strategies of a search differ in
-        poses, joint positions and boxes. All answers are those of a new checker, to the last bit.
+        The robot stays loaded while it is the same, and so do the objects while all of them come from the same files:
+        layouts and strategies of a search differ in poses, joint positions and boxes. All answers are those of a new
+        checker, to the last bit.
 
         Args:
             robot: The arm to check.
@@ -232,14 +233,18 @@ class BulletCollisionChecker:
         )
 
     def _keep_bodies(self, robot: RobotModel, kinds: Sequence[tuple[str, Path | None]]) -> dict[str, Body]:
-        """Removes what the next scene does not keep; returns the rest by name: all that has a URDF, or nothing."""
-        is_kept = kinds == self._kinds and self._model is not None and robot.has_same_body(self._model)
-        if not is_kept or self._loads == _KEPT_FOR:
+        """Removes what the next scene does not keep; returns the rest by name.
+
+        The robot is kept if it is the same, and with it all that has a URDF, if these files are the same, too.
+        """
+        loaded = self._kinds
+        if loaded is None or self._model is None or not robot.has_same_body(self._model) or self._loads == _KEPT_FOR:
             self._world.reset()
             self._loads = 0
         self._loads += 1
-        for name, urdf_path in reversed(kinds if self._world.bodies else ()):
-            if urdf_path is None:  # Bullet gives its number to the next body: the last one removed comes first
+        for name, urdf_path in reversed((loaded or ()) if self._world.bodies else ()):
+            if urdf_path is None or kinds != loaded:
+                # Bullet gives its number to the next body: the last one removed comes first
                 self._world.remove(name)
         return dict(self._world.bodies)
 

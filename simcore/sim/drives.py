@@ -224,10 +224,13 @@ class DriveGroup:
             )
         return self._impedance
 
-    def refresh_inertia(self) -> None:
-        """Computes the inertia that impedance control uses at the present positions; without such joints, nothing."""
+    def refresh_inertia(self, *, least_motion_rad: float = 0.0) -> None:
+        """Computes the inertia that impedance control uses at the present positions; without such joints, nothing.
+
+        `least_motion_rad` is explained in `ImpedanceServo.refresh_inertia`.
+        """
         if self._impedance is not None:
-            self._impedance.refresh_inertia()
+            self._impedance.refresh_inertia(least_motion_rad=least_motion_rad)
 
     def set_targets(self, names: Sequence[str], positions: Array, velocities: Array) -> None:
         """Sets targets of servos and springs.

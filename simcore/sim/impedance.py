@@ -80,6 +80,8 @@ class ImpedanceServo:
         """Targets now."""
         self._stiffness, self._root_of_ratio = np.diag(still), still
         self._K = self._D = self._M = np.zeros((len(joints), len(joints)))
+        self._q_of_inertia = np.full(len(joints), np.inf)
+        """(n,) positions for which the inertia was computed [rad]."""
         self._fed_forward = still, still
         """Accelerations [rad/s^2], and the torques for them [N m]."""
         self.refresh_inertia()
@@ -89,13 +91,20 @@ class ImpedanceServo:
         self._stiffness, self._root_of_ratio = np.diag(stiffness), np.sqrt(damping_ratio)
         self._compute_gains()
 
-    def refresh_inertia(self) -> None:
+    def refresh_inertia(self, *, least_motion_rad: float = 0.0) -> None:
         """Computes the inertia at the present joint positions; it is used until the next call.
+
+        Args:
+            least_motion_rad: The inertia is kept if no joint has moved further since it was computed last [rad].
 
         Raises:
             WorldError: A joint moves no inertia.
         """
-        body, q = self._body, [state[0] for state in self._body.read_states()]
+        body, q = self._body, [state[0] for state in self._body.last_states()]
+        mine = np.array(q)[self._mine]
+        if least_motion_rad > 0.0 and abs(mine - self._q_of_inertia).max() < least_motion_rad:
+            return
+        self._q_of_inertia = mine
         try:
             matrix = p.calculateMassMatrix(body.body_id, q, physicsClientId=body.client)
         except (p.error, SystemError) as exc:  # Bullet raises the first one, which Python turns into the second
@@ -122,8 +131,8 @@ class ImpedanceServo:
                 body=self._body.name,
                 joint=joint,
             ) from exc
-        scaled = np.linalg.solve(lower, np.linalg.solve(lower, self._stiffness).T)
-        squares, modes = np.linalg.eigh(0.5 * (scaled + scaled.T))
+        inverse = np.linalg.inv(lower)
+        squares, modes = np.linalg.eigh(inverse @ self._stiffness @ inverse.T)
         frequencies = np.minimum(np.sqrt(np.maximum(squares, 0.0)), _MAX_MODE_RAD / self._dt)
         shapes = lower @ modes
         root = self._root_of_ratio

@@ -209,11 +209,17 @@ class World:
         for body in self.bodies.values():
             body.forget_states()
 
-    def signature(self) -> dict[str, tuple[object, ...]]:
+    def signature(self, *, reads_anew: bool = True) -> dict[str, tuple[object, ...]]:
         """Returns values that only physics steps change: poses and joint states by body, and the number of constraints.
 
         If it changes without a step in between, some code has moved a body past the physics.
+
+        Args:
+            reads_anew: Whether joint states are read although they were read after the last step; only then are
+                motions seen that came from elsewhere than the methods of `Body`.
         """
+        if reads_anew:
+            self._forget_states()
         found: dict[str, tuple[object, ...]] = {
             name: (p.getBasePositionAndOrientation(body.body_id, physicsClientId=self.client), *body.moving())
             for name, body in self.bodies.items()

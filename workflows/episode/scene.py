@@ -268,8 +268,8 @@ class EpisodeScene:
             if hook is not None:
                 hook()
             robot.set_step_targets(step)
-            # joint speeds were read after the last step; between frames and in randomization, bodies may have moved
-            world.step(keeps_states=step > 0 and hook is None)
+            # joint states were read at the beginning of the frame and after each step; randomization may move bodies
+            world.step(keeps_states=hook is None)
             self.monitor.sample()
             robot.sample_efforts()
             if (speed := robot.max_joint_speed()) > robot_speed:
@@ -284,14 +284,14 @@ class EpisodeScene:
         self.monitor.end_frame()
         robot.end_frame()
         self.state_tree.update_state()
-        self._last_signature = world.signature()
+        self._last_signature = world.signature(reads_anew=False)
         return FrameSpeeds(robot_speed, object_speeds, too_fast)
 
     def _check_untouched(self) -> None:
         """Raises if a skill changed the scene itself: only actions and physics may move it."""
+        now = self.world.signature()
         if not self._last_signature:
             return
-        now = self.world.signature()
         changed = sorted(
             name for name in {*now, *self._last_signature} if now.get(name) != self._last_signature.get(name)
         )

@@ -221,3 +221,23 @@ _THREE_JOINTS = "\n".join(
         "</robot>",
     ]
 )
+
+
+def test_the_inertia_is_computed_anew_once_a_joint_has_moved_far_enough(arm: Arm) -> None:
+    body, home = arm.drives.body, np.array(arm.cfg.home)
+    servo = ImpedanceServo(body, JOINTS, dt=1 / 240)
+
+    def inertia_of_first_joint(controller: ImpedanceServo) -> float:
+        torques = []
+        for acceleration in (np.eye(7)[0], np.zeros(7)):
+            controller.targets = JointTargets(body.joint_positions(JOINTS), np.zeros(7), acceleration)
+            torques.append(controller.torques()[0])
+        return float(torques[0] - torques[1])
+
+    at_home = inertia_of_first_joint(servo)
+    for moved_rad, is_new in ((0.02, False), (0.04, True)):
+        body.set_joint_positions([JOINTS[1]], [home[1] + moved_rad])
+        servo.refresh_inertia(least_motion_rad=0.03)
+        expected = inertia_of_first_joint(ImpedanceServo(body, JOINTS, dt=1 / 240)) if is_new else at_home
+        assert inertia_of_first_joint(servo) == pytest.approx(expected, rel=1e-12)
+        assert (abs(inertia_of_first_joint(servo) - at_home) > 1e-6) == is_new
