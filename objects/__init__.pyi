@@ -58,6 +58,8 @@ from .procedural.catalog import GENERATORS as GENERATORS
 from .resting.side import RestsOn as RestsOn
 from .scene_object import ObjectKeypoints as ObjectKeypoints
 from .scene_object import SceneObject as SceneObject
+from .semantic_classes import SURROUNDINGS as SURROUNDINGS
+from .semantic_classes import check_classes as check_classes
 from .validation import articulation_problems as articulation_problems
 from .validation import check_articulation as check_articulation
 from .validation import validate_articulation as validate_articulation

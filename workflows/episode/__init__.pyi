@@ -3,7 +3,6 @@ from .attempt import Attempt as Attempt
 from .episode import Episode as Episode
 from .goal import goal_conditions as goal_conditions
 from .goal import goal_failure as goal_failure
+from .planner_models import arm_model as arm_model
 from .scene import TABLE_CENTER_M as TABLE_CENTER_M
 from .scene import TABLE_SIZE_M as TABLE_SIZE_M
-from .scene import arm_model as arm_model
-from .semantic_classes import check_classes as check_classes

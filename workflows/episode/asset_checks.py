@@ -32,7 +32,7 @@ from unlatch.tasks.layout import check_opening, describe_object, sample_layout
 from unlatch.workflows.episode.assets import naming_drawn_object
 from unlatch.workflows.episode.randomization.episode_randomization import make_randomization
 from unlatch.workflows.episode.region_reach import check_regions
-from unlatch.workflows.episode.scene import build_scene
+from unlatch.workflows.episode.scene_building import build_scene
 from unlatch.workflows.episode.skill_checks import check_points, check_skill
 
 

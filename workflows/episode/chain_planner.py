@@ -30,7 +30,8 @@ from unlatch.solver.settings.setting import FollowJointCfg
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.episode.assets import naming_drawn_object, part_acted_on_by
 from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
-from unlatch.workflows.episode.scene import EpisodeScene, arm_model, robot_model
+from unlatch.workflows.episode.planner_models import arm_model, robot_model
+from unlatch.workflows.episode.scene import EpisodeScene
 
 MAX_FIRST_STRATEGIES = 3
 """Largest number of the first arm's planned strategies with which the other arms are planned. Further strategies do not

@@ -58,7 +58,8 @@ from unlatch.workflows.episode.randomization.episode_randomization import (
     recorded_randomization,
 )
 from unlatch.workflows.episode.rooms.room import Room
-from unlatch.workflows.episode.scene import EpisodeScene, build_scene
+from unlatch.workflows.episode.scene import EpisodeScene
+from unlatch.workflows.episode.scene_building import build_scene
 from unlatch.workflows.episode.skill_run import SkillRun
 
 logger = logging.getLogger(__name__)

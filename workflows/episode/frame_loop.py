@@ -17,8 +17,9 @@ from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.skills.contract.command import Phase
 from unlatch.skills.contract.skill import Skill
 from unlatch.workflows.episode.judge import Judge
+from unlatch.workflows.episode.planner_models import arm_model
 from unlatch.workflows.episode.randomization.episode_randomization import EpisodeRandomization
-from unlatch.workflows.episode.scene import EpisodeScene, arm_model
+from unlatch.workflows.episode.scene import EpisodeScene
 
 
 class ArmStatus(NamedTuple):

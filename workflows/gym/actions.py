@@ -10,7 +10,7 @@ from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import matrix_from_axis_angle
 from unlatch.solver.scene import ArmModel
-from unlatch.workflows.episode.scene import arm_model
+from unlatch.workflows.episode.planner_models import arm_model
 from unlatch.workflows.gym.config import ActionCfg, ActionMode
 
 Array = np.ndarray

@@ -15,6 +15,7 @@ from PIL import Image
 from unlatch.configs.cameras import read_render_settings, with_cameras
 from unlatch.configs.composition import Request
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.semantic_classes import SURROUNDINGS, check_classes
 from unlatch.simcore.errors import ConfigError, RecordingError, check_range
 from unlatch.simcore.files import report_unwritable
 from unlatch.simcore.recording.data_set.data_set import DataSet
@@ -24,7 +25,6 @@ from unlatch.simcore.sim.annotators.formats.coco_file import CocoFile
 from unlatch.simcore.sim.annotators.formats.dope_file import dope_frame
 from unlatch.simcore.sim.annotators.formats.drawing import draw_annotations
 from unlatch.workflows.episode.randomization.visual_views import cameras
-from unlatch.workflows.episode.semantic_classes import SURROUNDINGS, check_classes
 from unlatch.workflows.runs.recorded_config import chosen_summaries, config_of
 from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 

@@ -13,6 +13,7 @@ from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.overrides import override_key
 from unlatch.configs.schema import EpisodeCfg, Scenery
+from unlatch.objects.semantic_classes import check_classes
 from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.recording.data_set.data_set import DataSet
 from unlatch.simcore.recording.images.modality import ImageStream
@@ -23,7 +24,6 @@ from unlatch.simcore.sim.renderers.auto import AUTO, best_renderer
 from unlatch.simcore.sim.renderers.catalog import RENDERERS
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.episode.randomization.episode_randomization import VisualDraw
-from unlatch.workflows.episode.semantic_classes import check_classes
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderJob, RenderOutcome
 from unlatch.workflows.runs.executors.catalog import EXECUTORS, make_executor

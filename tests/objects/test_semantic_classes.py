@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from unlatch.objects.semantic_classes import check_classes
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.episode.semantic_classes import check_classes
 
 SCENE: Any = SimpleNamespace(seen_bodies=lambda: [SimpleNamespace(semantic_class=name) for name in ("kiosk", "table")])
 
