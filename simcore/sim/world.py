@@ -42,6 +42,8 @@ class WorldCfg:
     """Record frames and actions per second; a divisor of `control_hz`."""
     solver_iterations: int = 300
     """Largest number of iterations of Bullet's contact solver in a step; it stops earlier once it converges."""
+    solver_tolerance: float = 0.003
+    """The solver has converged once its last iteration changed no relative velocity by more [m/s or rad/s]."""
     gravity_m_s2: float = -9.81
     """Gravity along world z [m/s^2]."""
 
@@ -58,6 +60,7 @@ class WorldCfg:
                 )
         check_range("world.gravity_m_s2", self.gravity_m_s2, -MAX_GRAVITY_M_S2, MAX_GRAVITY_M_S2)
         check_range("world.solver_iterations", self.solver_iterations, 1, 10_000)
+        check_range("world.solver_tolerance", self.solver_tolerance, 0.0, 1.0)
 
     @property
     def control_steps(self) -> int:
@@ -161,6 +164,7 @@ class World:
         p.setPhysicsEngineParameter(
             fixedTimeStep=self.dt,
             numSolverIterations=self.cfg.solver_iterations,
+            solverResidualThreshold=self.cfg.solver_tolerance**2,
             numSubSteps=0,  # with substeps, contact forces read a fraction of what they are
             deterministicOverlappingPairs=1,
             enableFileCaching=1,  # the state of a run does not depend on it
