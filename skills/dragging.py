@@ -76,6 +76,13 @@ def choose_press(gripper: GripperCfg, load_n: float) -> Press:
     return Press(min(wanted, most_n), _LEAST_SAFETY * load_n / friction, most_n)
 
 
+def press_of_setting(
+    asset: ObjectAsset, part: Part, setting: PlannerSettingCfg, gripper: GripperCfg, *, opens: bool
+) -> Press:
+    """Returns the force with which fingertips press to drag a part as a setting says; see `choose_press`."""
+    return choose_press(gripper, drag_load(asset, part, pressed_point(part, setting), opens=opens))
+
+
 def drag_load(asset: ObjectAsset, part: Part, point: Array, *, opens: bool) -> float:
     """Returns the force along the face at a point (3,) of the part's link that moves the part [N]."""
     lever = max(lever_m(asset.model, part, point), 1e-3)
