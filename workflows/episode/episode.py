@@ -264,7 +264,7 @@ class Episode:
         With `rests_on=any`, the first pass over the layouts is made with the objects as they stand, then on each other
         side, and so is the second pass. Where no side has a plan, the objects stand again. Each side has the draws of a
         search of its own: its layouts do not depend on how many were tried before. The other sides share the work of
-        one search, so that a search on all sides takes at most twice as long as one without them.
+        one search, so that a search on all sides takes about twice as long as one without them at most.
 
         Args:
             asked: The configuration, without what is derived for the standing objects.
