@@ -167,7 +167,8 @@ def _find_finger_limit(record: EpisodeRecord) -> float | None:
     return min((float(s["finger_force_limit_n"]) for s in record.skills if "finger_force_limit_n" in s), default=None)
 
 
-def _describe_forces(record: EpisodeRecord) -> str:
+def describe_forces(record: EpisodeRecord) -> str:
+    """Returns how hard hands grip, fingertips press, and the largest force on a finger; empty: the record has none."""
     gripping = [skill for skill in record.skills if "press_force_n" not in skill]
     words = [
         f"{name} " + " and ".join(f"{force} N" for force in forces)
@@ -208,7 +209,7 @@ def take_strips(
             record.code,
             record.instruction,
             "" if is_told and record.code != "error" else " ".join(failure_notes(record)),
-            _describe_forces(record),
+            describe_forces(record),
             view_command(tally.data_set, number),
             sections,
             clip,
